@@ -57,7 +57,7 @@ const ROOMS: Record<string, string[]> = {
   sessions: ["ledger", "partners"],
   applications: ["partners", "sessions"],
   operations: ["ledger", "sessions"],
-  overview: ["clicks", "inbound", "ledger", "partners", "reconcile"],
+  overview: ["clicks", "customers", "inbound", "ledger", "partners", "reconcile"],
 };
 
 /** Packages that belong to certain folders only. */

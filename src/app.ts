@@ -1,6 +1,7 @@
-import { Hono } from "hono";
+import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { admin } from "./http/admin.ts";
+import { apiKeys } from "./http/api/api-keys.ts";
 import { applications } from "./http/api/applications.ts";
 import { claims } from "./http/api/claims.ts";
 import { clicks } from "./http/api/clicks.ts";
@@ -12,6 +13,7 @@ import { facts } from "./http/api/facts.ts";
 import { flows } from "./http/api/flows.ts";
 import { IMPORT_BODY_LIMIT, imports } from "./http/api/imports.ts";
 import { integrations } from "./http/api/integrations.ts";
+import { members } from "./http/api/members.ts";
 import { onboarding } from "./http/api/onboarding.ts";
 import { partners } from "./http/api/partners.ts";
 import { payments } from "./http/api/payments.ts";
@@ -25,15 +27,16 @@ import { requireBookmarkForm } from "./http/bookmark.ts";
 import { requestContext } from "./http/context.ts";
 import { idempotency } from "./http/idempotency.ts";
 import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
+import { renderPageError } from "./http/pages/errors.tsx";
 import { pages } from "./http/pages/index.ts";
 import { limitParameters } from "./http/query-limit.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { inbound } from "./http/inbound.ts";
-import { docs } from "./http/docs.tsx";
-import { guides } from "./http/guides.tsx";
+import { docs } from "./http/docs/index.tsx";
 import { openapi } from "./http/openapi.ts";
 import { track } from "./http/track.ts";
 import { health } from "./http/health.ts";
+import type { PageEnv } from "./http/session.ts";
 import type { AppEnv } from "./env.ts";
 import { AppError } from "./lib/errors.ts";
 
@@ -41,8 +44,16 @@ const API_BODY_LIMIT = 64 * 1024;
 
 export const app = new Hono<AppEnv>();
 
-app.onError(renderError);
-app.notFound((c) => methodNotAllowedOrNotFound(app, c));
+const refuse = (error: unknown, c: Context<AppEnv>) =>
+  isForPeople(c) ? renderPageError(error, c as unknown as Context<PageEnv>) : renderError(error, c);
+app.onError(refuse);
+// Answers instead of throwing, so that the middleware around it goes on as after any answer.
+app.notFound((c) => refuse(methodNotAllowedOrNotFound(app, c), c));
+
+/** Whether a browser asks, for an address that no program is meant to ask for (HTTP-24). */
+function isForPeople({ req }: Context): boolean {
+  return !/^\/(api|admin|webhooks)(\/|$)/.test(req.path) && (req.header("accept") ?? "").includes("text/html");
+}
 
 // Before every middleware: a click costs little more than reading it, and each layer would cost as much again.
 app.route("/", track);
@@ -74,6 +85,8 @@ app.use(
 );
 const api = app
   .route("/api/v1/programs", programs)
+  .route("/api/v1/api-keys", apiKeys)
+  .route("/api/v1/members", members)
   .route("/api/v1/partners", partners)
   .route("/api/v1/partners", onboarding)
   .route("/api/v1/partners", partnerCodes)
@@ -104,5 +117,4 @@ app.route("/webhooks", inbound);
 app.route("/", health);
 app.route("/", openapi);
 app.route("/", docs);
-app.route("/", guides);
 app.route("/", pages);

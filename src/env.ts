@@ -1,6 +1,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { BaseCtx, Caller, Ctx } from "./core/kernel/context.ts";
+import type { BaseCtx, Caller, Ctx, ProgramCtx } from "./core/kernel/context.ts";
 import type { FurtherDatabases } from "./core/kernel/database.ts";
+import type { ListedVendor } from "./providers/registry.ts";
 
 /** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
 type Optional =
@@ -8,8 +9,11 @@ type Optional =
   | "CLICK_FLUSH_SECONDS"
   | keyof FurtherDatabases;
 
+/** How people call each vendor, and the service behind the payout method `wallet` (PAGE-15). */
+export type NameSettings = Partial<Record<`${Uppercase<ListedVendor>}_NAME` | "WALLET_NAME", string>>;
+
 /** The Worker's bindings: those of `wrangler.toml`, and the further databases, secrets and options of a deployment. */
-export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabases {
+export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabases, NameSettings {
   /** The shard that new programs go to; 0 unless set. */
   NEW_PROGRAM_SHARD?: string | number;
   /** `on`: lists and gets of the API may be read from a copy of the database near the caller. */
@@ -47,6 +51,6 @@ export interface AppEnv {
     /** Under /api/v1: the bearer of the presented key, which the first read proves. */
     ctx: Caller;
     /** What a route answers with, for the reply stored beside its commit (`http/idempotency.ts`). */
-    reply?: { view: (result: unknown) => unknown; status: ContentfulStatusCode };
+    reply?: { view: (result: unknown, ctx: ProgramCtx) => unknown; status: ContentfulStatusCode };
   };
 }

@@ -24,8 +24,11 @@ export interface ClickBatch {
 /** `stored` means durable; a refusal has stored nothing. `moved`: the batch is for the object of its data center. */
 export type CommitReply = { stored: true } | { stored: false; reason: "backlog" | "storage" | "moved" };
 
-/** A click accepted at `now` (ms): the id of its audit event is minted here (architecture, "Clicks near the visitor"). */
-export function arrivalOf(click: Click, now: number): PendingArrival {
+/**
+ * A click accepted at `now` (ms) from a country, null where that is unknown: the id of its audit event is minted here
+ * (architecture, "Clicks near the visitor").
+ */
+export function arrivalOf(click: Click, now: number, country: string | null = null): PendingArrival {
   const entry: Arrival = {
     id: newId("event", now),
     created_at: iso(now),
@@ -34,6 +37,7 @@ export function arrivalOf(click: Click, now: number): PendingArrival {
     landing: click.landing,
     referrer: click.referrer,
     sub: click.sub,
+    country: country ?? undefined,
   };
   return { entry: JSON.stringify(entry), key: click.id === null ? "" : `${click.program_id}:${click.id}` };
 }

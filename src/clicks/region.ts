@@ -7,6 +7,7 @@ export interface VisitorLocation {
   longitude?: unknown;
   latitude?: unknown;
   colo?: unknown;
+  country?: unknown;
 }
 
 export interface ClickObject {
@@ -36,6 +37,12 @@ export function clickObject(location: VisitorLocation | undefined, shard = 0): C
   return { name: named(numberOf(colo)), first: named(0), hint };
 }
 
+/** The visitor's country (ISO 3166-1 alpha-2); null where the platform names none: absent, `XX` (unknown), `T1` (Tor). */
+export function countryOf(location: VisitorLocation | undefined): string | null {
+  const country = location?.country;
+  return typeof country === "string" && COUNTRY_PATTERN.test(country) && country !== UNKNOWN_COUNTRY ? country : null;
+}
+
 /** Whether an object is the first of its region and database. */
 export function isFirst(name: string): boolean {
   return /:0(?:@\d+)?$/.test(name);
@@ -61,6 +68,9 @@ export function hintOf(name: string): DurableObjectLocationHint {
   const region = name.slice(0, name.lastIndexOf(":"));
   return REGIONS.find((known) => known === region) ?? FALLBACK;
 }
+
+const COUNTRY_PATTERN = /^[A-Z]{2}$/;
+const UNKNOWN_COUNTRY = "XX";
 
 const REGIONS: readonly DurableObjectLocationHint[] = [
   "wnam",

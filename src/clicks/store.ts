@@ -199,11 +199,11 @@ export class ClickStore {
     for (const batch of batches) {
       const key = batchKey(batch.id);
       if (elsewhere.has(key) || !this.#seen.add(key, this.#now)) continue;
-      const entries = this.#withoutRepetitions(batch, elsewhere);
+      const { entries, keys } = this.#withoutRepetitions(batch, elsewhere);
       if (!row || row.entries.length + entries.length > MAX_LENGTH)
         rows.push((row = { count: 0, keys: "", entries: "" }));
       row.entries += row.count === 0 ? entries : `,${entries}`;
-      row.keys += `,${key}${batch.keys === "" ? "" : `,${batch.keys}`}`;
+      row.keys += `,${key}${keys === "" ? "" : `,${keys}`}`;
       row.count += batch.count;
     }
     return rows;
@@ -230,19 +230,22 @@ export class ClickStore {
     this.#length += entries.length;
   }
 
-  #withoutRepetitions(batch: ClickBatch, elsewhere: ReadonlySet<string>): string {
-    if (batch.keys === "") return batch.entries;
+  /** A repetition's key is not kept: read back, it would begin the window again. */
+  #withoutRepetitions(batch: ClickBatch, elsewhere: ReadonlySet<string>): Pick<ClickBatch, "entries" | "keys"> {
+    if (batch.keys === "") return batch;
+    const keys = batch.keys.split(",");
     const repeated: number[] = [];
-    batch.keys.split(",").forEach((key, i) => {
+    keys.forEach((key, i) => {
       if (key !== "" && (elsewhere.has(key) || !this.#seen.add(key, this.#now))) repeated.push(i);
     });
-    if (repeated.length === 0) return batch.entries;
+    if (repeated.length === 0) return batch;
     const arrivals = JSON.parse(`[${batch.entries}]`) as Arrival[];
     for (const i of repeated) {
       const { created_at, program_id } = arrivals[i]!;
       arrivals[i] = { created_at, program_id, dropped: "duplicate" };
+      keys[i] = "";
     }
-    return JSON.stringify(arrivals).slice(1, -1);
+    return { entries: JSON.stringify(arrivals).slice(1, -1), keys: keys.join(",") };
   }
 
   /** Reads everything in memory back from the rows. */

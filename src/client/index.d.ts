@@ -46,6 +46,62 @@ type Refusals = {
 export type AffiliateApi = ApplyGlobalResponse<Hono<BlankEnv, Routes, "/">, Refusals>;
 
 type Routes = {
+  "/api/v1/api-keys": {
+    $get: {
+      input: {};
+      output: {
+        data: {
+          created_at: string;
+          expires_at: string | null;
+          id: string;
+          last4: string;
+          last_used_at: string | null;
+          name: string;
+          program_id: string;
+          scopes: ("keys" | "payouts" | "read" | "write")[];
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $post: {
+      input: {
+        json: {
+          name: string;
+          scopes: ("keys" | "payouts" | "read" | "write")[];
+          expires_at?: string | null | undefined;
+        };
+      };
+      output: {
+        api_key: string;
+        created_at: string;
+        expires_at: string | null;
+        id: string;
+        last4: string;
+        last_used_at: string | null;
+        name: string;
+        program_id: string;
+        scopes: ("keys" | "payouts" | "read" | "write")[];
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
+  "/api/v1/api-keys/:id": {
+    $delete: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        deleted: true;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/applications": {
     $get: {
       input: {
@@ -847,6 +903,8 @@ type Routes = {
           from?: string | undefined;
           to?: string | undefined;
           type?:
+            | "api_key.created"
+            | "api_key.deleted"
             | "api_key.regenerated"
             | "applications.approved"
             | "applications.declined"
@@ -866,12 +924,18 @@ type Routes = {
             | "flow.created"
             | "flow.deleted"
             | "flow.updated"
+            | "list.exported"
+            | "member.added"
+            | "member.changed"
+            | "member.removed"
             | "member.signed_in"
             | "partner.created"
             | "partner.deleted"
             | "partner.invited"
             | "partner.signed_in"
             | "partner.updated"
+            | "passkey.added"
+            | "passkey.removed"
             | "payout.exported"
             | "payout.generated"
             | "payout.paid"
@@ -914,6 +978,8 @@ type Routes = {
           };
           program_id: string;
           type:
+            | "api_key.created"
+            | "api_key.deleted"
             | "api_key.regenerated"
             | "applications.approved"
             | "applications.declined"
@@ -933,12 +999,18 @@ type Routes = {
             | "flow.created"
             | "flow.deleted"
             | "flow.updated"
+            | "list.exported"
+            | "member.added"
+            | "member.changed"
+            | "member.removed"
             | "member.signed_in"
             | "partner.created"
             | "partner.deleted"
             | "partner.invited"
             | "partner.signed_in"
             | "partner.updated"
+            | "passkey.added"
+            | "passkey.removed"
             | "payout.exported"
             | "payout.generated"
             | "payout.paid"
@@ -986,6 +1058,8 @@ type Routes = {
         };
         program_id: string;
         type:
+          | "api_key.created"
+          | "api_key.deleted"
           | "api_key.regenerated"
           | "applications.approved"
           | "applications.declined"
@@ -1005,12 +1079,18 @@ type Routes = {
           | "flow.created"
           | "flow.deleted"
           | "flow.updated"
+          | "list.exported"
+          | "member.added"
+          | "member.changed"
+          | "member.removed"
           | "member.signed_in"
           | "partner.created"
           | "partner.deleted"
           | "partner.invited"
           | "partner.signed_in"
           | "partner.updated"
+          | "passkey.added"
+          | "passkey.removed"
           | "payout.exported"
           | "payout.generated"
           | "payout.paid"
@@ -1432,6 +1512,42 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/integrations/script": {
+    $get: {
+      input: {
+        query: {
+          url?: string | undefined;
+        };
+      };
+      output: {
+        url: string;
+        installed: boolean;
+        checks: {
+          check: "click" | "click_policy" | "page" | "program" | "script" | "script_policy";
+          result: "failed" | "ok" | "unknown";
+          reason:
+            | "absent"
+            | "dns"
+            | "held_back"
+            | "no_click"
+            | "no_program"
+            | "not_html"
+            | "other_program"
+            | "policy"
+            | "refused"
+            | "status"
+            | "timed_out"
+            | "too_large"
+            | "too_many_redirects"
+            | "unreachable"
+            | null;
+          text: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/integrations/status": {
     $get: {
       input: {};
@@ -1536,6 +1652,76 @@ type Routes = {
             last_seen_at: string | null;
           }[];
         };
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/members": {
+    $get: {
+      input: {};
+      output: {
+        data: {
+          created_at: string;
+          email: string;
+          id: string;
+          program_id: string;
+          role: "finance" | "owner" | "viewer";
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $post: {
+      input: {
+        json: {
+          email: string;
+          role: "finance" | "owner" | "viewer";
+        };
+      };
+      output: {
+        created_at: string;
+        email: string;
+        id: string;
+        program_id: string;
+        role: "finance" | "owner" | "viewer";
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
+  "/api/v1/members/:id": {
+    $delete: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        deleted: true;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $patch: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          role?: "finance" | "owner" | "viewer" | undefined;
+        };
+      };
+      output: {
+        created_at: string;
+        email: string;
+        id: string;
+        program_id: string;
+        role: "finance" | "owner" | "viewer";
+        updated_at: string;
       };
       outputFormat: "json";
       status: 200;

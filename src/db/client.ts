@@ -83,7 +83,7 @@ export function reusable<T extends Statement>(
  * @throws for anything else: what a caller sent is always bound.
  */
 export function literal(value: number | string): SQL {
-  if (typeof value === "number" ? !Number.isSafeInteger(value) : !/^[a-z_]+$/.test(value)) {
+  if (typeof value === "number" ? !Number.isSafeInteger(value) : !/^[a-z_.]+$/.test(value)) {
     throw new Error(`${JSON.stringify(value)} cannot be written into a statement`);
   }
   return sql.raw(typeof value === "number" ? String(value) : `'${value}'`);

@@ -1,13 +1,20 @@
 import { AppError } from "../lib/errors.ts";
 import { toBase64, fromBase64 } from "../lib/crypto.ts";
-import { ID_PREFIXES, type IdKind } from "../lib/id.ts";
+import { ID_PATTERN, ID_PREFIXES, type IdKind } from "../lib/id.ts";
 
 /** Which page of a list is wanted, as the query string said it. */
 export interface PageRequest {
   page: number;
   per_page: number;
   cursor?: string | undefined;
+  /** Newest first unless it says otherwise; a cursor goes on in the order that it was made in. */
+  order?: Order | undefined;
+  /** False where the total is not needed: then it is 0, and nothing is counted. */
+  counted?: boolean | undefined;
 }
+
+export const ORDERS = ["newest", "oldest"] as const;
+export type Order = (typeof ORDERS)[number];
 
 export interface Page<T> {
   data: T[];
@@ -28,7 +35,7 @@ export function cursorId({ cursor }: PageRequest, kind: IdKind): string | null {
   if (cursor === undefined) return null;
   const bytes = fromBase64(cursor.replaceAll("-", "+").replaceAll("_", "/"));
   const id = bytes ? new TextDecoder().decode(bytes) : "";
-  if (!id.startsWith(`${ID_PREFIXES[kind]}_`) || !/^[a-z]+_[0-9a-z]{26}$/.test(id)) {
+  if (!id.startsWith(`${ID_PREFIXES[kind]}_`) || !ID_PATTERN.test(id)) {
     throw new AppError("validation_failed", "The request is not valid.", {
       details: [{ path: "cursor", message: "This is not a cursor of this list." }],
     });

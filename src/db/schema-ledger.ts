@@ -103,7 +103,7 @@ export const erasedSubjects = sqliteTable(
  * Programs in which an event waits for what it changes, by the vendor's id of that. At provider B, the transaction or
  * subscription may come to another program of the same vendor account, also in another database; at provider A, the
  * payment may go by another id, which the vendor is asked for. So it is for the name of a code, whose id has `code:` before
- * it. WITHOUT ROWID.
+ * it, and for what else is said of it to other programs (`core/inbound/heard-codes.ts`). WITHOUT ROWID.
  */
 export const waitingEvents = sqliteTable(
   "waiting_events",
@@ -194,6 +194,10 @@ export const payments = sqliteTable(
     index("payments_by_domain")
       .on(t.program_id, emailDomain(t.customer_email), t.created_at)
       .where(sql`customer_email is not null and (partner_id is null or coalesce(outcome, '') = 'partner_deactivated')`),
+    // The few that are leads: nothing is written for any other.
+    index("payments_leads")
+      .on(t.program_id, t.id)
+      .where(sql`event = 'lead_created'`),
     index("payments_partner")
       .on(t.partner_id, t.outcome)
       .where(sql`partner_id is not null`),

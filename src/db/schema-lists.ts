@@ -9,9 +9,9 @@ export const listCounts = sqliteTable(
   "list_counts",
   {
     program_id: text().notNull(),
-    /** `flagged` are the flagged commissions. */
+    /** `flagged` are the flagged commissions, `leads` the payments that are leads. */
     list: text()
-      .$type<"partners" | "payments" | "commissions" | "flagged" | "payouts" | "claims" | "applications">()
+      .$type<"partners" | "payments" | "leads" | "commissions" | "flagged" | "payouts" | "claims" | "applications">()
       .notNull(),
     state: text().notNull(),
     count: integer().notNull(),

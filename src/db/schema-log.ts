@@ -1,10 +1,12 @@
 /** What happened and who was notified: the audit log, clicks, endpoints and deliveries, replies, sign-in, jobs. */
 import { sql } from "drizzle-orm";
-import { check, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Actor, Changes } from "../domain/actor.ts";
 import type { DeliveryStatus } from "../domain/delivery.ts";
 import type { AuditEventType, SentEventType, Subscription } from "../domain/event.ts";
 import type { Check, Figures } from "../domain/reconciliation.ts";
+import type { Scope } from "../domain/scope.ts";
+import type { PasskeyKey } from "../lib/passkey.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { programs } from "./schema-program.ts";
 
@@ -105,7 +107,8 @@ export const clickCounts = sqliteTable(
 );
 
 /**
- * The same by page of the site and by sub-id; the empty value is that of all that have no row (`core/kernel/click-sources.ts`).
+ * The same by page of the site and by sub-id, and of the program as a whole, whose `partner_id` is empty, by page, referring
+ * host and country; the empty value is that of all that have no row (`core/kernel/click-sources.ts`).
  * WITHOUT ROWID.
  */
 export const clickSources = sqliteTable(
@@ -114,7 +117,7 @@ export const clickSources = sqliteTable(
     program_id: text().notNull(),
     partner_id: text().notNull(),
     day: text().notNull(),
-    kind: text().$type<"landing" | "sub">().notNull(),
+    kind: text().$type<"landing" | "sub" | "referrer" | "country">().notNull(),
     value: text().notNull(),
     count: integer().notNull(),
   },
@@ -260,6 +263,8 @@ export const idempotencyKeys = sqliteTable(
     created_at: text().notNull(),
     /** The reply holds a customer's address: erasure looks into it. */
     names_customer: integer({ mode: "boolean" }),
+    /** Those of the key that was given the reply; null: all. */
+    scopes: text({ mode: "json" }).$type<Scope[]>(),
   },
   (t) => [
     primaryKey({ columns: [t.program_id, t.key] }),
@@ -310,6 +315,32 @@ export const sessions = sqliteTable(
     index("sessions_partner").on(t.partner_id),
     index("sessions_email").on(t.email),
   ],
+);
+
+/** Credentials of members' devices, by which they sign in as by a link: each is its address's, whatever programs that has. */
+export const passkeys = sqliteTable(
+  "passkeys",
+  {
+    id: text().primaryKey(),
+    /** Of the session that it was added in. */
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    /** In lower case. */
+    email: text().notNull(),
+    /** The device's own id of it, in base64url. */
+    credential_id: text().notNull(),
+    public_key: text({ mode: "json" }).$type<PasskeyKey>().notNull(),
+    /** The device's counter at the last use; 0 where it does not count. */
+    sign_count: integer().notNull(),
+    /** When the challenge of the last use was made (ms): none that is older, nor the same again, is taken. */
+    challenged_at: integer().notNull(),
+    /** What it was added with, in words of `domain/device.ts`. */
+    device: text(),
+    created_at: text().notNull(),
+    last_used_at: text(),
+  },
+  (t) => [uniqueIndex("passkeys_credential").on(t.credential_id), index("passkeys_email").on(t.email)],
 );
 
 /**

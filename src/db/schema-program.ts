@@ -4,10 +4,12 @@ import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from
 import type { ApplicationMode } from "../domain/application.ts";
 import type { Asset } from "../domain/asset.ts";
 import type { FlowActionType, FlowEvent, StoredCondition } from "../domain/flow.ts";
+import type { MemberRole } from "../domain/member.ts";
 import type { Cents, Percent } from "../domain/money.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { CodePrecedence, SaleAmounts } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
+import type { Scope } from "../domain/scope.ts";
 
 export const programs = sqliteTable(
   "programs",
@@ -64,9 +66,55 @@ export const programs = sqliteTable(
     assets: text({ mode: "json" }).$type<Asset[]>(),
   },
   (t) => [
-    // By which people sign in, whatever the number of programs.
+    // By which the version before finds who signs in.
     index("programs_owner").on(sql`lower(${t.owner_email})`),
     uniqueIndex("programs_slug").on(t.slug),
+  ],
+);
+
+/**
+ * Keys that a program has beside its first, which is in `programs`. A row is never changed but to note the use of the key,
+ * and is deleted with it: what a key may do is what it was made with.
+ */
+export const apiKeys = sqliteTable(
+  "api_keys",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    name: text().notNull(),
+    scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
+    hash: text().notNull().unique(),
+    last4: text().notNull(),
+    created_at: text().notNull(),
+    /** From then on it is no key any more; null: never. */
+    expires_at: text(),
+    last_used_at: text(),
+  },
+  (t) => [index("api_keys_program").on(t.program_id, t.id)],
+);
+
+/**
+ * Who signs in to a program's dashboard, by address. Triggers keep `programs.owner_email` one of its owners: the row of a new
+ * program is theirs, and where its address changes to one that is no owner's, the row moves with it (TEAM-5).
+ */
+export const programMembers = sqliteTable(
+  "program_members",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    email: text().notNull(),
+    role: text().$type<MemberRole>().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (t) => [
+    uniqueIndex("program_members_email").on(t.program_id, sql`lower(${t.email})`),
+    // By which people sign in, whatever the number of programs.
+    index("program_members_address").on(sql`lower(${t.email})`),
   ],
 );
 

@@ -16,6 +16,7 @@ const GUIDES = [
   { name: "deploy", title: "Deploy", about: "Configuration, upgrade, rollback, more than one database" },
   { name: "operate", title: "Operate", about: "E-mail, monitoring, backups, rotating keys" },
   { name: "security", title: "Security", about: "What is protected by what, and what is not" },
+  { name: "changelog", title: "Changelog", about: "What callers of the API see, by date" },
 ];
 
 const SOURCES = new URL("../docs/", import.meta.url);

@@ -46,7 +46,7 @@ export async function welcome(url: string, admin_token: string | undefined): Pro
     `  Base URL      ${url}`,
     `  Program       ${program.id}`,
     `  API key       ${api_key}   (shown only now; for servers only)`,
-    `  Script tag    <script src="${url}/service.js" data-program="${program.id}"></script>`,
+    `  Script tag    <script src="${url}/service.js" data-program="${program.id}" defer></script>`,
     ...(await dashboardLine(url, program, operator)),
     "",
     "Next:",

@@ -7,6 +7,7 @@ export interface Actor {
   name: string | null;
 }
 
+const KEY_ID_PREFIX = "key_";
 /** Characters of the key's hash that make its id: two keys never share them, and they do not lead to the key. */
 const KEY_ID_CHARACTERS = 16;
 
@@ -15,10 +16,12 @@ export const actors = {
   /** An API key: an id made from its hash, and its last four characters. */
   apiKey: ({ api_key_hash, api_key_last4 }: { api_key_hash: string; api_key_last4: string }): Actor => ({
     type: "api_key",
-    id: `key_${api_key_hash.slice(0, KEY_ID_CHARACTERS)}`,
+    id: `${KEY_ID_PREFIX}${api_key_hash.slice(0, KEY_ID_CHARACTERS)}`,
     name: api_key_last4,
   }),
-  /** A person who signed in to the dashboard, by the address that was proven. */
+  /** A key that a program has beside its first. */
+  furtherKey: ({ id, name }: { id: string; name: string }): Actor => ({ type: "api_key", id, name }),
+  /** A member of the team, by the address that was proven. */
   member: (email: string): Actor => ({ type: "member", id: email.toLowerCase(), name: email }),
   partner: ({ id, email, first_name, last_name }: PartnerNames): Actor => ({
     type: "partner",
@@ -34,6 +37,11 @@ export const actors = {
   /** Somebody who is not known: who clicks, or applies. */
   visitor: (): Actor => ({ type: "visitor", id: null, name: null }),
 };
+
+/** Whether it is a program's first key, whose name is its last four characters. */
+export function isFirstKey({ type, id }: Actor): boolean {
+  return type === "api_key" && id?.length === KEY_ID_PREFIX.length + KEY_ID_CHARACTERS;
+}
 
 interface PartnerNames {
   id: string;

@@ -33,6 +33,7 @@ export type Arrival =
       landing: string;
       referrer: string;
       sub?: string | undefined;
+      country?: string | undefined;
     }
   | { created_at: string; program_id: string; dropped: ClickDropReason };
 

@@ -88,9 +88,9 @@ export function amountFor(rate: Rate, base_cents: Cents, adjusted_cents: Cents):
   return percentageOf(rest, rate.action_value);
 }
 
-/** The UTC day on which a commission of this instant has waited for so many days (COM-6). */
+/** When a commission of this instant has waited for so many days (COM-6): ISO 8601. */
 export function endOfHold(created_at: string, auto_approve_days: number): string {
-  return new Date(Date.parse(created_at) + auto_approve_days * 86_400_000).toISOString().slice(0, 10);
+  return new Date(Date.parse(created_at) + auto_approve_days * 86_400_000).toISOString();
 }
 
 /** A commission row of a payment, as far as the ledger needs it. */

@@ -8,17 +8,22 @@ import type { ApplicationStatus } from "./application.ts";
 import type { ClaimStatus } from "./claim.ts";
 import type { CommissionKind, CommissionStatus } from "./commission.ts";
 import type { Condition, Flow, FlowEvent } from "./flow.ts";
+import type { MemberRole } from "./member.ts";
 import type { PartnerStatus, PayoutMethod } from "./partner.ts";
 import type { EventOutcome, Outcome } from "./payment.ts";
 import type { PayoutStatus } from "./payout.ts";
 import type { ProviderName } from "./provider-name.ts";
 import type { Check, Figures } from "./reconciliation.ts";
 import type { RefusalReason } from "./refusal.ts";
+import type { Scope } from "./scope.ts";
 
 /** What `payload` holds, by the type of the event. Rows of earlier versions may lack a field that came later. */
 export interface EventPayloads extends Record<ProviderEventType, ProviderEventPayload> {
-  /** `sub`: the partner's own id of the place of the link, where the link has one. */
-  click: { ref: string; landing: string; referrer: string; partner_id: string; sub?: string };
+  /**
+   * `sub`: the partner's own id of the place of the link, where the link has one. `country`: the visitor's (ISO 3166-1
+   * alpha-2), where it is known.
+   */
+  click: { ref: string; landing: string; referrer: string; partner_id: string; sub?: string; country?: string };
   "commission.created": CommissionPayload;
   "commission.updated": CommissionPayload & {
     /** Of many that moved at once: the payout that holds it. */
@@ -45,6 +50,8 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.exported": { format: string; status: PayoutStatus | null; count: number };
+  /** Of the rows of a list that a person saw, as a file. */
+  "list.exported": { list: string; count: number };
   /** `count`: how many were refused for this reason so far. */
   "webhook.refused": { provider: ProviderName; reason: RefusalReason; count: number };
   "destination.created": DestinationPayload;
@@ -61,12 +68,19 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "webhook_endpoint.deleted": EndpointPayload;
   "program.updated": { program_id: string; changed: string[] } & AppliedPayload;
   "api_key.regenerated": { program_id: string; last4: string; actor: Actor["type"] };
+  "api_key.created": ApiKeyPayload & { scopes: Scope[]; expires_at: string | null };
+  "api_key.deleted": ApiKeyPayload;
+  "member.added": MemberPayload;
+  "member.changed": MemberPayload;
+  "member.removed": MemberPayload;
   "partner.signed_in": { partner_id: string; email: string; slug: string; device: string | null };
   "member.signed_in": { email: string; device: string | null };
   "portal_link.created": { partner_id: string };
   "session.ended": { partner_id?: string; session_id: string; email: string };
   "session.all_ended": { partner_id?: string; email: string; sessions: number };
-  "sign_in.failed": { partner_id?: string; email: string; reason: "expired" | "used" };
+  "passkey.added": PasskeyPayload;
+  "passkey.removed": PasskeyPayload;
+  "sign_in.failed": { partner_id?: string; email: string; reason: "expired" | "used" | "copied" };
   "customers.imported": { customers: number; partners: { partner_id: string; customers: number }[] };
   "reconciliation.failed": { check: Check; subject: string; expected: Figures; found: Figures };
   "reconciliation.repaired": { what: "balances"; partner_ids: string[] };
@@ -101,6 +115,18 @@ interface PartnerPayload {
   status: PartnerStatus;
 }
 
+interface ApiKeyPayload {
+  key_id: string;
+  name: string;
+  last4: string;
+}
+
+interface MemberPayload {
+  member_id: string;
+  email: string;
+  role: MemberRole;
+}
+
 /** Nothing that the person wrote: the log keeps it for good. */
 interface ApplicationPayload {
   application_id: string;
@@ -114,6 +140,12 @@ interface CodePayload {
   provider: ProviderName;
   code: string;
   provider_code_id: string | null;
+}
+
+interface PasskeyPayload {
+  passkey_id: string;
+  email: string;
+  device: string | null;
 }
 
 interface ClaimPayload {
@@ -213,6 +245,7 @@ export const EVENTS = {
   "payout.updated": { text: "A payout was begun, failed or was canceled", isChange: true },
   "payout.paid": { text: "A payout was paid", isChange: true, data: "Payout" },
   "payout.exported": { text: "A file of payouts was read", isChange: false },
+  "list.exported": { text: "A list was read as a file", isChange: false },
   "webhook.refused": { text: "Deliveries of a provider were refused", isChange: false },
   "destination.created": { text: "A provider was set to send its webhooks here", isChange: false },
   "destination.updated": { text: "The webhooks that a provider sends here were changed", isChange: true },
@@ -224,12 +257,19 @@ export const EVENTS = {
   "webhook_endpoint.deleted": { text: "A webhook endpoint was removed", isChange: false },
   "program.updated": { text: "Settings were changed", isChange: true },
   "api_key.regenerated": { text: "The API key was replaced", isChange: true },
+  "api_key.created": { text: "An API key was made", isChange: false },
+  "api_key.deleted": { text: "An API key was deleted", isChange: false },
+  "member.added": { text: "Somebody was added to the team", isChange: false },
+  "member.changed": { text: "The role or the address of a member of the team changed", isChange: true },
+  "member.removed": { text: "Somebody was removed from the team", isChange: false },
   "partner.signed_in": { text: "A partner signed in", isChange: false },
-  "member.signed_in": { text: "An owner signed in", isChange: false },
+  "member.signed_in": { text: "A member of the team signed in", isChange: false },
   "portal_link.created": { text: "A link into the portal was made for a partner", isChange: false },
   "session.ended": { text: "A session was ended", isChange: false },
   "session.all_ended": { text: "All sessions of an address were ended", isChange: false },
-  "sign_in.failed": { text: "A used or expired sign-in link was tried", isChange: false },
+  "passkey.added": { text: "A passkey was added", isChange: false },
+  "passkey.removed": { text: "A passkey was removed", isChange: false },
+  "sign_in.failed": { text: "A used or expired sign-in link, or a copied passkey, was tried", isChange: false },
   "customers.imported": { text: "Customers were bound to partners by an import", isChange: false },
   "reconciliation.failed": { text: "The check of the ledger found a difference", isChange: false },
   "reconciliation.repaired": { text: "Balances were recomputed", isChange: false },

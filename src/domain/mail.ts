@@ -27,6 +27,7 @@ export const MAIL_KINDS = {
   application_approved: { title: "Application approved", audiences: ["partner"], may_be_off: false },
   application_declined: { title: "Application declined", audiences: ["applicant"], may_be_off: false },
   invitation: { title: "Invitation", audiences: ["partner"], may_be_off: false },
+  member_invited: { title: "Invitation to the team", audiences: ["owner"], may_be_off: false },
   endpoint_disabled: { title: "Webhook endpoint disabled", audiences: ["owner"], may_be_off: true },
   ledger_differs: { title: "The ledger does not add up", audiences: ["owner"], may_be_off: false },
   payout_generated: { title: "Payout made", audiences: ["partner"], may_be_off: true },

@@ -52,12 +52,22 @@ export function tokenOn(shard: number, random: string): string {
 
 const KEY_PREFIX = "sk_";
 
+/** A key beside the program's first has 44 characters, so that the text says which table has its hash. */
+const FURTHER_KEY = /^sk_(?:([1-9a-hjkmnp-tv-z])_)?[A-Za-z0-9_-]{44}$/;
+
+/** Whether a text has the form of a key that a program has beside its first. */
+export function isFurtherKey(api_key: string): boolean {
+  return FURTHER_KEY.test(api_key);
+}
+
 /** The shard of an API key. */
 export function shardOfKey(api_key: string): number {
+  const digit = FURTHER_KEY.exec(api_key)?.[1];
+  if (digit !== undefined) return DIGITS.indexOf(digit);
   return api_key.startsWith(KEY_PREFIX) ? shardOfToken(api_key.slice(KEY_PREFIX.length)) : 0;
 }
 
-/** An API key made of `random`, which names its shard. */
+/** An API key made of `random`, which names its shard: 43 characters of a program's first key, 44 of a further one. */
 export function keyOn(shard: number, random: string): string {
   return `${KEY_PREFIX}${tokenOn(shard, random)}`;
 }

@@ -16,14 +16,20 @@ export function dayIn(zone: string, at: number): string {
   return `${year}-${month}-${day}`;
 }
 
+/** The time of day of an instant (ms) in a zone: `14:05`. */
+export function minuteIn(zone: string, at: number): string {
+  const { hour, minute } = partsIn(zone, at);
+  return `${hour}:${minute}`;
+}
+
 /** The first instant (ms) of the calendar day of `at` in a zone: also where a clock change leaves out midnight. */
 export function startOfDayIn(zone: string, at: number): number {
-  return startOf(zone, dayIn(zone, at));
+  return startOfDateIn(zone, dayIn(zone, at));
 }
 
 /** The first instant (ms) of a calendar day later in a zone: `days` after that of `at`. */
 export function startOfLaterDayIn(zone: string, at: number, days: number): number {
-  return startOf(zone, new Date(Date.parse(dayIn(zone, at)) + days * DAY_MS).toISOString().slice(0, 10));
+  return startOfDateIn(zone, laterDate(dayIn(zone, at), days));
 }
 
 /** The first instant (ms) of the Monday of the week of `at` in a zone. */
@@ -32,12 +38,26 @@ export function startOfWeekIn(zone: string, at: number): number {
   return startOfLaterDayIn(zone, at, -sinceMonday);
 }
 
+/** Whether a text is a date of the calendar (`2026-03-29`): `Date.parse` takes the 30th of February for a day in March. */
+export function isDate(text: string): boolean {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(at) && new Date(at).toISOString().slice(0, 10) === text;
+}
+
+/** The date (`2026-03-29`) so many days later. */
+export function laterDate(date: string, days: number): string {
+  return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
 /** Days begin at most so far from those of UTC, and zones change their clock by quarters of an hour. */
 const FURTHEST_MS = 16 * HOUR_MS;
 const STEP_MS = 15 * MINUTE_MS;
 
-/** The first quarter of an hour that is in the day, or behind it where the zone left the whole day out. */
-function startOf(zone: string, day: string): number {
+/**
+ * The first instant (ms) of a date (`2026-03-29`) in a zone: the first quarter of an hour that is in the day, or behind it where the
+ * zone left the whole day out.
+ */
+export function startOfDateIn(zone: string, day: string): number {
   const utc = Date.parse(day);
   let [before, at] = [utc - FURTHEST_MS, utc + FURTHEST_MS];
   // The day of a zone never goes back by more than a clock change, which no midnight is within.
@@ -62,11 +82,12 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 function formatOf(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone);
   if (!format) {
-    const parts = { year: "numeric", month: "2-digit", day: "2-digit" } as const;
+    const parts = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" } as const;
     format = new Intl.DateTimeFormat("en-US", {
       timeZone: zone,
       calendar: "gregory",
       numberingSystem: "latn",
+      hourCycle: "h23",
       ...parts,
     });
     formats.set(zone, format);

@@ -1,22 +1,24 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { actingAs, forApiKey, type BaseCtx, type Unproven } from "../core/kernel/context.ts";
 import { touchApiKey } from "../core/programs/programs.ts";
-import type { Program } from "../core/kernel/rows.ts";
+import type { Holder, PresentedKey } from "../core/kernel/key-lookup.ts";
 import { onShard } from "../core/kernel/shards.ts";
 import { actors } from "../domain/actor.ts";
-import { shardOfKey } from "../domain/shard.ts";
+import { isFurtherKey, shardOfKey } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, sha256Hex } from "../lib/crypto.ts";
 import { AppError, type ErrorCode } from "../lib/errors.ts";
 import { logLine } from "../lib/log.ts";
 import { replicationOf, tellBookmark } from "./bookmark.ts";
 import { replaceWithError, toAppError } from "./errors.ts";
+import { scopesNeeded } from "./scopes.ts";
 import { apiKeyKey, countWrongSecret, isOverLimit, refuseGuesser, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 
 /**
  * Binds the request to the program of its API key (ACCESS-1). Only the key's hash is compared, in
- * the database, together with the request's first read; so a regenerated key is dead on the very next request. The key
- * names which database that is.
+ * the database, together with the request's first read; so a regenerated, deleted or expired key is dead on the very next
+ * request, and one that lacks a scope of the route reads and writes nothing (ACCESS-11). The key names which database and
+ * which table that is.
  * Limits: 3,000 requests a minute per key, 30 failed authentications a minute per address (HTTP-11).
  */
 export function authenticate(): MiddlewareHandler<AppEnv> {
@@ -38,12 +40,14 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
     }
     const replication = replicationOf(c, shard);
     const base: BaseCtx = { ...on, db: replication?.primary.db ?? on.db };
-    const onFound = (program: Program) => {
-      const touch = touchApiKey(on, program);
+    const onFound = (holder: Holder) => {
+      const touch = touchApiKey(on, holder);
       // The next request notes it where this one cannot.
       if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
     };
-    const caller = forApiKey(base, hash, { onFound, onUnknown: () => countWrongSecret(c) }, replication?.copy);
+    // The program's first key may do everything: of it nothing is asked.
+    const presented: PresentedKey = { hash, further: isFurtherKey(key) ? { needs: scopesNeeded(c) } : null };
+    const caller = forApiKey(base, presented, { onFound, onUnknown: () => countWrongSecret(c) }, replication?.copy);
     c.set("ctx", caller);
     await next();
     await withhold(c, caller);
@@ -52,8 +56,8 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
 }
 
 /**
- * No answer leaves without a proven key, a refusal neither: whatever is wrong with the request, an unknown key is
- * reported first. Most answers are there because a read has proven it; for the others it is looked up here.
+ * No answer leaves without a proven key that has the route's scopes, a refusal neither: whatever is wrong with the request,
+ * the key is reported first. Most answers are there because a read has proven it; for the others it is looked up here.
  */
 async function withhold(c: Context<AppEnv>, caller: Unproven): Promise<void> {
   // Where the key itself was refused, or the storage is away, there is nothing to add.

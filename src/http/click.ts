@@ -1,7 +1,7 @@
 import { accept, type Acceptance, type Host } from "../clicks/accept.ts";
 import { arrivalOf, droppedArrival } from "../clicks/batch.ts";
 import { leadsToPartner, type Asker, type Known } from "../clicks/known.ts";
-import { clickObject, shardForClicks, type VisitorLocation } from "../clicks/region.ts";
+import { clickObject, countryOf, shardForClicks, type VisitorLocation } from "../clicks/region.ts";
 import { isKnownBot } from "../domain/bot.ts";
 import { parseClick, type Click } from "../domain/click.ts";
 import { SLUG_PATTERN } from "../domain/partner.ts";
@@ -54,12 +54,13 @@ export function record(
   execution: Execution,
   now: number,
 ): Promise<Acceptance> {
+  const location = request.cf as VisitorLocation | undefined;
   const arrival = isKnownBot(request.headers.get("user-agent"))
     ? droppedArrival(click.program_id, "bot", now)
-    : arrivalOf(click, now);
+    : arrivalOf(click, now, countryOf(location));
   const host: Host = { CLICKS: env.CLICKS, waitUntil: (work) => execution.waitUntil(work) };
   const shard = shardForClicks(click.program_id, env);
-  return accept(arrival, clickObject(request.cf as VisitorLocation | undefined, shard), host);
+  return accept(arrival, clickObject(location, shard), host);
 }
 
 /**

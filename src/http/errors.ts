@@ -128,17 +128,14 @@ export function requestOf(c: Pick<Context<AppEnv>, "req" | "var">): FailedReques
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];
 
-/**
- * 405 with `Allow` where the path exists under another method, else 404 (HTTP-24). Answers instead of throwing, so
- * that the middleware around it goes on as after any answer.
- */
-export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): Response {
+/** 405 with `Allow` where the path exists under another method, else 404 (HTTP-24). */
+export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): AppError {
   const allowed = METHODS.filter((method) =>
     app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),
   );
   if (allowed.length === 0 || allowed.includes(c.req.method)) {
-    return renderError(new AppError("not_found", "There is nothing at this address."), c);
+    return new AppError("not_found", "There is nothing at this address.");
   }
   c.header("Allow", allowed.join(", "));
-  return renderError(new AppError("method_not_allowed", `This address takes ${allowed.join(", ")}.`), c);
+  return new AppError("method_not_allowed", `This address takes ${allowed.join(", ")}.`);
 }

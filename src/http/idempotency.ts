@@ -11,8 +11,8 @@ import { pathOf } from "./request-path.ts";
 const HEADER = "Idempotency-Key";
 const MAX_KEY_LENGTH = 255;
 
-/** The replies a later, equal request may get again: not those that a second try could turn into a success. */
-const REPEATABLE = new Set([200, 201, 403, 404, 409]);
+/** The replies a later, equal request may get again: not those that a second try, or another key, could turn into a success. */
+const REPEATABLE = new Set([200, 201, 404, 409]);
 
 /**
  * `Idempotency-Key` on every POST under /api/v1: the same key and body within 24 h get the stored reply, marked
@@ -43,7 +43,7 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
     const alongside: ProgramCtx["alongside"] = async (result) => {
       const reply = c.get("reply");
       if (!reply) return { statements: [], committed: () => {} };
-      const stored = { status_code: reply.status, body: JSON.stringify(reply.view(result)) };
+      const stored = { status_code: reply.status, body: JSON.stringify(reply.view(result, ctx)) };
       return { statements: await storeReplyBeside(ctx, claim, stored), committed: () => void (isStored = true) };
     };
     c.set("ctx", { ...ctx, alongside });
@@ -61,10 +61,13 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** Gives what the route answers with, made from the result of its commit. */
-export function replies<T>(view: (result: T) => unknown, status: ContentfulStatusCode): MiddlewareHandler<AppEnv> {
+/** Gives what the route answers with, made from the result of its commit and for who acts. */
+export function replies<T>(
+  view: (result: T, ctx: ProgramCtx) => unknown,
+  status: ContentfulStatusCode,
+): MiddlewareHandler<AppEnv> {
   return async function replies(c, next) {
-    c.set("reply", { view: view as (result: unknown) => unknown, status });
+    c.set("reply", { view: view as (result: unknown, ctx: ProgramCtx) => unknown, status });
     await next();
   };
 }

@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import type { AppEnv } from "../env.ts";
 import { readPublicUrl } from "../lib/public-url.ts";
 import { notFound } from "../lib/errors.ts";
-import { buildDocument, dataSchema, type OpenApiDocument } from "./openapi/document.ts";
+import { buildDocument, dataSchema } from "./openapi/document.ts";
+import type { OpenApiDocument } from "./openapi/types.ts";
 
 /**
  * `GET /openapi.json`: OpenAPI 3.1, made from the same zod schemas that validate (HTTP-17). It names the server by

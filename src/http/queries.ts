@@ -31,6 +31,15 @@ export const paymentQuery = pageQuery.extend({
   ...timeRange.shape,
 });
 
+export const leadQuery = pageQuery.extend({
+  credited: z
+    .enum(["true", "false"])
+    .transform((value) => value === "true")
+    .optional(),
+  partner_id: id,
+  ...timeRange.shape,
+});
+
 export const claimQuery = pageQuery.extend({ status: z.enum(CLAIM_STATUSES).optional(), partner_id: id });
 
 export const commissionQuery = pageQuery.extend({

@@ -8,7 +8,7 @@ import { MINUTE } from "../lib/time.ts";
 declare const by: unique symbol;
 
 /** What a limit counts by, in a form that is counted once: made here only, so that no limiter sees a raw address. */
-export type LimitKey<By extends "address" | "api_key"> = string & { readonly [by]: By };
+export type LimitKey<By extends "address" | "api_key" | "program"> = string & { readonly [by]: By };
 export type AddressKey = LimitKey<"address">;
 
 /** Of 429: the limits are of a minute. */
@@ -29,6 +29,11 @@ export function apiKeyKey(api_key_hash: string): LimitKey<"api_key"> {
   return api_key_hash as LimitKey<"api_key">;
 }
 
+/** For what a program may do so often, whoever of it asks; `at` is counted apart. */
+export function programKey(program_id: string, at: string): LimitKey<"program"> {
+  return `${program_id} ${at}` as LimitKey<"program">;
+}
+
 /**
  * Counts a request, and returns whether its key has used up the limit. A limiter that is not set up, or that fails, lets
  * the request pass: what it guards is guarded by more than its number, and a limit is not worth an outage. Nothing is
@@ -36,7 +41,7 @@ export function apiKeyKey(api_key_hash: string): LimitKey<"api_key"> {
  */
 export async function isOverLimit(
   limiter: RateLimit | undefined,
-  key: LimitKey<"address" | "api_key">,
+  key: LimitKey<"address" | "api_key" | "program">,
 ): Promise<boolean> {
   if (!limiter) return false;
   try {

@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
+import { matchedRoutes } from "hono/route";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { actingAs, forProgram, type ProgramCtx } from "../core/kernel/context.ts";
 import type { Audience } from "../core/sessions/identities.ts";
@@ -13,6 +14,7 @@ import {
 import { TOKEN_PATTERN } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../lib/crypto.ts";
+import { ROLE_TITLES, roleMay, type Right } from "../domain/member.ts";
 import { AppError } from "../lib/errors.ts";
 import { countWrongSecret, refuseGuesser } from "./rate-limit.ts";
 
@@ -77,6 +79,22 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
     c.set("ctx", forProgram(actingAs(session.ctx, actorOf(session)), session.program));
     c.set("csrf", await csrfToken(token));
     await refuseForeignPost(c);
+    return next();
+  };
+}
+
+/** Refuses a member whose role has not the right that the route needs (TEAM-1): nothing of it was read or done. */
+export function requireRight(rightOf: (method: string, pattern: string) => Right): MiddlewareHandler<PageEnv> {
+  return async function requireRight(c, next) {
+    const { member } = c.var.session;
+    const route = matchedRoutes(c).find(({ method }) => method !== "ALL");
+    if (!member || !route || !roleMay(member.role, rightOf(route.method, route.path))) {
+      const role = member ? ` Your role is ${ROLE_TITLES[member.role]}.` : "";
+      throw new AppError(
+        "forbidden",
+        `This is for others of the team to do.${role} An owner can give you another one.`,
+      );
+    }
     return next();
   };
 }

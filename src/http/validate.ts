@@ -2,6 +2,7 @@ import { zValidator } from "@hono/zod-validator";
 import type { Context, MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { hasAtMostFourDecimals } from "../domain/money.ts";
+import { isDate } from "../domain/time-zone.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError, invalidField, type ErrorDetail } from "../lib/errors.ts";
 import { DAY } from "../lib/time.ts";
@@ -150,7 +151,7 @@ function instant(bound: (ms: number, bareDate: boolean) => number) {
     const given = value.replace(/ (\d{2}:\d{2})$/, "+$1");
     const bareDate = DATE.test(given);
     const zoned = bareDate || /(Z|[+-]\d{2}:\d{2})$/.test(given) ? given : `${given}Z`;
-    const ms = (bareDate || TIMESTAMP.test(given)) && isRealDay(given.slice(0, 10)) ? Date.parse(zoned) : Number.NaN;
+    const ms = (bareDate || TIMESTAMP.test(given)) && isDate(given.slice(0, 10)) ? Date.parse(zoned) : Number.NaN;
     if (Number.isNaN(ms)) {
       issues.addIssue({ code: "custom", message: "This must be an ISO 8601 date or time." });
       return z.NEVER;
@@ -159,10 +160,4 @@ function instant(bound: (ms: number, bareDate: boolean) => number) {
     const whole = /\.\d{3}\d*[1-9]/.test(given) ? ms + 1 : ms;
     return Math.min(Math.max(bound(whole, bareDate), 0), LAST_MS);
   });
-}
-
-/** `Date.parse` takes the 30th of February for a day in March. */
-function isRealDay(day: string): boolean {
-  const ms = Date.parse(day);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }

@@ -1,6 +1,7 @@
 /** Every prefix in one place; the part after it is 26 characters: 10 of time (ms), 16 random (80 bits). */
 export const ID_PREFIXES = {
   program: "prog",
+  member: "mem",
   flow: "flw",
   partner: "par",
   application: "app",
@@ -14,11 +15,16 @@ export const ID_PREFIXES = {
   event: "evt",
   endpoint: "whe",
   delivery: "dlv",
+  passkey: "pky",
   mail: "mail",
+  api_key: "key",
   request: "req",
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;
+
+/** The form of every id. */
+export const ID_PATTERN = /^[a-z]+_[0-9a-z]{26}$/;
 
 /** Crockford's base 32 in lower case: sorts by code point as it sorts by value. */
 export const ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -13,7 +13,7 @@ import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import { openSlots, type Slots } from "../lib/slots.ts";
 import { ATTEMPT_BUDGET_MS, sendAttempt, type SendDeps } from "./send.ts";
-import { openResolver, type Resolve } from "./target.ts";
+import { openResolver, type Resolve } from "../core/kernel/target.ts";
 import { wakeUpAt, type Wake } from "../core/kernel/wake.ts";
 
 export interface ConsumerDeps extends Pick<BaseCtx, "db" | "sealer">, SendDeps {

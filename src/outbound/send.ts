@@ -5,7 +5,7 @@ import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "
 import { readAtMost, type BodyStart } from "../lib/http-body.ts";
 import { iso } from "../lib/time.ts";
 import { signatureHeaders } from "./sign.ts";
-import { resolveTarget, type Resolve } from "./target.ts";
+import { resolveTarget, type Resolve } from "../core/kernel/target.ts";
 
 /** One event to one endpoint, as it is stored. */
 export interface OutgoingDelivery {

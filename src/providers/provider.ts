@@ -82,8 +82,9 @@ export interface WebhookFormat {
 
 /** A value that an owner pastes. It is sealed, kept for the program and the provider, and never shown. */
 export interface SecretField {
-  label: string;
-  hint: string;
+  /** With the provider's name. */
+  label: (name: string) => string;
+  hint: (name: string) => string;
   /** What follows from removing it. */
   removed: string;
 }
@@ -150,7 +151,7 @@ export interface WebhookDocument {
 /** What is known of every provider, however its facts come. The service is loops over `registry.ts`: nothing else names one. */
 interface ProviderBase {
   name: ProviderName;
-  /** Its name for people, inside a sentence. */
+  /** Its name for people, inside a sentence; that of a vendor unless the deployment says another (PAGE-15). */
   text: string;
 }
 

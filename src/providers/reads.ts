@@ -58,6 +58,14 @@ export type LinksAnswer =
     }
   | ReadFailure;
 
+export interface CodeAsked {
+  id: string;
+  /** As of when the answer counts. */
+  occurred_at: string;
+  /** Payments and subscriptions that carry it, by the vendor's ids, some of them. */
+  carriers: readonly string[];
+}
+
 export type CodeAnswer =
   | {
       outcome: "read";
@@ -77,8 +85,8 @@ export interface VendorReads {
   readEvent?(api_key: string, thin: ThinEvent): Promise<EventAnswer>;
   /** What else the payment goes by that a refund names: of a vendor whose refunds name it by other ids than its events do. */
   readLinks?(api_key: string, id: string): Promise<LinksAnswer>;
-  /** What a code is called that payments carry by its id, as of `occurred_at`: of a vendor whose payments carry ids. */
-  readCode?(api_key: string, id: string, occurred_at: string): Promise<CodeAnswer>;
+  /** What a code is called that payments carry by its id: of a vendor whose payments carry ids. */
+  readCode?(api_key: string, code: CodeAsked): Promise<CodeAnswer>;
 }
 
 /** What an answer that is not the expected one says. */

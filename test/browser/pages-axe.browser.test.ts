@@ -30,16 +30,26 @@ before(async () => {
 });
 after(() => world.close());
 
-/** What axe-core finds that is serious or critical, what makes the page wider than the screen, and broken words. */
+/**
+ * What axe-core finds that is serious or critical, what makes the page wider than the screen, what runs out of its place,
+ * ids that are there twice, and broken words.
+ */
 async function problemsOf(page: Page): Promise<string[]> {
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   const broken = await page.evaluate(brokenWords);
+  const out = await page.evaluate(outOfPlace);
+  const twice = await page.evaluate(() => {
+    const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+    return ids.filter((id, i) => ids.indexOf(id) !== i);
+  });
   // The page's own policy forbids foreign script, so the checker comes in by the back door of the debugger.
   await page.evaluate(await readAxe());
   const { violations } = await page.evaluate(() => (globalThis as unknown as WithAxe).axe.run(document, {}));
   const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   return [
     ...(wider > 0 ? [`wider than the screen by ${wider} px`] : []),
+    ...out.map((text) => `runs out of its place: ${text}`),
+    ...twice.map((id) => `two elements have the id ${id}`),
     ...broken.map((word) => `a line ends inside the word ${word}`),
     ...grave.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`)),
   ];
@@ -64,6 +74,28 @@ function brokenWords(): string[] {
   return found;
 }
 
+/** Runs in the page: texts that are cut off, or lie over what is beside them. What scrolls, or ends in an ellipsis, does not. */
+function outOfPlace(): string[] {
+  const found = new Set<string>();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const within = node.parentElement;
+    if (
+      !within?.checkVisibility() ||
+      within.closest("pre, svg, select, textarea, .visually-hidden, .list thead, .account-who")
+    )
+      continue;
+    const place = within.closest("td, th, dd, dt, li, .stat, .card, main");
+    if (!place || !node.nodeValue?.trim()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const text = range.getBoundingClientRect();
+    const room = place.getBoundingClientRect();
+    if (text.left < room.left - 1 || text.right > room.right + 1) found.add(node.nodeValue.trim());
+  }
+  return [...found];
+}
+
 let axe: string | undefined;
 
 async function readAxe(): Promise<string> {
@@ -81,10 +113,7 @@ async function visit(page: Page, pages: Record<string, string>): Promise<void> {
   page.on("pageerror", (error) => said.push(String(error)));
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(world.url + path);
-    for (const details of await page.locator("details").all()) {
-      await details.evaluate((element) => element.setAttribute("open", ""));
-      if ((await page.locator("details").count()) > 12) break;
-    }
+    await page.locator("details").evaluateAll((all) => all.forEach((one) => one.setAttribute("open", "")));
     const found = await problemsOf(page);
     if (found.length > 0) problems[name] = found;
   }
@@ -148,6 +177,24 @@ describe("an import", () => {
   }
 });
 
+describe("the list of shortcuts", () => {
+  for (const [width, dark] of [
+    [1280, false],
+    [1280, true],
+    [360, false],
+    [360, true],
+  ] as const) {
+    it(`is accessible, ${dark ? "dark" : "light"}, ${width} px`, async () => {
+      const page = await world.visitor({ width, dark });
+      await signInOwner(world, page, OWNER);
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+      assert.deepEqual(await problemsOf(page), []);
+      await page.context().close();
+    });
+  }
+});
+
 describe("a rate that is applied from an earlier day", () => {
   for (const width of [1280, 360]) {
     it(`is accessible in its preview, and typed as before after Back, ${width} px`, async () => {
@@ -188,20 +235,25 @@ describe("flags", () => {
 });
 
 describe("the checker itself", () => {
-  it("finds a planted mistake, a broken word, and a page that is too wide", async () => {
+  it("finds a planted mistake, a broken word, a text out of its place, an id twice, and a page that is too wide", async () => {
     const page = await world.visitor({ width: 360 });
     await page.goto(`${world.url}/sign-in`);
     assert.deepEqual(await problemsOf(page), []);
     await page.evaluate(() => {
       const main = document.querySelector("main");
       main?.insertAdjacentHTML("beforeend", "<p>approved</p><img src='data:,'><pre>" + "x".repeat(200));
+      main?.insertAdjacentHTML("beforeend", "<ul><li id='main'><span class='money'>9,000.00 USD");
       // The page's own policy forbids the style of a tag.
-      for (const planted of main?.querySelectorAll<HTMLElement>("p:has(+ img)") ?? []) planted.style.width = "1em";
+      for (const planted of main?.querySelectorAll<HTMLElement>("p:has(+ img), li") ?? []) planted.style.width = "1em";
     });
     const found = await problemsOf(page);
     assert.match(found[0] ?? "", /^wider than the screen by \d+ px$/);
-    assert.equal(found[1], "a line ends inside the word approved");
-    assert.match(found[2] ?? "", /^image-alt: /);
+    assert.deepEqual(found.slice(1, 4), [
+      "runs out of its place: 9,000.00 USD",
+      "two elements have the id main",
+      "a line ends inside the word approved",
+    ]);
+    assert.match(found[4] ?? "", /^image-alt: /);
     await page.context().close();
   });
 });

@@ -216,8 +216,8 @@ describe("somebody who would like to be a partner", () => {
     await heading(partner, "Hello Rosa");
     const link = await copyLink(partner);
     await partner.getByRole("link", { name: "Add your payout details" }).click();
-    await partner.getByLabel("Pay me by").selectOption({ label: "Wallet" });
-    await partner.getByLabel("E-mail of your wallet").fill("rosa@wallet.example");
+    await partner.getByLabel("Pay me by").selectOption({ label: "PayPal" });
+    await partner.getByLabel("Your e-mail at PayPal").fill("rosa@wallet.example");
     await press(partner, "Save");
     await see(partner, "Saved. Your next payout goes there.");
 

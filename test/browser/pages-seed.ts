@@ -30,12 +30,15 @@ const PARTNERS = [
   ["Wolfeschlegelsteinhausenbergerdorff", "Hohenzollern-Sigmaringen-Wittelsbach"],
 ] as const;
 
-/** What is sold beside the program's own currency: three more, one of them without smaller units. */
+/** What is sold beside the program's own currency: three more, one without smaller units, one of three and the largest amount. */
 const SALES = [
   ["eur", 11_900],
-  ["gbp", 12_500],
+  ["bhd", 999_999_999_990],
   ["jpy", 1_250_000],
 ] as const;
+
+/** As long as no column is wide, with no space to break at. */
+const LONG_CODE = "BLACKFRIDAY".repeat(5);
 
 export async function seedProgram(world: PagesWorld, owner_email: string): Promise<SeededProgram> {
   const program = await world.createProgram({ name: "Northwind Coffee", owner_email, domain: "northwind.example" });
@@ -47,8 +50,17 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     ...{ name: "Large orders", action_type: "percentage", action_value: 30, priority: 10, conditions: [large] },
   });
   const endpoint = await api("POST", "/webhooks", { url: "https://receiver.example.com/hooks", events: ["*"] });
+  const key = await api<WithId>("POST", "/api-keys", { name: "Reporting", scopes: ["read"], expires_at: "2099-01-01" });
+  await api("POST", "/api-keys", { name: "Payouts of the finance team", scopes: ["read", "write", "payouts", "keys"] });
+  // An address gets few links in an hour, over all programs.
+  const member = await api("POST", "/members", { email: `finance.${owner_email}`, role: "finance" });
   await sell(program, active);
   await settle(program);
+  for (const code of ["ADA20", LONG_CODE]) {
+    await api("POST", `/partners/${active[0]?.id}/codes`, { code, provider: "provider_a" });
+    await program.sendA(sessionCompleted({ amount: 5_000, object: { discounts: [couponOf(`X${code}`)] } }));
+    await program.sendA(sessionCompleted({ amount: 5_000, object: { discounts: [couponOf(code)] } }));
+  }
   const { data: commissions } = await api<{ data: Commission[] }>("GET", "/commissions?per_page=100");
   const { data: payouts } = await api<{ data: (WithId & { partner_id: string })[] }>("GET", "/payouts");
   const { data: payments } = await api<{ data: (WithId & { outcome: string })[] }>("GET", "/payments");
@@ -64,22 +76,32 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
       "payments",
       payments.find(({ outcome }) => outcome === "unknown_ref"),
     ),
+    customer: at("customers", payments[0]),
+    "erase customer": `${at("customers", payments[0])}/erase`,
     payout: at("payouts", payouts[0]),
     claim: at("claims", await claimSale(world, active[0])),
     application: at("partners/applications", await apply(world, program)),
     "pay payout": `${at("payouts", payouts[0])}/pay`,
     "mark payout paid": `${at("payouts", payouts[0])}/mark-paid`,
     "cancel payout": `${at("payouts", payouts[0])}/cancel`,
+    "remove a member": `${at("settings/team", member)}/remove`,
     flow: at("flows", flow),
     "delete flow": `${at("flows", flow)}/delete`,
+    "delete key": `${at("settings/keys", key)}/delete`,
     endpoint: at("webhooks", endpoint),
     "edit endpoint": `${at("webhooks", endpoint)}/edit`,
     "rotate secret": `${at("webhooks", endpoint)}/rotate-secret`,
+    "send what it missed": `${at("webhooks", endpoint)}/recover`,
     "delete endpoint": `${at("webhooks", endpoint)}/delete`,
   };
   const own = payouts.find(({ partner_id }) => partner_id === active[0]?.id);
   const statement = `/portal/payouts/${own?.id ?? ""}`;
   return { program, partner_email: active[0]?.email ?? "", pages: { owner, partner: { ...PORTAL_PLACES, statement } } };
+}
+
+/** A discount by a coupon whose id is the code. */
+function couponOf(coupon: string) {
+  return { promotion_code: null, coupon };
 }
 
 /** Several programs are in one world. */
@@ -99,7 +121,7 @@ async function claimSale(world: PagesWorld, partner: Partner | undefined): Promi
 }
 
 /** Somebody with a long name who applies, and whose address is proved. */
-async function apply(world: PagesWorld, { id: program_id, api }: OwnedProgram): Promise<WithId> {
+export async function apply(world: PagesWorld, { id: program_id, api }: OwnedProgram): Promise<WithId> {
   await api("PATCH", "/programs/me", {
     ...{ applications: "review", terms: "Bid on no names of ours. ".repeat(40).trim() },
     questions: ["Who reads you?", "How did you hear of us? (optional)"],
@@ -210,8 +232,15 @@ function commissionPlaces(commissions: readonly Commission[], partner: WithId | 
 const PLACES = {
   guide: "/docs/payouts",
   "guide with code": "/docs/integrate",
+  documentation: "/docs",
+  "reference of a section": "/docs/api/webhooks",
+  "reference of errors": "/docs/api/errors",
+  "reference of events": "/docs/api/outbound",
+  "found in the documentation": "/docs/search?q=payout",
   overview: "/dashboard",
   "overview of 90 days": "/dashboard?days=90",
+  "overview of a year": "/dashboard?days=365",
+  "overview of two days": "/dashboard?from=2026-01-01&to=2026-01-02",
   partners: "/dashboard/partners",
   "no partner matches": "/dashboard/partners?search=nobody",
   "add partner": "/dashboard/partners/new",
@@ -220,19 +249,29 @@ const PLACES = {
   "no application matches": "/dashboard/partners/applications?status=declined",
   claims: "/dashboard/claims",
   payments: "/dashboard/payments",
+  leads: "/dashboard/payments/leads",
+  "no lead matches": "/dashboard/payments/leads?from=2001-01-01&to=2001-01-02",
+  customers: "/dashboard/customers",
+  find: "/dashboard/search",
+  "nothing is found": "/dashboard/search?search=nothing-of-the-kind",
   "unknown codes": "/dashboard/payments/codes",
   payouts: "/dashboard/payouts",
   "prepare payouts": "/dashboard/payouts/new",
   flows: "/dashboard/flows",
   "add flow": "/dashboard/flows/new",
   events: "/dashboard/events",
+  clicks: "/dashboard/events/clicks",
+  "no click matches": "/dashboard/events/clicks?from=2001-01-01&to=2001-01-02",
   webhooks: "/dashboard/webhooks",
   "add endpoint": "/dashboard/webhooks/new",
   integration: "/dashboard/integration",
+  "installation check": "/dashboard/integration/check",
   settings: "/dashboard/settings",
   "new API key": "/dashboard/settings/api-key",
+  keys: "/dashboard/settings/keys",
   mails: "/dashboard/settings/mails",
   sessions: "/dashboard/settings/sessions",
+  team: "/dashboard/settings/team",
   "remove a secret": "/dashboard/settings/secrets/provider_a_webhook_secret/remove",
   "choose an account": "/switch",
   "not found": "/dashboard/nowhere",

@@ -44,6 +44,11 @@ export interface VisitorOptions {
   width?: number;
   /** False for a browser with scripts switched off. */
   scripts?: boolean;
+  /**
+   * At an address of their own: one address may sign in 30 times a minute. For pages of the service alone, since another
+   * site's may not send the header that says so.
+   */
+  isApart?: boolean;
 }
 
 export async function startPagesWorld(): Promise<PagesWorld> {
@@ -51,6 +56,7 @@ export async function startPagesWorld(): Promise<PagesWorld> {
   const outside = new PlayedWorld(RECEIVER_HOST);
   const secrets = { ...randomSecrets(), DNS_RESOLVER_URL: outside.resolver_url };
   const log: string[] = [];
+  let visitors = 0;
   const [service, browser] = await Promise.all([
     startLocalService({
       port: await freePort(),
@@ -78,7 +84,7 @@ export async function startPagesWorld(): Promise<PagesWorld> {
     async ownerLink(email) {
       return (await operator<{ url: string }>("POST", "/admin/sign-in-links", { email })).url;
     },
-    async visitor({ dark = false, width = 1280, scripts = true } = {}) {
+    async visitor({ dark = false, width = 1280, scripts = true, isApart = false } = {}) {
       const context: BrowserContext = await browser.newContext({
         viewport: { width, height: width < 600 ? 800 : 900 },
         colorScheme: dark ? "dark" : "light",
@@ -86,6 +92,7 @@ export async function startPagesWorld(): Promise<PagesWorld> {
         locale: "en-GB",
         timezoneId: "Europe/Berlin",
         reducedMotion: "reduce",
+        extraHTTPHeaders: isApart ? { "CF-Connecting-IP": `2001:db8:0:${(visitors++).toString(16)}::1` } : {},
       });
       context.setDefaultTimeout(PATIENCE);
       return context.newPage();

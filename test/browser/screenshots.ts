@@ -1,6 +1,7 @@
 /** `node test/browser/screenshots.ts`: makes the pictures of the README in test/browser/pictures, from a program with a lively month. */
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Locator } from "playwright-core";
 import { ROOT } from "../../src/dev/root.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import {
@@ -16,8 +17,12 @@ const DOCS = join(ROOT, "test/browser/pictures");
 const OWNER = "owner@northwind.example";
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 const DAY = 86_400;
+/** Days that the overview shows, beside as many before. */
+const SPAN = 30;
 /** Of a picture: everybody who clones the repository gets them all. */
 const MAX_BYTES = 150 * 1024;
+/** Below what a picture ends with, in pixels. */
+const MARGIN = 16;
 
 const PARTNERS = [
   ["Ada", "Lovelace", 9],
@@ -26,6 +31,15 @@ const PARTNERS = [
   ["Katherine", "Johnson", 4],
   ["Emmy", "Noether", 2],
 ] as const;
+
+const TOTAL = PARTNERS.reduce((sum, [, , weight]) => sum + weight, 0);
+
+/** Where clicks came from, each with its weight of `TOTAL`. */
+const SOURCES = {
+  landing: { "/": 11, "/beans/guji": 8, "/subscribe": 6 },
+  referrer: { "coffee-notes.example": 10, "(none)": 8, "slow-mornings.example": 7 },
+  country: { DE: 9, US: 8, JP: 5, BR: 3 },
+};
 
 interface WithId {
   id: string;
@@ -38,13 +52,16 @@ try {
   const wide = await world.visitor({ width: 1280 });
   await signInOwner(world, wide, OWNER);
   await wide.waitForLoadState("networkidle");
-  await wide.screenshot({ path: join(DOCS, "overview.png"), fullPage: true });
+  const plot = await boxOf(wide.locator(".card:has(> figure.plot)").nth(1));
+  const upper = { x: 0, y: 0, width: 1280, height: plot.y + plot.height + MARGIN };
+  await wide.screenshot({ path: join(DOCS, "overview.png"), fullPage: true, clip: upper });
+  const top = await boxOf(wide.locator(".grid:has(> .card h2)").last());
+  await wide.screenshot({ path: join(DOCS, "overview-top.png"), fullPage: true, clip: top });
   await wide.goto(`${world.url}/dashboard/flows/new`);
   await wide.getByLabel("Name").fill("Better terms");
   await wide.getByLabel("How much").fill("30");
   await wide.getByRole("button", { name: "Preview on past payments" }).click();
-  const preview = await wide.locator("section:has(#simulation)").boundingBox();
-  if (!preview) throw new Error("there is no preview");
+  const preview = await boxOf(wide.locator("section:has(#simulation)"));
   const clip = { ...preview, height: Math.min(preview.height, 560) };
   await wide.screenshot({ path: join(DOCS, "rule-preview.png"), fullPage: true, clip });
   const phone = await world.visitor({ width: 390, dark: true });
@@ -61,6 +78,12 @@ try {
   }
 } finally {
   await world.close();
+}
+
+async function boxOf(place: Locator) {
+  const box = await place.boundingBox();
+  if (!box) throw new Error(`it is not there: ${String(place)}`);
+  return box;
 }
 
 /** Gives the id of a commission that shows the most: a flow, and a refund. */
@@ -88,13 +111,18 @@ async function fill(into: PagesWorld): Promise<string> {
   });
   const now = Math.floor(Date.now() / 1000);
   const chance = chanceOf(7);
-  for (let day = 29; day >= 0; day--) {
+  for (let day = 2 * SPAN - 1; day >= 0; day--) {
     const sales = 1 + Math.round(chance() * 3 + Math.sin(day / 4) + (29 - day) / 12);
-    for (let n = 0; n < sales; n++) {
+    // One who signs up does not buy.
+    for (let n = 0; n <= sales; n++) {
       const amount = 2_400 + Math.floor(chance() * 9_000);
       const email = `buyer${day}.${n}@example.com`;
       const created = now - day * DAY - Math.floor(chance() * 30_000);
-      await sendA(sessionCompleted({ ref: pick(chance()), amount, tax: Math.round(amount / 11), email, created }));
+      const ref = pick(chance());
+      const occurred_at = new Date((created - 600) * 1000).toISOString();
+      const lead = { external_id: `signup-${day}-${n}`, ref, customer: { email }, occurred_at };
+      await api("POST", "/track/lead", lead);
+      if (n < sales) await sendA(sessionCompleted({ ref, amount, tax: Math.round(amount / 11), email, created }));
     }
   }
   const fields = {
@@ -106,9 +134,12 @@ async function fill(into: PagesWorld): Promise<string> {
   };
   await sendA(sessionCompleted({ ...fields, email: "jo@example.com" }));
   await sendA(chargeRefunded({ payment_intent: "pi_told", amount: 11_000, refunded: 2_860 }));
-  const { data } = await api<{ data: (WithId & { amount_cents: number })[] }>("GET", "/commissions?per_page=100");
-  const ids = data.slice(14).map(({ id }) => id);
-  await api("POST", "/commissions/bulk", { ids, status: "approved" });
+  const pageOf = async (page: number) =>
+    api<{ data: (WithId & { amount_cents: number })[] }>("GET", `/commissions?per_page=100&page=${page}`);
+  const [{ data }, older] = [await pageOf(1), await pageOf(2)];
+  for (const approved of [data.slice(14), older.data]) {
+    await api("POST", "/commissions/bulk", { ids: approved.map(({ id }) => id), status: "approved" });
+  }
   await api("POST", "/payouts/generate", {});
   await api("POST", "/commissions/bulk", { ids: data.slice(8, 14).map(({ id }) => id), status: "approved" });
   await click(into, program, chance);
@@ -123,27 +154,40 @@ async function click(into: PagesWorld, program: OwnedProgram, chance: () => numb
   const headers = { "user-agent": BROWSER, "content-type": "application/json" };
   await fetch(`${into.url}/click`, { method: "POST", headers, body });
   const { data } = await program.api<{ data: WithId[] }>("GET", "/partners");
-  const days = Array.from({ length: 30 }, (_, day) =>
+  const days = Array.from({ length: 2 * SPAN }, (_, day) =>
     new Date(Date.now() - day * DAY * 1000).toISOString().slice(0, 10),
   );
-  const rows = days.map((day, i) => ({ day, count: Math.round(60 + chance() * 50 + 25 * Math.sin(i / 4) - i) }));
+  const rows = days.map((day, i) => ({ day, count: Math.round(60 + chance() * 50 + 25 * Math.sin(i / 4) - i / 2) }));
   const counts = rows.map(({ day, count }) => `('${program.id}', 'click', '${day}', ${count})`);
   const shares = data
     .toReversed()
     .flatMap(({ id }, i) =>
-      rows.map(({ day, count }) => `('${program.id}', '${id}', '${day}', ${Math.round(count / (i + 2.3))})`),
+      rows.map(({ day, count }) => `('${program.id}', '${id}', '${day}', ${partOf(count, PARTNERS[i]?.[2] ?? 0)})`),
     );
+  const sources = Object.entries(SOURCES).flatMap(([kind, values]) =>
+    rows.flatMap(({ day, count }) =>
+      Object.entries(values).map(
+        ([value, weight]) => `('${program.id}', '', '${day}', '${kind}', '${value}', ${partOf(count, weight)})`,
+      ),
+    ),
+  );
   const upsert = (columns: string) => `on conflict (${columns}) do update set count = count + excluded.count`;
   await into.sql(
     `insert into event_counts (program_id, type, day, count) values ${counts.join()} ${upsert("program_id, type, day")};
      insert into click_counts (program_id, partner_id, day, count) values ${shares.join()}
-     ${upsert("program_id, partner_id, day")};`,
+     ${upsert("program_id, partner_id, day")};
+     insert into click_sources (program_id, partner_id, day, kind, value, count) values ${sources.join()}
+     ${upsert("program_id, partner_id, day, kind, value")};`,
   );
 }
 
+/** Of so many, the part of one with this weight. */
+function partOf(count: number, weight: number): number {
+  return Math.floor((count * weight) / TOTAL);
+}
+
 function pick(chance: number): string {
-  const total = PARTNERS.reduce((sum, [, , weight]) => sum + weight, 0);
-  let left = chance * total;
+  let left = chance * TOTAL;
   for (const [name, , weight] of PARTNERS) {
     left -= weight;
     if (left < 0) return name.toLowerCase();

@@ -56,7 +56,7 @@ describe("records", () => {
     expect(keysOf(await read(`/${kind}/${stocked.ids[kind]}`))).toEqual(fieldsOf(rule));
   });
 
-  it("have the fields of the specification and their parts: a partner, a code, a payout, an endpoint, a claim, an application (PART-9, PART-10, CODE-5, CLAIM-1, JOIN-7, OUT-10, HOOK-11, HOOK-14)", async () => {
+  it("have the fields of the specification and their parts: a partner, a code, a payout, an endpoint, a claim, an application, a member (PART-9, PART-10, CODE-5, CLAIM-1, JOIN-7, TEAM-7, OUT-10, HOOK-11, HOOK-14)", async () => {
     const { stats, ...partner } = await read(`/partners/${stocked.ids["partners"]}`);
     expect(keysOf(partner)).toEqual(fieldsOf("PART-9"));
     expect(["stats", ...keysOf(stats)].toSorted()).toEqual(fieldsOf("PART-10"));
@@ -69,6 +69,8 @@ describe("records", () => {
     const { commissions, ...payout } = await read(`/payouts/${stocked.ids["payouts"]}`);
     expect(keysOf(payout)).toEqual(fieldsOf("OUT-10"));
     expect(keysOf((commissions as unknown[])[0])).toEqual(fieldsOf("COM-9"));
+    const team = await read("/members");
+    expect(keysOf((team["data"] as unknown[])[0])).toEqual(fieldsOf("TEAM-7"));
     const { deliveries, ...endpoint } = await read(`/webhooks/${stocked.ids["webhooks"]}`);
     expect(keysOf(endpoint)).toEqual(fieldsOf("HOOK-11"));
     expect(keysOf((deliveries as unknown[])[0])).toEqual(fieldsOf("HOOK-14"));
@@ -83,12 +85,13 @@ describe("records", () => {
     const look = (value: unknown): void => {
       if (typeof value !== "object" || value === null) return;
       for (const [key, inner] of Object.entries(value)) {
+        // An actor's id is of whoever acts.
+        if (key === "actor") continue;
         if (
           typeof inner === "string" &&
           (key === "id" || /^(program|flow|partner|payment|payout|event)_id$/.test(key))
         ) {
           const prefix = inner.slice(0, inner.indexOf("_") + 1);
-          // An actor's id is of whoever acts.
           if (PREFIXES.includes(prefix)) expect(inner).toMatch(/^[a-z]+_[0-9a-z]{26}$/);
           seen.add(prefix);
         } else look(inner);
@@ -108,6 +111,9 @@ describe("records", () => {
     ]) {
       look(await read(`/${kind}/${ids[kind]}`));
     }
+    await create(stocked.program, "/api/v1/api-keys", { name: "Reporting", scopes: ["read"] });
+    look(await read("/api-keys"));
+    look(await read("/members"));
     look(await read(`/partners/${ids["partners"]}/entries`));
     look(await read(`/partners/${ids["partners"]}/codes`));
     expect([...seen].toSorted()).toEqual(

@@ -45,7 +45,10 @@ describe("npm start", () => {
     key = /^ {2}API key +(sk_[\w-]{43}) /m.exec(out)?.[1] ?? "";
     const program = /^ {2}Program +(prog_\w+)$/m.exec(out)?.[1];
     assert.match(out, new RegExp(`^ {2}Base URL +${url}$`, "m"));
-    assert.match(out, new RegExp(`^ {2}Script tag +<script src="${url}/service.js" data-program="${program}">`, "m"));
+    assert.match(
+      out,
+      new RegExp(`^ {2}Script tag +<script src="${url}/service.js" data-program="${program}" defer></script>$`, "m"),
+    );
     assert.match(out, new RegExp(`^ {2}Dashboard +${url}/sign-in\\?`, "m"));
     assert.deepEqual(await me().then(({ status, body: { id } }) => ({ status, id })), { status: 200, id: program });
   });

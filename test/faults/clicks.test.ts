@@ -18,7 +18,10 @@ const RATE = Number(process.env["FAULT_RATE"] ?? Number.POSITIVE_INFINITY);
 const CLIENTS = 48;
 /** The Worker's, the object's and the database's isolates may take 128 MB each. */
 const GARBAGE_MB = 3 * 128;
-/** In the second half, in which as much comes as in the first. */
+/** By so many clicks the garbage has reached its level, however long they take; it stays there, whatever else waits. */
+const CLICKS_TO_LEVEL = 65_000;
+/** So many are taken at least, unless a rate is given, so that some come at that level. */
+const CLICKS = Number.isFinite(RATE) ? 0 : 90_000;
 const LEVEL_MB = 64;
 
 let build: string;
@@ -81,7 +84,7 @@ async function readLog(): Promise<Log> {
 /** Waits until the log is still, then compares it with what was answered. */
 async function expectExactlyOnce(visitors: Visitors): Promise<void> {
   let total = -1;
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < 600; i++) {
     const path = "/api/v1/events?type=click&per_page=1";
     const page = await call<{ total: number }>(service.url, "GET", path, world.api_key);
     if (page.total === total && total >= visitors.accepted.size) break;
@@ -92,15 +95,12 @@ async function expectExactlyOnce(visitors: Visitors): Promise<void> {
   const found = new Set(log.landings);
   assert.equal(log.landings.length, found.size, "nothing twice");
   assert.deepEqual(
-    [...visitors.accepted].filter((landing) => !found.has(landing)),
+    // A few will do: the difference of many takes more memory than there is.
+    [...visitors.accepted].filter((landing) => !found.has(landing)).slice(0, 10),
     [],
     "every 202 is in the log",
   );
-  assert.deepEqual(
-    log.landings.filter((landing) => !visitors.sent.has(landing)),
-    [],
-    "nothing else is",
-  );
+  assert.deepEqual(log.landings.filter((landing) => !visitors.sent.has(landing)).slice(0, 10), [], "nothing else is");
   assert.deepEqual([log.total, log.counted], [found.size, found.size], "counts equal rows");
 }
 
@@ -143,9 +143,11 @@ describe("clicks exactly once (TRACK-8)", () => {
       const clients = Array.from({ length: CLIENTS }, () => visitors.browse());
       await sleep(5_000);
       const resident = [await residentMegabytes(service.runtime)];
-      for (let i = 0; i < AWAY; i++) {
+      const level: number[] = [];
+      for (let seconds = 0; seconds < AWAY || visitors.accepted.size < CLICKS; seconds++) {
         await sleep(1_000);
         resident.push(await residentMegabytes(service.runtime));
+        if (visitors.accepted.size >= CLICKS_TO_LEVEL) level.push(resident.at(-1)!);
       }
       visitors.stop();
       await Promise.all(clients);
@@ -157,11 +159,10 @@ describe("clicks exactly once (TRACK-8)", () => {
         { length: 11 },
         (_, tenth) => resident[Math.floor(((resident.length - 1) * tenth) / 10)]!,
       );
-      test.diagnostic(`${kept} kept and ${refused} refused in ${AWAY + 5} s`);
+      test.diagnostic(`${kept} kept and ${refused} refused in ${resident.length + 4} s`);
       test.diagnostic(`resident MB from start to end: ${tenths.map((mb) => mb.toFixed(0)).join(", ")}`);
-      const [early, middle] = [tenths[0]!, tenths[5]!];
-      assert.ok(Math.max(...resident) < early + GARBAGE_MB, "what three isolates may hold before they tidy up");
-      assert.ok(Math.max(...tenths.slice(6)) < middle + LEVEL_MB, "it does not grow with what waits");
+      assert.ok(Math.max(...resident) < resident[0]! + GARBAGE_MB, "what three isolates may hold before they tidy up");
+      assert.ok(Math.max(0, ...level) < (level[0] ?? 0) + LEVEL_MB, "it does not grow with what waits");
       const back = performance.now();
       unlock();
       await expectExactlyOnce(visitors);

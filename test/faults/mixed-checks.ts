@@ -231,6 +231,9 @@ export function checkCounters({ database }: Scene): void {
       count(*) as count from ${list} group by 1, 2, 3`,
   );
   lists.push("select program_id, 'flagged', status, count(*) from commissions where flagged = 1 group by 1, 2, 3");
+  lists.push(
+    "select program_id, 'leads', ifnull(outcome, ''), count(*) from payments where event = 'lead_created' group by 1, 2, 3",
+  );
   differs(
     "list_counts",
     "select program_id, list, state, count from list_counts where count <> 0",

@@ -1,6 +1,6 @@
 /** Values that fit a JSON Schema of the OpenAPI document, as an owner's server would send them. */
 import fc from "fast-check";
-import type { JsonSchema } from "../../src/http/openapi/document.ts";
+import type { JsonSchema } from "../../src/http/openapi/types.ts";
 import { lookUp } from "../support/json-schema.ts";
 import { servedDocument } from "../support/openapi.ts";
 import { idIn, place } from "./places.ts";

@@ -24,7 +24,7 @@ export function idIn(kind: string): fc.Arbitrary<string> {
 
 /** The text with what the words stand for. */
 export function filled(text: string, places: Places): string {
-  return text.replaceAll(/\{\{(own|other)\.([a-z_]+)\}\}/g, (word, owner: Owner, kind: string) => {
+  return text.replaceAll(/\{\{(own|other)\.([a-z_-]+)\}\}/g, (word, owner: Owner, kind: string) => {
     const value = places[owner][kind];
     if (value === undefined) throw new Error(`nothing stands for ${word}`);
     return value;

@@ -1,6 +1,6 @@
 /** Requests of the API, made from its OpenAPI document: valid ones, those one step away from it, and hostile ones. */
 import fc from "fast-check";
-import type { Operation, Parameter } from "../../src/http/openapi/document.ts";
+import type { Operation, Parameter } from "../../src/http/openapi/types.ts";
 import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { operations } from "../support/openapi.ts";
 import { recordOf, valueOf } from "./from-schema.ts";

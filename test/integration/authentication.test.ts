@@ -16,7 +16,7 @@ import { watchDatabase } from "../support/watched-database.ts";
 /** Routes as somebody might write them who does not think of keys. */
 const app = new Hono<AppEnv>();
 app.onError(renderError);
-app.notFound((c) => methodNotAllowedOrNotFound(app, c));
+app.notFound((c) => renderError(methodNotAllowedOrNotFound(app, c), c));
 app.use(requestContext());
 app.use("/api/v1/*", authenticate());
 app.get("/api/v1/constant", (c) => {

@@ -216,7 +216,7 @@ describe("clicks beyond their retention (JOB-3)", () => {
     const times = [0, 1, 150, 299].map((minute) => START + minute * MINUTE + 30 * SECOND);
     const arrivals = times.map((ms) => {
       const click = { program_id: program.id, ref: "jane", landing: "/", referrer: "", id: null };
-      return JSON.parse(arrivalOf(click, ms).entry) as Arrival;
+      return JSON.parse(arrivalOf(click, ms, "DE").entry) as Arrival;
     });
     const flush = { object: "weur:late", epoch: program.id, from: 0, to: 4, arrivals, now: NOW };
     await flushClicks(env, flush);
@@ -224,6 +224,8 @@ describe("clicks beyond their retention (JOB-3)", () => {
     await serveAll(rollUpClicks(testContext(NOW + HOUR)));
     const listed = await walk(program, { type: "click" });
     expect(listed).toHaveLength(304);
+    const german = listed.filter(({ payload }) => (payload as { country?: string }).country === "DE");
+    expect(german).toHaveLength(4);
     expect(listed.map(({ id }) => id)).toEqual(
       listed
         .map(({ id }) => id)

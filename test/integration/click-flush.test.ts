@@ -183,7 +183,7 @@ describe("a flush (TRACK-8)", () => {
     expect(await backlog(object)).toBe(0);
   });
 
-  it("writes one row per click and five more: the cursor and the four counts", async () => {
+  it("writes one row per click and seven more: the cursor and the six counts", async () => {
     const [object, database] = [newObject(), faultyDatabase()];
     await store(object, program.id);
     await flush(object);
@@ -192,7 +192,7 @@ describe("a flush (TRACK-8)", () => {
     await flush(object);
     await expectRecorded(401);
     expect(database.batches).toBe(1);
-    expect(database.rowsWritten).toBe(405);
+    expect(database.rowsWritten).toBe(407);
   });
 
   it("goes on in stretches until all is there, however much has gathered", async () => {
@@ -243,6 +243,18 @@ describe("a click object", () => {
     await clickStub(object).commit(batch("b3"));
     await flush(object);
     await expectRecorded(1, { duplicate: 2 });
+  });
+
+  it("counts the window from the click that was taken, not from its repetition, after a restart too (TRACK-12)", async () => {
+    const object = newObject();
+    for (const [i, minutes] of [0, 20, 11, 20, 9].entries()) {
+      vi.setSystemTime(Date.now() + minutes * MINUTE);
+      const visit = { program_id: program.id, ref: "jane", landing: "/", referrer: "", id: "again" };
+      await clickStub(object).commit(batchOf([arrivalOf(visit, Date.now())], `b${i}`));
+      await evictDurableObject(clickStub(object));
+    }
+    await flush(object);
+    await expectRecorded(2, { duplicate: 3 });
   });
 
   it("writes what arrives during a commit as one row", async () => {

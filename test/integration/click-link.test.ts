@@ -17,6 +17,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     const jane = await makePartner(program, { slug: "Jane" });
     const reply = await follow(`/r/${program.id}/jane?to=${encodeURIComponent("/pricing?plan=pro#top")}`, {
       headers: { referer: "https://blog.example/post" },
+      cf: { continent: "NA", country: "CA" },
     });
     expect(reply.status).toBe(302);
     expect(reply.location?.origin).toBe("https://shop.example");
@@ -27,7 +28,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     expect(reply.headers.get("cache-control")).toBe("no-store");
     await recorded();
     expect((await clicksOf(program.id)).map(({ payload }) => payload)).toEqual([
-      { ref: "Jane", landing: "/pricing", referrer: "https://blog.example/post", partner_id: jane.id },
+      { ref: "Jane", landing: "/pricing", referrer: "https://blog.example/post", partner_id: jane.id, country: "CA" },
     ]);
   });
 

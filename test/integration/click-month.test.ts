@@ -1,6 +1,6 @@
 /**
- * Traffic in played time, in which the totals that the API gives equal a count of the rows at every hour (TRACK-8,
- * TRACK-17): clicks through several objects, whose number changes, flushes that come late, fail or lose their reply, objects that are evicted,
+ * Traffic in played time, in which the totals that the API gives, and the countries of the overview, equal a count of the rows
+ * at every hour (TRACK-8, TRACK-17, TRACK-20): clicks through several objects, whose number changes, flushes that come late, fail or lose their reply, objects that are evicted,
  * crons, payments, and partners that come and go. A day of it, or a month: `MONTH_DAYS=30 npm test -- click-month`. A
  * failure names its seed, for `PROPERTY_SEED`.
  */
@@ -8,12 +8,13 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { clickObject, isFirst } from "../../src/clicks/region.ts";
+import { programSourcesOf, selectProgramSources } from "../../src/core/clicks/sources.ts";
 import { DAY, HOUR, iso, MINUTE, utcDay } from "../../src/lib/time.ts";
 import { Chance } from "../faults/random.ts";
 import { clickStub, connect, faultyDatabase, flush, visit, VISITOR } from "../support/clicks.ts";
 import { fireCron } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { all } from "../support/rows.ts";
 
@@ -22,8 +23,8 @@ const SEED = Number(env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const PROGRAMS = 2;
 /** Where visitors are: each place has an object of its own, and after a split two. */
 const PLACES = [
-  { continent: "EU", longitude: "2.3", colo: "CDG" },
-  { continent: "NA", longitude: "-74.0", colo: "EWR" },
+  { continent: "EU", longitude: "2.3", colo: "CDG", country: "FR" },
+  { continent: "NA", longitude: "-74.0", colo: "EWR", country: "US" },
   { continent: "OC", longitude: "151.2", colo: "SYD" },
 ];
 const OBJECTS = [...new Set(PLACES.map((cf) => clickObject(cf)).flatMap(({ first, name }) => [first, name]))];
@@ -147,6 +148,13 @@ async function summaryOf(shop: Shop, start: number): Promise<Summary> {
   return (await shop.api<Summary>("GET", `/api/v1/clicks/summary?${days}`)).body;
 }
 
+/** The clicks of each country, as the overview has them. */
+async function countriesOf(shop: Shop, start: number): Promise<Record<string, number>> {
+  const ctx = programContext(shop);
+  const [rows] = await ctx.read(selectProgramSources(ctx, { from: utcDay(start), to: utcDay(Date.now()) }));
+  return Object.fromEntries(programSourcesOf(rows).country.top.map(({ value, clicks }) => [value, clicks]));
+}
+
 /** What the API says of a program, against its rows. */
 async function assertTotals(shop: Shop, start: number, when: string): Promise<void> {
   const since = iso(Date.now() - 7 * HOUR - 30 * MINUTE);
@@ -162,6 +170,7 @@ async function assertTotals(shop: Shop, start: number, when: string): Promise<vo
     commissions: await total("commissions"),
     partners: await Promise.all(Object.values(shop.partners).map(clicks)),
     recorded: summary.recorded,
+    countries: await countriesOf(shop, start),
     days: Object.fromEntries(summary.data.flatMap(({ day, recorded }) => (recorded > 0 ? [[day, recorded]] : []))),
   };
   expect(said, when).toEqual(await rowsOf(shop, since));
@@ -175,6 +184,11 @@ async function rowsOf(shop: Shop, since: string): Promise<Record<string, unknown
     `select substr(created_at, 1, 10) as day, count(*) as n from ${clicks} group by 1`,
     shop.id,
   );
+  const countries = await all<{ country: string; n: number }>(
+    `select payload ->> 'country' as country, count(*) as n from ${clicks}
+      and payload ->> 'country' is not null group by 1`,
+    shop.id,
+  );
   const inLog = await count(clicks);
   return {
     events: await count("events where program_id = ?"),
@@ -186,6 +200,7 @@ async function rowsOf(shop: Shop, since: string): Promise<Record<string, unknown
       Object.values(shop.partners).map((id) => count(`${clicks} and payload ->> 'partner_id' = ?`, id)),
     ),
     recorded: inLog,
+    countries: Object.fromEntries(countries.map(({ country, n }) => [country, n])),
     days: Object.fromEntries(days.map(({ day, n }) => [day, n])),
   };
 }

@@ -11,6 +11,7 @@ import { listEvents } from "../../src/core/events/events.ts";
 import { addToCounts } from "../../src/core/kernel/event-counts.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";
 import { readOverview, readPartnerOverview } from "../../src/core/overview/overview.ts";
+import { lastDays } from "../../src/core/partners/code-stats.ts";
 import { getPartner } from "../../src/core/partners/partners.ts";
 import { sql } from "drizzle-orm";
 import { openDatabase, runBatch } from "../../src/db/client.ts";
@@ -46,10 +47,10 @@ async function begin(): Promise<void> {
     from json_each('[0,1,2,3,4,5,6,7]')`);
 }
 
-function arrivals(ref: string, times: readonly number[]): Arrival[] {
+function arrivals(ref: string, times: readonly number[], country: string | null = null): Arrival[] {
   return times.map((ms) => {
     const click = { program_id: program.id, ref, landing: "/", referrer: "", id: null };
-    return JSON.parse(arrivalOf(click, ms).entry) as Arrival;
+    return JSON.parse(arrivalOf(click, ms, country).entry) as Arrival;
   });
 }
 
@@ -102,7 +103,7 @@ async function shown(now: number) {
   const ctx = programContext(program, now);
   const ranges = rangesOf();
   const [overview, own, partner, summary, ofJane, ...lists] = await Promise.all([
-    readOverview(ctx, 5),
+    readOverview(ctx, lastDays(now, 5)),
     readPartnerOverview(ctx, jane.id, 5),
     getPartner(ctx, jane.id),
     summarizeClicks(ctx, { from: START - DAY, to: START + 3 * DAY }),
@@ -114,6 +115,7 @@ async function shown(now: number) {
   return {
     overview: named(overview.clicks.map(({ day, value }) => [day, value])),
     own: named(own.clicks.map(({ day, value }) => [day, value])),
+    countries: named(overview.sources.country.top.map(({ value, clicks }) => [value, clicks])),
     best: overview.top.map(({ partner_id, clicks }) => [partner_id, clicks]),
     jane: partner.clicks,
     summary: named(summary.data.map(({ day, recorded }) => [day, recorded])),
@@ -125,13 +127,14 @@ async function shown(now: number) {
 
 /** The same by counting rows. */
 async function counted(now: number): Promise<Awaited<ReturnType<typeof shown>>> {
-  const rows = await all<{ type: string; at: string; partner: string }>(
-    `select type, created_at as at, payload ->> 'partner_id' as partner from events where program_id = ?`,
+  const rows = await all<{ type: string; at: string; partner: string; country: string | null }>(
+    `select type, created_at as at, payload ->> 'partner_id' as partner, payload ->> 'country' as country
+      from events where program_id = ?`,
     program.id,
   );
   const clicks = rows
     .filter(({ type }) => type === "click")
-    .map(({ at, partner }) => ({ ms: Date.parse(at), partner }));
+    .map(({ at, partner, country }) => ({ ms: Date.parse(at), partner, country }));
   const ofJane = clicks.filter(({ partner }) => partner === jane.id);
   const days = (of: typeof clicks, from: number) =>
     named(
@@ -146,6 +149,11 @@ async function counted(now: number): Promise<Awaited<ReturnType<typeof shown>>> 
   return {
     overview: days(clicks, first),
     own: days(ofJane, first),
+    countries: named(
+      [...Map.groupBy(clicks, ({ country }) => country)].flatMap(([country, its]) =>
+        country === null ? [] : [[country, its.filter(({ ms }) => ms >= first).length] as const],
+      ),
+    ),
     best: [[jane.id, ofJane.filter(({ ms }) => ms >= first).length]],
     jane: ofJane.length,
     summary: days(clicks, 0),
@@ -196,10 +204,20 @@ describe("a click costs one row written in D1 (TRACK-8)", () => {
   });
 
   it("and a share of the counts where the flush has many of them", async () => {
-    const times = Array.from({ length: 40 }, (_, i) => START + i);
-    expect(await flush(arrivals("jane", times), START)).toBe(45);
+    const times = Array.from({ length: 60 }, (_, i) => START + i);
+    expect(await flush(arrivals("jane", times), START)).toBe(67);
     expect(await waiting(), "nothing is left to count").toEqual([]);
-    expect(await keptClicks()).toBe(40);
+    expect(await keptClicks()).toBe(60);
+    await expectExact(START + HOUR);
+  });
+
+  it("and no row more where its country is known, until it is counted", async () => {
+    await flush(arrivals("jane", [START], "DE"), START);
+    expect(await flush(arrivals("jane", [START + 1], "FR"), START)).toBe(2);
+    await expectExact(START + HOUR);
+    const times = Array.from({ length: 70 }, (_, i) => START + 2 + i);
+    expect(await flush(arrivals("jane", times, "DE"), START)).toBe(78);
+    expect(await keptClicks()).toBe(70);
     await expectExact(START + HOUR);
   });
 
@@ -210,10 +228,22 @@ describe("a click costs one row written in D1 (TRACK-8)", () => {
     const database = faultyDatabase();
     const work = rollUpClicks({ db: openDatabase(database.binding), now: START + HOUR });
     expect(await work.serve(await dueNow(work))).toBe(false);
-    // Where the next ones begin, two partners with a page each, an hour and its day.
-    expect(database.rowsWritten).toBe(7);
+    // Where the next ones begin, two partners with a page each, the program's page and referrer, an hour and its day.
+    expect(database.rowsWritten).toBe(9);
     expect(await keptClicks()).toBe(30);
     expect(await waiting()).toMatchObject([{ next_at: null }]);
+    await expectExact(START + HOUR);
+  });
+
+  it("and of the program one for each country of that hour", async () => {
+    for (const [i, country] of ["DE", "FR", "DE", null].entries()) {
+      await flush(arrivals("jane", [START + i * SECOND], country), START + i * SECOND);
+    }
+    const database = faultyDatabase();
+    const work = rollUpClicks({ db: openDatabase(database.binding), now: START + HOUR });
+    expect(await work.serve(await dueNow(work))).toBe(false);
+    // As above, of one partner, and two countries.
+    expect(database.rowsWritten).toBe(9);
     await expectExact(START + HOUR);
   });
 });
@@ -349,10 +379,12 @@ describe("totals are exact at every moment (HTTP-8)", () => {
   const minute = fc.integer({ min: 0, max: 150 });
   const fault = fc.constantFrom<Fault[]>(null, null, "lost", "down");
   const times = fc.array(fc.tuple(minute, fc.integer({ min: 0, max: MINUTE - 1 })), { minLength: 1, maxLength: 5 });
+  const country = fc.constantFrom(null, "DE", "FR");
+  const ref = fc.constantFrom("jane", "joe");
   const step = fc.oneof(
     {
       weight: 4,
-      arbitrary: fc.record({ do: fc.constant("flush" as const), times, fault, ref: fc.constantFrom("jane", "joe") }),
+      arbitrary: fc.record({ do: fc.constant("flush" as const), times, fault, ref, country }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant("many" as const), at: minute }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant("before" as const), times }) },
@@ -369,13 +401,14 @@ describe("totals are exact at every moment (HTTP-8)", () => {
             given.map(([minutes, ms]) => START + minutes * MINUTE + ms);
           if (action.do === "flush") {
             const ms = at(action.times);
-            await flush(arrivals(action.ref, ms), Math.max(...ms), { fault: action.fault });
+            await flush(arrivals(action.ref, ms, action.country), Math.max(...ms), { fault: action.fault });
           } else if (action.do === "many") {
             const ms = START + action.at * MINUTE;
             await flush(
               arrivals(
                 "jane",
-                Array.from({ length: 60 }, (_, i) => ms + i),
+                Array.from({ length: 70 }, (_, i) => ms + i),
+                "DE",
               ),
               ms,
             );

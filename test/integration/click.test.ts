@@ -119,9 +119,33 @@ describe("POST /click (TRACK-6)", () => {
   it("stores no address of the visitor (TRACK-8)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
-    await click({ program_id: program.id, ref: "jane", ...ARRIVAL }, { "cf-connecting-ip": "203.0.113.77" });
+    const from = { "cf-connecting-ip": "203.0.113.77" };
+    await click({ program_id: program.id, ref: "jane", ...ARRIVAL }, from, { country: "DE", city: "Ulm" });
     await recorded();
-    expect(JSON.stringify(await clicksOf(program.id))).not.toContain("203.0.113.77");
+    const stored = JSON.stringify(await clicksOf(program.id));
+    expect(stored).toContain('"country":"DE"');
+    for (const text of ["203.0.113.77", "Ulm"]) expect(stored).not.toContain(text);
+  });
+
+  it("keeps the country that the platform names, for the log and for the API, and takes none from the page (TRACK-21)", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const named = ["DE", "T1", "XX", "de", "Germany", 49, undefined];
+    for (const [i, country] of named.entries()) {
+      const sent = { program_id: program.id, ref: "jane", landing: `/${i}`, referrer: "" };
+      expect((await click(sent, {}, { continent: "NA", country })).status).toBe(202);
+      const given = await click({ ...sent, country: "DE" }, {}, { continent: "NA", country });
+      expect([given.status, given.body.error.details]).toMatchObject([422, [{ path: "country" }]]);
+    }
+    await recorded();
+    type Listed = { data: { id: string; payload: { landing: string; country: string | null } }[] };
+    const { data } = (await program.api<Listed>("GET", "/api/v1/events?type=click")).body;
+    expect(data.map(({ payload }) => [payload.landing, payload.country]).toSorted()).toEqual(
+      named.map((country, i) => [`/${i}`, country === "DE" ? country : null]),
+    );
+    const german = data.find(({ payload }) => payload.country === "DE");
+    const one = await program.api<Listed["data"][number]>("GET", `/api/v1/events/${german?.id}`);
+    expect(one.body.payload.country).toBe("DE");
   });
 });
 

@@ -6,12 +6,12 @@ import Stripe from "stripe";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { HOUR, MINUTE } from "../../src/lib/time.ts";
-import { couponEvent, discountEventB, giveCode, promotionCode } from "../support/codes.ts";
+import { couponEvent, discount, discountEventA, discountEventB, giveCode, promotionCode } from "../support/codes.ts";
 import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
-import { invoicePaid, refundEvent, sessionCompleted } from "../support/provider-a.ts";
+import { invoicePaid, refundEvent, sessionCompleted, subscriptionEventA } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 
 const NOW = Date.now();
@@ -28,12 +28,17 @@ const read = (now: number) => serveAll(readEventLists(testContext(now), lists.re
 const questions = () => lists.calls.filter(({ pathname }) => !pathname.endsWith("/events"));
 const asked = () => questions().map(({ pathname }) => decodeURIComponent(pathname));
 
+const COUPON = { id: "cou_1", object: "coupon", name: "20% off" };
+
 /** A payment that carries nothing but a code, by its id at the vendor. */
 const VENDORS = {
   provider_a: {
     sell: (program: TestProgram, id = "promo_1") =>
       sendA(program, sessionCompleted({ object: { discounts: [{ promotion_code: id, coupon: null }] } })),
-    code: () => promotionCode({ id: "promo_1", code: "Jane20" }),
+    code: () => ({
+      ...promotionCode({ id: "promo_1", code: "Jane20", coupon: "cou_1" }),
+      promotion: { type: "coupon", coupon: COUPON },
+    }),
     id: "promo_1",
     path: "/v1/promotion_codes/promo_1",
   },
@@ -56,9 +61,12 @@ async function shop(provider: Played, fields: ProgramFields = {}): Promise<TestP
 
 const outcomes = async (program: TestProgram) => (await ledgerOf(program)).payments.map(({ outcome }) => outcome);
 
+/** What is to be asked for; who has heard of a code is noted beside it. */
 const waiting = async ({ id }: TestProgram) =>
   (
-    await env.DB.prepare("select subject from waiting_events where program_id = ? order by subject")
+    await env.DB.prepare(
+      "select subject from waiting_events where program_id = ? and subject not like 'code-%' order by subject",
+    )
       .bind(id)
       .all<{ subject: string }>()
   ).results.map(({ subject }) => subject);
@@ -141,6 +149,9 @@ describe.each(PLAYED)("the name of a code that no event has said, %s", (provider
   });
 });
 
+const subscribed = (object: Record<string, unknown>) =>
+  subscriptionEventA("customer.subscription.created", { id: "sub_1", customer: "cus_1", object });
+
 describe("provider A", () => {
   const sell = (program: TestProgram, discounts: object[]) =>
     sendA(program, sessionCompleted({ object: { discounts } }));
@@ -162,11 +173,73 @@ describe("provider A", () => {
     expect(await outcomes(program)).toEqual(["commission"]);
   });
 
-  it("has no address for a discount: nothing is asked for", async () => {
+  describe.each([
+    ["an invoice", () => invoicePaid({ id: "in_1", subscription: "sub_1", object: { discounts: ["di_1"] } }), "in_1"],
+    [
+      "a line of an invoice",
+      () => invoicePaid({ id: "in_1", subscription: "sub_1", object: { lines: { data: [{ discounts: ["di_1"] }] } } }),
+      "in_1",
+    ],
+    ["a subscription", () => subscribed({ discounts: ["di_1"] }), "sub_1"],
+  ] as const)("says of a discount that %s carries what it was made from", (_, carrying, carrier) => {
+    const happen = () => {
+      const { object } = carrying().data;
+      lists.codes.push({ ...object, object: carrier === "in_1" ? "invoice" : "subscription" });
+      lists.codes.push(discount({ id: "di_1", promotion_code: "promo_1", coupon: "cou_1" }));
+    };
+    const renewal = () => invoicePaid({ id: "in_2", subscription: "sub_1", customer: "cus_1" });
+
+    it("in one call, which decides what waited for it and what it is remembered for (CODE-8)", async () => {
+      const program = await shop("provider_a");
+      happen();
+      lists.codes.push(promotionCode({ id: "promo_1", code: "Jane20", coupon: "cou_1" }));
+      for (const event of [carrying(), renewal()]) await sendA(program, event);
+      await read(NOW);
+      const paid = carrier === "in_1" ? ["commission", "commission"] : ["commission"];
+      expect(await outcomes(program)).toEqual(paid);
+      const coupon = ["/v1/coupons/cou_1"];
+      expect(asked()).toEqual([`/v1/${carrier === "in_1" ? "invoices" : "subscriptions"}/${carrier}`, ...coupon]);
+      expect(await waiting(program)).toEqual([]);
+    });
+
+    it.each([true, false])(
+      "as its own event does, whose code no event names (event first: %s) (CODE-8)",
+      async (first) => {
+        const program = await shop("provider_a");
+        lists.codes.push(promotionCode({ id: "promo_1", code: "Jane20", coupon: "cou_1" }));
+        const made = discountEventA({ id: "di_1", promotion_code: "promo_1", coupon: "cou_1" });
+        const events = [made, carrying(), renewal()];
+        for (const event of first ? events : events.toReversed()) await sendA(program, event);
+        await read(NOW);
+        expect((await outcomes(program)).every((outcome) => outcome === "commission")).toBe(true);
+        expect(asked().toSorted()).toEqual(["/v1/coupons/cou_1", "/v1/promotion_codes/promo_1"]);
+        expect(await waiting(program)).toEqual([]);
+      },
+    );
+  });
+
+  it("that does not have what carries a discount is asked once", async () => {
     const program = await shop("provider_a");
-    await sendA(program, invoicePaid({ object: { discounts: ["di_1"] } }));
+    await sendA(program, invoicePaid({ id: "in_1", subscription: "sub_1", object: { discounts: ["di_1"] } }));
+    for (const at of [NOW, NOW + HOUR + MINUTE]) await read(at);
+    expect(asked()).toEqual(["/v1/invoices/in_1", "/v1/subscriptions/sub_1"]);
+    expect([await outcomes(program), await waiting(program)]).toEqual([["unknown_code"], []]);
+  });
+
+  it("is asked again for what the version before never asked for: the migration notes it (CODE-8)", async () => {
+    const program = await shop("provider_a");
+    const paid = invoicePaid({ id: "in_1", object: { discounts: ["di_1"] } });
+    await sendA(program, paid);
     await read(NOW);
-    expect([questions(), await waiting(program)]).toEqual([[], []]);
+    lists.codes.push({ ...paid.data.object, object: "invoice" });
+    lists.codes.push(discount({ id: "di_1", promotion_code: "promo_1", coupon: "cou_1" }));
+    lists.codes.push(promotionCode({ id: "promo_1", code: "Jane20", coupon: "cou_1" }));
+    await read(NOW + HOUR + MINUTE);
+    expect(await outcomes(program)).toEqual(["unknown_code"]);
+    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("heard_codes"))!;
+    for (const query of [...queries, ...queries]) await env.DB.prepare(query).run();
+    await read(NOW + 2 * (HOUR + MINUTE));
+    expect(await outcomes(program)).toEqual(["commission"]);
   });
 
   it("whose key may not read what is asked for is asked for one of each kind", async () => {
@@ -190,6 +263,8 @@ describe("provider A", () => {
 
 it("is asked for as the vendors' own libraries would", async () => {
   for (const provider of PLAYED) await VENDORS[provider].sell(await shop(provider));
+  const carrying = await shop("provider_a");
+  await sendA(carrying, invoicePaid({ id: "in_1", subscription: "sub_1", object: { discounts: ["di_1"] } }));
   await read(NOW);
   const own = questions().map(({ href }) => decodeURIComponent(href));
   const sdk: string[] = [];
@@ -199,6 +274,9 @@ it("is asked for as the vendors' own libraries would", async () => {
   };
   const stripe = new Stripe("sk_test_1", { maxNetworkRetries: 0, httpClient: Stripe.createFetchHttpClient(answer) });
   await stripe.promotionCodes.retrieve("promo_1", { expand: ["promotion.coupon"] });
+  const made = ["discounts.promotion_code", "discounts.source.coupon"];
+  await stripe.invoices.retrieve("in_1", { expand: [...made, "lines.data.discounts.promotion_code"] });
+  await stripe.subscriptions.retrieve("sub_1", { expand: made });
   const platform = globalThis.fetch;
   globalThis.fetch = answer;
   try {
@@ -206,5 +284,7 @@ it("is asked for as the vendors' own libraries would", async () => {
   } finally {
     globalThis.fetch = platform;
   }
-  expect(own.toSorted()).toEqual(sdk.map((url) => url.replace("expand[0]", "expand[]").replace(/\?$/, "")).toSorted());
+  expect(own.toSorted()).toEqual(
+    sdk.map((url) => url.replaceAll(/expand\[\d\]/g, "expand[]").replace(/\?$/, "")).toSorted(),
+  );
 });

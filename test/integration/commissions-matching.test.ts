@@ -276,6 +276,20 @@ describe("more than one step does (COM-5)", () => {
     expect(await total()).toBe(MANY - MANY / 100);
   });
 
+  it("takes no more than matched when it began", async () => {
+    const { program, jane } = await listening();
+    await makeCommissions(program, jane.id, [{ status: "pending" }, { status: "rejected" }]);
+    let isFirst = true;
+    const before = async (statements: string[]) => {
+      if (!isFirst || !statements.some((sql) => /^\s*select id from "commissions"/.test(sql))) return;
+      isFirst = false;
+      await makeCommissions(program, jane.id, [{ status: "pending" }, { status: "pending" }]);
+    };
+    const report = await updateMatching(on(program, { before }), {}, { status: "approved" }, { clock });
+    expect([isFirst, report]).toEqual([false, { matched: 2, changed: 1, skipped: 1, remaining: 0 }]);
+    expect(await statusesOf(program)).toEqual({ approved: 1, pending: 2, rejected: 1 });
+  });
+
   it("begins no step once the time for one call is over", async () => {
     const { program, jane } = await listening();
     await makeMany(program, jane.id);

@@ -1,38 +1,214 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { SENT_EVENT_TYPES } from "../../src/domain/event.ts";
 import { ERROR_CODES } from "../../src/http/errors.ts";
-import { servedDocument } from "../support/openapi.ts";
-import { call } from "../support/program.ts";
+import { ERRORS } from "../../src/http/openapi/errors.ts";
+import { GUIDES } from "../../src/http/guides/list.ts";
+import { operations, servedDocument } from "../support/openapi.ts";
+import { BASE_URL, call } from "../support/program.ts";
 
-describe("GET /docs is a page for people (HTTP-17)", () => {
-  it("describes every route, error code and outbound event", async () => {
-    const { status, headers, body } = await call<string>("/docs");
-    expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=UTF-8"]);
-    for (const [path, methods] of Object.entries(servedDocument().paths)) {
-      for (const [method, { operationId }] of Object.entries(methods)) {
-        expect(body).toContain(`id="${operationId}"`);
-        expect(body).toContain(`${method.toUpperCase()} ${path}`);
-      }
+/** The most that a reader loads for one page, and for the index of the search. */
+const MAX_BYTES = 60 * 1024;
+
+const SECTIONS = [...servedDocument().tags.map(({ name }) => name.toLowerCase()), "errors", "outbound"];
+const PATHS = ["/docs", ...SECTIONS.map((name) => `/docs/api/${name}`), "/docs/search?q=payout"];
+
+interface Found {
+  title: string;
+  href: string;
+  kind: string;
+  words: string;
+}
+
+let bodies: Map<string, { headers: Headers; body: string }>;
+
+beforeAll(async () => {
+  const replies = await Promise.all(PATHS.map(async (path) => [path, await call<string>(path)] as const));
+  for (const [path, { status }] of replies) expect([path, status]).toEqual([path, 200]);
+  bodies = new Map(replies);
+});
+
+const bodyOf = (path: string) => bodies.get(path)?.body ?? "";
+const idsIn = (body: string) => [...body.matchAll(/\sid="([^"]*)"/g)].map(([, id = ""]) => id);
+const linksIn = (body: string) => [...body.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = ""]) => href);
+
+async function gzipped(text: string): Promise<number> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return (await new Response(stream).arrayBuffer()).byteLength;
+}
+
+describe("the documentation is pages for people (HTTP-17, HTTP-33)", () => {
+  it("describes every route on the page of its section, with its parameters, fields and samples", () => {
+    for (const { method, path, operation } of operations()) {
+      const [tag = ""] = operation.tags;
+      const body = bodyOf(`/docs/api/${tag.toLowerCase()}`);
+      const card = body.slice(body.indexOf(`id="${operation.operationId}"`)).split("</section>")[0] ?? "";
+      expect([path, card.includes(`<span class="badge">${method}</span> <code>${path}</code>`)]).toEqual([path, true]);
+      for (const { name } of operation.parameters ?? []) expect(card).toContain(`<code>${name}</code>`);
+      const isSampled = tag !== "Inbound" && method !== "OPTIONS" && path !== "/r/{program_id}/{slug}";
+      expect([path, card.includes("curl &quot;"), card.includes("TypeScript for")]).toEqual([
+        path,
+        isSampled,
+        isSampled,
+      ]);
+      expect(bodyOf("/docs")).toContain(`href="/docs/api/${tag.toLowerCase()}#${operation.operationId}"`);
     }
-    for (const code of ERROR_CODES) expect(body).toContain(`<code>${code}</code>`);
-    for (const event of Object.keys(servedDocument().webhooks)) expect(body).toContain(`<code>${event}</code>`);
-    expect((await call<string>("/docs")).body).toBe(body);
   });
 
-  it("needs nothing from elsewhere and runs under the pages' policy", async () => {
-    const { headers, body } = await call<string>("/docs");
-    expect(headers.get("content-security-policy")).toContain("default-src 'none'");
-    const loaded = [...body.matchAll(/<(?:link|script|img|iframe)[^>]*?(?:href|src)="([^"]*)"/g)].map(
-      ([, at = ""]) => at,
-    );
-    expect(loaded.length).toBeGreaterThan(0);
-    for (const at of loaded) expect(at).toMatch(/^(\/assets\/|data:)/);
-    expect(body).not.toMatch(/<style|\sstyle=|\son[a-z]+=|<script(?![^>]*src)/);
+  it("describes every error by cause and cure, and every outbound event with an example (HTTP-32)", () => {
+    const escaped = (text: string) =>
+      text.replaceAll("`", "").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("'", "&#39;");
+    const errors = bodyOf("/docs/api/errors").replaceAll(/<\/?code>/g, "");
+    for (const code of ERROR_CODES) {
+      expect(idsIn(bodyOf("/docs/api/errors"))).toContain(code);
+      for (const text of Object.values(ERRORS[code])) expect(errors).toContain(escaped(text));
+    }
+    for (const event of SENT_EVENT_TYPES) {
+      const card = bodyOf("/docs/api/outbound").split(`id="${event}"`)[1]?.split("</section>")[0];
+      expect(card).toContain(`&quot;event&quot;: &quot;${event}&quot;`);
+      expect(card).toContain(`href="/docs/events/${event}.json"`);
+    }
   });
 
-  it("has links that lead to a place on the page, and ids that occur once", async () => {
-    const { body } = await call<string>("/docs");
-    const ids = [...body.matchAll(/\sid="([^"]*)"/g)].map(([, id = ""]) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    for (const [, target = ""] of body.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(target);
+  it("calls the deployment's own address in every sample (HTTP-19)", () => {
+    for (const [path, { body }] of bodies) {
+      for (const [, url = ""] of body.matchAll(/curl &quot;(https?:\/\/[^/&]*)/g))
+        expect([path, url]).toEqual([path, BASE_URL]);
+    }
+  });
+
+  it("keeps the operator's section apart (HTTP-31)", () => {
+    for (const { body } of bodies.values()) {
+      const [, group = ""] = /Operator<\/p>(.*?)<\/ul>/s.exec(body) ?? [];
+      expect(linksIn(group)).toEqual(["/docs/api/operator"]);
+    }
+    expect(bodyOf("/docs/api/operator")).toContain("$ADMIN_TOKEN");
+    expect(bodyOf("/docs/api/operator")).not.toContain("$API_KEY");
+  });
+
+  it("leads to places that are there, with ids that occur once", () => {
+    const targets = new Map([...bodies].map(([path, { body }]) => [path, idsIn(body)]));
+    for (const [path, { body }] of bodies) {
+      const ids = idsIn(body);
+      expect([path, new Set(ids).size]).toEqual([path, ids.length]);
+      for (const href of linksIn(body)) {
+        const [at = "", id] = href.split("#");
+        const there = at === "" ? ids : targets.get(at);
+        if (there === undefined)
+          expect(href).toMatch(/^\/(docs\/[a-z]+(#.*)?|docs\/events\/.*|openapi\.json|llms\.txt)$/);
+        else if (id !== undefined) expect([path, href, there.includes(id)]).toEqual([path, href, true]);
+      }
+      for (const section of SECTIONS) expect(linksIn(body)).toContain(`/docs/api/${section}`);
+      for (const { name } of GUIDES) expect(linksIn(body)).toContain(`/docs/${name}`);
+    }
+  });
+
+  it("loads nothing from elsewhere, and no page is more than 60 KB (HTTP-33)", async () => {
+    for (const [path, { headers, body }] of bodies) {
+      expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+      expect(body).not.toMatch(/<style|\sstyle=|\son[a-z]+=|<script(?![^>]*src)/);
+      const loaded = [...body.matchAll(/<(?:link|script|img|iframe)[^>]*?(?:href|src)="([^"]*)"/g)].map(
+        ([, at = ""]) => at,
+      );
+      for (const at of loaded) expect(at).toMatch(/^(\/assets\/|data:)/);
+      const files = loaded.filter((at) => at.startsWith("/"));
+      expect(files).toHaveLength(3);
+      const sizes = await Promise.all(
+        [body, ...(await Promise.all(files.map(async (at) => (await call<string>(at)).body)))].map(gzipped),
+      );
+      expect([path, sizes.reduce((sum, size) => sum + size, 0) < MAX_BYTES]).toEqual([path, true]);
+      // A phone is not asked to scroll through the whole API.
+      expect([path, body.match(/class="card operation"/g)?.length ?? 0]).toEqual([
+        path,
+        expect.toSatisfy((n: number) => n < 40),
+      ]);
+    }
+  });
+
+  it("may be kept by caches, but for what a search found", async () => {
+    for (const [path, { headers }] of bodies) {
+      const kept = path.includes("?") ? "no-store" : "public, max-age=3600";
+      expect([path, headers.get("cache-control")]).toEqual([path, kept]);
+    }
+    expect((await call("/docs/search.json")).headers.get("cache-control")).toBe("public, max-age=3600");
+    expect((await call("/docs/api/nothing")).status).toBe(404);
+  });
+});
+
+describe("the search of the documentation (HTTP-34)", () => {
+  const found = async (query: string) => {
+    const { status, body } = await call<string>(`/docs/search?q=${encodeURIComponent(query)}`);
+    expect(status).toBe(200);
+    return linksIn(body.split("<main")[1] ?? "");
+  };
+
+  it("finds operations, fields, errors, events and sections of guides, by words in any order", async () => {
+    expect(await found("list partners")).toContain("/docs/api/partners#listPartners");
+    expect((await found("partners LIST"))[0]).toBe("/docs/api/partners#listPartners");
+    expect(await found("createPayouts generate")).toEqual([]);
+    expect(await found("external_id refund")).toContain("/docs/api/facts#trackRefund");
+    expect(await found("rate_limited")).toContain("/docs/api/errors#rate_limited");
+    expect(await found("payout.paid")).toContain("/docs/api/outbound#payout.paid");
+    expect((await found("webhook secret")).some((href) => href.startsWith("/docs/webhooks#"))).toBe(true);
+  });
+
+  it("answers nothing, too much and markup as what it is", async () => {
+    for (const query of ["", "   ", "qqqqqq", "x".repeat(5_000)]) expect(await found(query)).toEqual([]);
+    const { body } = await call<string>(`/docs/search?q=${encodeURIComponent('"><script>alert(1)</script>')}`);
+    expect(body).not.toContain("<script>alert");
+    expect(body).toContain("&lt;script&gt;");
+  });
+
+  it("has a form that works without a script, on every page", () => {
+    for (const { body } of bodies.values()) {
+      expect(body.match(/<form method="get" action="\/docs\/search" role="search"/g)).toHaveLength(2);
+    }
+  });
+
+  it("has an index of all of it, small enough to load, whose addresses are there", async () => {
+    const { body: index } = await call<Found[]>("/docs/search.json");
+    expect(await gzipped(JSON.stringify(index))).toBeLessThan(MAX_BYTES);
+    expect(new Set(index.map(({ href }) => href)).size).toBe(index.length);
+    for (const { operation } of operations()) {
+      expect(index.some(({ href }) => href.endsWith(`#${operation.operationId}`))).toBe(true);
+    }
+    for (const { href, title } of index) {
+      const [at = "", id] = href.split("#");
+      const { status, body } = bodies.get(at) ? { status: 200, body: bodyOf(at) } : await call<string>(at);
+      expect([href, status, title.length > 0]).toEqual([href, 200, true]);
+      if (id !== undefined) expect([href, idsIn(body).includes(id)]).toEqual([href, true]);
+    }
+  });
+});
+
+describe("the texts for programs that read (HTTP-35)", () => {
+  it("are listed by llms.txt, and each is there as Markdown", async () => {
+    const { status, headers, body } = await call<string>("/llms.txt");
+    expect([status, headers.get("content-type")]).toEqual([200, "text/plain; charset=UTF-8"]);
+    expect(body.startsWith("# ")).toBe(true);
+    const links = [...body.matchAll(/^- \[[^\]]+\]\(([^)]+)\): \S/gm)].map(([, url = ""]) => url);
+    const names = [...GUIDES.map(({ name }) => `/docs/${name}.md`), ...SECTIONS.map((name) => `/docs/api/${name}.md`)];
+    expect(links.toSorted()).toEqual([...names, "/openapi.json"].map((path) => BASE_URL + path).toSorted());
+    for (const path of names) {
+      const text = await call<string>(path);
+      expect([path, text.status, text.headers.get("content-type")]).toEqual([
+        path,
+        200,
+        "text/markdown; charset=utf-8",
+      ]);
+      expect(text.body.startsWith("# ")).toBe(true);
+    }
+  });
+
+  it("have every operation with its fields and samples", async () => {
+    for (const { method, path, operation } of operations()) {
+      const { body } = await call<string>(`/docs/api/${operation.tags[0]?.toLowerCase()}.md`);
+      const part = body.split(`\`${method} ${path}\` (\`${operation.operationId}\`)`)[1]?.split("\n## ")[0] ?? "";
+      for (const { name, description = "-" } of operation.parameters ?? []) {
+        expect(part).toContain(`- \`${name}\``);
+        expect(part).toContain(description);
+      }
+      const [good] = Object.keys(operation.responses);
+      expect(part).toContain(`${good}: `);
+    }
   });
 });

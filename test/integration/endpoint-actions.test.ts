@@ -265,12 +265,32 @@ describe("POST /:id/deliveries/:delivery_id/redeliver (HOOK-10)", () => {
     expect((await post(`/deliveries/${row!.id}/redeliver`)).status).toBe(201);
   });
 
-  it.each(["pending", "delivering"])("is refused while the delivery is %s", async (status) => {
+  it("attempts one that waits at once, as itself and no more often than before", async () => {
+    const { program, world, clock, outbound, post, happen } = await setUp(() => new Response(null, { status: 500 }));
+    await happen();
+    const [waiting] = await deliveriesOf(program);
+    expect(waiting).toMatchObject({ status: "pending", attempt_count: 1 });
+    await outbound.deliver(waiting!.id);
+    expect(world.requests).toHaveLength(1);
+    const replies = await Promise.all([1, 2].map(() => post<Delivery>(`/deliveries/${waiting!.id}/redeliver`)));
+    for (const { status, body } of replies) {
+      expect(status).toBe(201);
+      expect(body).toMatchObject({ id: waiting!.id, event_id: waiting!.event_id, status: "pending", attempt_count: 1 });
+      expect(body.attempts).toHaveLength(1);
+    }
+    await run(program, outbound, clock);
+    expect(world.requests).toHaveLength(2);
+    expect(await deliveriesOf(program)).toMatchObject([{ id: waiting!.id, attempt_count: 2 }]);
+  });
+
+  it("is refused while the delivery is attempted", async () => {
     const { program, post } = await setUp();
     await makePartner(program, {}, "invited");
     const [row] = await deliveriesOf(program);
-    await env.DB.prepare("update deliveries set status = ?, claimed_until = '2099-01-01T00:00:00.000Z' where id = ?")
-      .bind(status, row!.id)
+    await env.DB.prepare(
+      "update deliveries set status = 'delivering', claimed_until = '2099-01-01T00:00:00.000Z' where id = ?",
+    )
+      .bind(row!.id)
       .run();
     const reply = await post<Failure>(`/deliveries/${row!.id}/redeliver`);
     expect([reply.status, reply.body.error.code]).toEqual([409, "invalid_transition"]);
@@ -351,6 +371,32 @@ describe("POST /:id/recover (HOOK-10)", () => {
     expect((await post("/recover", { since })).body).toEqual({ recovered: 1, has_more: false });
     await run(program, outbound, clock);
     expect(world.requests.map(({ text }) => (JSON.parse(text) as Delivery["payload"]).data["id"])).toEqual([missed.id]);
+  });
+
+  it("attempts at once what waits after a failed attempt, under its own delivery, and counts it", async () => {
+    let answer = 500;
+    const { program, world, clock, outbound, post, happen } = await setUp(() => new Response(null, { status: answer }));
+    const since = iso(Date.now());
+    await happen();
+    await happen();
+    answer = 200;
+    const before = await deliveriesOf(program);
+    expect(before.map(({ status, attempt_count }) => [status, attempt_count])).toEqual([
+      ["pending", 1],
+      ["pending", 1],
+    ]);
+    await run(program, outbound, clock);
+    expect(world.requests).toHaveLength(2);
+
+    const later = iso(Date.parse(before[1]!.created_at) + 1);
+    expect((await post("/recover", { since: later })).body).toEqual({ recovered: 0, has_more: false });
+    const replies = await Promise.all([1, 2, 3].map(() => post<{ recovered: number }>("/recover", { since })));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(replies.reduce((sum, { body }) => sum + body.recovered, 0)).toBe(2);
+    await run(program, outbound, clock);
+    const after = await deliveriesOf(program);
+    expect(after.map(({ id, status }) => [id, status])).toEqual(before.map(({ id }) => [id, "succeeded"]));
+    expect(world.requests).toHaveLength(4);
   });
 
   it("goes back to `since` and no further", async () => {

@@ -65,7 +65,7 @@ describe("the catalogue of events", () => {
     const rows = guide.split("\n").filter((line) => line.startsWith("| `") && !line.startsWith("| `event`"));
     const expected = SENT_EVENT_TYPES.map((type) => [type, sentEvent(type).text, sentEvent(type).data]);
     expect(rows.map(cells)).toEqual(expected);
-    const { body } = await call<string>("/docs");
+    const { body } = await call<string>("/docs/api/outbound");
     for (const [type, text] of expected) {
       expect(body).toContain(`href="/docs/events/${type}.json"`);
       expect(textOf(body)).toContain(text);

@@ -56,7 +56,7 @@ describe("a provider that only the list of the tests has", () => {
   it("is in the registry beside the others", () => {
     const names = PROVIDERS.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(["provider_a", "provider_b", "provider_example"]));
-    expect(providerNamed("provider_example")?.text).toBe("provider Example");
+    expect(providerNamed("provider_example")?.text).toBe("Example Pay");
   });
 
   it("goes from a pasted secret to a commission, a payout and a clawback", async () => {
@@ -97,19 +97,12 @@ describe("a provider that only the list of the tests has", () => {
     const status = await program.api<Record<string, unknown>>("GET", "/api/v1/integrations/status");
     expect(status.body["provider_example"]).toMatchObject({ configured: true, last_event_at: expect.any(String) });
     const settings = textOf((await owner.get("/dashboard/settings")).body);
-    for (const text of [
-      "Provider Example",
-      "Signing secret of the example",
-      "Connected.",
-      "every order of the example",
-    ])
+    for (const text of ["Example Pay", "Signing secret of Example Pay", "Connected.", "every order of the example"])
       expect(settings).toContain(text);
     const integration = await owner.get("/dashboard/integration");
-    expect(textOf(integration.body)).toContain("Or the checkout: provider Example");
+    expect(textOf(integration.body)).toContain("Or the checkout: Example Pay");
     expect(integration.body).toContain(`${PATH}?program_id=${program.id}`);
-    expect(textOf((await owner.get("/dashboard/payments?provider=provider_example")).body)).toContain(
-      "Provider Example",
-    );
+    expect(textOf((await owner.get("/dashboard/payments?provider=provider_example")).body)).toContain("Example Pay");
     expect((await owner.get("/dashboard/settings/secrets/provider_example_webhook_secret/remove")).body).toContain(
       "The example is refused then.",
     );
@@ -144,7 +137,7 @@ describe("a provider that only the list of the tests has", () => {
 
   it("is in the OpenAPI document", () => {
     const { paths, components } = servedDocument();
-    expect(paths[PATH]?.["post"]).toMatchObject({ summary: "An event of provider Example" });
+    expect(paths[PATH]?.["post"]).toMatchObject({ summary: "An event of Example Pay" });
     expect(components.schemas).toHaveProperty("ProviderExampleEvent");
     expect(components.securitySchemes).toHaveProperty("provider_example_signature");
     const { enum: providers } = (paths["/api/v1/payments"]?.["get"]?.parameters ?? []).find(

@@ -60,6 +60,24 @@ describe("GET /docs/:guide", () => {
     }
   });
 
+  it("is Markdown at its address with .md: headings, commands, tables and links as in its source (HTTP-35)", async () => {
+    const plain = (text: string) => text.replaceAll(/[|\s\\-]+/g, " ");
+    for (const { path, source } of await openGuides()) {
+      const { status, headers, body } = await call<string>(`${path}.md`);
+      expect([path, status, headers.get("content-type")]).toEqual([path, 200, "text/markdown; charset=utf-8"]);
+      expect(body).not.toMatch(/<\/?(?:p|h\d|pre|table|t[rdh]|li|ul|strong|code)\b[^`]*>/);
+      const parts = [...source.matchAll(/^(?:#+|\|) [^\n]*$|^```\w*\n(.*?)^```$/gms)].map(
+        ([whole, code]) => code ?? whole,
+      );
+      expect(body).not.toMatch(/\| - \|\n\n/);
+      // A link to a file that is only in the repository is a text on the page.
+      const texts = parts.filter((part) => !part.includes("]("));
+      expect(texts.length).toBeGreaterThan(2);
+      for (const text of texts.slice(1))
+        expect([path, text, plain(body).includes(plain(text).trim())]).toEqual([path, text, true]);
+    }
+  });
+
   it("leads to places that are there, on itself and on the others", async () => {
     const guides = await openGuides();
     const pages = new Map(guides.map(({ path, body }) => [path, body]));
@@ -69,7 +87,7 @@ describe("GET /docs/:guide", () => {
       const ids = idsIn(body);
       expect([page, new Set(ids).size]).toEqual([page, ids.length]);
       for (const [, href = ""] of body.matchAll(/<a [^>]*href="([^"]*)"/g)) {
-        if (/^https:|^\/(?:openapi\.json|docs\/events\/.*|sign-in)?$/.test(href)) continue;
+        if (/^https:|^\/(?:openapi\.json|llms\.txt|docs\/(?:events|api)\/.*|sign-in)?$/.test(href)) continue;
         const [path = "", id] = href.split("#");
         const target = path === "" ? body : pages.get(path);
         expect([page, href, target !== undefined]).toEqual([page, href, true]);
@@ -92,7 +110,7 @@ describe("GET /docs/:guide", () => {
   });
 
   it("of another name is 404", async () => {
-    for (const name of ["nothing", "architecture", "decisions", "../wrangler.toml", "start.md"]) {
+    for (const name of ["nothing", "architecture", "decisions", "../wrangler.toml", "nothing.md", "start.txt"]) {
       expect([name, (await call(`/docs/${encodeURIComponent(name)}`)).status]).toEqual([name, 404]);
     }
   });

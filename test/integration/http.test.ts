@@ -54,6 +54,28 @@ describe("HTTP conventions", () => {
     }
   });
 
+  it("answer a browser with a page where there is nothing, and programs with JSON (HTTP-24)", async () => {
+    const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    const replyTo = async (path: string) => {
+      const { status, headers, body } = await call<unknown>(path, { headers: { accept } });
+      return [status, headers.get("Content-Type"), body] as const;
+    };
+    for (const [path, status] of [
+      ["/nowhere", 404],
+      ["/sign-in/confirm", 405],
+      ["/docs/nowhere", 404],
+      ["/docs/reference/nowhere", 404],
+      ["/r/nobody/nowhere", 404],
+    ] as const) {
+      const reply = await replyTo(path);
+      expect(reply.slice(0, 2)).toEqual([status, "text/html; charset=UTF-8"]);
+      expect(reply[2]).toContain("Go to the start");
+    }
+    for (const path of ["/api/v1/nowhere", "/admin/nowhere", "/webhooks/nowhere"]) {
+      expect((await replyTo(path))[1]).toMatch(/^application\/json/);
+    }
+  });
+
   it("distinguish broken JSON from a body that is not one, and name what is wrong in it (HTTP-6, HTTP-22)", async () => {
     const program = await makeProgram();
     const post = (body: string, type = "application/json") =>

@@ -218,7 +218,7 @@ describe("a file of customers", () => {
       "6 Token refused This line names two partners.",
       "7 Token refused There is no such partner. Import the partners first.",
       expect.stringMatching(
-        /^8 Customer ID refused This is not a provider's customer id, which begins with cus_ \(provider A\) or /,
+        /^8 Customer ID refused This is not a provider's customer id, which begins with cus_ \(Stripe\) or /,
       ),
       "9 Customer Email refused This must be an e-mail address.",
       "11 Customer ID refused This customer is on line 10.",
@@ -235,9 +235,7 @@ describe("a file of customers", () => {
       "uid,email,promoter_email\nours-1,,ann@partners.example\n,x@x.example,ann@partners.example\n",
     );
     expect(countsOf(body)).toEqual([1, 0, 0, 0, 1]);
-    expect(body.problems[0]?.message).toBe(
-      "Payments of provider B have no e-mail address: give the customer's id there.",
-    );
+    expect(body.problems[0]?.message).toBe("Payments of Paddle have no e-mail address: give the customer's id there.");
     await sendB(
       program,
       transactionCompleted({

@@ -129,7 +129,10 @@ describe("an event of a program that was read of late (IN-14)", () => {
   it("is of an unknown program where that is gone", async () => {
     const program = await makeProgram();
     expect((await sendA(program, customerEvent({}))).status).toBe(200);
-    await env.DB.prepare("update programs set id = id || 'x', api_key_hash = id where id = ?").bind(program.id).run();
+    await env.DB.batch([
+      env.DB.prepare("delete from program_members where program_id = ?").bind(program.id),
+      env.DB.prepare("update programs set id = id || 'x', api_key_hash = id where id = ?").bind(program.id),
+    ]);
     expect(await sendA(program, customerEvent({}))).toMatchObject({ status: 404, said: "not_found" });
   });
 

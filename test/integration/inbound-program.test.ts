@@ -186,6 +186,64 @@ describe("two programs on one vendor account with one URL (IN-13)", () => {
     expect(await amounts(other), "of another account").toEqual([]);
   });
 
+  it("what is said of a code to one of them decides the payments of all, in any order (CODE-2)", async () => {
+    const at = (day: number) => new Date(1_780_000_000_000 + day * 86_400_000).toISOString();
+    const ids = { subscription: "sub_coded", customer: "ctm_coded" };
+    const paid = (id: string, day: number, fields: Parameters<typeof b.transactionCompleted>[0] = {}) =>
+      b.transactionCompleted({ id, amount: 10_000, occurred_at: at(day), data: { discount_id: "dsc_1" }, ...fields });
+    const said = (code: string, day: number) => discountEventB({ id: "dsc_1", code, occurred_at: at(day) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray([...Array(8).keys()], { minLength: 8 }),
+        fc.array(fc.constantFrom("p", "q"), { minLength: 8, maxLength: 8 }),
+        async (order, places) => {
+          const [q, p, other] = await threePrograms();
+          const partners: Record<string, string> = {};
+          for (const code of ["FIRST", "SECOND", "THIRD"]) {
+            const { id } = await makePartner(p, { slug: code.toLowerCase() });
+            partners[id] = code;
+            await giveCode(p, id, { code, provider: "provider_b" }, Date.parse(at(0)));
+          }
+          const anywhere = (event: b.EventB, i: number) => [event, places[i] === "p" ? p : q] as const;
+          const sends = [
+            ...[said("first", 1), said("Second", 3), said("THIRD", 5)].map(anywhere),
+            [paid("txn_2", 2), p] as const,
+            anywhere(paid("txn_4", 4, { program: p.id, ...ids }), 4),
+            anywhere(paid("txn_6", 6, { program: p.id }), 5),
+            [paid("txn_0", 0), p] as const,
+            anywhere(b.subscriptionEventB("subscription.updated", { id: "sub_coded", program: p.id }), 7),
+          ];
+          for (const i of order) expect((await sendTo(sends[i]![1], sends[i]![0])).status).toBe(200);
+          await sendTo(other, said("SECOND", 1), { secret: OTHER });
+          const rows = await env.DB.prepare(
+            "select provider_transaction_id as id, partner_id from payments where program_id = ? order by 1",
+          )
+            .bind(p.id)
+            .all<{ id: string; partner_id: string }>();
+          expect(rows.results.map(({ id, partner_id }) => [id, partners[partner_id]])).toEqual([
+            ["txn_0", "FIRST"],
+            ["txn_2", "FIRST"],
+            ["txn_4", "SECOND"],
+            ["txn_6", "THIRD"],
+          ]);
+        },
+      ),
+      { numRuns: Math.ceil(Number(env.PROPERTY_RUNS) / 4) },
+    );
+  });
+
+  it("codes that were heard of before there was a note of it are noted by the migration (CODE-2)", async () => {
+    const [q, p] = await threePrograms();
+    const { id } = await makePartner(p, { slug: "coded" });
+    await giveCode(p, id, { code: "LATER", provider: "provider_b" });
+    await sendTo(p, b.transactionCompleted({ id: "txn_coded", data: { discount_id: "dsc_UPGRADED" } }));
+    await env.DB.prepare("delete from waiting_events where program_id in (?, ?)").bind(q.id, p.id).run();
+    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("heard_codes"))!;
+    for (const query of [...queries, ...queries]) await env.DB.prepare(query).run();
+    await sendTo(q, discountEventB({ id: "dsc_UPGRADED", code: "Later" }));
+    expect(await amounts(p)).toEqual([2_000]);
+  });
+
   it("what waited before there was a note of it is noted by the migration", async () => {
     const [q, p] = await threePrograms();
     await sendTo(q, b.adjustmentUpdated({ transaction: "txn_upgraded", amount: 10_000 }));

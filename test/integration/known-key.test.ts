@@ -7,6 +7,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
+import { newKey } from "../support/keys.ts";
 import { makeProgram, type TestProgram } from "../support/program.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
 import { holdClock } from "../support/time.ts";
@@ -36,7 +37,7 @@ afterEach(() => {
 });
 
 /** Registers a partner; with the round trips and the statements that it cost. */
-async function create(program: TestProgram, fields: object = {}) {
+async function create(program: Pick<TestProgram, "api_key">, fields: object = {}) {
   const before = world.roundTrips.length;
   made += 1;
   const { status, body } = await callWith<{ id?: string; error?: { code: string } }>(
@@ -133,5 +134,42 @@ describe("a change by a key that was just used", () => {
     expect([await count("messages", program), await count("deliveries", program)]).toEqual([1, active]);
     const misses = "select count(*) as n from missed_deliveries where endpoint_id = ?";
     expect(await env.DB.prepare(misses).bind(endpoint).first("n")).toBe(missed);
+  });
+});
+
+describe("a change by a further key that was just used (ACCESS-10)", () => {
+  async function knownKey() {
+    const program = await makeProgram();
+    const made = await newKey(program, ["write"]);
+    await env.DB.prepare("update api_keys set last_used_at = ? where id = ?").bind(iso(Date.now()), made.id).run();
+    expect(await create(made)).toMatchObject({ status: 201, trips: 2 });
+    return { program, key: made };
+  }
+
+  it("is one round trip of as many statements as one by the first key, and the key's own", async () => {
+    const { program, key } = await knownKey();
+    expect(await create(key)).toMatchObject({ status: 201, trips: 1, statements: 6 });
+    const events = "select distinct actor ->> 'id' as id from events where program_id = ? and type = 'partner.created'";
+    expect((await env.DB.prepare(events).bind(program.id).all()).results).toEqual([{ id: key.id }]);
+  });
+
+  it.each([
+    ["deleted", "delete from api_keys where id = ?"],
+    ["over", "update api_keys set expires_at = '2020-01-01T00:00:00.000Z' where id = ?"],
+  ])("is refused where the key is %s meanwhile, and counts as a wrong key", async (_, change) => {
+    const { program, key } = await knownKey();
+    beforeStoring = async () => env.DB.prepare(change).bind(key.id).run();
+    expect(await create(key)).toMatchObject({ status: 401, said: "unauthorized" });
+    expect(await create(key, { slug: `known${made - 1}` })).toMatchObject({ status: 401 });
+    // What it may not do says nothing of a key that is none any more.
+    expect(await create(key, { payout_email: "w@example.com" })).toMatchObject({ status: 401 });
+    expect(await count("partners", program)).toBe(1);
+    expect([...failures.used.values()]).toEqual([3]);
+  });
+
+  it("lacks what it lacked when it was read: payout details among the fields are 403", async () => {
+    const { program, key } = await knownKey();
+    expect(await create(key, { payout_email: "w@example.com" })).toMatchObject({ status: 403, said: "forbidden" });
+    expect(await count("partners", program)).toBe(1);
   });
 });

@@ -21,7 +21,7 @@ const LISTS = {
   payouts: { column: "status", states: PAYOUT_STATUSES },
   claims: { column: "status", states: CLAIM_STATUSES },
   applications: { column: "status", states: APPLICATION_STATUSES },
-} as const satisfies Record<Exclude<typeof listCounts.$inferSelect.list, "flagged">, object>;
+} as const satisfies Record<Exclude<typeof listCounts.$inferSelect.list, "flagged" | "leads">, object>;
 type List = keyof typeof LISTS;
 const NAMES = Object.keys(LISTS) as List[];
 
@@ -32,9 +32,11 @@ async function countsOf(program_id: string): Promise<[Record<string, number>, Re
   });
   const flagged = `select 'flagged ' || status as name, count(*) as n from commissions
     where program_id = ? and flagged = 1 group by 1`;
+  const leads = `select 'leads ' || ifnull(outcome, '') as name, count(*) as n from payments
+    where program_id = ? and event = 'lead_created' group by 1`;
   const kept = "select list || ' ' || state as name, count as n from list_counts where program_id = ? and count <> 0";
   const results = await env.DB.batch<{ name: string; n: number }>(
-    [kept, flagged, ...counted].map((statement) => env.DB.prepare(statement).bind(program_id)),
+    [kept, flagged, leads, ...counted].map((statement) => env.DB.prepare(statement).bind(program_id)),
   );
   const [first, ...rest] = results.map(({ results: rows }) => rows.map(({ name, n }) => [name, n] as const));
   return [Object.fromEntries(first ?? []), Object.fromEntries(rest.flat())];
@@ -64,11 +66,14 @@ const TOUCHED: Record<List, string> = {
 const list = fc.constantFrom(...NAMES);
 const state = fc.nat();
 const some = fc.integer({ min: 1, max: 4 });
+const EVENTS = ["transaction_completed", "lead_created"] as const;
+
 /** One statement each; `kept` may hit rows that are not there, `upsert` and `insert` ids that are. */
 const operation = fc.oneof(
   fc.record({ kind: fc.constantFrom("insert", "upsert", "ignore"), list, state, id: fc.nat({ max: 9 }) }),
   fc.record({ kind: fc.constantFrom("move", "delete", "touch"), list, state, id: some }),
   fc.record({ kind: fc.constant("flag"), list: fc.constant("commissions" as const), state, id: some }),
+  fc.record({ kind: fc.constant("lead"), list: fc.constant("payments" as const), state, id: some }),
 );
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
@@ -83,6 +88,10 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
   if (kind === "flag") {
     const sql = `update commissions set flagged = ?, status = ? where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
     return env.DB.prepare(sql).bind(operation_.state % 2, value, program_id, id);
+  }
+  if (kind === "lead") {
+    const sql = `update payments set event = ?, outcome = ? where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
+    return env.DB.prepare(sql).bind(EVENTS[operation_.state % 2]!, value, program_id, id);
   }
   if (kind === "touch")
     return env.DB.prepare(
@@ -101,6 +110,7 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
     ...REQUIRED[table](key),
     ...(table === "commissions" || table === "payouts" || table === "claims" ? { partner_id } : {}),
     ...(table === "commissions" ? { flagged: operation_.state % 2 } : {}),
+    ...(table === "payments" ? { event: EVENTS[operation_.state % 2]! } : {}),
     [column]: value,
     created_at: "2026-01-01T00:00:00.000Z",
     [TOUCHED[table]]: "2026-01-01T00:00:00.000Z",

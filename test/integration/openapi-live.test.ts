@@ -49,6 +49,8 @@ describe("live answers are as documented", () => {
     await send(422, "PATCH", "/api/v1/programs/me", { currency: "EUR" });
     await send(415, "PATCH", "/api/v1/programs/me", "x", { "content-type": "text/plain" });
     await send(200, "GET", "/api/v1/integrations/status");
+    await send(200, "GET", "/api/v1/integrations/script?url=https://localhost/");
+    await send(422, "GET", `/api/v1/integrations/script?url=https://x.example/${"x".repeat(2_048)}`);
     await send(409, "POST", "/api/v1/integrations/provider_a/reconcile");
     await send(404, "POST", "/api/v1/integrations/provider_x/reconcile", {});
     await send(422, "POST", "/api/v1/integrations/provider_a/reconcile", { since: "soon" });
@@ -180,6 +182,19 @@ describe("live answers are as documented", () => {
     await send(200, "POST", `${at}/refund`, { external_id: "r", sale_external_id: "o", amount_cents: 1 });
   });
 
+  it("of the team", async () => {
+    const at = "/api/v1/members";
+    const made = await send<{ id: string }>(201, "POST", at, { email: "kim@shop.example", role: "viewer" });
+    await send(409, "POST", at, { email: "Kim@shop.example", role: "owner" });
+    await send(422, "POST", at, { email: "kim", role: "viewer" });
+    const { body } = await send<{ data: { id: string }[] }>(200, "GET", at);
+    await send(200, "PATCH", `${at}/${made.body.id}`, { role: "finance" });
+    await send(409, "PATCH", `${at}/${body.data[0]?.id}`, { role: "viewer" });
+    await send(200, "DELETE", `${at}/${made.body.id}`);
+    await send(404, "DELETE", `${at}/${made.body.id}`);
+    await send(409, "DELETE", `${at}/${body.data[0]?.id}`);
+  });
+
   it("of payouts", async () => {
     const at = "/api/v1/payouts";
     await send(200, "GET", at);
@@ -230,6 +245,8 @@ describe("live answers are as documented", () => {
     await send(200, "PATCH", own, { description: "other" });
     await send(200, "POST", `${own}/rotate-secret`);
     const ping = await send<{ id: string }>(201, "POST", `${own}/test`);
+    await send(201, "POST", `${own}/deliveries/${ping.body.id}/redeliver`);
+    await env.DB.prepare("update deliveries set status = 'delivering' where id = ?").bind(ping.body.id).run();
     await send(409, "POST", `${own}/deliveries/${ping.body.id}/redeliver`);
     await env.DB.prepare("update deliveries set status = 'failed' where id = ?").bind(ping.body.id).run();
     await send(201, "POST", `${own}/deliveries/${ping.body.id}/redeliver`);
@@ -237,6 +254,18 @@ describe("live answers are as documented", () => {
     await send(422, "POST", `${own}/recover`, {});
     await send(200, "DELETE", own);
     await send(404, "GET", own);
+  });
+
+  it("of further keys", async () => {
+    const made = await send<{ id: string; api_key: string }>(201, "POST", "/api/v1/api-keys", {
+      name: "Documented",
+      scopes: ["read"],
+    });
+    await send(422, "POST", "/api/v1/api-keys", { name: "None", scopes: [] });
+    await send(200, "GET", "/api/v1/api-keys");
+    held(403, "GET", "/api/v1/api-keys", await callApi(made.body.api_key, "GET", "/api/v1/api-keys"));
+    await send(200, "DELETE", `/api/v1/api-keys/${made.body.id}`);
+    await send(404, "DELETE", `/api/v1/api-keys/${made.body.id}`);
   });
 
   it("of every route without a key, and with a wrong one", async () => {
@@ -298,8 +327,16 @@ describe("live answers are as documented", () => {
   });
 
   it("of the service itself", async () => {
-    for (const path of ["/healthz", "/openapi.json", "/docs", "/docs/events/ping.json", "/docs/start"])
-      held(200, "GET", path, await call(path));
+    const docs = [
+      "/docs",
+      "/docs/events/ping.json",
+      "/docs/start",
+      "/docs/api/partners",
+      "/docs/search",
+      "/docs/search.json",
+      "/llms.txt",
+    ];
+    for (const path of ["/healthz", "/openapi.json", ...docs]) held(200, "GET", path, await call(path));
     held(404, "GET", "/nowhere", await call("/nowhere"));
     held(405, "PUT", "/healthz", await call("/healthz", { method: "PUT" }));
   });

@@ -5,6 +5,7 @@ import { app } from "../../src/app.ts";
 import { parseClick } from "../../src/domain/click.ts";
 import { ERROR_CODES, statusOf } from "../../src/http/errors.ts";
 import { ROUTES } from "../../src/http/openapi/document.ts";
+import { scopesOf } from "../../src/http/scopes.ts";
 import { REPLY_EXAMPLES, REQUEST_EXAMPLES } from "../../src/http/openapi/examples.ts";
 import { replies, type ReplyName } from "../../src/http/openapi/replies.ts";
 import { REQUESTS, type RequestName } from "../../src/http/openapi/requests.ts";
@@ -46,8 +47,8 @@ describe("the document describes every route", () => {
       }
     }
     const reported = Object.keys(components.responses).flatMap((name) => name.split("-or-"));
-    // `forbidden` is a page's, and 405 is no route's.
-    const expected = ERROR_CODES.filter((code) => code !== "forbidden" && code !== "method_not_allowed");
+    // 405 is no route's.
+    const expected = ERROR_CODES.filter((code) => code !== "method_not_allowed");
     expect([...new Set(reported)].toSorted()).toEqual(expected.toSorted());
   });
 });
@@ -64,7 +65,7 @@ describe("GET /openapi.json (HTTP-17)", () => {
     const document = servedDocument();
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(Object.keys(document.info)).toEqual(expect.arrayContaining(["title", "version"]));
-    const allowed = ["openapi", "info", "servers", "tags", "paths", "webhooks", "components"];
+    const allowed = ["openapi", "info", "servers", "tags", "x-tagGroups", "paths", "webhooks", "components"];
     expect(Object.keys(document).filter((key) => !allowed.includes(key))).toEqual([]);
     for (const name of Object.values(document.components).flatMap((part) => Object.keys(part))) {
       expect(name).toMatch(/^[a-zA-Z0-9._-]+$/);
@@ -121,7 +122,7 @@ describe("GET /openapi.json (HTTP-17)", () => {
       const operation = operationAt(method, path.replaceAll(/:([a-z_]+)/g, "{$1}"))?.operation;
       const scheme = path.startsWith("/api/v1/") ? "api_key" : path.startsWith("/admin/") ? "operator_token" : null;
       const [named] = operation?.security ?? [];
-      if (scheme !== null) expect(named).toEqual({ [scheme]: [] });
+      if (scheme !== null) expect(named).toEqual({ [scheme]: scheme === "api_key" ? scopesOf(method, path) : [] });
       const isSafe = operation?.parameters?.some(({ name }) => name === "Idempotency-Key") ?? false;
       expect([path, isSafe]).toEqual([path, method === "POST" && path.startsWith("/api/v1/")]);
     }

@@ -217,8 +217,9 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
         await pending(scene);
         const page = "/dashboard/commissions/matching?move=approve";
         const { body } = await scene.owner.get(page);
-        const [, seen_at = ""] = /name="seen_at" value="([^"]*)"/.exec(body) ?? [];
-        return () => send(scene.owner, page, { seen_at });
+        const hidden = [...body.matchAll(/<input type="hidden" name="(seen_at|plain|flagged)" value="([^"]+)"/g)];
+        const seen = Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
+        return () => send(scene.owner, page, seen);
       },
       "the program's rate is changed since before it": appliedByForm(async ({ program: { program } }) => [
         "/dashboard/settings",

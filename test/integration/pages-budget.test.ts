@@ -38,11 +38,15 @@ async function gzipped(text: string): Promise<number> {
 }
 
 describe("every page", () => {
-  it.each(GETS)("$path answers in at most three D1 round trips", async ({ path }) => {
-    const reply = await open(path);
-    expect(reply.status).toBe(200);
-    expect(reply.trips.length).toBeLessThanOrEqual(MAX_ROUND_TRIPS);
-  });
+  it.each(GETS)(
+    "$path answers in at most three D1 round trips, and a file of a list has one more",
+    async ({ path }) => {
+      const reply = await open(path);
+      expect(reply.status).toBe(200);
+      // Its event is written before the file begins.
+      expect(reply.trips.length).toBeLessThanOrEqual(MAX_ROUND_TRIPS + (path.endsWith("/list.csv") ? 1 : 0));
+    },
+  );
 
   it.each(GETS.filter(({ path }) => !path.endsWith(".csv")))(
     "$path is one document under 60 KB gzipped with its CSS and script",

@@ -147,6 +147,42 @@ describe("all that match (PAGE-7)", () => {
     expect(await statuses(month)).toEqual(["approved", "approved", "pending"]);
   });
 
+  it("are never more than were shown: then nothing changes, and the page shows the numbers again (COM-5)", async () => {
+    const { month, boss, partner_id } = await newMonth();
+    const flagged = { status: "pending" as const, flagged: true, review_reason: "manual" };
+    await makeCommissions(month, partner_id, [{ status: "pending" }, { status: "pending" }, flagged]);
+    const asked = await boss.get(`${AT}/matching?status=pending`);
+    const { action, fields } = formOf(asked.body, /matching/);
+    // Of a request that began before the page was asked for, and was stored after it.
+    await makeCommissions(month, partner_id, [{ status: "pending" }]);
+    for (const sent of [fields, { ...fields, include_flagged: "on" }]) {
+      const refused = await boss.post(action, sent);
+      expect(refused.status).toBe(422);
+      expect(textOf(refused.body)).toContain(
+        "More match by now than you were shown. Please look at the numbers again.",
+      );
+      expect(textOf(refused.body)).toContain("Approve 3 commissions");
+      expect(await statuses(month)).toEqual(["pending", "pending", "pending", "pending!"]);
+    }
+    for (const wrong of [{ plain: "" }, { plain: "-1" }, { plain: "many" }, { flagged: "1.5" }]) {
+      expect((await boss.post(action, { ...fields, ...wrong })).status).toBe(422);
+    }
+    expect(await statuses(month)).toEqual(["pending", "pending", "pending", "pending!"]);
+    const again = formOf(boss.html, /matching/);
+    expect((await boss.post(again.action, again.fields)).headers.get("location")).toContain("count=3");
+    expect(await statuses(month)).toEqual(["approved", "approved", "approved", "pending!"]);
+  });
+
+  it("are fewer where others decided on some meanwhile, and those stay (COM-5)", async () => {
+    const { month, boss, partner_id } = await newMonth();
+    const [first] = await makeCommissions(month, partner_id, [{ status: "pending" }, { status: "pending" }]);
+    const asked = await boss.get(`${AT}/matching?status=pending`);
+    await month.api("PATCH", `/api/v1/commissions/${first?.id}`, { status: "rejected" });
+    const { action, fields } = formOf(asked.body, /matching/);
+    expect((await boss.post(action, fields)).headers.get("location")).toContain("count=1");
+    expect(await statuses(month)).toEqual(["approved", "rejected"]);
+  });
+
   it("are rejected with a reason, and a form without its time changes nothing", async () => {
     const { month, boss, partner_id } = await newMonth();
     await makeCommissions(month, partner_id, [{ status: "pending" }, { status: "approved" }]);
@@ -280,7 +316,7 @@ describe("paying through provider A", () => {
     const paid = await payoutOf({ payout_method: "provider_a" }, "acct_1");
     expect(await offers(paid)).toEqual([false, false, false]);
     const { body } = await paid.boss.get(paid.path);
-    expect(textOf(body)).toContain("The program has no API key of provider A yet. Paste it in the settings, then pay.");
+    expect(textOf(body)).toContain("The program has no API key of Stripe yet. Paste it in the settings, then pay.");
     expect(body).toContain('href="/dashboard/settings#provider_a"');
     const chosen = await paid.boss.post("/dashboard/payouts/chosen", { ids: paid.ids, move: "pay" });
     expect([chosen.status, textOf(chosen.body)]).toEqual([422, expect.stringContaining("Paste it in the settings")]);
@@ -290,13 +326,13 @@ describe("paying through provider A", () => {
     const paid = await payoutOf({ payout_method: "provider_a" }, null);
     await setSecrets(paid.month.id, { provider_a_api_key: "sk_test_key" });
     expect(await offers(paid)).toEqual([false, false, false]);
-    expect(textOf((await paid.boss.get(`${paid.path}/pay`)).body)).toContain("had no connected account at provider A");
+    expect(textOf((await paid.boss.get(`${paid.path}/pay`)).body)).toContain("had no connected account at Stripe");
   });
 
   it("is not offered for a payout that goes elsewhere", async () => {
     const paid = await payoutOf({ payout_method: "wallet", payout_email: "w@example.com" }, "acct_1");
     await setSecrets(paid.month.id, { provider_a_api_key: "sk_test_key" });
     expect(await offers(paid)).toEqual([false, false, false]);
-    expect(textOf((await paid.boss.get(paid.path)).body)).not.toContain("API key");
+    expect(textOf((await paid.boss.get(paid.path)).body)).not.toContain("has no API key");
   });
 });

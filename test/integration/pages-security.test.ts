@@ -173,13 +173,16 @@ describe("the portal (PAGE-8)", () => {
     expect(textOf((await member.get("/portal/commissions")).body)).toContain("42.00 USD");
   });
 
-  it("lets a partner change the partner's own payout details and nothing else, whatever the form says", async () => {
+  it("lets a partner change the partner's own payout details and name and nothing else, whatever the form says (PAGE-8)", async () => {
     const me = await makePartner(stocked.program);
     const visitor = await signInPartner(me.email);
     await visitor.get("/portal/details");
     const reply = await visitor.post("/portal/details", {
       payout_method: "wallet",
       payout_email: "wallet@example.com",
+      first_name: "Zoë",
+      last_name: "",
+      slug: "evil",
       id: stocked.partner.id,
       partner_id: stocked.partner.id,
       commission_pct: "100",
@@ -190,7 +193,8 @@ describe("the portal (PAGE-8)", () => {
     const path = (id: string) => `/api/v1/partners/${id}`;
     const mine = (await stocked.program.api("GET", path(me.id))).body;
     expect(mine).toMatchObject({ payout_method: "wallet", payout_email: "wallet@example.com" });
-    expect(mine).toMatchObject({ commission_pct: null, email: me.email });
+    expect(mine).toMatchObject({ first_name: "Zoë", last_name: null });
+    expect(mine).toMatchObject({ commission_pct: null, email: me.email, slug: me.slug });
     const others = (await stocked.program.api("GET", path(stocked.partner.id))).body;
     expect(others).toMatchObject({ payout_method: null, payout_email: null });
   });

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { bySecretSetting, VENDORS, SECRET_SETTINGS } from "../../src/providers/registry.ts";
+import { click, recorded } from "../support/clicks.ts";
 import { sendA } from "../support/ledger.ts";
-import { call, callApi, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { callApi, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 
@@ -128,18 +129,6 @@ describe("secrets", () => {
   });
 });
 
-describe("a provider", () => {
-  it("has a small letter within a text", async () => {
-    await call(`/webhooks/provider_a?program_id=${program.id}`, { method: "POST", body: "{}" });
-    for (const path of ["/dashboard", "/dashboard/settings", "/dashboard/integration"]) {
-      const { body } = await owner.get(path);
-      const texts = body.match(/(?<=>|")[^<>"]+/g)!;
-      expect([path, texts.filter((text) => /\w provider [AB]\b/.test(text)).length > 0]).toEqual([path, true]);
-      expect([path, texts.filter((text) => /[a-z,;] Provider [AB]\b/.test(text))]).toEqual([path, []]);
-    }
-  });
-});
-
 describe("the API key", () => {
   it("is replaced only after a page that says what breaks, shown once, and ends every session (PAGE-13)", async () => {
     const keyed = await makeProgram();
@@ -152,6 +141,52 @@ describe("the API key", () => {
     expect((await callApi(key, "GET", "/api/v1/programs/me")).status).toBe(200);
     expect(boss.cookies.has("__Host-session")).toBe(false);
     expect((await boss.get("/dashboard")).headers.get("location")).toBe("/sign-in");
+  });
+});
+
+describe("further API keys (PAGE-13)", () => {
+  const KEYS = "/dashboard/settings/keys";
+  const ME = "/api/v1/programs/me";
+
+  it("are made with what is ticked, shown once, listed, and deleted after a page that asks", async () => {
+    const keyed = await makeProgram();
+    const boss = await signInOwner(keyed);
+    expect((await boss.get("/dashboard/settings")).body).toContain(`href="${KEYS}"`);
+    await boss.get(KEYS);
+    const made = await boss.post(KEYS, { name: " Reporting ", scopes: "read", expires_at: "2099-01-01" });
+    const [key = ""] = /sk_[A-Za-z0-9_-]{44}/.exec(made.body) ?? [];
+    expect(made.status).toBe(200);
+    expect((await callApi(key, "GET", ME)).status).toBe(200);
+    expect((await callApi(key, "PATCH", ME, { name: "x" })).status).toBe(403);
+    const list = await boss.get(KEYS);
+    expect(list.body).not.toContain(key);
+    for (const shown of ["Reporting", `sk_…${key.slice(-4)}`, "read", "1 Jan 2099"]) {
+      expect(textOf(list.body)).toContain(shown);
+    }
+    const [at = ""] = new RegExp(`${KEYS}/key_[0-9a-z]+/delete`).exec(list.body) ?? [];
+    expect(textOf((await boss.get(at)).body)).toContain("stops working at once");
+    expect((await callApi(key, "GET", ME)).status).toBe(200);
+    expect((await boss.post(at)).headers.get("location")).toBe(`${KEYS}?done=deleted`);
+    expect([(await callApi(key, "GET", ME)).status, (await boss.get(at)).status]).toEqual([401, 404]);
+    expect((await boss.get("/dashboard")).status).toBe(200);
+  });
+
+  it("are refused in the form with what was typed, and nothing is made", async () => {
+    const keyed = await makeProgram();
+    const boss = await signInOwner(keyed);
+    await boss.get(KEYS);
+    for (const [typed, problem] of [
+      [{ name: "", scopes: "read" }, "Fill this in."],
+      [{ name: "Typed name" }, "Choose at least one."],
+      [{ name: "Typed name", scopes: "everything" }, "Choose at least one."],
+      [{ name: "Typed name", scopes: "keys", expires_at: "2020-01-01" }, "This time is over."],
+    ] as const) {
+      const reply = await boss.post(KEYS, typed);
+      expect([typed, reply.status]).toEqual([typed, 422]);
+      expect(textOf(reply.body)).toContain(problem);
+      expect(reply.body).toContain(`value="${typed.name}"`);
+    }
+    expect((await keyed.api("GET", "/api/v1/api-keys")).body).toEqual({ data: [] });
   });
 });
 
@@ -226,6 +261,26 @@ describe("flows", () => {
     expect(await flowsOf(ruled)).toEqual([]);
   });
 
+  it("are previewed from the list with another rate, all else as it is, without being saved (PAGE-22)", async () => {
+    const ruled = await makeProgram();
+    const boss = await signInOwner(ruled);
+    const partner = await makePartner(ruled);
+    await sendA(ruled, sessionCompleted({ ref: partner.slug, amount: 10_000 }));
+    await boss.get("/dashboard/flows/new");
+    await boss.post("/dashboard/flows/new", { ...FLOW, "conditions.3.field": "" });
+    const stored = await flowsOf(ruled);
+    const path = `/dashboard/flows/${stored[0]?.["id"] as string}`;
+    expect((await boss.get("/dashboard/flows")).body).toContain(`<form method="get" action="${path}"`);
+    const preview = await boss.get(`${path}?action_value=40`);
+    expect(textOf(preview.body)).toContain("1 payment 20.00 USD 40.00 USD");
+    for (const kept of ['value="40"', 'value="50.00"', 'value="5"']) expect(preview.body).toContain(kept);
+    for (const typed of ["300", "a lot", ""]) {
+      const wrong = await boss.get(`${path}?action_value=${encodeURIComponent(typed)}`);
+      expect([wrong.status, /id="f-action_value"[^>]*aria-invalid="true"/.test(wrong.body)]).toEqual([422, true]);
+    }
+    expect(await flowsOf(ruled)).toEqual(stored);
+  });
+
   it("report what does not fit together beside the row", async () => {
     await owner.get("/dashboard/flows/new");
     const reply = await owner.post("/dashboard/flows/new", {
@@ -287,8 +342,8 @@ describe("webhook endpoints (PAGE-7)", () => {
 describe("the overview (PAGE-7)", () => {
   it("ticks each step of the setup when the service sees it happen, and then leaves it out", async () => {
     const fresh = await makeProgram({ domain: null, ...bySecretSetting(() => null) });
-    // Beside a provider each: the domain, a partner, an endpoint, the script.
-    const all = VENDORS.length + 4;
+    // Beside a provider each: the domain, a partner, an endpoint, the script, a click, a payment.
+    const all = VENDORS.length + 6;
     const boss = await signInOwner(fresh);
     const steps = async () => textOf((await boss.get("/dashboard")).body);
     expect(await steps()).toContain(`0 of ${all} done`);
@@ -300,12 +355,18 @@ describe("the overview (PAGE-7)", () => {
     expect(await steps()).toContain(`3 of ${all} done`);
     await fresh.api("PATCH", "/api/v1/programs/me", { provider_a_webhook_secret: "whsec_test_secret_of_provider_a" });
     expect(await steps()).toContain("Waiting for the first event.");
-    await sendA(fresh, sessionCompleted({ ref: partner.slug }));
-    expect(await steps()).toContain("Connect provider A , done");
+    expect(await steps()).toContain("See a test payment , still to do");
+    await sendA(fresh, sessionCompleted({ ref: partner.slug, livemode: false }));
+    expect(await steps()).toContain("Connect Stripe , done");
+    expect(await steps()).toContain("See a test payment , done");
     const { env } = await import("cloudflare:workers");
     await env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, '2026-01-01', 'bot', 1)")
       .bind(fresh.id)
       .run();
+    expect(await steps()).toContain("Add the script to your site , done");
+    expect(await steps()).toContain("See a click , still to do");
+    await click({ program_id: fresh.id, ref: partner.slug, landing: "/", referrer: "" });
+    await recorded();
     expect(await steps()).not.toContain("Set up your program");
   });
 
@@ -325,13 +386,13 @@ describe("the overview (PAGE-7)", () => {
     }
     await sendA(plotted, sessionCompleted({ ref: partner.slug, amount: 7_000, currency: "eur" }));
     const month = textOf((await boss.get("/dashboard")).body);
-    expect(month).toContain("Payments 4");
+    expect(month).toContain("Sales 4");
     expect(month).toContain("Commissions in USD 120.00 USD");
     expect(month).toContain("Commissions in EUR 14.00 EUR");
     expect(textOf((await boss.get("/dashboard?days=90")).body)).toContain("Commissions in USD 220.00 USD");
     expect(textOf((await boss.get("/dashboard?days=nonsense")).body)).toContain("Commissions in USD 120.00 USD");
     const today = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" }).format(new Date());
     expect(month).toContain(`${today} 20.00 USD`);
-    expect((await boss.get("/dashboard?days=7")).body.match(/<rect class="plot-hit"/g)).toHaveLength(28);
+    expect((await boss.get("/dashboard?days=7")).body.match(/<label class="plot-point">/g)).toHaveLength(21);
   });
 });

@@ -57,7 +57,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
     expect(to(mails)).toEqual([OLD, NEW, partner.email, program.program.owner_email].toSorted());
     for (const { text, html, subject, from } of mails) {
       expect([subject, from]).toEqual(["Payout details changed at Acme", "service@example.com"]);
-      expect(text).toContain("E-mail of the wallet: w****@old-wallet.example → z****@new-wallet.example");
+      expect(text).toContain("E-mail at PayPal: w****@old-wallet.example → z****@new-wallet.example");
       expect(text).toContain("Changed by: the partner, signed in to the portal (Ada Lovelace).");
       expect(text).toContain("If you did not expect this");
       expect(text + html).not.toMatch(IN_FULL);
@@ -79,8 +79,8 @@ describe("a change of payout details is reported (OUT-9)", () => {
     await deliver(program.id);
     expect(to(mails)).toEqual([OLD, partner.email, program.program.owner_email].toSorted());
     for (const { text } of mails) {
-      expect(text).toContain("Payout method: Wallet → Crypto");
-      expect(text).toContain("E-mail of the wallet: w****@old-wallet.example → none");
+      expect(text).toContain("Payout method: PayPal → Crypto");
+      expect(text).toContain("E-mail at PayPal: w****@old-wallet.example → none");
       expect(text).toContain(`Changed by: the program's API key that ends in ${program.program.api_key_last4}.`);
     }
     mails.length = 0;
@@ -155,7 +155,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
     await made.deliver(made.program.id);
     expect(to(made.mails)).toEqual([made.partner.email, made.program.program.owner_email].toSorted());
     for (const { text } of made.mails) {
-      expect(text).toMatch(/Account at provider A: none → acct_\*{4}/);
+      expect(text).toMatch(/Account at Stripe: none → acct_\*{4}/);
       expect(text).not.toContain(account);
     }
     made.mails.length = 0;

@@ -1,4 +1,5 @@
 /** A job generates the past calendar month on the first of each month (OUT-3). */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { generatePayouts } from "../../src/core/payouts/generate.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
@@ -116,6 +117,22 @@ describe("the monthly run", () => {
       expect(await payoutsOf(program)).toHaveLength(1);
       expect((await commissionsOf(program)).filter((row) => row.payout_id !== null)).toHaveLength(2);
     }
+  });
+
+  it("records the month with its last payouts: where it dies there neither is written, and the next run does both", async () => {
+    const program = await owing();
+    const runs = () =>
+      env.DB.prepare("select count(*) as n from payout_runs where program_id = ?").bind(program.id).first<number>("n");
+    await env.DB.prepare(
+      "create trigger dying before insert on payout_runs begin select raise(abort, 'the process dies'); end",
+    ).run();
+    await expect(generateAt(FIRST)).rejects.toThrow();
+    await env.DB.prepare("drop trigger dying").run();
+    expect([await payoutsOf(program), await runs()]).toEqual([[], 0]);
+    expect(await generateAt(FIRST + 60_000)).toBe(1);
+    expect([(await payoutsOf(program)).length, await runs()]).toEqual([1, 1]);
+    // What is approved late would otherwise be paid in a second run of the month, for time was to approve it by then.
+    expect(await generateAt(FIRST + 120_000)).toBe(0);
   });
 
   it("is what the crons run, with auto-approval and reconciling", async () => {

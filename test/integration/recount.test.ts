@@ -13,6 +13,7 @@ import { openDatabase } from "../../src/db/client.ts";
 import type { Arrival } from "../../src/domain/click.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import { lead, report } from "../support/api.ts";
 import { BY_CODE } from "../support/by-code.ts";
 import { BY_SALE } from "../support/by-sale.ts";
 import { giveCode } from "../support/codes.ts";
@@ -84,6 +85,8 @@ const rowsOf = async (program_id: string) =>
       return `select '${list} ' || ${state} as name, count(*) as n from ${list} where program_id = ? group by 1`;
     }),
     `select 'flagged ' || status as name, count(*) as n from commissions where program_id = ? and flagged = 1 group by 1`,
+    `select 'leads ' || ifnull(outcome, '') as name, count(*) as n from payments
+      where program_id = ? and event = 'lead_created' group by 1`,
     `select 'payments ' || substr(created_at, 1, 10) || ' ' || outcome as name, count(*) as n from payments
       where program_id = ? and outcome is not null group by 1`,
     `select 'earned ' || substr(created_at, 1, 10) || ' ' || partner_id || ' ' || currency as name,
@@ -179,7 +182,7 @@ describe("kept counts (JOB-6)", () => {
         mended: [
           { figure: "event_hours", at: "2026-03-01T08", of: "click" },
           { figure: "event_counts", at: "2026-03-01", of: "click" },
-          { figure: "click_sources", at: "2026-03-01", of: partner.id },
+          ...["", "", partner.id].map((of) => ({ figure: "click_sources", at: "2026-03-01", of })),
         ],
       },
     ]);
@@ -194,6 +197,7 @@ describe("kept counts (JOB-6)", () => {
     await flush(program, joe.slug, [START + 5, START + 40 * DAY]);
     await makeCommissions(program, jane.id, [{ flagged: true }, { flagged: true, status: "pending" }]);
     await sendA(program, sessionCompleted({ ref: jane.slug, amount: 123_456_789 }));
+    for (const ref of [jane.slug, "nobody"]) await report(program, "lead", lead({ ref }));
     const code = await giveCode(program, joe.id, {
       code: "JOE20",
       provider: "provider_a",
@@ -206,7 +210,12 @@ describe("kept counts (JOB-6)", () => {
     const right = await keptOf(program.id);
     const byCode = Object.entries(right).filter(([name]) => name.startsWith("code "));
     expect(byCode.map(([, n]) => n)).toEqual(["2 9234567 1846913"]);
-    expect(right).toMatchObject({ "flagged approved": 1, "flagged pending": 1 });
+    expect(right).toMatchObject({
+      "flagged approved": 1,
+      "flagged pending": 1,
+      "leads no_flow": 1,
+      "leads unknown_ref": 1,
+    });
     expect(right).toEqual(await rowsOf(program.id));
     for (const wrong of [
       `update event_hours set count = count + 3 where ${own}`,

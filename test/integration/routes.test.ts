@@ -22,7 +22,9 @@ const RATE = { source: "manual", action_type: "flat", action_value: 1 };
 
 const BODIES: Record<string, unknown> = {
   "POST /api/v1/partners/:id/codes": { code: "WALK20", provider: "provider_a" },
+  "POST /api/v1/api-keys": { name: "Walk", scopes: ["read"] },
   "POST /api/v1/partners": { email: "walk@example.com", slug: "walk" },
+  "POST /api/v1/members": { email: "walked@shop.example", role: "viewer" },
   "POST /api/v1/flows": { name: "x", action_type: "flat", action_value: 1 },
   "POST /api/v1/webhooks/:id/recover": { since: "2026-01-01T00:00:00Z" },
   "POST /api/v1/webhooks": { url: "https://receiver.example.com/", events: ["*"] },
@@ -62,7 +64,9 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
         provider: "provider_a",
       })
     ).body.id,
+    "api-keys": await made("/api/v1/api-keys"),
     flows: await made("/api/v1/flows"),
+    members: await made("/api/v1/members"),
     webhooks: await made("/api/v1/webhooks"),
     events: (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/events")).body.data[0]!.id,
     applications: await makeApplication(program),
@@ -155,7 +159,9 @@ describe("every route under /api/v1", () => {
   it("is not found for another program's id, which stays as it was (HTTP-5)", async () => {
     const seen = async () =>
       JSON.stringify(await Promise.all(Object.entries(ids).map(([resource, id]) => own(resource, id))));
-    const own = async (resource: string, id: string) => (await owner.api("GET", `/api/v1/${resource}/${id}`)).body;
+    // Of keys and members there is the list alone.
+    const own = async (resource: string, id: string) =>
+      (await owner.api("GET", `/api/v1/${resource}${["api-keys", "members"].includes(resource) ? "" : `/${id}`}`)).body;
     const before = await seen();
     const named = ROUTES.filter(({ path }) => path.includes(":"));
     expect(named.length).toBeGreaterThanOrEqual(10);
@@ -178,6 +184,8 @@ describe("every route under /api/v1", () => {
       if (path === "/api/v1/clicks/summary") expect(counts).toEqual([]);
       // The export that this has just made.
       else if (path === "/api/v1/events") expect(body).toMatchObject({ data: [{ type: "payout.exported" }], total: 1 });
+      // The stranger's own.
+      else if (path === "/api/v1/members") expect(body).toMatchObject({ data: [{ program_id: other.id }] });
       else if ("data" in body) expect(body["data"]).toEqual([]);
       if ("total" in body && path !== "/api/v1/events") expect(body["total"]).toBe(0);
     }

@@ -6,7 +6,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { ReportKind } from "../../src/providers/provider.ts";
 import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { iso } from "../../src/lib/time.ts";
 import { lead, refund, sale, type report } from "../support/api.ts";
+import { discountEventA, discountEventB, promotionCodeEvent } from "../support/codes.ts";
 import { sendA, sendB } from "../support/ledger.ts";
 import { meterDatabase, meterRowsRead, type RowMeter } from "../support/metered-database.ts";
 import { plannedByValue } from "../support/planned-by-value.ts";
@@ -37,6 +39,10 @@ const ofServer =
       body: JSON.stringify(body),
     });
 
+let said = 0;
+/** Of what is said of a code, each time another. */
+const seconds = () => 1_780_000_000 + said++;
+
 /** A customer's story, event by event: one that the list has more does not compile without its own. */
 const STORY_AT: Record<ListedProvider, (ref: string) => Record<string, Send>> = {
   api: (ref) => {
@@ -52,6 +58,7 @@ const STORY_AT: Record<ListedProvider, (ref: string) => Record<string, Send>> = 
   provider_a: (ref) => {
     const [customer, subscription] = [uniqueId("cus_"), uniqueId("sub_")];
     const [payment_intent, charge, invoice] = [uniqueId("pi_"), uniqueId("ch_"), uniqueId("in_")];
+    const discount = uniqueId("di_");
     return {
       "A: customer with a reference": ofA(a.customerEvent({ id: customer, ref })),
       "A: session of a subscription": ofA(a.sessionCompleted({ ref, customer, subscription })),
@@ -64,6 +71,9 @@ const STORY_AT: Record<ListedProvider, (ref: string) => Record<string, Send>> = 
       "A: one payment": ofA(a.sessionCompleted({ ref })),
       "A: one payment of nobody's": ofA(a.sessionCompleted({})),
       "A: refund that came first": ofA(a.chargeRefunded({ payment_intent: uniqueId("pi_") })),
+      "A: what a code is called": ofA(promotionCodeEvent({ id: "promo_rows", code: "ROWS", created: seconds() })),
+      "A: what a discount was made from": ofA(discountEventA({ id: discount, promotion_code: "promo_rows" })),
+      "A: invoice with a discount": ofA(a.invoicePaid({ object: { discounts: [discount] } })),
     };
   },
   provider_b: (ref) => {
@@ -73,6 +83,10 @@ const STORY_AT: Record<ListedProvider, (ref: string) => Record<string, Send>> = 
       "B: renewal without a reference": ofB(b.transactionCompleted({ customer, subscription })),
       "B: refund": ofB(b.adjustmentUpdated({ transaction, amount: 1_000 })),
       "B: cancellation": ofB(b.subscriptionCanceled({ id: subscription, customer })),
+      "B: what a code is called": ofB(
+        discountEventB({ id: "dsc_rows", code: "ROWS", occurred_at: iso(seconds() * 1_000) }),
+      ),
+      "B: transaction with a code": ofB(b.transactionCompleted({ data: { discount_id: "dsc_rows" } })),
     };
   },
 };
@@ -138,10 +152,10 @@ describe("rows read for a provider's event", () => {
 
 /** Rows that an event may write, counts and indexes among them: D1 bills a thousand times as much for one as for a read. */
 const WRITTEN: Record<string, number> = {
-  "api: lead": 40,
+  "api: lead": 44,
   "api: sale": 46,
   "api: refund": 28,
-  "api: lead of who pays elsewhere": 36,
+  "api: lead of who pays elsewhere": 40,
   "A: customer with a reference": 11,
   "A: session of a subscription": 52,
   "A: first invoice": 52,
@@ -153,10 +167,15 @@ const WRITTEN: Record<string, number> = {
   "A: one payment": 46,
   "A: one payment of nobody's": 27,
   "A: refund that came first": 15,
+  "A: what a code is called": 14,
+  "A: what a discount was made from": 14,
+  "A: invoice with a discount": 36,
   "B: transaction": 52,
   "B: renewal without a reference": 47,
   "B: refund": 27,
   "B: cancellation": 39,
+  "B: what a code is called": 12,
+  "B: transaction with a code": 32,
 };
 
 describe("rows written for a provider's event", () => {

@@ -35,7 +35,16 @@ const now = Date.now();
 function pages(): Record<string, Operation> {
   const routes = pageRoutes("dashboard", "portal").filter(({ method }) => method === "GET");
   const shown = routes.map(({ path }) => [`GET ${path}`, async (subject: Subject) => showPage(subject, path)] as const);
-  return Object.fromEntries(shown.filter(([name]) => !(name in GROWING)));
+  const found: Operation = async ({ owner, partner, customer_email, payment }) => {
+    for (const typed of [partner.slug, partner.email, customer_email, payment, "nobody"]) {
+      const { status } = await owner.get(`/dashboard/search?${new URLSearchParams({ search: typed }).toString()}`);
+      expect([typed, status]).toEqual([typed, typed === payment ? 303 : 200]);
+    }
+  };
+  return {
+    ...Object.fromEntries(shown.filter(([name]) => !(name in GROWING))),
+    "GET /dashboard/search, of what is typed": found,
+  };
 }
 
 async function showPage(subject: Subject, path: string): Promise<void> {
@@ -45,9 +54,11 @@ async function showPage(subject: Subject, path: string): Promise<void> {
     ...{
       commissions: commissions[0]!,
       payouts: payouts[0]!,
+      customers: payment,
       events: event,
       claims: claims[0]!,
       applications: applications[0]!,
+      ...{ team: subject.member, keys: subject.api_key },
       secrets: "provider_a_webhook_secret",
     },
   };

@@ -175,7 +175,9 @@ describe("the migrated database", () => {
     const ofCodes = ["commissions", "payments"].flatMap((table) =>
       ["deleted", "inserted", "moved"].map((what) => `${table}_code_${what}`),
     );
-    const ofSales = ["deleted", "inserted", "moved"].map((what) => `payments_sale_${what}`);
+    const ofSales = ["sale", "lead"].flatMap((event) =>
+      ["deleted", "inserted", "moved"].map((what) => `payments_${event}_${what}`),
+    );
     const ofSearch = ["added", "deleted", "inserted", "removed"].map((what) => `partners_grams_${what}`);
     const ofJournal = ["journal_changed", "journal_deleted", "journal_inserted", "journaled", "decided"].map(
       (what) => `commissions_${what}`,
@@ -189,6 +191,7 @@ describe("the migrated database", () => {
     );
     expect(found.map(({ name }) => name)).toEqual(
       [
+        ...["programs_owned", "programs_owner_moved", "programs_owner_raised"],
         ...ofTime,
         ...ofRules,
         ...ofLists,

@@ -16,7 +16,7 @@ const ROUTES = [
 ];
 
 /** What may be kept by a cache: it is the same for everybody. */
-const CACHEABLE = /^\/(service\.js|docs\/|assets\/|pages?\/|dashboard\.css|favicon)/;
+const CACHEABLE = /^\/(service\.js|docs(?:\/|$)|assets\/|pages?\/|dashboard\.css|favicon)/;
 
 function expectHardened({ headers, status }: Reply<unknown>, what: string): void {
   const of = (name: string) => headers.get(name);

@@ -6,6 +6,7 @@ import { app } from "../../src/app.ts";
 import { BOOKMARK_HEADER, BOOKMARK_PATTERN } from "../../src/http/bookmark.ts";
 import { iso } from "../../src/lib/time.ts";
 import { operations } from "../support/openapi.ts";
+import { newKey } from "../support/keys.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { bookmarkNumber, callAt, catchUp, catchUpToKey, leaveBehind, replicate } from "../support/replicas.ts";
 import { ADMIN } from "../support/shards.ts";
@@ -175,6 +176,20 @@ describe("with READ_REPLICATION on", () => {
     // Beside them the use of the key is noted, after the reply.
     const reads = world.primary.filter(([first]) => !first!.sql.startsWith("update"));
     expect([reads.length, world.copy.length]).toEqual([2, 1]);
+  });
+
+  it("a further key is looked up on the primary too: what it lacks or that it is deleted, whatever the copy knows (ACCESS-10)", async () => {
+    const program = await makeProgram();
+    const [reading, writing] = [await newKey(program, ["read"]), await newKey(program, ["write"])];
+    await makePartner(program, { slug: "old" });
+    await catchUp(program);
+    const reply = await callAt<List>(replicate(), reading.api_key, "GET", PARTNERS);
+    expect([reply.status, slugs(reply.body)]).toEqual([200, ["old"]]);
+    const refused = await callAt<List>(replicate(), writing.api_key, "GET", PARTNERS);
+    expect([refused.status, Object.keys(refused.body)]).toEqual([403, ["error"]]);
+    await program.api("DELETE", `/api/v1/api-keys/${reading.id}`);
+    const dead = await callAt<List>(replicate(), reading.api_key, "GET", PARTNERS);
+    expect([dead.status, Object.keys(dead.body)]).toEqual([401, ["error"]]);
   });
 
   it("a copy that fails is passed over; a primary that fails is 503 whatever the copy says", async () => {

@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { finishOpenEvents } from "../../src/core/inbound/receive.ts";
 import { readOverview } from "../../src/core/overview/overview.ts";
+import { lastDays } from "../../src/core/partners/code-stats.ts";
 import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
@@ -156,8 +157,8 @@ describe("a test payment (PAY-13)", () => {
     const program = await programOfJane();
     await sendA(program, sessionCompleted({ ref: "jane", livemode: false }));
     await sendA(program, sessionCompleted({ ref: "jane" }));
-    const { payments } = await readOverview(programContext(program), 7);
-    expect(payments.reduce((sum, { value }) => sum + value, 0)).toBe(1);
+    const { sales } = await readOverview(programContext(program), lastDays(Date.now(), 7));
+    expect(sales.reduce((sum, { value }) => sum + value, 0)).toBe(1);
   });
 
   it("that a crash left open is closed as one", async () => {

@@ -2,8 +2,10 @@
 import { env } from "cloudflare:workers";
 import Stripe from "stripe";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { understand } from "../../src/core/inbound/thin.ts";
 import { UNREAD_REASONS } from "../../src/domain/refusal.ts";
+import { HOUR } from "../../src/lib/time.ts";
 import { READ_TYPES } from "../../src/providers/provider-a/events.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
@@ -13,11 +15,13 @@ import {
   makeProgram,
   programContext,
   SECRET_A,
+  testContext,
   type ProgramFields,
   type TestProgram,
 } from "../support/program.ts";
-import { couponEvent } from "../support/codes.ts";
-import { chargeRefunded, eventA, sessionCompleted, signA, type EventA } from "../support/provider-a.ts";
+import { couponEvent, discountEventA, giveCode, promotionCode } from "../support/codes.ts";
+import { serveAll } from "../support/jobs.ts";
+import { chargeRefunded, eventA, invoicePaid, sessionCompleted, signA, type EventA } from "../support/provider-a.ts";
 import { thinOfA, type ThinA } from "../support/thin.ts";
 import { EVENTS } from "../support/vendor-events.ts";
 import { uniqueId } from "../support/vendor.ts";
@@ -215,6 +219,28 @@ describe("no event of a type that is needed is acknowledged and dropped", () => 
       }
     },
   );
+
+  it("a discount that is over or another by now, for what was paid with it says what it was made from (CODE-8)", async () => {
+    const program = await shop();
+    const partner = await makePartner(program, { slug: "coded" });
+    await giveCode(program, partner.id, { code: "JANE20", provider: "provider_a" }, Date.now() - 2 * HOUR);
+    const named = (id: string) => discountEventA({ id, promotion_code: "promo_1", coupon: "cou_1" });
+    const [over, other] = [named("di_over"), named("di_other")];
+    // The vendor has no snapshot event of it, and its customer has no discount by now, or another one.
+    const gone = await sendThin(program, thinOfA(over, { snapshot: false }));
+    expect(gone).toMatchObject({ status: 200, body: { outcome: "ignored" } });
+    lists.a.push(other);
+    const read = await sendThin(program, thinOfA(named("di_before"), { snapshot: false }));
+    expect(read).toMatchObject({ status: 200, body: { outcome: "linked" } });
+    for (const id of ["di_over", "di_before"]) {
+      const invoice = invoicePaid({ id: `in_${id}`, object: { discounts: [id] } });
+      expect((await sendA(program, invoice)).body.outcome).toBe("unknown_code");
+      lists.codes.push({ ...invoice.data.object, object: "invoice" }, named(id).data.object);
+    }
+    lists.codes.push(promotionCode({ id: "promo_1", code: "Jane20" }));
+    await serveAll(readEventLists(testContext(Date.now()), lists.readsOf));
+    expect((await ledgerOf(program)).payments.map(({ outcome }) => outcome)).toEqual(["commission", "commission"]);
+  });
 
   it.each(SAMPLES.map((event, i) => [`${i} ${event.type}`, event] as const))(
     "%s: says thin what it says whole",

@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
 import { journalOldCommissions, listEntries, readBalance } from "../../src/core/ledger/journal.ts";
 import { getPartner, listPartners, updatePartner } from "../../src/core/partners/partners.ts";
+import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
@@ -23,6 +24,7 @@ import type { CommissionRow, PayoutRow } from "../support/payouts.ts";
 import { testContext } from "../support/program.ts";
 import { reconcileRound } from "../support/reconcile.ts";
 import { all, type Entry } from "../support/rows.ts";
+import { followLink, makeVisitor, textOf } from "../support/visitor.ts";
 
 /** 33 payments each. */
 const COPIES = 304;
@@ -286,6 +288,47 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     expect(await all(LEFT, program_id)).toEqual([{ texts: 0, counts: 0 }]);
     expect(await shown()).toEqual(said);
     expect(await all(KEPT_EARNED, program_id)).toEqual(earned);
+  });
+
+  it("counts the leads that were stored before their list was (PAGE-24)", async () => {
+    await goBack(env.DB);
+    const program_id = await fill(env.DB, LOOKED_AT);
+    await goOn(
+      env.DB,
+      env.TEST_MIGRATIONS.findIndex(({ name }) => name.endsWith("_lead_list.sql")),
+    );
+    await all("update payments set event = 'lead_created' where program_id = ? and rowid % 3 = 0", program_id);
+    await goOn(env.DB);
+    const counted = await all(
+      `select ifnull(outcome, '') as state, count(*) as count from payments
+        where program_id = ? and event = 'lead_created' group by 1 order by 1`,
+      program_id,
+    );
+    expect(counted.length).toBeGreaterThan(1);
+    const kept = "select state, count from list_counts where program_id = ? and list = 'leads' order by 1";
+    expect(await all(kept, program_id)).toEqual(counted);
+  });
+
+  it("makes the owner of a program of before teams its first member, who signs in (TEAM-5)", async () => {
+    await goBack(env.DB);
+    const program_id = await fill(env.DB, 1);
+    const last = env.TEST_MIGRATIONS.findIndex(({ name }) => name.endsWith("_program_members.sql"));
+    await goOn(env.DB, last);
+    const [owner] = await all<{ email: string; created_at: string }>(
+      "update programs set owner_email = 'Owner@Shop.example' where id = ? returning owner_email as email, created_at",
+      program_id,
+    );
+    await goOn(env.DB, last + 1);
+    const members = () => all("select program_id, email, role, created_at from program_members");
+    expect(await members()).toEqual([{ program_id, ...owner!, role: "owner" }]);
+    // As the version before moves a program to another address, while the newer schema is there.
+    await all("update programs set owner_email = 'next@shop.example' where id = ?", program_id);
+    expect(await members()).toEqual([{ program_id, ...owner!, email: "next@shop.example", role: "owner" }]);
+    await goOn(env.DB);
+    const { token } = await createOwnerLink(testContext(), "next@shop.example");
+    const visitor = makeVisitor();
+    expect((await followLink(visitor, token)).headers.get("location")).toBe("/dashboard");
+    expect(textOf((await visitor.get("/dashboard/settings/team")).body)).toContain("next@shop.example");
   });
 
   it("sums up what promotion codes brought before they were kept (CODE-6)", async () => {

@@ -62,7 +62,7 @@ const FLOORS: Record<string, string[]>[] = [
   {
     applications: ["partners", "sessions"],
     operations: ["ledger", "sessions"],
-    overview: ["clicks", "inbound", "ledger", "partners", "reconcile"],
+    overview: ["clicks", "customers", "inbound", "ledger", "partners", "reconcile"],
   },
 ];
 const ROOMS: Record<string, string[]> = Object.assign({}, ...FLOORS);

@@ -9,13 +9,17 @@ const PAGES = "src/http/pages/";
 
 /** Files with a table, or rows, of something else than what is decided by column, each with its reason. */
 const NO_ROWS: Record<string, string> = {
+  "dashboard/clicks.tsx": "clicks, whose payloads are shown in full",
   "dashboard/codes.tsx": "sums, and codes that payments wait for, by name",
   "dashboard/commission-new.tsx": "partners by name, to choose one",
+  "dashboard/customers.tsx": "customers, who are sums of payments",
   "dashboard/events.tsx": "events, whose payloads are shown whole",
   "dashboard/import-parts.tsx": "lines of a file",
-  "dashboard/overview.tsx": "sums",
+  "dashboard/overview-figures.tsx": "sums",
+  "dashboard/overview-top.tsx": "sums",
   "dashboard/payout-chosen.tsx": "chosen payouts by partner and amount",
   "dashboard/payout-new.tsx": "payouts that are no rows yet",
+  "dashboard/search.tsx": "what a text finds, by name, each a link",
   "portal/statistics.tsx": "sums",
   "dashboard/simulation.tsx": "sums, and what would change",
 };

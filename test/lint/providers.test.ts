@@ -54,7 +54,7 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
     why: "the API's field of a partner",
   },
   {
-    file: /^src\/http\/(?:openapi\/routes-program\.ts|api\/onboarding\.ts|pages\/portal\/details\.tsx)$/,
+    file: /^src\/http\/(?:openapi\/(?:routes-program|operation-id)\.ts|scopes\.ts|api\/onboarding\.ts|pages\/portal\/details\.tsx)$/,
     texts: ["provider-a-account"],
     why: "the API's path of onboarding (OUT-15)",
   },
@@ -173,13 +173,16 @@ const TEXTS = ["README.md", ...globSync("src/docs/*.md", { cwd: ROOT })].flatMap
   return texts.map((text) => ({ at: `${file}: ${text.trim().replaceAll("*", "").slice(0, 40)}`, text }));
 });
 
-/** What names each provider in a text: its name, or one of the types of events that its folder reads. */
+/** What names each provider in a text: its name in the API, that for people, or one of the types of events that its folder reads. */
 const NAMES = new Map(
   folders.map((name) => {
     const types = textsOf(name).flatMap((text) =>
       [...text.matchAll(/\["([a-z_]+(?:\.[a-z_]+)+)", /g)].map(([, type]) => type!),
     );
-    return [name, [isWord(name) ? `provider ${name}` : name, ...types]];
+    const people = textsOf(name).flatMap((text) =>
+      [...text.matchAll(/^  text: "([A-Z]\w+)",$/gm)].map(([, own]) => own!),
+    );
+    return [name, [isWord(name) ? `provider ${name}` : name, ...people, ...types]];
   }),
 );
 
@@ -223,6 +226,7 @@ describe("a text that names two vendors", () => {
     assert.deepEqual(found("of a provider, a fact and a payment, or B"), []);
     assert.deepEqual(found("Stripe (provider\nA), provider B, provider none's"), []);
     assert.deepEqual(found("a transfer through provider A"), []);
+    assert.deepEqual(found("Stripe takes it, Paddle too"), ["x lacks provider-none"]);
     assert.deepEqual(found("`invoice.paidx` and `xtransaction.completed`"), []);
   });
 
@@ -257,7 +261,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
         (text) => `integrate.md: ${text}`,
       ),
       "operate.md: | payouts",
-      ...["| `provider_a_api_key`", "| `provider_a` ", "A connected account", "| through provider A"].map(
+      ...["| `provider_a_api_key`", "| `provider_a` ", "A connected account", "| through Stripe"].map(
         (text) => `payouts.md: ${text}`,
       ),
       "security.md: | money",
@@ -272,7 +276,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   {
     why: "it has thin events",
     of: having("thinOf: "),
-    texts: ["integrate.md: Provider A's thin", "specification.md: - IN-18 "],
+    texts: ["integrate.md: Stripe's thin", "specification.md: - IN-18 "],
   },
   { why: "its events may name the program", of: CLAIMING, texts: ["deploy.md: A program's id names"] },
   {
@@ -293,8 +297,9 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   {
     why: "its own types of events, in its own table",
     of: "any",
-    texts: ["used", "ignored", "provider "].map((text) => `integrate.md: | ${text}`),
+    texts: ["used", "ignored", "Stripe ", "Paddle "].map((text) => `integrate.md: | ${text}`),
   },
+  { why: "the columns of another product", of: "any", texts: ["migrate.md: | `rewardful`"] },
   {
     why: "an example",
     of: "any",

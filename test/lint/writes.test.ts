@@ -115,6 +115,10 @@ const LISTED: Record<string, Listed> = {
     outside: ["waiting_events"],
     why: "the same for the name of a code",
   },
+  "core/inbound/heard-codes.ts": {
+    outside: ["waiting_events"],
+    why: "a note of who gets what else is said of a code, made with the event",
+  },
   "core/inbound/program.ts": {
     outside: ["claimed_subscriptions", "waiting_events"],
     why: "notes in other databases about an event on its way; no transaction reaches two databases",
@@ -133,13 +137,18 @@ const LISTED: Record<string, Listed> = {
     commit: ["sessions"],
     why: "links and their sessions end with those of the address, as the statement of sign-in.ts ends its links",
   },
+  "core/sessions/passkeys.ts": {
+    outside: [],
+    commit: ["passkeys"],
+    why: "of an address, in the database of the program it was added in",
+  },
   "core/sessions/portal-links.ts": {
     outside: [],
     commit: ["portal_links"],
     why: "it reads a link before it is known whose it is",
   },
   "core/programs/programs.ts": {
-    outside: ["programs"],
+    outside: ["api_keys", "programs"],
     commit: ["programs", "provider_connections", "sessions"],
     why: "when an API key was last used, at most once in a while",
   },
@@ -171,7 +180,7 @@ const LISTED: Record<string, Listed> = {
   },
   "core/webhooks/actions.ts": {
     outside: [],
-    commit: ["messages", "webhook_endpoints"],
+    commit: ["deliveries", "messages", "webhook_endpoints"],
     why: "it runs reads, and the claims of kernel/deliveries.ts",
   },
   "core/imports/customers.ts": { outside: [], commit: ["payments"], why: "it runs a read" },

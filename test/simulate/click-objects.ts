@@ -126,7 +126,8 @@ class PlayedObject {
         exec: (sql: string, ...values: SQLInputValue[]) => {
           check();
           if (!/^\s*select/i.test(sql)) this.#written(life);
-          return this.#rowsOf(sql, values);
+          const rows = this.#rowsOf(sql, values);
+          return Object.assign(rows, { toArray: () => rows });
         },
       },
       transactionSync: (run: () => unknown) => {
@@ -208,10 +209,15 @@ export class PlayedObjects {
 
   /** As an object is bound to it. */
   behind(isKept: IsKept): { getByName(name: string): Stub } {
-    return { getByName: (name) => this.getByName(name, isKept) };
+    return { getByName: (name) => this.#stubOf(name, isKept) };
   }
 
-  getByName(name: string, isKept: IsKept = async () => {}): Stub {
+  /** As the Worker is bound to it; where an object is to be is not played. */
+  getByName(name: string): Stub {
+    return this.#stubOf(name, async () => {});
+  }
+
+  #stubOf(name: string, isKept: IsKept): Stub {
     let object = this.#objects.get(name);
     if (!object) {
       object = new PlayedObject(name, this.#turns, this.#make);
@@ -233,8 +239,8 @@ export class PlayedObjects {
   }
 
   /** Every alarm that is due, some of which never ring. */
-  async ring(isLost: () => boolean): Promise<void> {
-    await Promise.all([...this.#objects.values()].map((object) => object.ring(isLost())));
+  async ring(isLost: (name: string) => boolean): Promise<void> {
+    await Promise.all([...this.#objects.values()].map((object) => object.ring(isLost(object.name))));
   }
 
   /** How many clicks wait to be flushed. */

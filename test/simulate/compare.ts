@@ -116,18 +116,23 @@ export function differences(state: State, shown: Shown): string[] {
   return [...missing, ...[...left.values()].flat().map(([text]) => `shown: ${text}`)].toSorted();
 }
 
-/** New payouts get their ids: the one that there is for a partner, a currency and an amount. */
-function bindPayouts(state: State, { payouts, slugs }: Shown): void {
+/** New payouts get their ids: that of a partner, a currency and an amount, and where several are, of the same sales. */
+function bindPayouts(state: State, { commissions, payouts, slugs }: Shown): void {
   const bound = new Set(state.payouts.map(({ id }) => id));
-  for (const payout of state.payouts.filter(({ id }) => id === undefined)) {
+  for (const [index, payout] of state.payouts.entries()) {
+    if (payout.id !== undefined) continue;
     const { slug, currency, amount } = payout;
-    const found = payouts.find(
+    const alike = payouts.filter(
       (one) =>
         !bound.has(one.id) &&
         slugs.get(one.partner_id) === slug &&
         one.currency === currency &&
         one.amount_cents === amount,
     );
+    const sales = new Set(state.rows.flatMap((row) => (row.payout === index ? [row.sale] : [])));
+    const holdsThem = (id: string) =>
+      commissions.every((one) => one.payout_id !== id || sales.has(one.provider_transaction_id ?? ""));
+    const found = alike.find(({ id }) => holdsThem(id)) ?? alike[0];
     if (found) bound.add((payout.id = found.id));
   }
 }

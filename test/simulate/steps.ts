@@ -1,7 +1,7 @@
 import { Chance } from "../faults/random.ts";
 
 /** What a step may do beside its operation. Each has a chance of its own, so that one can be left out alone. */
-export const PARTS = ["renewal", "happening", "second", "visits", "faults", "crash", "again"] as const;
+export const PARTS = ["renewal", "happening", "second", "visits", "faults", "crash", "again", "eviction"] as const;
 export type Part = (typeof PARTS)[number];
 
 /** A step is a seed of its own, so that others can be left out. */

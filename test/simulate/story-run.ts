@@ -36,8 +36,9 @@ const MONTH = 30;
 const BEGINS = Date.UTC(2026, 1, 2) / 1_000;
 /** Vendors keep their events so long. */
 const KEPT = 30 * DAY;
-/** What runs every minute is run so often: nothing depends on more. */
-const CRON_EVERY = DAY;
+/** What runs every minute is run so often, as many times: fewer would not read the vendors' lists before they forget. */
+const CRON_EVERY = 4 * DAY;
+const CRONS_IN_A_ROW = 4;
 /** How often the vendor sends a thin event that is not taken. */
 const THIN_ATTEMPTS = 3;
 /** And so often what runs every day. */
@@ -168,8 +169,7 @@ class Story {
       if (!isKept && (isOut(event) || chance.happens(0.08))) return [];
       return Array.from({ length: copies }, () => {
         const isThin = event.provider === "provider_a" && !isKept && chance.happens(0.2);
-        // A discount has no address of its own, so that only its event says which it was.
-        const snapshot = !isThin || chance.happens(0.7) || objectOf(event.body) === "discount";
+        const snapshot = !isThin || chance.happens(0.7);
         return {
           at: event.at + this.#delay(isWild),
           run: () => (isThin ? this.#deliverThin(event.body, snapshot) : this.#deliver(event)),
@@ -265,7 +265,7 @@ class Story {
       run: () => this.#cron("23 0 1 * *"),
     }));
     return [
-      ...every(CRON_EVERY, 7 * MINUTE, "* * * * *"),
+      ...Array.from({ length: CRONS_IN_A_ROW }, (_, i) => every(CRON_EVERY, (7 + 11 * i) * MINUTE, "* * * * *")).flat(),
       ...every(DAILY_EVERY, 3 * HOUR + 17 * MINUTE, "17 3 * * *"),
       ...months,
     ];
@@ -329,10 +329,6 @@ function codeEvents(): Event[] {
       { provider: "provider_b", body: b, at: at * 1_000 },
     ];
   });
-}
-
-function objectOf(body: string): unknown {
-  return (JSON.parse(body) as EventA).data.object["object"];
 }
 
 /** Of the owner's server its report, which has the time. */

@@ -10,6 +10,8 @@ import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 const WINDOW = 1_800_000;
 const REFS = ["ann", "ANN", "bob", "cara", "ivy", "dan", "dan", "nobody"];
 const COLOS = ["FRA", "AMS"];
+/** As the platform names them; the last two are none. */
+const COUNTRIES = ["DE", "NL", "T1", undefined];
 /** Visitors come from where it is day. */
 const DAYTIME = 14_400_000;
 /** How long the answer of one click takes at most. */
@@ -23,6 +25,7 @@ interface Visit {
   id: string | null;
   colo: string;
   continent: (typeof CONTINENTS)[number];
+  country: string | undefined;
   bot: boolean;
   tries: { at: number; isTaken: boolean }[];
   /** What the partner was from the first try to the last flush. */
@@ -38,13 +41,15 @@ export class Visitors {
   readonly #visits: Visit[] = [];
   /** Of which not everything is in the log yet. */
   #open = new Set<Visit>();
+  /** For each program how many clicks were taken, tried and accounted for when it was last looked at. */
+  readonly #looked = new Map<string, Looked>();
 
   /** Somebody clicks, or a page reports a click again. */
   choose(world: World, chance: Chance): { text: string; run: () => Promise<Reply> } {
     const again = this.#visits.slice(-chance.of([2, 30])).filter((visit) => isClear(visit, time.now));
     const isAgain = again.length > 0 && chance.happens(0.4);
     const visit = isAgain ? chance.of(again) : this.#arrive(chance);
-    const { landing, ref, id, colo, continent, bot } = visit;
+    const { landing, ref, id, colo, continent, country, bot } = visit;
     const tried = { at: time.now, isTaken: false };
     visit.tries.push(tried);
     this.#open.add(visit);
@@ -52,7 +57,7 @@ export class Visitors {
     return {
       text: `a ${bot ? "bot" : "visitor"} of ${ref} at ${landing}${visit.program === "neighbor" ? " of the neighbor" : ""}${isAgain ? ", again" : ""}`,
       run: async () => {
-        const reply = await world.click(body, { colo, continent, bot });
+        const reply = await world.click(body, { colo, continent, country, bot });
         tried.isTaken = reply.status === 202;
         return reply;
       },
@@ -68,6 +73,7 @@ export class Visitors {
       id: chance.happens(0.7) ? `click-${n}` : null,
       colo: chance.of(COLOS),
       continent: CONTINENTS[Math.floor(time.now / DAYTIME) % CONTINENTS.length]!,
+      country: COUNTRIES[n % COUNTRIES.length],
       bot: chance.happens(0.1),
       tries: [],
       statuses: new Set(),
@@ -93,17 +99,43 @@ export class Visitors {
       const visits = this.#visits.filter(({ program }) => program === side);
       const events = eventsOf(world, id);
       for (const visit of visits) {
-        const seen = events.get(visit.landing) ?? { n: 0, ref: "" };
+        const seen = events.get(visit.landing) ?? { n: 0, ref: "", country: null };
         const [least, most] = side === "program" ? recorded(visit) : [0, 0];
         if (seen.n < least || seen.n > most || (seen.n > 0 && seen.ref !== visit.ref.toLowerCase())) {
           found.push(`the log has ${seen.n} of ${seen.ref}, not ${least} to ${most} of ${textOf(visit)}`);
         }
+        // A version before may know none.
+        if (seen.n > 0 && !world.hasBefore && seen.country !== countryOf(visit)) {
+          found.push(`the log has ${seen.country} as the country of ${textOf(visit)}`);
+        }
       }
       const total = [...events.values()].reduce((sum, { n }) => sum + n, 0);
-      found.push(...dropDifferences(world, id, visits, total));
+      found.push(...dropDifferences(world, id, visits), ...this.#totalDifferences(world, id, visits, total));
     }
     return found;
   }
+
+  /** Every arrival since the last look is in the log or dropped for a reason, once. */
+  #totalDifferences(world: World, program_id: string, visits: readonly Visit[], recordedTotal: number): string[] {
+    const before = this.#looked.get(program_id) ?? { range: [0, 0], all: 0 };
+    const range = visits.map(triedOf).reduce(plus, [0, 0]);
+    const all = [...droppedOf(world, program_id).values()].reduce((sum, n) => sum + n, recordedTotal);
+    this.#looked.set(program_id, { range, all });
+    const [n, least, most] = [all - before.all, range[0] - before.range[0], range[1] - before.range[1]];
+    return n < least || n > most ? [`${n} more clicks are accounted for, not ${least} to ${most}`] : [];
+  }
+}
+
+interface Looked {
+  range: Range;
+  all: number;
+}
+
+/** How many of a visit's clicks were taken, and how many tried. */
+const triedOf = ({ tries }: Visit): Range => [tries.filter(({ isTaken }) => isTaken).length, tries.length];
+
+function countryOf({ country }: Visit): string | null {
+  return country === undefined || country === "T1" ? null : country;
 }
 
 function textOf({ statuses, ...visit }: Visit): string {
@@ -143,26 +175,37 @@ function homeOf({ program, database, neighborDatabase }: World, program_id: stri
   return program_id === program.id ? database : neighborDatabase;
 }
 
-function eventsOf(world: World, program_id: string): Map<string, { n: number; ref: string }> {
-  const rows = homeOf(world, program_id).look<{ landing: string; ref: string; n: number }>(
-    `select payload ->> 'landing' as landing, payload ->> 'ref' as ref, count(*) as n from events
+interface Seen {
+  n: number;
+  ref: string;
+  country: string | null;
+}
+
+function eventsOf(world: World, program_id: string): Map<string, Seen> {
+  const rows = homeOf(world, program_id).look<Seen & { landing: string }>(
+    `select payload ->> 'landing' as landing, payload ->> 'ref' as ref, max(payload ->> 'country') as country,
+      count(*) as n from events
       where program_id = ? and type = 'click' group by 1, 2`,
     program_id,
   );
-  return new Map(rows.map(({ landing, ref, n }) => [landing, { n, ref }]));
+  return new Map(rows.map(({ landing, ...seen }) => [landing, seen]));
 }
 
-/** Every arrival is in the log or dropped for a reason. */
-function dropDifferences(world: World, program_id: string, visits: readonly Visit[], recordedTotal: number): string[] {
+/** How many clicks are dropped for each reason. */
+function droppedOf(world: World, program_id: string): Map<string, number> {
   const rows = homeOf(world, program_id).look<{ reason: string; n: number }>(
     "select reason, sum(count) as n from click_drops where program_id = ? group by 1",
     program_id,
   );
-  const dropped = new Map(rows.map(({ reason, n }) => [reason, n]));
+  return new Map(rows.map(({ reason, n }) => [reason, n]));
+}
+
+/** What is not recorded is dropped for its reason. */
+function dropDifferences(world: World, program_id: string, visits: readonly Visit[]): string[] {
+  const dropped = droppedOf(world, program_id);
   const sum = (of: (visit: Visit) => Range) => visits.map(of).reduce(plus, [0, 0]);
-  const tried: (visit: Visit) => Range = ({ tries }) => [tries.filter(({ isTaken }) => isTaken).length, tries.length];
   const expected: Record<string, Range> = {
-    bot: sum((visit) => (visit.bot ? tried(visit) : [0, 0])),
+    bot: sum((visit) => (visit.bot ? triedOf(visit) : [0, 0])),
     unknown_ref: sum((visit) => (!visit.bot && isUnknown(visit) ? firsts(visit) : [0, 0])),
     partner_deactivated: sum((visit) => {
       if (visit.bot || isUnknown(visit) || !visit.statuses.has("deactivated")) return [0, 0];
@@ -170,26 +213,22 @@ function dropDifferences(world: World, program_id: string, visits: readonly Visi
       return visit.statuses.size === 1 ? [least, most] : [0, most];
     }),
     duplicate: sum((visit) => {
-      const [[taken, all], [least, most]] = [tried(visit), visit.bot ? tried(visit) : firsts(visit)];
+      const [[taken, all], [least, most]] = [triedOf(visit), visit.bot ? triedOf(visit) : firsts(visit)];
       return visit.id === null || visit.bot ? [0, 0] : [Math.max(taken - most, 0), all - least];
     }),
   };
   const found: string[] = [];
-  let all = recordedTotal;
   for (const [reason, [least, most]] of Object.entries(expected)) {
     const n = dropped.get(reason) ?? 0;
-    all += n;
     if (n < least || n > most) found.push(`${n} clicks are dropped as ${reason}, not ${least} to ${most}`);
   }
-  const [least, most] = sum(tried);
-  if (all < least || all > most) found.push(`${all} clicks are accounted for, not ${least} to ${most}`);
   return found;
 }
 
 /** A version before the roll-up of clicks counts what is left to that: until the next recount they are counted twice. */
 function countDifferences({ database, hasBefore }: World): string[] {
   if (hasBefore) return [];
-  return database
+  const ofPartners = database
     .look(
       `select partner_id, sum(n) as difference from (
           select payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day, count(*) as n
@@ -199,4 +238,15 @@ function countDifferences({ database, hasBefore }: World): string[] {
         group by partner_id, day having difference <> 0`,
     )
     .map((row) => `a partner's clicks are counted as they are in the log: ${JSON.stringify(row)}`);
+  const ofCountries = database
+    .look(
+      `select program_id, country, sum(n) as difference from (
+          select program_id, payload ->> 'country' as country, substr(created_at, 1, 10) as day, 1 as n
+            from events where type = 'click'
+          union all select program_id, value, day, -count from click_sources where kind = 'country'
+          union all select program_id, payload ->> 'country', substr(created_at, 1, 10), -1 from ${LEFT_TO_ROLL_UP})
+        where country is not null group by program_id, country, day having difference <> 0`,
+    )
+    .map((row) => `a country's clicks are counted as they are in the log: ${JSON.stringify(row)}`);
+  return [...ofPartners, ...ofCountries];
 }

@@ -234,11 +234,11 @@ export class World extends Deployment {
   /** A visitor's click, near a data center; whatever it comes to. */
   async click(
     body: object,
-    { colo, continent, bot }: { colo: string; continent: string; bot: boolean },
+    { colo, continent, country, bot }: { colo: string; continent: string; country?: string | undefined; bot: boolean },
   ): Promise<Reply> {
     const headers = { "content-type": "text/plain", "user-agent": bot ? "Googlebot/2.1" : BROWSER };
     const request = new Request(this.addressOf("/click"), { method: "POST", headers, body: JSON.stringify(body) });
-    Object.defineProperty(request, "cf", { value: { colo, continent } });
+    Object.defineProperty(request, "cf", { value: { colo, continent, country } });
     return this.send(request);
   }
 

@@ -49,10 +49,12 @@ export async function visit<T = string>(
 export function click(
   body: unknown,
   headers: HeadersInit = {},
+  cf?: CfProperties,
 ): Promise<Reply<{ error: { code: string; details: { path: string }[] } }>> {
   return visit("/click", {
     method: "POST",
     headers: { "content-type": "text/plain;charset=UTF-8", ...headers },
+    ...(cf === undefined ? {} : { cf }),
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 }
@@ -84,7 +86,7 @@ export interface ClickRow {
   id: string;
   type: string;
   created_at: string;
-  payload: { ref: string; landing: string; referrer: string; partner_id: string; sub?: string };
+  payload: { ref: string; landing: string; referrer: string; partner_id: string; sub?: string; country?: string };
 }
 
 export async function clicksOf(program_id: string): Promise<ClickRow[]> {

@@ -45,7 +45,7 @@ export interface EventLists {
   b: EventB[];
   /** What was paid with each intent of provider A. */
   links: { payment_intent: string; charge: string | null; invoice: string | null; session: string | null }[];
-  /** Promotion codes and coupons of provider A, and discounts of provider B, as each vendor gives them by their ids. */
+  /** Codes, and invoices and subscriptions that carry them, of provider A, and discounts of provider B, as each vendor has them. */
   codes: ({ id: string; object?: string } & Record<string, unknown>)[];
   /** The keys that the vendors accept. */
   keys: Set<string>;
@@ -174,16 +174,32 @@ function linkedA({ links }: EventLists, { pathname, searchParams }: URL): Reply 
   );
 }
 
-/** A promotion code, whose coupon is there in full where that is asked for, or a coupon; null where `codes` has none. */
+/** By `object`, where provider A has what `codes` holds; a discount is nowhere. */
+const PLACES: Record<string, string> = {
+  promotion_code: "promotion_codes",
+  coupon: "coupons",
+  invoice: "invoices",
+  subscription: "subscriptions",
+};
+
+/** One of `codes`, with what is asked for in full in place of its id; null where there is none. */
 function codeA({ codes }: EventLists, { pathname, searchParams }: URL): Reply | null {
-  const [kind, id] = pathname.split("/").slice(2).map(decodeURIComponent);
-  if (kind !== "promotion_codes" && kind !== "coupons") return null;
-  const found = codes.find((code) => code.id === id && kind === `${String(code.object)}s`);
+  const [place, id] = pathname.split("/").slice(2).map(decodeURIComponent);
+  const found = codes.find((code) => code.id === id && PLACES[String(code.object)] === place);
   if (!found) return null;
-  const promotion = found["promotion"] as { coupon?: string } | undefined;
-  const coupon = codes.find((code) => code.id === promotion?.coupon && code.object === "coupon");
-  const isExpanded = searchParams.get("expand[]") === "promotion.coupon" && coupon;
-  return { status: 200, body: isExpanded ? { ...found, promotion: { ...promotion, coupon } } : found };
+  const expanded = searchParams.getAll("expand[]").reduce((body, path) => expand(codes, body, path.split(".")), found);
+  return { status: 200, body: expanded };
+}
+
+/** Puts objects in place of ids at a path; of a list or an array in each. */
+function expand<Value>(codes: EventLists["codes"], value: Value, [field, ...deeper]: string[]): Value {
+  if (Array.isArray(value)) return value.map((one) => expand(codes, one, [field!, ...deeper])) as Value;
+  if (field === undefined || typeof value !== "object" || value === null) return value;
+  const record = value as Record<string, unknown>;
+  const whole = (one: unknown) => codes.find(({ id }) => id === one) ?? one;
+  const inner = record[field];
+  const read = Array.isArray(inner) ? inner.map(whole) : whole(inner);
+  return { ...record, [field]: expand(codes, read, deeper) } as Value;
 }
 
 /** One event by its id, or the object of the last event about it as it is since. */

@@ -6,12 +6,14 @@ import { CLAIM_STATUSES } from "../../src/domain/claim.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import type { AuditEventType, EventPayloads, ProviderEventType } from "../../src/domain/event.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS } from "../../src/domain/flow.ts";
+import { MEMBER_ROLES } from "../../src/domain/member.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { EVENT_OUTCOMES, OUTCOMES } from "../../src/domain/payment.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
 import { CHECKS } from "../../src/domain/reconciliation.ts";
 import { REFUSAL_REASONS } from "../../src/domain/refusal.ts";
+import { SCOPES } from "../../src/domain/scope.ts";
 import { bag, cents, currencyCode, idOf, shows } from "../../src/http/openapi/fields.ts";
 
 const commission = {
@@ -39,6 +41,7 @@ const code = {
   code: z.string(),
   provider_code_id: z.string().nullable(),
 };
+const apiKey = { key_id: idOf("api_key"), name: z.string(), last4: z.string().length(4) };
 const payout = {
   payout_id: idOf("payout"),
   partner_id: idOf("partner"),
@@ -50,6 +53,7 @@ const payout = {
 };
 const payoutMove = { ...payout, reference: z.string().nullable(), failure_code: z.string().nullable() };
 const providerEvent = { event_id: z.string(), event_type: z.string(), outcome: z.enum(EVENT_OUTCOMES) };
+const member = { member_id: idOf("member"), email: z.string(), role: z.enum(MEMBER_ROLES) };
 const flow = {
   flow_id: idOf("flow"),
   name: z.string(),
@@ -109,6 +113,10 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     referrer: z.string(),
     partner_id: idOf("partner"),
     sub: z.string().exactOptional(),
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/)
+      .exactOptional(),
   }),
   "commission.created": of<"commission.created">()(commission),
   "commission.updated": of<"commission.updated">()({
@@ -138,6 +146,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     status: z.enum(PAYOUT_STATUSES).nullable(),
     count: z.int(),
   }),
+  "list.exported": of<"list.exported">()({ list: z.string(), count: z.int() }),
   ...ofProviders(),
   "webhook.refused": of<"webhook.refused">()({
     provider: z.enum(PROVIDER_NAMES),
@@ -167,6 +176,15 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     last4: z.string().length(4),
     actor: z.enum(ACTOR_TYPES),
   }),
+  "api_key.created": of<"api_key.created">()({
+    ...apiKey,
+    scopes: z.array(z.enum(SCOPES)),
+    expires_at: z.string().nullable(),
+  }),
+  "api_key.deleted": of<"api_key.deleted">()(apiKey),
+  "member.added": of<"member.added">()(member),
+  "member.changed": of<"member.changed">()(member),
+  "member.removed": of<"member.removed">()(member),
   "partner.signed_in": of<"partner.signed_in">()({
     partner_id: idOf("partner"),
     email: z.string(),
@@ -177,10 +195,12 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "portal_link.created": of<"portal_link.created">()({ partner_id: idOf("partner") }),
   "session.ended": of<"session.ended">()({ partner_id: mayBePartner, session_id: z.string(), email: z.string() }),
   "session.all_ended": of<"session.all_ended">()({ partner_id: mayBePartner, email: z.string(), sessions: z.int() }),
+  "passkey.added": of<"passkey.added">()({ passkey_id: idOf("passkey"), email: z.string(), device }),
+  "passkey.removed": of<"passkey.removed">()({ passkey_id: idOf("passkey"), email: z.string(), device }),
   "sign_in.failed": of<"sign_in.failed">()({
     partner_id: mayBePartner,
     email: z.string(),
-    reason: z.enum(["expired", "used"]),
+    reason: z.enum(["expired", "used", "copied"]),
   }),
   "customers.imported": of<"customers.imported">()({
     customers: z.int(),

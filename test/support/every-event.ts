@@ -6,6 +6,7 @@ import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
 import { sale, report } from "./api.ts";
 import { makeApplication } from "./applications.ts";
+import { addPasskey, makeAuthenticator, removePasskeys } from "./authenticator.ts";
 import { click, recorded } from "./clicks.ts";
 import { create, ENDPOINT } from "./conformance.ts";
 import { LIST_KEYS } from "./event-lists.ts";
@@ -29,7 +30,9 @@ interface World {
   application_ids: [string, string];
   code_id: string;
   flow_id: string;
+  member_id: string;
   endpoint_id: string;
+  key_id: string;
   vendors: PlayedVendors;
   patch: (path: string, body: unknown) => Promise<unknown>;
 }
@@ -124,6 +127,7 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     program.api("POST", `/api/v1/claims/${await openClaim(program)}/decline`, { note: "no" }),
   "payout.generated": ({ program }) => program.api("POST", "/api/v1/payouts/generate", {}),
   "payout.exported": ({ program }) => program.api("GET", "/api/v1/payouts/export.csv?status=pending"),
+  "list.exported": async ({ program }) => (await signInOwner(program)).get("/dashboard/partners/list.csv"),
   "payout.paid": async ({ program }) =>
     program.api("POST", `/api/v1/payouts/${await pendingPayout(program)}/mark-paid`, { reference: "bank 1" }),
   "payout.updated": async ({ program, partner }) => {
@@ -132,6 +136,12 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await program.api("POST", `/api/v1/payouts/${await pendingPayout(program)}/cancel`);
   },
   "program.updated": ({ patch }) => patch("/programs/me", { min_payout_cents: 7, provider_a_api_key: "rk_test_1" }),
+  "member.added": async (world) => {
+    const member = await create(world.program, "/api/v1/members", { email: "kim@shop.example", role: "viewer" });
+    world.member_id = member["id"];
+  },
+  "member.changed": ({ patch, member_id }) => patch(`/members/${member_id}`, { role: "finance" }),
+  "member.removed": ({ program, member_id }) => program.api("DELETE", `/api/v1/members/${member_id}`),
   "partner.signed_in": async ({ partner }) => {
     const portal = await signInPartner(partner.email);
     await send(portal, "/portal/details", { payout_method: "wallet", payout_email: "zoe@example.com" });
@@ -141,6 +151,12 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
   "session.ended": async ({ program }) => (await signInOwner(program)).post("/sign-out"),
   "session.all_ended": async ({ program }) =>
     send(await signInOwner(program), "/dashboard/settings/sessions", {}, "/end-all"),
+  "passkey.added": async ({ program }) => addPasskey(await signInOwner(program), await makeAuthenticator()),
+  "passkey.removed": async ({ program }) => {
+    const visitor = await signInOwner(program);
+    await addPasskey(visitor, await makeAuthenticator());
+    await removePasskeys(visitor);
+  },
   "sign_in.failed": async ({ program }) => {
     const { token } = await createOwnerLink(testContext(), program.program.owner_email);
     for (let use = 0; use < 2; use++) await followLink(makeVisitor(), token);
@@ -152,6 +168,11 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await reconcile(world);
   },
   "reconciliation.repaired": (world) => reconcile(world, "balances"),
+  "api_key.created": async (world) => {
+    const made = { name: "Reporting", scopes: ["read"] };
+    world.key_id = (await world.program.api<{ id: string }>("POST", "/api/v1/api-keys", made)).body.id;
+  },
+  "api_key.deleted": ({ program, key_id }) => program.api("DELETE", `/api/v1/api-keys/${key_id}`),
   "api_key.regenerated": async (world) => {
     const { program } = world;
     const path = `/admin/programs/${program.id}/api-key`;

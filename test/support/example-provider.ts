@@ -68,7 +68,7 @@ const READERS = new Map([
 
 export const providerExample = {
   name: "provider_example" as const,
-  text: "provider Example",
+  text: "Example Pay",
   reported_by: "webhook" as const,
   signature_headers: ["Provider-Example-Signature"],
   whyRefused: (input) => checkHeader(SCHEME, input),
@@ -78,8 +78,8 @@ export const providerExample = {
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
   secrets: {
     webhook_secret: {
-      label: "Signing secret of the example",
-      hint: "Provider Example shows it once.",
+      label: (name: string) => `Signing secret of ${name}`,
+      hint: (name: string) => `${name} shows it once.`,
       removed: "The example is refused then.",
     },
   },

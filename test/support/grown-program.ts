@@ -1,4 +1,5 @@
 /** Programs of any size, made of copies of a story that the service itself has written. */
+import { lead, report } from "./api.ts";
 import { makeClaim } from "./claims.ts";
 import { env } from "cloudflare:workers";
 import { newId } from "../../src/lib/id.ts";
@@ -77,6 +78,7 @@ export async function liveStory(program: TestProgram): Promise<Story> {
   await makeClaim(program, partner.id, { order_id: NAME });
   await makeClaim(program, partner.id, { day: "2026-11-02", email_domain: "customers.example" });
   for (const live of Object.values(STORY_AT)) await live(program, ref);
+  await report(program, "lead", lead({ ref, customer: { email: `${NAME}@customers.example` } }));
   const statuses = ["approved", "approved", "rejected", "pending"] as const;
   await makeCommissions(
     program,

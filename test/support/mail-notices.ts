@@ -1,7 +1,7 @@
 /** One notice of each kind of e-mail: the compiler asks for that of a new one. */
 import type { NoticeOf } from "../../src/core/kernel/notices.ts";
 import type { PayoutDetailsChange } from "../../src/core/kernel/payout-details.ts";
-import type { Application, Endpoint, Partner, Program, SaleClaim } from "../../src/core/kernel/rows.ts";
+import type { Application, Endpoint, Member, Partner, Program, SaleClaim } from "../../src/core/kernel/rows.ts";
 import { actors } from "../../src/domain/actor.ts";
 import type { MailKind } from "../../src/domain/mail.ts";
 import { cents } from "../../src/domain/money.ts";
@@ -66,6 +66,8 @@ const APPLICATION = {
 const PARTNER = { id: "par_sample", email: "jane@partners.example", slug: "jane" } as Partner;
 const LINK = { token: "A".repeat(43), expires_at: "2026-11-30T00:00:00.000Z" };
 
+const MEMBER = { id: "mem_sample", email: "accounts@shop.example", role: "finance" } as Member;
+
 const CLAIM = { id: "clm_sample", status: "declined", order_id: "order-9001", day: null, note: NAMED } as SaleClaim;
 
 const PAYOUT = {
@@ -96,6 +98,7 @@ export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   application_approved: { kind: "application_approved", program: PROGRAM, partner: PARTNER, link: LINK },
   application_declined: { kind: "application_declined", program: PROGRAM, application: APPLICATION },
   invitation: { kind: "invitation", program: PROGRAM, partner: PARTNER, link: LINK },
+  member_invited: { kind: "member_invited", program: PROGRAM, member: MEMBER, link: LINK },
   endpoint_disabled: { kind: "endpoint_disabled", program: PROGRAM, endpoint: ENDPOINT },
   ledger_differs: {
     kind: "ledger_differs",

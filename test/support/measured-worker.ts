@@ -73,6 +73,7 @@ function clicksOfOneObject(): number {
 }
 
 let made = 0;
+const COUNTRIES = ["DE", "US", "FR"];
 
 interface Commits {
   object: string;
@@ -101,7 +102,7 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
         const n = made++;
         const landing = `/pricing/plans-${n % 90}`;
         const referrer = `https://www.example-${n % 900}.org/blog/article-${n % 7}`;
-        return arrivalOf({ program_id, ref, landing, referrer, id: `0.${1e12 + n}` }, clock);
+        return arrivalOf({ program_id, ref, landing, referrer, id: `0.${1e12 + n}` }, clock, COUNTRIES[n % 3]);
       });
       const reply = await counterOf(env, object).commit(batchOf(arrivals, `batch-${1e9 + made++}`));
       if (!reply.stored) throw new Error("a commit was refused");

@@ -1,5 +1,6 @@
 /** The service's OpenAPI document as it is served, and live replies held to it. */
-import { buildDocument, type Answer, type OpenApiDocument, type Operation } from "../../src/http/openapi/document.ts";
+import { buildDocument } from "../../src/http/openapi/document.ts";
+import type { Answer, OpenApiDocument, Operation } from "../../src/http/openapi/types.ts";
 import { lookUp, schemaProblems } from "./json-schema.ts";
 
 let served: OpenApiDocument | undefined;
@@ -77,18 +78,22 @@ function documentationProblems(
   headers: Headers | undefined,
 ): string[] {
   const document = servedDocument();
+  // A browser gets an error as a page (HTTP-24).
+  const isHtml = headers?.get("content-type")?.startsWith("text/html") === true;
+  const isErrorPage = isHtml && status >= 400 && !path.startsWith("/api/");
   if (!operationAt(method, path)) {
     if (!ELSEWHERE.has(status)) return ["no such route"];
-    return body === null ? [] : schemaProblems(ERROR, body, document);
+    return body === null || isErrorPage ? [] : schemaProblems(ERROR, body, document);
   }
   const answer = documentedAnswer(method, path, status);
   if (!answer) return [`no such status: ${JSON.stringify(body)}`];
-  if (body === null) return [];
-  const [content] = Object.entries(answer.content ?? {});
+  if (body === null || isErrorPage) return [];
+  const contents = Object.entries(answer.content ?? {});
+  const sent = headers?.get("content-type")?.split(";")[0];
+  const content = contents.find(([type]) => type === sent) ?? contents[0];
   if (!content) return body === "" ? [] : ["a body where there is none"];
   const [type, { schema }] = content;
-  const sent = headers?.get("content-type") ?? type;
-  if (sent.split(";")[0] !== type) return [`${sent} in place of ${type}`];
+  if (sent !== undefined && sent !== type) return [`${sent} in place of ${type}`];
   if (!schema) return (typeof body === "string") === (type !== "application/json") ? [] : [`no ${type}`];
   return schemaProblems(schema, body, document);
 }

@@ -209,7 +209,7 @@ const BODIES: Parser[] = [
     good: "Shop",
     read: (program_name) =>
       signInMail("a@b.co", URL_OF_TESTS, [
-        { audience: "owner", program_id: "prog_1", program_name, brand_color: null, partner_id: null },
+        { audience: "owner", program_id: "prog_1", program_name, brand_color: null, partner_id: null, role: "owner" },
       ]),
   },
 ];

@@ -3,11 +3,17 @@ import type { Context } from "hono";
 import { env } from "cloudflare:workers";
 import type { Program } from "../../src/core/kernel/rows.ts";
 import { assetProblem, bannerHtml, readAssets, textWithLink } from "../../src/domain/asset.ts";
+import { readPolicies, whyNotCalled, whyNotLoaded } from "../../src/domain/content-policy.ts";
+import { checksOf } from "../../src/domain/installation.ts";
+import { mayRequest } from "../../src/http/pages/rights.tsx";
+import { customerQuery } from "../../src/http/pages/dashboard/customers.tsx";
 import { FormFields } from "../../src/http/pages/forms.ts";
 import { localeOf } from "../../src/http/pages/locale.ts";
 import { joinValues, readForm, readStamp } from "../../src/http/pages/join/form.tsx";
 import { readClaim } from "../../src/http/pages/portal/claims.tsx";
 import { buildLink } from "../../src/http/pages/portal/link-builder.tsx";
+import { parseAnswer } from "../../src/http/pages/passkey-answer.ts";
+import { base64url, readRegistration } from "../../src/lib/passkey.ts";
 import type { PageEnv } from "../../src/http/session.ts";
 import type { Parser } from "./parsers.ts";
 
@@ -15,11 +21,42 @@ const PROGRAM = {
   ...{ id: "prog_1", domain: "shop.example", questions: ["Why? (optional)"], terms: "Be kind.", terms_version: 1 },
 } as Program & { domain: string };
 
+const SITE = new URL("https://shop.example/");
+const SCRIPT_AT = "https://service.example/service.js";
+
 /** A form with the text in each of these fields. */
 function form(text: string, ...names: string[]): FormFields {
   const data = new FormData();
   for (const name of names) data.set(name, text);
   return new FormFields(data);
+}
+
+/** As a new passkey's own bytes, which only then are looked at. */
+async function readMade(text: string): Promise<unknown> {
+  const client = { type: "webauthn.create", challenge: "AAAA", origin: "https://service.example" };
+  const clientDataJSON = base64url(new TextEncoder().encode(JSON.stringify(client)));
+  const made = { id: "AAAA", response: { clientDataJSON, attestationObject: text } };
+  const expected = { origin: "https://service.example", challenge: new Uint8Array(3) };
+  return readRegistration(made, expected).catch((error: unknown) => error);
+}
+
+/** An attestation whose key is a number of so many bytes. */
+function longKey(length: number): Uint8Array {
+  const big = (major: number) => [(major << 5) | 25, length >> 8, length & 0xff];
+  const key = [0xa4, 1, 3, 3, 0x39, 1, 0, 0x20, ...big(2), ...Array<number>(length).fill(0xff), 0x21, 0x43, 1, 0, 1];
+  const data = [...Array<number>(32).fill(0), 0x45, 0, 0, 0, 0, ...Array<number>(16).fill(0), 0, 1, 7, ...key];
+  const size = [0x59, data.length >> 8, data.length & 0xff];
+  const text = (word: string) => [0x60 | word.length, ...new TextEncoder().encode(word)];
+  return Uint8Array.from([
+    0xa3,
+    ...text("fmt"),
+    ...text("none"),
+    ...text("attStmt"),
+    0xa0,
+    ...text("authData"),
+    ...size,
+    ...data,
+  ]);
 }
 
 export const PAGES: Parser[] = [
@@ -70,6 +107,67 @@ export const PAGES: Parser[] = [
       ];
     },
     frames: [["text: A\n", "\n---\n"]],
+  },
+  {
+    module: "domain/content-policy.ts",
+    name: "a page's policies",
+    good: "script-src 'self' https://a.example; connect-src *",
+    read: (text) => {
+      const policies = readPolicies(text);
+      const script = { url: SITE, nonce: text, integrity: text };
+      return [whyNotLoaded(policies, script, SITE), whyNotCalled(policies, SITE, SITE)];
+    },
+    frames: [
+      ["script-src ", ""],
+      ["script-src https://", ""],
+    ],
+  },
+  {
+    module: "domain/installation.ts",
+    name: "what a page of the owner's site has",
+    good: "script-src 'self'",
+    read: (text) => {
+      const script = { src: SCRIPT_AT, program: text, type: null, nonce: text, integrity: text, policies_before: 1 };
+      const page = {
+        url: SITE,
+        base: text,
+        policy: text,
+        meta_policies: [text],
+        scripts: [{ ...script, src: text }, script],
+      };
+      return checksOf(page, { script_url: SCRIPT_AT, program_id: "prog_1", has_clicks: false, try_url: SITE.href });
+    },
+  },
+  {
+    module: "http/pages/rights.tsx",
+    name: "an address of a link",
+    good: "/dashboard/flows/flw_1",
+    read: (text) => [mayRequest("viewer", "GET", text), mayRequest("viewer", "POST", text)],
+    frames: [["/dashboard/", "/x"]],
+  },
+  {
+    module: "http/pages/dashboard/customers.tsx",
+    name: "the place of a page of customers",
+    good: `pmt_${"0".repeat(26)}`,
+    read: (text) => customerQuery.safeParse({ after: text, search: text }),
+    frames: [["pmt_", ""]],
+  },
+  {
+    module: "http/pages/passkey-answer.ts",
+    name: "a passkey",
+    good: JSON.stringify({ id: "AAAA", response: { clientDataJSON: "AAAA", attestationObject: "AAAA" } }),
+    read: (text) => [parseAnswer("create", text), parseAnswer("get", text)],
+    frames: [['{"id":"', '"}']],
+  },
+  {
+    module: "lib/passkey.ts",
+    name: "what a device says of a passkey",
+    good: "o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YUA",
+    read: readMade,
+    worst: {
+      "arrays in arrays": (n) => base64url(new Uint8Array(n * 0.75).fill(0x81)),
+      "a long number": (n) => base64url(longKey(n * 0.75)),
+    },
   },
   {
     module: "http/pages/locale.ts",

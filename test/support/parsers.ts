@@ -21,13 +21,14 @@ import { eachSlugOnce } from "../../src/domain/reference.ts";
 import { isProgramId, shardOfClickObject, shardOfKey, shardOfProgram, shardOfToken } from "../../src/domain/shard.ts";
 import { normalTimeZone } from "../../src/domain/time-zone.ts";
 import { checkTargetUrl, whyHostRefused, whyNameRefused } from "../../src/domain/target-url.ts";
+import { sourceOf } from "../../src/core/kernel/click-sources.ts";
 import { cursorId } from "../../src/db/page.ts";
 import { fromBase64, fromHex, sha256Hex } from "../../src/lib/crypto.ts";
 import { written } from "../../src/lib/exact-json.ts";
 import { instantOf } from "../../src/lib/id.ts";
 import { redact } from "../../src/lib/log.ts";
 import { escapeHtml } from "../../src/lib/mail.ts";
-import { resolveTarget } from "../../src/outbound/target.ts";
+import { resolveTarget } from "../../src/core/kernel/target.ts";
 import { signatureHeaders } from "../../src/outbound/sign.ts";
 import { VENDORS, providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";
 import { ownersServer } from "../../src/providers/api/index.ts";
@@ -74,6 +75,9 @@ const OF_THE_IMPORT: Parser[] = [
     ],
   }),
   parser("domain/csv.ts", "withoutApostrophe", "'=1", withoutApostrophe, { frames: [["'", "x"]] }),
+  parser("core/kernel/click-sources.ts", "the host of a referrer", "https://a.example/b", (text) =>
+    sourceOf({ referrer: text }, "referrer"),
+  ),
   parser("domain/csv.ts", "csvRecord", "=1", (text) => csvRecord([text])),
   parser("domain/import-columns.ts", "columnKey", "E-mail", columnKey),
   parser("domain/import-columns.ts", "matchColumns", "email\ncode", (text) =>
@@ -182,7 +186,7 @@ const OF_ADDRESSES: Parser[] = [
       ["/?", "#"],
     ],
   }),
-  parser("outbound/target.ts", "an answer of the resolver", "shop.example.", (text) => resolved(text)),
+  parser("core/kernel/target.ts", "an answer of the resolver", "shop.example.", (text) => resolved(text)),
 ];
 
 const OF_REQUESTS: Parser[] = [

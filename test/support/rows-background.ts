@@ -85,6 +85,24 @@ export const OF_JOBS: Record<JobName, string> = {
 const DUE_ROUND = `update mail_rounds set next_at = iif(program_id = ?, '2001-01-03T00:00:00.000Z', '9'),
   since = '2001-01-01T00:00:00.000Z', until = '2001-01-02T00:00:00.000Z', position = null`;
 const MAILER = { compose: async () => [], wake: () => {} };
+/** A round that is behind goes on at once after a day's morning only. */
+const NOON = new Date(now).setUTCHours(12, 0, 0, 0);
+
+/** Clicks go on by the hour from one roll-up to the next: what comes before the last one is counted by its flush. */
+let clickHours = 0;
+const rolledUp = () => now + clickHours * HOUR;
+
+async function flushAt({ program, partner }: Subject, at: number): Promise<void> {
+  const flush = { object: "weur:rows", epoch: fresh(), from: 0, to: 3, now: at };
+  const click = { created_at: iso(at), program_id: program.id, landing: "/", referrer: "", country: "DE" };
+  await registerClickObject(METERED, flush);
+  const arrivals = [
+    ...[partner.slug, "nobody"].map((ref) => ({ ...click, id: newId("event", at), ref })),
+    { created_at: iso(at), program_id: program.id, dropped: "bot" as const },
+  ];
+  expect(await flushClicks(METERED, { ...flush, arrivals })).toBe(3);
+  await listClickObjects(meteredContext().db, "", 20);
+}
 
 /** What nobody waits for, or who has no key. */
 export const BACKGROUND: Record<string, Operation> = {
@@ -111,7 +129,7 @@ export const BACKGROUND: Record<string, Operation> = {
   },
   "cron: store e-mails of commissions": async ({ program }) => {
     await run(DUE_ROUND, program.id);
-    expect(await serveAll(storeDigests({ ...meteredContext(), mailer: MAILER }))).toBe(2);
+    expect(await serveAll(storeDigests({ ...meteredContext(NOON), mailer: MAILER }))).toBe(2);
   },
   "cron: send e-mails": async ({ program }) => {
     const { bindings, mails } = openMailbox();
@@ -158,20 +176,12 @@ export const BACKGROUND: Record<string, Operation> = {
       expect((await callWith(METERED, path, { method: "POST", body: "{}", headers })).status).toBe(401);
     }
   },
-  "a flush of clicks": async ({ program, partner }) => {
-    const flush = { object: "weur:rows", epoch: fresh(), from: 0, to: 3, now };
-    const click = { created_at: iso(now), program_id: program.id, landing: "/", referrer: "" };
-    await registerClickObject(METERED, flush);
-    const arrivals = [
-      ...[partner.slug, "nobody"].map((ref) => ({ ...click, id: newId("event", now), ref })),
-      { created_at: iso(now), program_id: program.id, dropped: "bot" as const },
-    ];
-    expect(await flushClicks(METERED, { ...flush, arrivals })).toBe(3);
-    await listClickObjects(meteredContext().db, "", 20);
-  },
+  "a flush of clicks": (subject) => flushAt(subject, rolledUp() + HOUR),
   "cron: roll up clicks": async () => {
-    await serveAll(rollUpClicks(meteredContext(now + HOUR)));
+    clickHours += 2;
+    await serveAll(rollUpClicks(meteredContext(rolledUp())));
   },
+  "a flush of clicks that come after their roll-up": (subject) => flushAt(subject, rolledUp() - HOUR),
   "deliveries, from the sweep to the record": async ({ program, endpoint, delivery }) => {
     await run(
       `update deliveries set status = 'pending', attempt_count = 0, next_attempt_at = ? where id = ?`,
@@ -271,11 +281,37 @@ const SUMMED = "what is still to be paid is summed by partner, and its payments 
 const CODES = "the answer is all codes that partners have";
 const EXPORTED = "the answer is all payouts, and their number is in the event";
 
+/** All rows of a list, as people see it, and so many more of each for a story. */
+function filesOfLists(): Record<string, Growing> {
+  const why = "the answer is all rows of a list";
+  const lists = {
+    partners: 8,
+    "partners/applications": 2,
+    claims: 7,
+    payments: 30,
+    "payments/leads": 20,
+    commissions: 30,
+    payouts: 7,
+    events: 60,
+    "events/clicks": 60,
+  };
+  const files = Object.entries(lists).map(([list, story]): [string, Growing] => {
+    const path = `/dashboard/${list}/list.csv`;
+    return [`GET ${path}`, { run: async ({ owner }) => owner.get(path), why, story }];
+  });
+  const deliveries = async ({ owner, endpoint }: Subject) =>
+    owner.get(`/dashboard/webhooks/${endpoint}/deliveries.csv`);
+  return {
+    ...Object.fromEntries(files),
+    "GET /dashboard/webhooks/:id/deliveries.csv": { run: deliveries, why, delivery: 6 },
+  };
+}
+
 export const GROWING: Record<string, Growing> = {
   "GET /api/v1/commissions, of a time": {
     run: api("GET", "/api/v1/commissions?from=2026-01-01&to=2026-01-02"),
     why: "a commission has no index by time, a row written for each; it is looked for and counted",
-    story: 21,
+    story: 23,
   },
   "GET /api/v1/payouts/export.csv": { run: api("GET", "/api/v1/payouts/export.csv"), why: EXPORTED, story: 7 },
   "GET /dashboard/payouts/export.csv": {
@@ -283,6 +319,7 @@ export const GROWING: Record<string, Growing> = {
     why: EXPORTED,
     story: 7,
   },
+  ...filesOfLists(),
   "GET /api/v1/codes/export.csv": { run: api("GET", "/api/v1/codes/export.csv"), why: CODES, story: 4 },
   "GET /dashboard/payments/codes/export.csv": {
     run: async ({ owner }) => owner.get("/dashboard/payments/codes/export.csv"),
@@ -299,6 +336,11 @@ export const GROWING: Record<string, Growing> = {
     why: SUMMED,
     story: 13,
   },
+  "GET /dashboard/customers": {
+    run: async ({ owner }) => owner.get("/dashboard/customers"),
+    why: "of the newest 50 payments, and by how many partners and customers they are",
+    story: 1,
+  },
   "GET /dashboard/payments/codes": {
     run: async ({ owner }) => owner.get("/dashboard/payments/codes"),
     why: "of the newest 500 payments that name no partner, however many there are",
@@ -307,27 +349,32 @@ export const GROWING: Record<string, Growing> = {
   "GET /dashboard/commissions/matching": {
     run: async ({ owner }) => owner.get("/dashboard/commissions/matching"),
     why: "all that match are counted and summed before they are changed",
-    story: 30,
+    story: 31,
   },
   "GET /dashboard": {
     run: async ({ owner }) => owner.get("/dashboard"),
-    why: "who earned most is found among all who earned in these days: a row for each by day, however many commissions",
-    story: 12,
+    why: "what partners earned and sold in these days is summed: a row for each by day, however many commissions",
+    story: 13,
   },
   "POST /api/v1/customers/erase": {
     run: api("POST", "/api/v1/customers/erase", ({ customer_email }) => ({ email: customer_email })),
     why: "an address may be in everything that was ever stored",
-    story: 53,
+    story: 58,
   },
   "POST /api/v1/imports, customers": {
     run: api("POST", "/api/v1/imports?kind=customers&product=rewardful&provider=provider_a", customerFile),
     why: "payments that came meanwhile are looked for in the last 31 days, for they have no index by address",
-    story: 10,
+    story: 12,
   },
   "GET /api/v1/events, clicks": {
     run: api("GET", "/api/v1/events?type=click"),
     why: "clicks have no index by type, a row written for each: other events between them are read over",
-    story: 56,
+    story: 59,
+  },
+  "GET /dashboard/events/clicks": {
+    run: async ({ owner }) => owner.get("/dashboard/events/clicks"),
+    why: "clicks have no index by type, a row written for each: other events between them are read over",
+    story: 59,
   },
   "GET /api/v1/webhooks/:id/deliveries": {
     run: api("GET", "/api/v1/webhooks/{endpoint}/deliveries"),
@@ -380,8 +427,8 @@ export const GROWING: Record<string, Growing> = {
   },
   "cron: forget what is past its time": {
     run: async () => serveAll(forgetOld(meteredContext())),
-    why: "once a day each endpoint, session and sign-in link is looked at",
-    program: 2,
+    why: "once a day each endpoint, session and sign-in link is looked at, those of members who are invited among them",
+    program: 3,
   },
   "cron: approve due commissions": {
     run: async ({ commissions }) => {
@@ -400,19 +447,19 @@ export const GROWING: Record<string, Growing> = {
   "cron: recount events": {
     run: async () => serveAll(recountEvents(meteredContext())),
     why: "once a day each event in the database is counted, and each click by page and sub-id again, some thousand at a time",
-    story: 280,
+    story: 305,
     program: 100,
   },
   "cron: recount lists": {
     run: async () => serveAll(recountLists(meteredContext())),
     why: "once a day each row of a list is counted, some ten thousand at a time",
-    story: 195,
+    story: 223,
     program: 10,
   },
   "cron: recount earnings": {
     run: async () => serveAll(recountEarnings(meteredContext())),
     why: "once a day each commission and each payment of a partner is added up, those of some partners at a time",
-    story: 200,
+    story: 208,
     program: 20,
   },
   "cron: recount codes": {

@@ -1,6 +1,7 @@
 /** The routes of the API and of the operator that read no more rows where there is more. */
 import { DAY, iso } from "../../src/lib/time.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { newKey } from "./keys.ts";
 import { API_KEY_A } from "./payouts.ts";
 import { makeProgram } from "./program.ts";
 import { openDestinations, withVendors } from "./vendor-destinations.ts";
@@ -24,13 +25,25 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/programs/me": api("GET", "/api/v1/programs/me"),
   "PATCH /api/v1/programs/me": api("PATCH", "/api/v1/programs/me", () => ({ name: fresh() })),
   "PATCH /api/v1/programs/me, applied": applied("PATCH", "/api/v1/programs/me", () => ({ default_commission_pct: 21 })),
+  "GET /api/v1/api-keys": api("GET", "/api/v1/api-keys"),
+  "POST /api/v1/api-keys": api("POST", "/api/v1/api-keys", () => ({ name: fresh(), scopes: ["read"] })),
+  "DELETE /api/v1/api-keys/:id": async (subject) => {
+    const { id } = await newKey(subject.program);
+    await api("DELETE", `/api/v1/api-keys/${id}`)(subject);
+  },
   "GET /api/v1/integrations/status": api("GET", "/api/v1/integrations/status"),
+  "GET /api/v1/integrations/script": api("GET", "/api/v1/integrations/script?url=https://localhost/"),
   "POST /api/v1/integrations/:provider/reconcile": api("POST", "/api/v1/integrations/provider_a/reconcile"),
   "POST /api/v1/integrations/:provider/destination": async (subject) => {
     const program = await makeProgram({ provider_a_webhook_secret: null, provider_a_api_key: API_KEY_A });
     const call = api("POST", "/api/v1/integrations/provider_a/destination");
     await withVendors(openDestinations([API_KEY_A]), () => call({ ...subject, program }));
   },
+
+  "POST /api/v1/members": api("POST", "/api/v1/members", () => ({ email: `${fresh()}@team.example`, role: "viewer" })),
+  "GET /api/v1/members": api("GET", "/api/v1/members"),
+  "PATCH /api/v1/members/:id": api("PATCH", "/api/v1/members/{member}", { role: "finance" }),
+  "DELETE /api/v1/members/:id": api("DELETE", "/api/v1/members/{member}"),
 
   "POST /api/v1/partners": api("POST", "/api/v1/partners", () => ({ slug: fresh(), email: `${fresh()}@p.example` })),
   "GET /api/v1/partners": api("GET", "/api/v1/partners"),

@@ -52,6 +52,9 @@ export interface Subject extends World {
   payment_intent: string;
   customer_email: string;
   flow: string;
+  /** No owner. */
+  member: string;
+  api_key: string;
   /** The partner's, open: the first by the day of the payment. */
   claims: string[];
   /** The partner's, and one of another partner. */
@@ -153,12 +156,21 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   await followLink(portal, (await requestLink(testContext(), partner.email))!.link.token);
   return {
     ...world,
-    ...{ claims, invited, ...codes },
+    ...{ claims, invited, member: await newMember(program, name), api_key: await newKey(program, name), ...codes },
     ...{ partner, portal, payouts, payment_intent, customer_email, flow, endpoint, delivery, paid_at: iso(paid_at) },
     ...{ commissions: commissions.map(({ id }) => id), applications: await newApplications(program, name) },
     payment: await idOf("select max(id) as id from payments where partner_id = ?", partner.id),
     event: await idOf("select max(id) as id from events where program_id = ?", program.id),
   };
+}
+
+async function newMember(program: TestProgram, name: string): Promise<string> {
+  const body = { email: `${name}@team.example`, role: "viewer" };
+  return (await program.api<{ id: string }>("POST", "/api/v1/members", body)).body.id;
+}
+
+async function newKey(program: TestProgram, name: string): Promise<string> {
+  return (await program.api<{ id: string }>("POST", "/api/v1/api-keys", { name, scopes: ["read"] })).body.id;
 }
 
 /** Applications that wait, of people with a name of their own. */

@@ -2,12 +2,14 @@
 import { env } from "cloudflare:workers";
 import { app } from "../../src/app.ts";
 import * as z from "zod";
+import { apiKeyCreate } from "../../src/http/api/api-keys.ts";
 import { codeCreate } from "../../src/http/api/codes.ts";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowCreate } from "../../src/http/api/flows.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { endpointCreate } from "../../src/http/api/webhooks.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { lead, report } from "./api.ts";
 import { makeApplication } from "./applications.ts";
 import { makeClaim } from "./claims.ts";
 import { click, recorded } from "./clicks.ts";
@@ -49,10 +51,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   const program = await makeProgram({ name, applications: "review" });
   const free = (schema: z.ZodObject) => freeTexts(schema, { name, note });
   const partner = await makePartner(program, { ...free(partnerCreate), metadata: { [note]: note } });
-  const arrival = { program_id: program.id, ref: partner.slug, landing: `/${note}`, referrer: `https://${note}` };
-  const clicked = await click(arrival);
-  if (clicked.status !== 202) throw new Error(`click: ${JSON.stringify(clicked.body)}`);
-  await recorded();
+  await makeClick({ program_id: program.id, ref: partner.slug, landing: `/${note}`, referrer: `https://${note}` });
   const made = async (path: string, body: unknown) => {
     const reply = await program.api<WithId>("POST", `/api/v1${path}`, body);
     if (reply.status >= 300) throw new Error(`${path}: ${JSON.stringify(reply.body)}`);
@@ -68,11 +67,13 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
     events: ["*"],
   });
   const code = await made(`/partners/${partner.id}/codes`, { ...free(codeCreate), provider: VENDOR_NAMES[0] });
+  const keys = await made("/api-keys", { ...free(apiKeyCreate), scopes: ["read"] });
   const applications = await makeApplication(program, { name, answers: [{ question: note, answer: note }] });
   const payment_intent = uniqueId("pi_");
   await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent, customer: note }));
   await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));
   await sendA(program, sessionCompleted({ ref: note, amount: 5_000 }));
+  await report(program, "lead", lead({ ref: partner.slug, customer: { email: `${uniqueId("lead")}@shop.example` } }));
   await made("/commissions", { ...free(commissionCreate), partner_id: partner.id, amount_cents: 700 });
   const list = async <Row>(path: string) =>
     (await program.api<{ data: (Row & WithId)[] }>("GET", `/api/v1${path}`)).body.data;
@@ -84,14 +85,16 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   });
   await program.api("PATCH", `/api/v1/commissions/${approved}`, { status: "approved" });
   await program.api("POST", "/api/v1/payouts/generate", {});
+  const team = await made("/members", { email: `${uniqueId("viewer")}@shop.example`, role: "viewer" });
   const claim = await makeClaim(program, partner.id, { order_id: note });
   const [payout] = await list("/payouts");
-  const [event] = await list("/events");
-  const payments = await list<{ partner_id: string | null }>("/payments");
+  const [logged] = await list("/events");
+  const payments = await list<{ partner_id: string | null; event: string }>("/payments");
   const [delivery] = await list(`/webhooks/${endpoint}/deliveries`);
   // Not by their place: two of one millisecond are listed in any order.
   const sale = commissions.find(({ kind }) => kind === "sale");
-  const payment = payments.find(({ partner_id }) => partner_id === partner.id);
+  const own = (event: string) => payments.find((row) => row.partner_id === partner.id && row.event === event)?.id ?? "";
+  const payment = own("transaction_completed");
   return {
     program,
     partner,
@@ -100,16 +103,23 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
       codes: code,
       flows: flow,
       webhooks: endpoint,
+      ...{ keys, "api-keys": keys },
       deliveries: delivery?.id ?? "",
       commissions: sale?.id ?? "",
-      payments: payment?.id ?? "",
+      ...{ payments: payment, customers: payment, leads: own("lead_created") },
       payouts: payout?.id ?? "",
       claims: claim,
       mails: await makeFailedMail(program),
-      events: event?.id ?? "",
-      ...{ applications, secrets: "provider_a_webhook_secret", integration: "provider_a" },
+      events: logged?.id ?? "",
+      ...{ applications, team, members: team, secrets: "provider_a_webhook_secret", integration: "provider_a" },
     },
   };
+}
+
+async function makeClick(arrival: Parameters<typeof click>[0]): Promise<void> {
+  const { status, body } = await click(arrival, {}, { country: "DE" });
+  if (status !== 202) throw new Error(`click: ${JSON.stringify(body)}`);
+  await recorded();
 }
 
 /** An e-mail that was given up, as its row says. */
@@ -150,12 +160,16 @@ export async function everythingOf(program_id: string): Promise<string> {
   const tables = [
     "partners",
     "partner_codes",
+    "api_keys",
     "flows",
     "commissions",
     "payments",
     "payouts",
     "webhook_endpoints",
     "deliveries",
+    "program_members",
+    "claims",
+    "applications",
   ];
   const rows = await env.DB.batch(
     [...tables.map((table) => `select * from ${table} where program_id = ? order by id`), PROGRAM].map((sql) =>

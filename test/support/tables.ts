@@ -22,7 +22,15 @@ const LIVED: Fate = { erased: "lived" };
 const FORGOTTEN: Fate = { forgotten: true };
 
 export const TABLES: Record<TableName, Fate> = {
-  ...{ programs: STAYS, provider_connections: STAYS, past_rules: STAYS, rule_applications: STAYS, flows: STAYS },
+  ...{
+    programs: STAYS,
+    api_keys: STAYS,
+    program_members: STAYS,
+    provider_connections: STAYS,
+    past_rules: STAYS,
+    rule_applications: STAYS,
+    flows: STAYS,
+  },
   ...{ partners: STAYS, partner_slugs: STAYS, partner_grams: STAYS, partner_codes: STAYS },
   provider_events: { erased: "lived", forgotten: true },
   ...{ facts: LIVED, fact_subjects: LIVED, payments: LIVED, commissions: LIVED },
@@ -48,7 +56,7 @@ export const TABLES: Record<TableName, Fate> = {
   webhook_endpoints: STAYS,
   ...{ deliveries: FORGOTTEN, delivery_attempts: FORGOTTEN, missed_deliveries: FORGOTTEN, messages: FORGOTTEN },
   idempotency_keys: { erased: "erasure.test.ts: the replies of the customer", forgotten: true },
-  ...{ sign_in_links: FORGOTTEN, sessions: FORGOTTEN, portal_links: FORGOTTEN },
+  ...{ sign_in_links: FORGOTTEN, sessions: FORGOTTEN, portal_links: FORGOTTEN, passkeys: STAYS },
   mails: FORGOTTEN,
   ...{ mail_preferences: STAYS, mail_rounds: STAYS, job_runs: STAYS, commit_guards: STAYS },
 };

@@ -2,6 +2,8 @@
 import type { BaseCtx } from "../../src/core/kernel/context.ts";
 import { countRequest, createOwnerLink, openRequest } from "../../src/core/sessions/sign-in.ts";
 import { call, testContext, type Reply, type TestProgram } from "./program.ts";
+import { playLimiter } from "./rate-limits.ts";
+import { callWith } from "./watched-database.ts";
 
 export interface Visitor {
   cookies: Map<string, string>;
@@ -70,6 +72,11 @@ export async function signInOwner(program: TestProgram, visitor: Visitor = makeV
   return visitor;
 }
 
+/** With the address of any member of the program. */
+export async function signInMember(program: TestProgram, email: string, visitor?: Visitor): Promise<Visitor> {
+  return signInOwner({ ...program, program: { ...program.program, owner_email: email } }, visitor);
+}
+
 export async function signInPartner(email: string, visitor: Visitor = makeVisitor()): Promise<Visitor> {
   const requested = await requestLink(testContext(), email);
   if (!requested) throw new Error(`nobody has the address ${email}`);
@@ -77,6 +84,12 @@ export async function signInPartner(email: string, visitor: Visitor = makeVisito
   if (reply.headers.get("location") !== "/portal") throw new Error(`not signed in: ${reply.status} ${reply.body}`);
   await visitor.get("/switch");
   return visitor;
+}
+
+/** One whose files and sign-ins no minute's limit counts. */
+export function makeUncountedVisitor(): Visitor {
+  const RATE_LIMIT_SIGN_IN = playLimiter(Infinity);
+  return makeVisitor((path, init) => callWith<string>({ RATE_LIMIT_SIGN_IN }, path, init));
 }
 
 /** What a document shows, without its markup. */

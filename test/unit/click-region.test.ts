@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clickObject, firstOf, hintOf, isFirst, OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
+import { clickObject, countryOf, firstOf, hintOf, isFirst, OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
 
 describe("which object takes a click (architecture: objects are named by region and shard, not by program)", () => {
   it.each([
@@ -55,5 +55,30 @@ describe("which object takes a click (architecture: objects are named by region 
         expect([isFirst(first), isFirst(name)]).toEqual([true, name === first]);
       }),
     );
+  });
+});
+
+describe("the country of a click (TRACK-21)", () => {
+  it.each([
+    ["DE", "DE"],
+    ["XX", null],
+    ["T1", null],
+    ["de", null],
+    ["DEU", null],
+    ["D\n", null],
+    [" DE", null],
+    ["DE\n", null],
+    ["", null],
+    [undefined, null],
+    [null, null],
+    [7, null],
+    [["DE"], null],
+    [{ toString: () => "DE" }, null],
+  ])("is of %j: %j", (country, kept) => {
+    expect(countryOf({ country })).toBe(kept);
+  });
+
+  it("is unknown where nothing is known of the visitor", () => {
+    expect([countryOf(undefined), countryOf({})]).toEqual([null, null]);
   });
 });

@@ -192,8 +192,10 @@ const OURS: Record<string, string[]> = {
   ],
   "errors of the database and the runtime": ["core/kernel/conflict.ts", "http/errors.ts"],
   "its own routes and schemas": [
-    ...["http/docs.tsx", "http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
-    "http/guides.tsx",
+    ...["http/docs/guides.tsx", "http/docs/index.tsx", "http/docs/markdown.ts", "http/docs/search.ts"],
+    ...["http/docs/text.tsx", "http/openapi/example-id.ts", "http/openapi/samples.ts"],
+    ...["http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
+    ...["http/openapi/field-texts.ts", "http/openapi/operation-id.ts"],
     "http/pages/assets.ts",
   ],
   "what was checked when it was stored": [
@@ -205,7 +207,11 @@ const OURS: Record<string, string[]> = {
       "http/pages/layout.tsx",
     ],
   ],
-  "its own words": ["db/client.ts", "db/query-text.ts"],
+  "its own words": ["db/client.ts", "db/query-text.ts", "http/brand-names.ts", "http/pages/parts/plot.tsx"],
+  "one address of a page, and the type that it says it has": [
+    "core/overview/installation.ts",
+    "core/overview/site-page.ts",
+  ],
   "an answer of a vendor's API, one address or id at a time": [
     "core/inbound/destination.ts",
     "providers/provider-a/reads.ts",

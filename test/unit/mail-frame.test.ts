@@ -1,5 +1,6 @@
 /** What e-mails say and look like: every kind, as text and as HTML (MAIL-6). */
 import fc from "fast-check";
+import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import type { Notice } from "../../src/core/kernel/notices.ts";
 import { sealerOf } from "../../src/core/kernel/sealer.ts";
@@ -7,6 +8,7 @@ import { luminance, textColorOn } from "../../src/domain/brand-color.ts";
 import { MAIL_KINDS } from "../../src/domain/mail.ts";
 import { composeFor } from "../../src/http/mails/compose.ts";
 import { readUnsubscribeToken } from "../../src/http/mails/unsubscribe.ts";
+import { inLanguageOfBrowser } from "../../src/http/pages/locale.ts";
 import { signInMail } from "../../src/http/mails/sign-in.ts";
 import { SecretSealer } from "../../src/lib/seal.ts";
 import { BANNED } from "../support/banned-words.ts";
@@ -49,6 +51,13 @@ describe.each(KINDS)("an e-mail of %s (MAIL-6)", (kind, notice) => {
       }
       expect(mail.text).toContain("You get this e-mail");
       expect(reader.audience === "partner").toBe(reader.partner_id !== undefined);
+    }
+  });
+
+  it("writes no day as programs do (PROG-11)", async () => {
+    for (const { mail } of await compose(notice)) {
+      const ours = mail.text.replace("bank 2026-12-03", "");
+      expect(ours).not.toMatch(/\d{4}-\d{2}-\d{2}/);
     }
   });
 
@@ -101,7 +110,13 @@ describe.each(KINDS)("an e-mail of %s (MAIL-6)", (kind, notice) => {
 describe("the e-mail with a sign-in link", () => {
   it("is from the program where there is one account, and has the link in both parts", () => {
     const url = `https://service.example/sign-in?token=${"A".repeat(43)}`;
-    const owner = { audience: "owner", program_id: "prog_1", partner_id: null, brand_color: "#aa0000" } as const;
+    const owner = {
+      audience: "owner",
+      program_id: "prog_1",
+      partner_id: null,
+      role: "owner",
+      brand_color: "#aa0000",
+    } as const;
     const one = signInMail("a@b.example", url, [{ ...owner, program_name: NAMED }]);
     expect([one.html.includes(`bgcolor="#aa0000"`), one.html.includes(url), one.text.includes(url)]).toEqual(
       Array(3).fill(true),
@@ -128,5 +143,24 @@ describe("the color of a program", () => {
       }),
     );
     expect([textColorOn("#000000"), textColorOn("#ffff00")]).toEqual(["#ffffff", "#000000"]);
+  });
+});
+
+describe("the days of an e-mail (PROG-11)", () => {
+  it("are those of the program's zone, in English whatever browser caused it", async () => {
+    const program = { ...PROGRAM, time_zone: "America/Los_Angeles" };
+    const said: string[] = [];
+    const german = new Hono().use(inLanguageOfBrowser).get("/", async (c) => {
+      for (const notice of [NOTICES.payout_generated, NOTICES.member_invited, NOTICES.commissions_earned]) {
+        said.push(...(await compose({ ...notice, program })).map(({ mail }) => mail.text));
+      }
+      return c.text("");
+    });
+    await german.request("/", { headers: { "accept-language": "de-DE" } });
+    expect(said.map((text) => /\d+ [A-Z][a-z]+ \d{4}/.exec(text)?.[0])).toEqual([
+      "14 Dec 2026",
+      "29 Nov 2026",
+      "21 Nov 2026",
+    ]);
   });
 });

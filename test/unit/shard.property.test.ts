@@ -7,6 +7,7 @@ import {
   MAX_SHARD,
   programIdOn,
   shardOfClickObject,
+  isFurtherKey,
   shardOfKey,
   shardOfProgram,
   shardOfToken,
@@ -93,6 +94,9 @@ describe("the shard of a token and of a key", () => {
         expect(shardOfToken(tokenOn(n, text))).toBe(n);
         expect(keyOn(0, text)).toBe(`sk_${text}`);
         expect(shardOfKey(keyOn(n, text))).toBe(n);
+        // Of a key beside the program's first, which has one character more and is never taken for it.
+        const further = keyOn(n, `${text}x`);
+        expect([shardOfKey(further), isFurtherKey(further), isFurtherKey(keyOn(n, text))]).toEqual([n, true, false]);
       }),
     );
     // However a token of shard 0 begins.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resolveTarget, type ResolveDeps } from "../../src/outbound/target.ts";
+import { resolveTarget, type ResolveDeps } from "../../src/core/kernel/target.ts";
 import {
   dnsJson,
   dripping,

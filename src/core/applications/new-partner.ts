@@ -28,7 +28,7 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
   if (email === null || name === null) throw new AppError("invalid_transition", "What the person wrote is forgotten.");
   const slug = await freeSlug(ctx, slugStem(name, email));
   const partner: Partner = { ...newPartner(ctx, { email, slug, ...namesOf(name) }), status: "active" };
-  const { link, writes } = await invitationLink(ctx, partner);
+  const { link, writes } = await invitationLink(ctx, { email, partner_id: partner.id });
   return {
     partner,
     writes: [

@@ -10,7 +10,14 @@ import { shardOfClickObject } from "../../domain/shard.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
 import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
-import { addToSources, MOST_SOURCES, SOURCE_KINDS } from "../kernel/click-sources.ts";
+import {
+  addToSources,
+  COUNTED_KINDS,
+  MOST_SOURCES,
+  PROGRAM_KINDS,
+  SOURCE_KINDS,
+  sourceOf,
+} from "../kernel/click-sources.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
@@ -140,7 +147,16 @@ interface Group {
   /** The minute, as the first 16 characters of a timestamp, and the first id that is minted in it. */
   at: string;
   first: string;
-  clicks: { id: string; created_at: string; landing: string; referrer: string; sub: string | undefined }[];
+  clicks: GroupedClick[];
+}
+
+interface GroupedClick {
+  id: string;
+  created_at: string;
+  landing: string;
+  referrer: string;
+  sub: string | undefined;
+  country: string | undefined;
 }
 
 interface Drop {
@@ -164,7 +180,7 @@ function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[]
       else drops.set(key, { program_id, day, reason: arrival.dropped, count: 1 });
       continue;
     }
-    const { id, landing, referrer, sub } = arrival;
+    const { id, landing, referrer, sub, country } = arrival;
     const ref_key = slugKey(arrival.ref);
     const at = created_at.slice(0, 16);
     const key = `${program_id} ${at} ${ref_key}`;
@@ -173,14 +189,14 @@ function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[]
       const first = firstIdAt("event", Date.parse(`${at}:00.000Z`));
       groups.set(key, (group = { program_id, ref_key, at, first, clicks: [] }));
     }
-    group.clicks.push({ id, created_at, landing, referrer, sub });
+    group.clicks.push({ id, created_at, landing, referrer, sub, country });
   }
   return { groups: [...groups.values()], drops: [...drops.values()] };
 }
 
 /**
  * Programs of which there are so many clicks that counting them takes few rows: one for each partner, two for each hour,
- * and those of their pages and sub-ids.
+ * and those of their pages and sub-ids, and of where the visitors came from.
  */
 function densePrograms(groups: readonly Group[]): Set<string> {
   const dense = new Set<string>();
@@ -192,16 +208,26 @@ function densePrograms(groups: readonly Group[]): Set<string> {
       few.flatMap(({ landing, sub }) => [`${ref_key} ${landing}`, ...(sub === undefined ? [] : [`${ref_key} ${sub}`])]),
     );
     const most = partners * SOURCE_KINDS.length * (MOST_SOURCES + 1);
-    const rows = partners + 2 * hours + Math.min(new Set(sources).size, most);
+    const ofProgram = own.flatMap(({ clicks: few }) =>
+      few.flatMap((click) =>
+        PROGRAM_KINDS.flatMap((kind) => {
+          const value = sourceOf(click, kind);
+          return value === undefined ? [] : [`${kind} ${value}`];
+        }),
+      ),
+    );
+    const mostOfProgram = PROGRAM_KINDS.length * (MOST_SOURCES + 1);
+    const rows =
+      partners + 2 * hours + Math.min(new Set(sources).size, most) + Math.min(new Set(ofProgram).size, mostOfProgram);
     if (clicks >= COUNTED_AT_ONCE * rows) dense.add(program_id);
   }
   return dense;
 }
 
-/** The clicks of a group by page and by sub-id: how many, and which, unless all of them are new. */
+/** The clicks of a group by what they are counted by: how many, and which, unless all of them are new. */
 function sourcesOf(clicks: Group["clicks"], allNew: boolean) {
-  return SOURCE_KINDS.flatMap((kind) =>
-    [...Map.groupBy(clicks, (click) => click[kind])].flatMap(([value, own]) =>
+  return COUNTED_KINDS.flatMap((kind) =>
+    [...Map.groupBy(clicks, (click) => sourceOf(click, kind))].flatMap(([value, own]) =>
       value === undefined
         ? []
         : [{ kind, value, ...(allNew ? { count: own.length } : { ids: own.map(({ id }) => id) }) }],
@@ -300,9 +326,10 @@ const FIELDS = {
   referrer: sql`c.value ->> 'referrer'`,
   partner_id: sql`p.id`,
 };
-const SUB = sql`c.value ->> 'sub'`;
-const PAYLOAD = sql`iif(${SUB} is null, ${jsonFields<Omit<EventPayloads["click"], "sub">>(FIELDS)},
-  ${jsonFields<Required<EventPayloads["click"]>>({ ...FIELDS, sub: SUB })})`;
+const OPTIONAL = { sub: sql`c.value ->> 'sub'`, country: sql`c.value ->> 'country'` };
+/** Without those of `OPTIONAL` that are null. */
+const PAYLOAD = sql`json_patch(${jsonFields<Omit<EventPayloads["click"], keyof typeof OPTIONAL>>(FIELDS)},
+  ${jsonFields<Required<Pick<EventPayloads["click"], keyof typeof OPTIONAL>>>(OPTIONAL)})`;
 
 function insertEvents(groups: readonly Group[], dense: ReadonlySet<string>, allNew: boolean): SQL {
   const [atOnce, later] = [true, false].map((is) =>

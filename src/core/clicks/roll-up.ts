@@ -4,7 +4,7 @@ import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
-import { addToSources, KINDS_JSON } from "../kernel/click-sources.ts";
+import { addToSources, COUNTED_KINDS_JSON } from "../kernel/click-sources.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 import type { Owner, Work } from "../kernel/job.ts";
@@ -102,7 +102,7 @@ async function countStretch(
       db.run(
         addToSources(sql`select program_id, payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day,
             k.value as kind, payload ->> k.value as value, count(*) as n
-          from (select program_id, payload, created_at from ${clicks}) cross join json_each(${KINDS_JSON}) k
+          from (select program_id, payload, created_at from ${clicks}) cross join json_each(${COUNTED_KINDS_JSON}) k
           where payload ->> k.value is not null group by 1, 2, 3, 4, 5`),
       ),
       db.run(

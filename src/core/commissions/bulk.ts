@@ -5,6 +5,7 @@ import { commissions } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
 import { checkChange } from "../../domain/commission-change.ts";
 import { canBecome, COMMISSION_STATUSES, type CommissionStatus } from "../../domain/commission.ts";
+import { AppError } from "../../lib/errors.ts";
 import { iso, SECOND } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
@@ -113,30 +114,40 @@ const STEPS = 10;
 /** No step begins after so long: whoever asked waits for all of them. */
 const WORK_MS = 10 * SECOND;
 
+/** What whoever decides was shown: so many, at an instant. What was changed after it is left as it is. */
+export interface SeenMatching {
+  at: string;
+  count: number;
+}
+
 /**
  * Moves all that match, oldest first, in steps that are each whole: broken off at any point, the same call goes
- * on with the rest. `unchanged_since` leaves out what was changed after that instant, which whoever decided has not seen.
+ * on with the rest. No more of them than there were when it began: what comes meanwhile is for the next call.
+ * @throws `invalid_transition` for more than were `seen`.
  */
 export async function updateMatching(
   caller: Caller,
   match: CommissionMatch,
   change: BulkChange,
-  { clock, unchanged_since }: { clock: () => number; unchanged_since?: string | undefined },
+  { clock, seen }: { clock: () => number; seen?: SeenMatching },
 ): Promise<BulkReport> {
+  const unchanged_since = seen?.at;
   const { matched, groups } = await previewMatching(caller, match, change, unchanged_since);
   const eligible = groups
     .filter(({ flagged }) => change.include_flagged || !flagged)
     .reduce((sum, { count }) => sum + count, 0);
+  if (seen && eligible > seen.count) throw new AppError("invalid_transition", "More match by now than you were shown.");
   const began = clock();
   const statuses = movableFrom(match, change.status);
   let done = 0;
-  for (let step = 0; step < STEPS && statuses.length > 0 && clock() - began <= WORK_MS; step++) {
+  for (let step = 0; step < STEPS && statuses.length > 0 && done < eligible && clock() - began <= WORK_MS; step++) {
+    const most = Math.min(STEP, eligible - done);
     // One status at a time: what was moved is no longer in its index, so no step reads over it.
-    const ids = await nextStep(caller, { ...match, status: statuses[0] }, change, unchanged_since);
+    const ids = await nextStep(caller, { ...match, status: statuses[0] }, change, { unchanged_since, most });
     const results = await moveChosen(caller, ids, change, { isWhole: false, unchanged_since });
     const moved = results.filter(({ ok }) => ok).length;
     done += moved;
-    if (ids.length < STEP || moved === 0) statuses.shift();
+    if (ids.length < most || moved === 0) statuses.shift();
   }
   return { matched, changed: done, skipped: matched - eligible, remaining: Math.max(eligible - done, 0) };
 }
@@ -177,12 +188,12 @@ export async function previewMatching(
   };
 }
 
-/** The oldest of those that are left: fewer than `STEP` are the last of them. */
+/** The oldest of those that are left: fewer than `most` are the last of them. */
 async function nextStep(
   ctx: Reader,
   match: CommissionMatch,
   { status, include_flagged }: BulkChange,
-  unchanged_since: string | undefined,
+  { unchanged_since, most }: { unchanged_since: string | undefined; most: number },
 ): Promise<string[]> {
   const [rows] = await ctx.read(
     shaped(
@@ -190,7 +201,7 @@ async function nextStep(
       { id: text },
       sql`select id from ${commissions}
       where ${matching(ctx, match)} and ${movable(match, status, unchanged_since)}
-        ${include_flagged ? sql`` : sql`and flagged = 0`} order by id limit ${literal(STEP)}`,
+        ${include_flagged ? sql`` : sql`and flagged = 0`} order by id limit ${literal(most)}`,
     ),
   );
   return rows.map(({ id }) => id);

@@ -3,7 +3,7 @@ import { shaped, text, whole } from "../../db/rows.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { MINUTE } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
-import { minuteParts, totalOf, type EventRange } from "../kernel/event-counts.ts";
+import { minuteParts, ofType, totalOf, type EventRange } from "../kernel/event-counts.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { countArchived, stretchesOf, stretchReader, type IdRange, type Place } from "./archived.ts";
 
@@ -18,7 +18,6 @@ const NONE: IdRange = { from: null, before: "" };
 export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange, offset: number): Promise<Place> {
   const rank = offset + (filter.to === undefined ? 0 : await countFrom(ctx, { type: filter.type, from: filter.to }));
   const { type } = filter;
-  const ofType = type === undefined ? sql`` : sql`and type = ${type}`;
   const uncounted =
     type === undefined || type === "click" ? uncountedClicks(ctx) : sql`(select '' as created_at) where false`;
   const [minutes] = await ctx.read(
@@ -28,14 +27,14 @@ export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange,
       sql`
       with uncounted as materialized (select substr(created_at, 1, 16) as minute, count(*) as n from ${uncounted} group by 1),
       days as (select day, sum(count) as n from (
-        select day, count from event_counts where program_id = ${ctx.programId} ${ofType}
+        select day, count from event_counts where program_id = ${ctx.programId} ${ofType(type)}
         union all select substr(minute, 1, 10), n from uncounted) group by day),
       reached as (select day, n, sum(n) over (order by day desc) as upto from days),
       sought as (select day, upto - n as newer from reached where upto > ${rank} order by day desc limit 1)
       select newer, minute, sum(n) as n from (
         select s.newer as newer, h.hour || ':' || m.key as minute, m.value as n from sought s
         cross join event_hours h on h.program_id = ${ctx.programId} and h.hour >= s.day and h.hour < s.day || 'U'
-          ${type === undefined ? sql`` : sql`and h.type = ${type}`}
+          ${ofType(type, sql`h.`)}
         cross join json_each(h.minutes) m
         union all
         select s.newer, u.minute, u.n from sought s cross join uncounted u on u.minute >= s.day and u.minute < s.day || 'U')

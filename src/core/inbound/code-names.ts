@@ -7,11 +7,14 @@ import { iso } from "../../lib/time.ts";
 import type { VendorReads } from "../../providers/reads.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { receiveEvent } from "./receive.ts";
-import { answerId, forgetUnnamed, isAnswered } from "./unnamed-codes.ts";
+import { answerId, carriersOf, forgetUnnamed, unnamedAmong } from "./unnamed-codes.ts";
+
+/** So many calls are made for one code: of a discount also its promotion code and its coupon may have to be asked for. */
+const MAX_CALLS = 5;
 
 /**
- * Asks what a code is called, unless that is known by now, and stores what the provider says; also that it knows no name.
- * Why it did not answer, and is to be asked again; null where it did.
+ * Asks what a code is called and what it was made from, as far as that is not known by now, and stores what the provider says;
+ * also that it knows no name. Why it did not answer, and is to be asked again; null where it did.
  */
 export async function nameCode(
   ctx: ProgramCtx,
@@ -20,18 +23,15 @@ export async function nameCode(
   api_key: string,
   code_id: string,
 ): Promise<VendorTrouble | null> {
-  const [known] = await shaped(
-    ctx.db,
-    { id: text },
-    sql`select ${code_id} as id
-    where ${isAnswered(ctx.program.id, provider, sql`${code_id}`)}`,
-  );
-  if (!known && reads.readCode) {
+  for (let calls = 0; reads.readCode && calls < MAX_CALLS; calls++) {
+    const [asked] = await shaped(ctx.db, { id: text }, unnamedAmong(ctx.program.id, provider, sql`select ${code_id}`));
+    if (!asked) break;
     const occurred_at = iso(ctx.now);
-    const answer = await reads.readCode(api_key, code_id, occurred_at);
+    const carriers = await carriersOf(ctx, provider, asked.id);
+    const answer = await reads.readCode(api_key, { id: asked.id, occurred_at, carriers });
     if (answer.outcome === "failed" && answer.reason !== "refused") return answer.reason;
     const facts = answer.outcome === "read" ? answer.facts : [];
-    const event = { event_id: answerId(code_id), event_type: "code", occurred_at, test: false, listed: true as const };
+    const event = { event_id: answerId(asked.id), event_type: "code", occurred_at, test: false, listed: true as const };
     await receiveEvent(ctx, provider, { ...event, facts, ignored: facts.length === 0 ? "no_code" : null }, null);
   }
   await forgetUnnamed(ctx, provider, code_id);

@@ -114,7 +114,7 @@ async function makeAt(making: Making, replace: boolean): Promise<MadeDestination
   if (!own && stored !== null && !replace) {
     throw new AppError(
       "already_exists",
-      `A signing secret is stored, of no webhook address that ${provider.text} shows for this program with this API key: it may be of another address, or of the other mode. It can be replaced; it then stays valid for 24 hours.`,
+      `A signing secret is stored, of no webhook address that the provider shows for this program with this API key: it may be of another address, or of the other mode. It can be replaced; it then stays valid for 24 hours.`,
     );
   }
   const found = own?.destination ?? here.find(({ secret }) => secret !== null);

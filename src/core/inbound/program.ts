@@ -14,7 +14,7 @@ import { askAll, everyShard, onShard } from "../kernel/shards.ts";
 import { ProgramChanged, rememberProgram, type KnownProgramCtx } from "./known-program.ts";
 import { noteUnlinked } from "./links.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
-import { codesCarried, waitingForNames } from "./unnamed-codes.ts";
+import { codesMentioned, noteHeard, noteMarked, heardOf, unmarkedAmong } from "./heard-codes.ts";
 import { programFields, selectPrograms } from "../kernel/program-rows.ts";
 
 /** A vendor's event on its way to the program that it belongs to. */
@@ -78,12 +78,12 @@ async function tellOthers(home: ProgramCtx, delivery: Delivery, fact: CustomerFa
   await passOn(home, delivery, paid, [fact]);
 }
 
-/** So is a promotion code: whichever program waits for the name of one (CODE-8) gets it as well. */
+/** So is a promotion code: whichever program has heard of it gets what is said of it as well (CODE-2). */
 async function tellNames(home: ProgramCtx, delivery: Delivery): Promise<void> {
   const codes = delivery.event.facts.filter((fact) => fact.kind === "code");
   if (codes.length === 0) return;
   const ids = codes.map(({ code_id }) => code_id);
-  await passOn(home, delivery, waitingForNames(delivery.provider, ids), codes);
+  await passOn(home, delivery, heardOf(delivery.provider, ids), codes);
 }
 
 /** Gives facts of an event to the other programs of a select (`programsIn`) that are of its account. */
@@ -223,9 +223,7 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   for (const { program_id } of await shaped(url.db, { program_id: text }, claimed)) {
     const owner = await openProgramOrNull(url, delivery.provider, program_id);
     if (!owner || !(await isOf(owner, delivery))) continue;
-    const taken = await receive(owner, delivery);
-    await fetchNames(url, owner, delivery);
-    return taken;
+    return receive(owner, delivery);
   }
   return receive(url, delivery);
 }
@@ -310,6 +308,7 @@ async function receiveGuarded(
 ): Promise<Received | null> {
   const { provider, event, body } = delivery;
   const payment = event.facts.find((fact) => fact.kind === "payment");
+  const codes = codesMentioned(event.facts);
   const isElsewhere = from.program.id !== ctx.program.id;
   const claims =
     payment && isElsewhere && payment.subscription_id !== null
@@ -321,12 +320,17 @@ async function receiveGuarded(
       ...(from.shard === ctx.shard ? claims : []),
       ...(guard ? [guard] : []),
       ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, delivery)] : []),
+      ...(codes.length > 0 ? [noteHeard(ctx, provider, codes)] : []),
     ],
-    ask: payment ? [sourcesOf(ctx, provider, payment)] : [],
+    ask: [
+      ...(payment ? [sourcesOf(ctx, provider, payment)] : []),
+      ...(codes.length > 0 ? [unmarkedAmong(ctx, provider, codes)] : []),
+    ],
   });
   if (!taken) return null;
   const { asked, ...received } = taken;
-  if (isElsewhere) await fetchNames(from, ctx, delivery);
+  const unmarked = asked.flatMap(({ what, data }) => (what === "unmarked" ? [data] : []));
+  if (unmarked.length > 0) await hearNames(ctx, delivery, unmarked);
   if (!payment) return received;
   const noted = asked.flatMap(({ what, data }) => (what === "waiting" ? [data] : []));
   for (const program_id of noted) {
@@ -382,16 +386,32 @@ async function fetchFrom(
   }
 }
 
-/** What another program of the account has heard of the codes that an event carries. */
-async function fetchNames(source: ProgramCtx, ctx: ProgramCtx, { provider, event }: Delivery): Promise<void> {
-  const ids = codesCarried(event.facts);
-  if (ids.length === 0) return;
+/**
+ * Fetches what was said of codes to the other programs of the account before this one heard of them: from then on it is passed
+ * on (`tellNames`).
+ */
+async function hearNames(ctx: ProgramCtx, delivery: Delivery, codes: readonly string[]): Promise<void> {
+  const { provider } = delivery;
+  const { found, failure } = await programsIn(ctx, provider, heardOf(provider, codes), [ctx.program.id]);
+  if (failure) throw failure.reason;
+  for (const { ctx: source } of found) {
+    if (await isOf(source, delivery)) await fetchNames(source, ctx, provider, codes);
+  }
+  await runBatch(ctx.db, [noteMarked(ctx, provider, codes)]);
+}
+
+async function fetchNames(
+  source: ProgramCtx,
+  ctx: ProgramCtx,
+  provider: VendorName,
+  codes: readonly string[],
+): Promise<void> {
   const rows = await shaped(
     source.db,
     { event_id: text, event_type: text, occurred_at: text, body: orNull(text), fact: text },
     sql`select e.event_id, e.event_type, e.occurred_at, e.body, f.data as fact
-      from json_each(${JSON.stringify(ids)}) c
-      cross join facts f on f.program_id = ${source.program.id} and f.provider = ${literal(provider)}
+      from json_each(${JSON.stringify(codes)}) c
+      cross join facts f indexed by facts_of_code on f.program_id = ${source.program.id} and f.provider = ${literal(provider)}
         and f.kind = 'code' and f.ref_key = c.value
       cross join provider_events e on e.program_id = f.program_id and e.provider = f.provider
         and e.event_id = substr(f.fact_id, 1, instr(f.fact_id, '#') - 1)`,

@@ -25,13 +25,17 @@ export function noteUnnamed(
   { facts, test }: ProviderEvent,
 ): Statement[] {
   if (test && isLiveOnly(program)) return [];
-  const named = new Set(facts.flatMap((fact) => (fact.kind === "code" ? [fact.code_id] : [])));
-  const ids = codesCarried(facts).filter((id) => !named.has(id));
+  const carried = codesCarried(facts);
+  if (carried.length === 0) return [];
+  const said = facts.filter((fact) => fact.kind === "code");
+  const named = new Set(said.map(({ code_id }) => code_id));
+  const ids = [...carried, ...said.flatMap(({ parents }) => parents)].filter((id) => !named.has(id));
   if (ids.length === 0) return [];
+  const seeds = sql`select value from json_each(${JSON.stringify([...new Set(ids)])})`;
   return [
     db.run(sql`insert into waiting_events (provider, subject, program_id)
-      select ${literal(provider)}, ${PREFIX} || value, ${program.id} from json_each(${JSON.stringify(ids)})
-      where not (${isAnswered(program.id, provider, sql`value`)}) on conflict do nothing`),
+      select ${literal(provider)}, ${PREFIX} || id, ${program.id} from (${unnamedAmong(program.id, provider, seeds)})
+      where true on conflict do nothing`),
   ];
 }
 
@@ -40,16 +44,41 @@ export function codesCarried(facts: readonly Fact[]): string[] {
   return [...new Set(facts.flatMap((fact) => ("codes" in fact ? (fact.codes ?? []) : [])))];
 }
 
-/** A select of the programs that wait for the names of codes, as `program_id` and `rank`. */
-export function waitingForNames(provider: VendorName, code_ids: readonly string[]): SQL {
-  return sql`select program_id, 0 as rank from waiting_events where provider = ${literal(provider)}
-    and subject in (select ${PREFIX} || value from json_each(${JSON.stringify(code_ids)}))`;
+/**
+ * Of some codes (`seeds`: SQL for a one-column select) and what they were made from, those of which no event has said
+ * anything and for which the provider was not asked, as `id`.
+ */
+export function unnamedAmong(program_id: string, provider: VendorName, seeds: SQL): SQL {
+  // However often it was said: one row.
+  const said = sql`(select data from facts where program_id = ${program_id} and provider = ${literal(provider)}
+    and kind = 'code' and ref_key = made.id order by occurred_at desc limit 1)`;
+  return sql`with recursive made (id) as (
+      ${seeds} union select p.value from made cross join json_each(${said}, '$.parents') p
+    ) select id from made where not (${isAnswered(program_id, provider, sql`made.id`)})`;
+}
+
+/** Of the payments and subscriptions that carry a code, the first ids by which they are found. */
+export async function carriersOf(
+  { db, program }: ProgramCtx,
+  provider: VendorName,
+  code_id: string,
+): Promise<string[]> {
+  const ofVendor = (table: SQL) => sql`${table}.program_id = ${program.id} and ${table}.provider = ${provider}`;
+  const rows = await shaped(
+    db,
+    { id: text },
+    sql`select n.subject as id from (select fact_id from fact_subjects s
+        where ${ofVendor(sql`s`)} and scope = 'coded' and subject = ${code_id} order by fact_id limit ${literal(AT_ONCE)}) c
+      cross join fact_subjects n on ${ofVendor(sql`n`)} and n.fact_id = c.fact_id
+        and +n.scope in ('payment', 'subscription')`,
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Whether an event has said what a code is called, or the provider was asked for it. */
-export function isAnswered(program_id: string, provider: VendorName, id: SQL): SQL {
+function isAnswered(program_id: string, provider: VendorName, id: SQL): SQL {
   const ofProgram = sql`program_id = ${program_id} and provider = ${literal(provider)}`;
-  return sql`exists (select 1 from facts where ${ofProgram} and kind = 'code' and ref_key = ${id})
+  return sql`exists (select 1 from facts indexed by facts_of_code where ${ofProgram} and kind = 'code' and ref_key = ${id})
     or exists (select 1 from provider_events where ${ofProgram} and event_id = ${PREFIX} || ${id})`;
 }
 
@@ -66,9 +95,9 @@ export async function unnamedOf({ db, program }: ProgramCtx, provider: VendorNam
   return rows.map(({ id }) => id);
 }
 
-/** Those of `waiting_events` that are no codes. */
+/** Those of `waiting_events` that are no codes, in any of the notes about these. */
 export function isNoCode(subject: SQL): SQL {
-  return sql`not (${subject} >= ${PREFIX} and ${subject} < ${BEYOND})`;
+  return sql`not (${subject} >= 'code' and ${subject} < 'codf')`;
 }
 
 /** The id of the event that says what was answered. */

@@ -7,6 +7,7 @@ import type {
   Commission,
   Endpoint,
   Flow,
+  Member,
   Partner,
   PartnerCode,
   Payout,
@@ -18,6 +19,7 @@ interface Rows {
   application: Application;
   partner: Partner;
   program: Program;
+  member: Member;
   flow: Flow;
   code: PartnerCode;
   endpoint: Endpoint;
@@ -105,6 +107,14 @@ const SHOWN: { [K in keyof Rows]: { [C in keyof Rows[K]]-?: HowShown<Rows[K][C]>
     api_key_last4: plain,
     api_key_created_at: internal,
     api_key_last_used_at: internal,
+    created_at: internal,
+    updated_at: internal,
+  },
+  member: {
+    id: internal,
+    program_id: internal,
+    email: plain,
+    role: plain,
     created_at: internal,
     updated_at: internal,
   },

@@ -1,21 +1,22 @@
 import { sql, type SQL } from "drizzle-orm";
-import { reusable, runBatch, runRaw, type Database, type Rows, type Statement } from "../../db/client.ts";
+import { runBatch, runRaw, type Database, type Rows, type Statement } from "../../db/client.ts";
 import type { JsonText } from "../../db/page.ts";
 import { orNull, shaped, text, whole } from "../../db/rows.ts";
-import { programs } from "../../db/schema.ts";
 import type { SealedPlace } from "../../db/sealed.ts";
 import type { Databases } from "../../db/shards.ts";
 import { actors, type Actor } from "../../domain/actor.ts";
 import type { OwnHosts } from "../../domain/own-host.ts";
+import { missingScope, SCOPES, type Scope } from "../../domain/scope.ts";
 import { AppError } from "../../lib/errors.ts";
 import { remember } from "../../lib/remembered.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { SECOND } from "../../lib/time.ts";
 import type { Archive } from "./click-archive.ts";
 import { CommitConflict, refuseIf } from "./conflict.ts";
+import { keyLookup, type Holder, type KeyLookup, type PresentedKey } from "./key-lookup.ts";
 import type { Mailer } from "./notices.ts";
-import { PROGRAM_OBJECT, selectPrograms } from "./program-rows.ts";
 import type { Program } from "./rows.ts";
+import { lacksScope } from "./scopes.ts";
 
 export type { Statement } from "../../db/client.ts";
 
@@ -70,12 +71,17 @@ export interface Reader extends BaseCtx {
   read: Read;
   /** The same for a page of a list: one statement, also where the key is looked up. */
   readPage: <View>(parts: PageParts) => Promise<PageRead<View>>;
+  /** Whether who acts may: of an API key its scopes say it, and nothing while the key is not proven; anybody else may. */
+  may: (scope: Scope) => boolean;
 }
 
 /** The bearer of a key. Only rows prove it: what acts for the program comes with them, and in no other way. */
 export interface Unproven extends Reader {
   prove: Prove;
-  /** Looks the key up where no read has done it yet. @throws `unauthorized` for an unknown key. */
+  /**
+   * Looks the key up where no read has done it yet. @throws `unauthorized` for an unknown key, `forbidden` for one that lacks
+   * a scope.
+   */
   authenticate: () => Promise<void>;
   /** See `act`. */
   act: <T>(work: (ctx: ProgramCtx) => Promise<T>) => Promise<T>;
@@ -141,7 +147,8 @@ export interface PageRead<View> {
 /** A context for a program that is already known: a session's, an inbound webhook's, a job's. */
 export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
   const read: Read = (...statements) => runBatch(ctx.db, statements);
-  return { ...ctx, program, programId: sql`${program.id}`, read, readPage: (parts) => readPageBy(read, ctx.db, parts) };
+  const readPage: Reader["readPage"] = (parts) => readPageBy(read, ctx.db, parts);
+  return { ...ctx, program, programId: sql`${program.id}`, read, readPage, may: () => true };
 }
 
 /** A text and a total: one row for the whole, whose total is a number, and one for each object of the page. */
@@ -168,19 +175,12 @@ async function readPageBy<View>(read: Read, db: Database, { total, rows }: PageP
   return pageOfRows(found.map((row): PageRow => [row.text, row.total]));
 }
 
-const programOfKey = reusable((db) =>
-  selectPrograms(db).where(sql`${programs.api_key_hash} = ${sql.placeholder("api_key_hash")}`),
-);
-
-/** The programs of keys that this isolate has looked up of late, by the key's hash; their secrets only as they are sealed. */
-const knownBearers = remember<string, Program>(1_000);
+/** Whose the keys are that this isolate has looked up of late, by the key's hash; secrets only as they are sealed. */
+const knownHolders = remember<string, Holder>(1_000);
 const REMEMBERED_MS = 10 * SECOND;
 
 /** The same context, whose commit holds only where the key is still this program's; that it held proves the key. */
-function assuming(ctx: ProgramCtx, api_key_hash: string, onHeld: (ctx: ProgramCtx) => void): ProgramCtx {
-  const { id, updated_at } = ctx.program;
-  const same = sql`select 1 from programs
-    where api_key_hash = ${api_key_hash} and id = ${id} and updated_at = ${updated_at}`;
+function assuming(ctx: ProgramCtx, same: SQL, onHeld: (ctx: ProgramCtx) => void): ProgramCtx {
   const holds = ctx.db.run(refuseIf(sql`not exists (${same})`));
   return { ...ctx, assumed: { holds, held: () => onHeld(ctx) } };
 }
@@ -195,34 +195,55 @@ async function unlessRefused<T>(work: () => Promise<T>): Promise<{ result: T } |
   }
 }
 
-/** A page and the program of the key in one statement. */
-async function readPageOfKey(db: Database, api_key_hash: string, parts: PageParts) {
+/** A page and the holder of the key in one statement. */
+async function readPageOfKey(db: Database, key: KeyLookup, parts: PageParts) {
   const rows = await runRaw<PageRow>(
     db,
-    sql`select ${PROGRAM_OBJECT}, (${parts.total}) from programs where api_key_hash = ${api_key_hash}
+    sql`${key.selectText(parts.total)}
       union all select object, null from (${parts.rows})`,
   );
-  const [program] = wholeOf(rows) ?? [];
-  return { program: program ? (JSON.parse(program) as Program) : undefined, rows };
+  const [text] = wholeOf(rows) ?? [];
+  return { holder: text ? key.holderOf(text) : undefined, rows };
 }
 
-/** The program of a key by the primary, and the rows of a copy; null where it does not answer, or knows the key for no such program. */
-async function askBoth(primary: Database, copy: Database, api_key_hash: string, statements: readonly Statement[]) {
-  const sameKey = shaped(primary, { id: text }, sql`select id from programs where api_key_hash = ${api_key_hash}`);
-  const [[[program]], copied] = await Promise.all([
-    runBatch(primary, [programOfKey(primary, { api_key_hash })]),
+/** The holder of a key by the primary, and the rows of a copy; null where it does not answer, or knows the key for no such program. */
+async function askBoth(primary: Database, copy: Database, key: KeyLookup, statements: readonly Statement[]) {
+  const sameKey = shaped(primary, { id: orNull(text) }, sql`select ${key.programId} as id`);
+  const [[found], copied] = await Promise.all([
+    runBatch(primary, [key.select(primary)]),
     runBatch(copy, [sameKey, ...statements]).catch(() => null),
   ]);
+  const holder = key.holderIn(found);
   const [seen, ...rows]: readonly unknown[] = copied ?? [];
-  const isSame = program !== undefined && (seen as { id: string }[] | undefined)?.[0]?.id === program.id;
-  return { program, rows: isSame ? rows : null };
+  const isSame = holder !== undefined && (seen as { id: string | null }[] | undefined)?.[0]?.id === holder.program.id;
+  return { holder, rows: isSame ? rows : null };
 }
 
 /** Called once, by the read that looks the key up, whatever form it has. */
 export interface Bearer {
-  onFound: (program: Program) => void;
+  onFound: (holder: Holder) => void;
   /** Before the 401; what it throws is answered instead. */
   onUnknown: () => Promise<void>;
+}
+
+async function foundBy(bearer: Bearer, holder: Holder | undefined): Promise<Holder> {
+  if (!holder) {
+    await bearer.onUnknown();
+    throw new AppError("unauthorized", "The API key is not valid.");
+  }
+  bearer.onFound(holder);
+  return holder;
+}
+
+/** The scope that a key lacks for what it was presented for. */
+function lacking({ further }: PresentedKey, { key }: Holder): Scope | undefined {
+  return key ? missingScope(further?.needs ?? SCOPES, key.scopes) : undefined;
+}
+
+function holdersContext(ctx: BaseCtx, { program, key }: Holder, reads: Pick<Reader, "read" | "readPage">): ProgramCtx {
+  const actor = key ? actors.furtherKey(key) : actors.apiKey(program);
+  const may = (scope: Scope) => key === null || key.scopes.includes(scope);
+  return { ...actingAs(ctx, actor), ...reads, program, programId: sql`${program.id}`, may };
 }
 
 /** A copy of the database that serves reads. */
@@ -234,26 +255,23 @@ export interface Copy {
 
 /**
  * A context for the bearer of an API key, by the key's SHA-256. The first read finds the program and the rows at once;
- * an unknown key answers 401 whatever else was read. So a read is one round trip.
+ * an unknown key answers 401 whatever else was read, and one that lacks a scope 403: the statements of such a key find and
+ * write nothing, for they are of no program. So a read is one round trip.
  *
  * With a `copy` of the database its reads go there, and the key is looked up on the primary meanwhile: a key that was
  * replaced a moment ago is dead however old the copy is, and rows that the copy gave are used only where it knows the
  * same key for the same program. Where it does not, or does not answer, the rows are read on the primary, and so is all
  * that follows: a request never goes back in time. The program's own row is the primary's.
  */
-export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, copy: Copy | null = null): Unproven {
-  let proven: ProgramCtx | undefined;
-  const contextOf = (program: Program): ProgramCtx => {
-    return { ...actingAs(ctx, actors.apiKey(program)), program, programId: sql`${program.id}`, read, readPage };
-  };
-  const accept = async (program: Program | undefined): Promise<ProgramCtx> => {
-    if (!program) {
-      await bearer.onUnknown();
-      throw new AppError("unauthorized", "The API key is not valid.");
-    }
-    bearer.onFound(program);
-    knownBearers.set(api_key_hash, program, ctx.now + REMEMBERED_MS);
-    return (proven = contextOf(program));
+export function forApiKey(ctx: BaseCtx, presented: PresentedKey, bearer: Bearer, copy: Copy | null = null): Unproven {
+  const lookup = keyLookup(presented, ctx.now);
+  let [proven, refused]: [ProgramCtx?, AppError?] = [];
+  const accept = async (found: Holder | undefined): Promise<ProgramCtx> => {
+    const holder = await foundBy(bearer, found);
+    const missing = lacking(presented, holder);
+    if (missing) throw (refused = lacksScope(missing));
+    knownHolders.set(presented.hash, holder, ctx.now + REMEMBERED_MS);
+    return (proven = holdersContext(ctx, holder, { read, readPage }));
   };
   let isCopyGood = copy !== null;
   const readKnown = async (statements: readonly Statement[]): Promise<readonly unknown[]> => {
@@ -267,12 +285,11 @@ export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, co
   const ask = async (statements: readonly Statement[]): Promise<[ProgramCtx, ...unknown[]]> => {
     if (proven) return [proven, ...(await readKnown(statements))];
     if (!copy || statements.length === 0) {
-      const lookup = programOfKey(ctx.db, { api_key_hash });
-      const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
-      return [await accept((bearers as Program[])[0]), ...rows];
+      const [found, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup.select(ctx.db), ...statements]);
+      return [await accept(lookup.holderIn(found)), ...rows];
     }
-    const { program, rows } = await askBoth(ctx.db, copy.db, api_key_hash, statements);
-    const known = await accept(program);
+    const { holder, rows } = await askBoth(ctx.db, copy.db, lookup, statements);
+    const known = await accept(holder);
     if (rows) {
       copy.onShown("copy");
       return [known, ...rows];
@@ -284,28 +301,34 @@ export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, co
   const read: Read = async (...statements) => (await ask(statements)).slice(1) as never;
   const readPage: Reader["readPage"] = async (parts) => {
     if (proven || copy) return readPageBy(read, ctx.db, parts);
-    const { program, rows } = await readPageOfKey(ctx.db, api_key_hash, parts);
-    await accept(program);
+    const { holder, rows } = await readPageOfKey(ctx.db, lookup, parts);
+    await accept(holder);
     return pageOfRows(rows);
   };
   return {
     ...ctx,
-    programId: sql`(select id from programs where api_key_hash = ${api_key_hash})`,
+    programId: lookup.programId,
     read,
     readPage,
+    may: (scope) => proven?.may(scope) ?? false,
     async prove(...statements) {
       const found = await ask(statements);
       // The program's own row may be shown.
       copy?.onShown("primary");
       return found as never;
     },
-    authenticate: async () => void (await ask([])),
+    async authenticate() {
+      if (refused) throw refused;
+      await ask([]);
+    },
     async act(work) {
       // What was changed may be shown.
       copy?.onShown("primary");
-      const known = proven ? undefined : knownBearers.get(api_key_hash, ctx.now);
-      const assumed = known && assuming(contextOf(known), api_key_hash, (held) => (proven = held));
-      const done = assumed && (await unlessRefused(() => work(assumed)));
+      const known = proven ? undefined : knownHolders.get(presented.hash, ctx.now);
+      if (!known || lacking(presented, known)) return work((await ask([]))[0]);
+      const own = holdersContext(ctx, known, { read, readPage });
+      const assumed = assuming(own, lookup.selectSame(known), (held) => (proven = held));
+      const done = await unlessRefused(() => work(assumed));
       return done ? done.result : work((await ask([]))[0]);
     },
   };

@@ -6,9 +6,15 @@ import { DAY, HOUR, iso, MINUTE, utcDay } from "../../lib/time.ts";
 import type { Reader } from "./context.ts";
 import { uncountedClicks } from "./uncounted-clicks.ts";
 
+/** What is done and happens in a program, apart from the many clicks. */
+export const NOT_CLICKS = "not clicks";
+
+/** Which events; without, all. */
+export type EventKind = AuditEventType | typeof NOT_CLICKS;
+
 /** A stretch of the audit log; without bounds, all of it. */
 export interface EventRange {
-  type?: AuditEventType | undefined;
+  type?: EventKind | undefined;
   /** Milliseconds, inclusive. */
   from?: number | undefined;
   /** Milliseconds, the first instant no longer included. */
@@ -128,7 +134,7 @@ function countHours(ctx: Reader, { type, from, to }: Bounded): SQL {
 function countMinutes(ctx: Reader, { type, from, to }: Bounded): SQL {
   const hour = iso(from).slice(0, 13);
   return sql`(select coalesce(sum(m.value), 0) from event_hours h cross join json_each(h.minutes) m
-    where h.program_id = ${ctx.programId} and h.hour = ${hour} ${type === undefined ? sql`` : sql`and h.type = ${type}`}
+    where h.program_id = ${ctx.programId} and h.hour = ${hour} ${ofType(type, sql`h.`)}
     and m.key >= ${iso(from).slice(14, 16)} ${isHour(to) ? sql`` : sql`and m.key < ${iso(to).slice(14, 16)}`})`;
 }
 
@@ -145,21 +151,26 @@ function isHour(ms: number): boolean {
   return ms % HOUR === 0;
 }
 
-function ofType(type: AuditEventType | undefined): SQL {
-  return type === undefined ? sql`` : sql`and type = ${type}`;
+/** Of kept counts those of these events; with the name of their table where others are read beside it. */
+export function ofType(type: EventKind | undefined, table = sql``): SQL {
+  if (type === NOT_CLICKS) return sql`and ${table}type <> 'click'`;
+  return type === undefined ? sql`` : sql`and ${table}type = ${type}`;
 }
 
 /**
  * The index by type leaves clicks out, and is used only where the query excludes them too; named in the query, because the
  * planner takes the key of the table to be as good and would read past all clicks.
  */
-export function tableFor(type: AuditEventType | undefined): SQL {
-  return type === undefined || type === "click" ? sql`events` : sql`events indexed by events_type`;
+export function tableFor(type: EventKind | undefined): SQL {
+  return type === undefined || type === "click" || type === NOT_CLICKS
+    ? sql`events`
+    : sql`events indexed by events_type`;
 }
 
-/** The program's events, of one type or of all. */
-export function eventsOf(ctx: Reader, type: AuditEventType | undefined): SQL {
+/** The program's events of these. */
+export function eventsOf(ctx: Reader, type: EventKind | undefined): SQL {
   const own = sql`program_id = ${ctx.programId}`;
   if (type === undefined) return own;
+  if (type === NOT_CLICKS) return sql`${own} and type <> 'click'`;
   return type === "click" ? sql`${own} and type = ${type}` : sql`${own} and type = ${type} and type <> 'click'`;
 }

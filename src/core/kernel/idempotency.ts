@@ -4,10 +4,12 @@ import { columnsOf, shaped, type Row } from "../../db/rows.ts";
 import { idempotencyKeys } from "../../db/schema.ts";
 import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
 import { holdsAddress, withoutAddresses } from "../../domain/erasure.ts";
+import { missingScope, SCOPES, type Scope } from "../../domain/scope.ts";
 import { AppError } from "../../lib/errors.ts";
 import { DAY, iso, MINUTE } from "../../lib/time.ts";
 import type { Write } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Statement } from "./context.ts";
+import { lacksScope } from "./scopes.ts";
 
 /** Replies are kept this long (HTTP-10). */
 const KEPT_FOR = DAY;
@@ -29,7 +31,8 @@ export interface Claim {
 
 /**
  * Takes an idempotency key for this request, or returns as `stored` the reply that the same request got before.
- * @throws 422 for another request under the same key, 409 while the first one still runs.
+ * @throws 422 for another request under the same key, 409 while the first one still runs, 403 for an API key that lacks a
+ * scope of the one that the reply was given to.
  */
 export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: ProgramCtx; stored: StoredReply | null }> {
   const { db, now, programId } = caller;
@@ -58,6 +61,8 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
   if (row.status_code === null || row.body === null) {
     throw new AppError("idempotency_conflict", "The first request with this Idempotency-Key is still running.");
   }
+  const missing = missingScope(row.scopes ?? SCOPES, heldBy(ctx));
+  if (missing) throw lacksScope(missing);
   const body = await ctx.sealer.open(row.body, replyPlace(row.program_id, row.key));
   return { ctx, stored: { status_code: row.status_code, body } };
 }
@@ -69,8 +74,10 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
 async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
   const body = await ctx.sealer.seal(reply.body, replyPlace(ctx.program.id, claim.key));
   const names_customer = NAMES_CUSTOMER.test(reply.body);
-  const kept = { status_code: reply.status_code, body, names_customer: names_customer || null };
-  return [ctx.db.update(idempotencyKeys).set(kept).where(held(ctx, claim))];
+  const held = heldBy(ctx);
+  const scopes = missingScope(SCOPES, held) ? held : null;
+  const kept = { status_code: reply.status_code, body, names_customer: names_customer || null, scopes };
+  return [ctx.db.update(idempotencyKeys).set(kept).where(isHeld(ctx, claim))];
 }
 
 /** In JSON as `JSON.stringify` writes it: a customer's address, as every view names it. */
@@ -130,7 +137,7 @@ export async function endClaim(ctx: ProgramCtx, claim: Claim, reply: StoredReply
 
 /** The statement that gives a key back after a failure that another try may not meet. */
 function releaseKey(ctx: ProgramCtx, claim: Claim): Statement {
-  return ctx.db.delete(idempotencyKeys).where(and(held(ctx, claim), isNull(idempotencyKeys.status_code)));
+  return ctx.db.delete(idempotencyKeys).where(and(isHeld(ctx, claim), isNull(idempotencyKeys.status_code)));
 }
 
 /** Of the rows of `idempotency_keys`, those that retention forgets. */
@@ -142,7 +149,11 @@ function replyPlace(program_id: string, key: string): SealedPlace {
   return { table: "idempotency_keys", column: "body", row: rowOf(SEALED["idempotency_keys.body"], program_id, key) };
 }
 
-function held(ctx: ProgramCtx, claim: Claim) {
+function heldBy(ctx: ProgramCtx): Scope[] {
+  return SCOPES.filter(ctx.may);
+}
+
+function isHeld(ctx: ProgramCtx, claim: Claim) {
   return and(
     eq(idempotencyKeys.program_id, ctx.program.id),
     eq(idempotencyKeys.key, claim.key),

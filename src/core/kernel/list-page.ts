@@ -15,7 +15,7 @@ import type { listCounts } from "../../db/schema.ts";
 import type { IdKind } from "../../lib/id.ts";
 import type { Reader } from "./context.ts";
 
-export type { Page, PageOfTexts } from "../../db/page.ts";
+export { ORDERS, type JsonText, type Order, type Page, type PageOfTexts } from "../../db/page.ts";
 
 /** A list of the API over one table, newest first, each row as `view` shows it. */
 export interface PagedList<View> {
@@ -43,7 +43,7 @@ export interface Selection {
   narrowed: boolean;
 }
 
-/** A page of a list with its exact total, in one statement together with the program's key. */
+/** A page of a list in the order that is asked for, with its exact total, in one statement together with the program's key. */
 export async function readPage<View extends { id: string }>(
   ctx: Reader,
   list: PagedList<View>,
@@ -53,13 +53,20 @@ export async function readPage<View extends { id: string }>(
   const { table, row } = list;
   const after = cursorId(request, list.kind);
   const { limit, offset } = window(request);
-  const wanted = after === null ? conditions : sql`${conditions} and ${table.id} < ${after}`;
+  const isOldest = request.order === "oldest";
+  const [direction, beyond] = isOldest ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
+  const wanted = after === null ? conditions : sql`${conditions} and ${table.id} ${beyond} ${after}`;
   const { total, texts } = await ctx.readPage<View>({
-    total: narrowed ? sql`select count(*) from ${table} where ${conditions}` : countedTotal(ctx, list.name, state),
+    total:
+      request.counted === false
+        ? sql`select 0`
+        : narrowed
+          ? sql`select count(*) from ${table} where ${conditions}`
+          : countedTotal(ctx, list.name, state),
     rows: sql`select ${row} as object from ${table} where ${wanted}
-      order by ${table.id} desc limit ${literal(limit)} offset ${offset}`,
+      order by ${table.id} ${direction} limit ${literal(limit)} offset ${offset}`,
   });
-  return pageOfTexts(request, texts, total);
+  return pageOfTexts(request, isOldest ? texts.toReversed() : texts, total);
 }
 
 /** The objects themselves. */

@@ -7,7 +7,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Difference } from "../../domain/reconciliation.ts";
 import type { Mail } from "../../lib/mail.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
-import type { Application, Endpoint, Partner, Payout, Program, SaleClaim } from "./rows.ts";
+import type { Application, Endpoint, Member, Partner, Payout, Program, SaleClaim } from "./rows.ts";
 
 /** What a notice of each kind is about, beside its program. */
 interface NoticeContents {
@@ -24,6 +24,8 @@ interface NoticeContents {
   application_declined: { application: Application };
   /** To a partner that the owner made (PART-13). */
   invitation: { partner: Partner; link: MailedLink };
+  /** To somebody who was added to the team (TEAM-4). */
+  member_invited: { member: Member; link: MailedLink };
   /** What the reconciler has found (LAW-11). */
   ledger_differs: { differences: readonly Difference[] };
   /** A payout that was made, paid, or whose transfer was refused (MAIL-10). */

@@ -1,6 +1,7 @@
 /** Rows of the tables that more than one noun reads. */
 import type { InferSelectModel } from "drizzle-orm";
 import type {
+  apiKeys,
   applications,
   claims,
   commissions,
@@ -10,6 +11,7 @@ import type {
   partners,
   payments,
   payouts,
+  programMembers,
   programs,
   webhookEndpoints,
 } from "../../db/schema.ts";
@@ -19,6 +21,10 @@ import type { Connections } from "./connections.ts";
 /** The columns of `programs` but those that only the version before reads. */
 export type OwnColumns = Omit<InferSelectModel<typeof programs>, `provider_${string}`>;
 export type Program = OwnColumns & { connections: Connections };
+/** A key that a program has beside its first. */
+export type ApiKey = InferSelectModel<typeof apiKeys>;
+/** Who signs in to the dashboard. */
+export type Member = InferSelectModel<typeof programMembers>;
 export type Application = InferSelectModel<typeof applications>;
 export type Partner = InferSelectModel<typeof partners>;
 export type PartnerCode = InferSelectModel<typeof partnerCodes>;

@@ -7,17 +7,20 @@ import { VISITOR, type Actor } from "../../domain/actor.ts";
 import type { Asset } from "../../domain/asset.ts";
 import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
 import { givenConditions, type Condition } from "../../domain/flow.ts";
+import { maskAccount, maskAddress } from "../../domain/mask.ts";
 import type { Sum } from "../../domain/money.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import { bySecretSet } from "../../providers/registry.ts";
 import { connectionOf } from "./connections.ts";
 import type {
+  ApiKey,
   Application,
   AuditEvent,
   Commission,
   Decided,
   Endpoint,
   Flow,
+  Member,
   Partner,
   PartnerCode,
   Payment,
@@ -48,6 +51,16 @@ export function viewPartner(partner: Partner): Omit<Partner, "search_text"> {
 
 export type PartnerView = ReturnType<typeof viewPartner>;
 
+/** What a reader without the scope `payouts` sees of a partner: payout details in part. */
+export function withoutPayoutDetails<P extends PartnerView>(partner: P): P {
+  const { payout_email, provider_a_account_id } = partner;
+  return {
+    ...partner,
+    payout_email: payout_email && maskAddress(payout_email),
+    provider_a_account_id: provider_a_account_id && maskAccount(provider_a_account_id),
+  };
+}
+
 /** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (PART-7). */
 export interface CurrencyStats {
   currency: string;
@@ -69,6 +82,17 @@ export function viewStats(stats: readonly CurrencyStats[], currency: string, cli
     paid_cents: own?.paid_cents ?? 0,
     clicks,
     other_currencies: stats.filter((row) => row.currency !== currency),
+  };
+}
+
+export function viewMember(member: Member): Member {
+  return {
+    id: member.id,
+    program_id: member.program_id,
+    email: member.email,
+    role: member.role,
+    created_at: member.created_at,
+    updated_at: member.updated_at,
   };
 }
 
@@ -185,12 +209,26 @@ export function viewProgram(program: Program): ProgramView {
   };
 }
 
+/** Left out: what proves the key. */
+export function viewApiKey(key: ApiKey): Omit<ApiKey, "hash"> {
+  return {
+    id: key.id,
+    program_id: key.program_id,
+    name: key.name,
+    scopes: key.scopes,
+    last4: key.last4,
+    created_at: key.created_at,
+    expires_at: key.expires_at,
+    last_used_at: key.last_used_at,
+  };
+}
+
 export function viewEvent(event: AuditEvent): Omit<AuditEvent, "actor"> & { actor: Actor | null } {
   return {
     id: event.id,
     program_id: event.program_id,
     type: event.type,
-    payload: event.payload,
+    payload: event.type === "click" ? { ...event.payload, country: event.payload["country"] ?? null } : event.payload,
     actor: event.type === "click" ? VISITOR : event.actor,
     changes: event.changes,
     created_at: event.created_at,

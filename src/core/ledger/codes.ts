@@ -7,42 +7,53 @@ import type { CodeFact, Fact } from "../../domain/fact.ts";
 import { lowerAscii } from "../../domain/ascii.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { FactScope } from "../../db/schema.ts";
+import { factsOf, listOfAll, programOf, stage } from "./stages.ts";
 
 /**
- * Tables of a statement that has `stated`: `named_codes`, each code that a fact carries and those it was made from, with what the
- * vendor had said of it by the time of the fact, else what it said first after it; and `held_codes`, all versions of partners'
+ * Stages after `stated`: `codes`, each code that a fact carries and those it was made from, with the key of what the
+ * vendor had said of it by the time of the fact, else of what it said first after it; and `held`, all versions of partners'
  * codes that these can be.
  */
-export function withCodes(program_id: string, provider: ProviderName): SQL {
-  const said = (id: SQL, rest: SQL) => sql`(select data from facts where program_id = ${program_id}
-    and provider = ${provider} and kind = 'code' and ref_key = ${id} and ${rest} limit 1)`;
-  const nameAt = (id: SQL, at: SQL) => sql`coalesce(
+export function codeStages(provider: ProviderName): SQL {
+  const own = literal(provider);
+  const said = (id: SQL, rest: SQL) => sql`(select fact_id from facts where program_id = ${programOf("stated")}
+    and provider = ${own} and kind = 'code' and ref_key = ${id} and ${rest} limit 1)`;
+  const sayingAt = (id: SQL, at: SQL) => sql`coalesce(
     ${said(id, sql`occurred_at <= ${at} order by occurred_at desc, fact_id desc`)},
     ${said(id, sql`occurred_at > ${at} order by occurred_at, fact_id`)})`;
-  const ofProgram = sql`h.program_id = ${program_id} and h.provider = ${provider}`;
-  return sql`named_codes (code_id, at, data) as materialized (
-      with recursive up (code_id, at, data) as (
-        select c.value, s.data ->> 'occurred_at', ${nameAt(sql`c.value`, sql`s.data ->> 'occurred_at'`)}
-          from stated s cross join json_each(s.data, '$.codes') c
+  const ofProgram = sql`h.program_id = ${programOf("priced")} and h.provider = ${own}`;
+  const factOf = (of: string, key: SQL) =>
+    sql`facts f on f.program_id = ${programOf(of)} and f.provider = ${own} and f.fact_id = ${key}`;
+  return sql`${stage("priced", "stated", {
+    codes: sql`(with recursive up (code_id, at, fact_id) as (
+        select c.value, f.data ->> 'occurred_at', ${sayingAt(sql`c.value`, sql`f.data ->> 'occurred_at'`)}
+          from ${factsOf("stated", "stated")} cross join json_each(f.data, '$.codes') c
         union
-        select p.value, up.at, ${nameAt(sql`p.value`, sql`up.at`)} from up cross join json_each(up.data, '$.parents') p
-      ) select code_id, at, data from up),
-    held_codes as materialized (
-      select h.* from (select distinct k.value as code_key
-          from named_codes c cross join json_each(json_array(lower(c.code_id), lower(c.data ->> 'name'))) k) t
+        select p.value, up.at, ${sayingAt(sql`p.value`, sql`up.at`)}
+          from up cross join ${factOf("stated", sql`up.fact_id`)} cross join json_each(f.data, '$.parents') p
+      ) select json_group_array(json_array(code_id, at, ${own}, fact_id)) from up)`,
+  })},
+  ${stage("coded", "priced", {
+    held: listOfAll(
+      sql`id`,
+      sql`select h.id from (
+          select distinct lower(c.value ->> 0) as code_key from json_each(priced.codes) c
+          union select lower(f.data ->> 'name') from json_each(priced.codes) c
+            cross join ${factOf("priced", sql`c.value ->> 3`)}) t
         cross join partner_codes h on ${ofProgram} and h.code_key = t.code_key
-      union
-      select h.* from (select distinct code_id from named_codes) t
-        cross join partner_codes h on ${ofProgram} and h.provider_code_id = t.code_id)`;
+        union
+        select h.id from (select distinct c.value ->> 0 as code_id from json_each(priced.codes) c) t
+          cross join partner_codes h on ${ofProgram} and h.provider_code_id = t.code_id`,
+    ),
+  })}`;
 }
 
-/** A row of `named_codes`, where the vendor said something. */
+/** What the vendor said of a code that a fact carries. */
 export interface StatedCode {
   at: string;
   fact: CodeFact;
 }
 
-export const NAMED_CODE = jsonFields<StatedCode>({ at: sql`at`, fact: sql`json(data)` });
 export const HELD = jsonFields<HeldCode>({
   ...{ id: sql`id`, partner_id: sql`partner_id`, code_key: sql`code_key`, provider_code_id: sql`provider_code_id` },
   ...{ created_at: sql`created_at`, ended_at: sql`ended_at` },
@@ -87,17 +98,21 @@ export function paymentsWithCodes(program_id: string, provider: ProviderName, se
 
 /**
  * The payments that statements about codes can concern: none where the same was said of a code just before, or, of what was
- * first said, just after it.
+ * first said, just after it, and nothing else at the same time.
  */
 export function namedByCodes(program_id: string, provider: ProviderName, facts: readonly CodeFact[]): SQL {
   const codes = facts.map(({ code_id, name, parents, occurred_at }) => {
     return { id: code_id, at: occurred_at, said: JSON.stringify([name, parents]) };
   });
-  const said = (rest: SQL) => sql`(select json_array(data ->> 'name', json(data -> 'parents')) from facts
+  const said = (rest: SQL) => sql`(select json_array(data ->> 'name', json(data -> 'parents'))
+    from facts indexed by facts_of_code
     where program_id = ${program_id} and provider = ${provider} and kind = 'code' and ref_key = c.value ->> 'id' and ${rest} limit 1)`;
   const before = said(sql`occurred_at < c.value ->> 'at' order by occurred_at desc, fact_id desc`);
   const after = said(sql`occurred_at > c.value ->> 'at' order by occurred_at, fact_id`);
+  // Of what is said at one time the order is that of the ids.
+  const beside = said(sql`occurred_at = c.value ->> 'at'
+    and json_array(data ->> 'name', json(data -> 'parents')) <> c.value ->> 'said'`);
   const seeds = sql`select c.value ->> 'id' from json_each(${JSON.stringify(codes)}) c
-    where coalesce(${before}, ${after}, '') <> c.value ->> 'said'`;
+    where coalesce(${before}, ${after}, '') <> c.value ->> 'said' or ${beside} is not null`;
   return paymentsWithCodes(program_id, provider, seeds);
 }

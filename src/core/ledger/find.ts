@@ -18,25 +18,30 @@ export function paymentsOfOrder({ programId }: Reader, order_id: SQL): SQL {
   );
 }
 
+/** The payments of a customer by the id or, ignoring the case of ASCII letters, the address: selects of their ids. */
+export function paymentsOfBuyer({ programId }: Reader, search: string): SQL[] {
+  const own = sql`program_id = ${programId}`;
+  const byId = sql`select id from payments indexed by payments_by_customer where customer_id = ${search} and +${own}`;
+  if (!search.includes("@")) return [byId];
+  const addressed = sql`lower(customer_email) = lower(${search}) and ${own} and customer_email is not null`;
+  return [
+    byId,
+    // As the conditions of the two indexes have it: each payment with an address is in one of them.
+    sql`select id from payments indexed by payments_by_email where ${addressed} and ${sql.raw(ASKED_BY_EMAIL)}`,
+    sql`select id from payments indexed by payments_by_named_email where ${addressed} and not ${sql.raw(ASKED_BY_EMAIL)}`,
+  ];
+}
+
 /**
- * The payments of an order, of a customer by the id or the address, and of the partners that a text finds (PAY-21): a
- * condition. Addresses are found ignoring the case of ASCII letters. Each is read through an index.
+ * The payments of an order, of a customer, and of the partners that a text finds (PAY-21): a condition. Each is read through
+ * an index.
  */
 export function paymentsFound(ctx: Reader, search: string): SQL {
-  const own = sql`program_id = ${ctx.programId}`;
   const selects = [
     sql`select id from (${paymentsOfOrder(ctx, sql`select ${search}`)})`,
-    sql`select id from payments indexed by payments_by_customer where customer_id = ${search} and +${own}`,
-    sql`select p.id from partners cross join payments p on p.partner_id = ${partners.id} and +p.${own}
+    ...paymentsOfBuyer(ctx, search),
+    sql`select p.id from partners cross join payments p on p.partner_id = ${partners.id} and +p.program_id = ${ctx.programId}
       where ${partners.program_id} = ${ctx.programId} and ${searched(ctx, search)}`,
   ];
-  if (search.includes("@")) {
-    const addressed = sql`lower(customer_email) = lower(${search}) and ${own} and customer_email is not null`;
-    selects.push(
-      // As the conditions of the two indexes have it: each payment with an address is in one of them.
-      sql`select id from payments indexed by payments_by_email where ${addressed} and ${sql.raw(ASKED_BY_EMAIL)}`,
-      sql`select id from payments indexed by payments_by_named_email where ${addressed} and not ${sql.raw(ASKED_BY_EMAIL)}`,
-    );
-  }
   return sql`${payments.id} in (${unionOf(selects, "different")})`;
 }

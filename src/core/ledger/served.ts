@@ -49,6 +49,6 @@ export function servedBy(program_id: string, provider: ProviderName, facts: read
 }
 
 /** True where a partner of the program has, or had, this slug (`key`: its `slugKey`). */
-export function leads(program_id: string, key: SQL): SQL {
+export function leads(program_id: string | SQL, key: SQL): SQL {
   return sql`exists (select 1 from partner_slugs where program_id = ${program_id} and slug_key = ${key})`;
 }

@@ -15,8 +15,9 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import type { Closing } from "./closing.ts";
-import { HELD, NAMED_CODE, withCodes, type StatedCode } from "./codes.ts";
-import { PART, paymentsNamed, reachable, type Part, type PaymentKey } from "./facts.ts";
+import { codeStages, HELD, type StatedCode } from "./codes.ts";
+import { PART, reachable, type Part, type PaymentKey } from "./facts.ts";
+import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { leads } from "./served.ts";
 
 interface SaleDecision extends Decided {
@@ -108,101 +109,168 @@ const DECISION = jsonFields<SaleDecision>({
   ...{ id: sql`id`, partner_id: sql`partner_id`, kind: sql`kind`, detail: sql`detail`, created_at: sql`created_at` },
 });
 const PARTNER = jsonFields<NamedPartner>({
-  ...{ id: sql`p.id`, slug: sql`p.slug`, email: sql`p.email`, payout_email: sql`p.payout_email` },
-  ...{ status: sql`p.status`, commission_pct: sql`p.commission_pct`, slug_key: sql`s.slug_key` },
+  ...{ id: sql`id`, slug: sql`slug`, email: sql`email`, payout_email: sql`payout_email` },
+  ...{ status: sql`status`, commission_pct: sql`commission_pct`, slug_key: sql`e.value ->> 2` },
 });
 const PAST = jsonFields<PastRow>({
   ...{ seq: sql`seq`, partner_id: sql`partner_id`, valid_until: sql`valid_until`, rules: sql`rules` },
   applies_from: sql`applies_from`,
 });
+const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
 const SETTINGS = jsonFields<ProgramRules>({
   default_commission_pct: sql`default_commission_pct`,
   attribution: sql`attribution`,
   code_precedence: sql`code_precedence`,
 });
 
-/** The slugs that facts (`stated`) name. */
-const NAMED = sql.raw(`select ref_key as slug_key from stated
-  union select lower(r.value ->> 'ref') from stated cross join json_each(stated.data, '$.refs') r`);
-
 /**
  * SQL for the rows of `stateOf`, of the payment that the vendor's ids `seeds` name (a one-column select): its rows, their
  * facts and commissions, decisions about them, the active flows, the partners that the facts can name; and the
  * program's settings as they are, and the rules that were changed since the payment was made or heard of, those of the
- * program and of the partners that the facts name. Almost always there are none. The database takes five parts to a union.
+ * program and of the partners that the facts name. Almost always there are none.
  *
- * A table of the statement is compiled again for each place that names it, with all that it is made of: a webhook's time
- * is mostly that. So what is made of others is named in as few places as can be.
+ * The database compiles a table again for each place that names it, with all that it is made of. So the statement goes in
+ * stages of one row (`stages.ts`), each named once, and reads what they have found at the end.
  */
 export function selectState(program_id: string, provider: ProviderName, seeds: SQL): SQL {
-  const changed = (since: SQL) => sql`select a.seq from past_rules a
-    where a.program_id = ${program_id} and a.partner_id = w.id and ${since}`;
-  return sql`${withStated(program_id, provider, reachable(program_id, provider, seeds))},
-    time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
-        (select min(data ->> 'occurred_at') from stated where data ->> 'kind' in ('payment', 'lead')) as occurred_at
-      from own cross join payments p on p.id = own.id),
-    ${withCodes(program_id, provider)},
-    named as materialized (select s.partner_id, s.slug_key from (${NAMED}) n
-        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = n.slug_key
-      union select partner_id, null from held_codes),
-    whose as materialized (select '' as id union select partner_id from named)
-    select 'payment' as what, ${PAYMENT} as data from payments where id in (select id from own)
-    union all
-    select 'fact', data from stated
-    union all
-    select 'commission', ${COMMISSION} from commissions where payment_id in (select id from own)
-    union all
-    select what, data from (
-      select 'decision' as what, ${DECISION} as data from decisions
-      where program_id = ${program_id} and subject in (select id from own) and commission_kind in ('sale', 'lead')
-      union all
-      select 'flow', ${FLOW} from flows where program_id = ${program_id} and active = 1
-      union all
-      select 'partner', ${PARTNER} from named s cross join partners p on p.id = s.partner_id
-      union all
-      select 'settings', ${SETTINGS} from programs where id = ${program_id}
-      union all
-      select 'past', ${PAST}
-      from (select whose.id, time.occurred_at, time.seen from time cross join whose) w cross join past_rules r
-        on r.seq in (${changed(sql`a.valid_until > w.occurred_at`)} union ${changed(sql`a.seq > w.seen`)}))
-    union all
-    select what, data from (
-      select 'code' as what, ${NAMED_CODE} as data from named_codes where data is not null
-      union all
-      select 'held_code', ${HELD} from held_codes)`;
+  return sql`with ${statedStages(program_id, provider, seeds)}, ${codeStages(provider)},
+    ${namedStages()},
+    ${stage("found", "due", { parts: listOfAll(sql`part`, partsOf()) })}
+    select e.value ->> 0 as what, case e.value ->> 0
+      when 'payment' then (select ${PAYMENT} from payments where id = e.value ->> 1)
+      when 'fact' then (select data from facts
+        where program_id = found.program_id and provider = e.value ->> 1 and fact_id = e.value ->> 2)
+      when 'commission' then (select ${COMMISSION} from commissions where id = e.value ->> 1)
+      when 'decision' then (select ${DECISION} from decisions
+        where program_id = found.program_id and subject = e.value ->> 1 and id = e.value ->> 2)
+      when 'flow' then (select ${FLOW} from flows where id = e.value ->> 1)
+      when 'partner' then (select ${PARTNER} from partners where id = e.value ->> 1)
+      when 'settings' then (select ${SETTINGS} from programs where id = found.program_id)
+      when 'past' then (select ${PAST} from past_rules where seq = e.value ->> 1)
+      when 'code' then (select ${CODE} from facts
+        where program_id = found.program_id and provider = e.value ->> 3 and fact_id = e.value ->> 4)
+      else (select ${HELD} from partner_codes where id = e.value ->> 1) end as data
+    from found cross join json_each(found.parts) e`;
 }
 
 /**
- * The beginning of a statement: `stated`, the facts about a payment, each once, and `own`, its rows. These are its
- * own facts (`ids` as of `reachable`), the cancellations of its subscription, the addresses of its customer and, only
+ * `ids`, the vendor's ids of the payment; `own`, its rows; and `stated`, the facts about it, each once. These are its
+ * own facts, the cancellations of its subscription, the addresses of its customer and, only
  * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
- * customer's addresses, by its provider or by a lead. Each step is a table of its own: written out where it is used, it would be compiled ten times.
+ * customer's addresses, by its provider or by a lead.
  */
-function withStated(program_id: string, provider: ProviderName, ids: SQL): SQL {
+function statedStages(program_id: string, provider: ProviderName, seeds: SQL): SQL {
   const own = literal(provider);
-  const joined = (subjects: SQL) => sql`(${subjects}) about
-    cross join fact_subjects s on s.program_id = ${program_id} and s.provider = about.provider
-      and s.scope = about.scope and s.subject = about.subject
+  const subjectsTo = (at: string, of: SQL, scope: SQL, subject: SQL) => sql`fact_subjects s
+    on s.program_id = ${programOf(at)} and s.provider = ${of} and s.scope = ${scope} and s.subject = ${subject}
     cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;
-  const named = sql`select ${own} as provider, 'payment' as scope, subject from ids`;
-  const addressed = sql`select ${own} as provider, 'address' as scope, customer_id as subject from payments
-    where id in (select id from own)`;
-  const isOwnRef = sql`(select is_own from own_ref)`;
-  return sql`with ids (subject) as materialized (${ids}),
-    own (id) as materialized (${paymentsNamed(program_id, provider, sql`select subject from ids`)}),
-    said as materialized (select f.kind, f.ref_key, f.data from ${joined(named)}),
-    own_ref (is_own) as materialized (select exists (select 1 from said f where f.kind in ('payment', 'lead')
-      and (${leads(program_id, sql`f.ref_key`)}
-        or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(program_id, sql`lower(r.value ->> 'ref')`)})))),
-    stated as materialized (select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
-        union ${addressed}
-        union select ${own}, 'subscription', subscription_id from payments where id in (select id from own)
-        union select speaker.provider, scope, subject from (
-          select 'customer' as scope, customer_id as subject from payments where id in (select id from own)
-          union select 'email', lower(f.data ->> 'customer_email') from said f
-          union select 'email', lower(f.data ->> 'email') from ${joined(addressed)}) remembered
-          cross join (select ${own} as provider union select ${literal(OWNER_PROVIDER.name)}) speaker where not ${isOwnRef}`)}
-      where (f.kind not in ('attribution', 'code_use') or not ${isOwnRef})
-        and (f.provider = ${own} or f.data ->> 'any_provider')
-      group by f.provider, f.fact_id)`;
+  const ofPayments = (column: string) => sql`select distinct p.${sql.raw(column)} as id from json_each(held.own) o
+    cross join payments p on p.id = o.value where p.${sql.raw(column)} is not null`;
+  const isLed = sql`${leads(programOf("said"), sql`f.ref_key`)}
+    or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(programOf("said"), sql`lower(r.value ->> 'ref')`)})`;
+  const speakers = sql`select ${own} as provider union select ${literal(OWNER_PROVIDER.name)}`;
+  return sql`reached as materialized (select ${program_id} as program_id, ${listOfAll(sql`subject`, reachable(program_id, provider, seeds))} as ids),
+    ${stage("held", "reached", {
+      own: listOf(
+        sql`p.id`,
+        sql`json_each(reached.ids) n cross join payments p on p.program_id = ${programOf("reached")}
+          and p.provider = ${own} and p.provider_transaction_id = n.value`,
+      ),
+    })},
+    ${stage("said", "held", {
+      said: listOf(
+        sql`distinct json_array(f.provider, f.fact_id)`,
+        sql`json_each(held.ids) n cross join ${subjectsTo("held", own, sql`'payment'`, sql`n.value`)}`,
+      ),
+      customers: listOfAll(sql`id`, ofPayments("customer_id")),
+      subscriptions: listOfAll(sql`id`, ofPayments("subscription_id")),
+    })},
+    ${stage("led", "said", {
+      emails: listOfAll(
+        sql`email`,
+        sql`select lower(f.data ->> 'customer_email') as email from ${factsOf("said", "said")}
+          union select lower(f.data ->> 'email') from json_each(said.customers) c
+            cross join ${subjectsTo("said", own, sql`'address'`, sql`c.value`)}`,
+      ),
+      is_own_ref: sql`exists (select 1 from ${factsOf("said", "said")}
+        where f.kind in ('payment', 'lead') and (${isLed}))`,
+    })},
+    ${stage("about", "led", {
+      subjects: listOfAll(
+        sql`json_array(provider, scope, subject)`,
+        sql`select ${own} as provider, 'payment' as scope, value as subject from json_each(led.ids)
+          union all select ${own}, 'address', value from json_each(led.customers)
+          union all select ${own}, 'subscription', value from json_each(led.subscriptions)
+          union all select speaker.provider, scope, subject from (
+            select 'customer' as scope, value as subject from json_each(led.customers)
+            union all select 'email', value from json_each(led.emails)) cross join (${speakers}) speaker
+            where not led.is_own_ref`,
+      ),
+    })},
+    ${stage("stated", "about", {
+      stated: listOf(
+        sql`distinct json_array(f.provider, f.fact_id)`,
+        sql`json_each(about.subjects) a
+          cross join ${subjectsTo("about", sql`a.value ->> 0`, sql`a.value ->> 1`, sql`a.value ->> 2`)}
+          where (f.kind not in ('attribution', 'code_use') or not about.is_own_ref)
+            and (f.provider = ${own} or f.data ->> 'any_provider')`,
+      ),
+    })}`;
+}
+
+/**
+ * `named`, the partners that the facts or their codes can name, with the slug where a fact does; `seen` and `occurred_at`, since
+ * when rules matter.
+ */
+function namedStages(): SQL {
+  return sql`${stage("named", "coded", {
+    slugs: listOfAll(
+      sql`distinct slug_key`,
+      sql`select f.ref_key as slug_key from ${factsOf("coded", "stated")}
+        union all select lower(r.value ->> 'ref') from ${factsOf("coded", "stated")}
+          cross join json_each(f.data, '$.refs') r`,
+    ),
+    seen: sql`(select min(ifnull(p.rules_seen, 0)) from json_each(coded.own) o cross join payments p on p.id = o.value)`,
+    occurred_at: sql`(select min(f.data ->> 'occurred_at') from ${factsOf("coded", "stated")}
+      where f.data ->> 'kind' in ('payment', 'lead'))`,
+  })},
+  ${stage("due", "named", {
+    named: listOfAll(
+      sql`json_array(partner_id, slug_key)`,
+      sql`select s.partner_id, s.slug_key from json_each(named.slugs) n
+          cross join partner_slugs s on s.program_id = ${programOf("named")} and s.slug_key = n.value
+        union select h.partner_id, null from json_each(named.held) k cross join partner_codes h on h.id = k.value`,
+    ),
+  })}`;
+}
+
+/** What the stages have found, each as its kind and what it is read by. The database takes five parts to a union. */
+function partsOf(): SQL {
+  const changed = (since: SQL) => sql`select json_array('past', a.seq) as part
+    from (select '' as id union select value ->> 0 from json_each(due.named)) w
+      cross join past_rules a on a.program_id = ${programOf("due")} and a.partner_id = w.id and ${since}`;
+  return sql`select json_array('payment', value) as part from json_each(due.own)
+    union all
+    select json_array('fact', value ->> 0, value ->> 1) from json_each(due.stated)
+    union all
+    select json_array('commission', c.id) from json_each(due.own) o cross join commissions c on c.payment_id = o.value
+    union all
+    select part from (
+      select json_array('decision', d.subject, d.id) as part from json_each(due.own) o
+        cross join decisions d on d.program_id = ${programOf("due")} and d.subject = o.value
+      where d.commission_kind in ('sale', 'lead')
+      union all
+      select json_array('flow', id) from flows where program_id = ${programOf("due")} and active = 1
+      union all
+      select json_array('partner', value ->> 0, value ->> 1) from json_each(due.named)
+      union all
+      select json_array('settings') from programs where id = ${programOf("due")}
+      union all
+      select part from (${changed(sql`a.valid_until > due.occurred_at`)} union ${changed(sql`a.seq > due.seen`)}))
+    union all
+    select part from (
+      select json_array('code', value ->> 0, value ->> 1, value ->> 2, value ->> 3) as part from json_each(due.codes)
+      where value ->> 3 is not null
+      union all
+      select json_array('held_code', value) from json_each(due.held))`;
 }

@@ -13,6 +13,6 @@ export function unknownCodeMails(ctx: ProgramCtx, before: Payment, decision: Dec
   if (decision?.outcome !== "unknown_code" || before.outcome === "unknown_code" || ref === null) return [];
   const others = sql`select provider, ref from payments where program_id = ${ctx.program.id}
     and outcome = 'unknown_code' and id <> ${before.id} order by id desc limit ${literal(UNKNOWN_AMONG)}`;
-  const isSeen = sql`exists (select 1 from (${others}) where provider = ${before.provider} and lower(ref) = lower(${ref}))`;
+  const isSeen = sql`exists (select 1 from (${others}) where +provider = ${before.provider} and lower(ref) = lower(${ref}))`;
   return [{ kind: "codes_unknown", where: sql`not ${isSeen}` }];
 }

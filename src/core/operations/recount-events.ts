@@ -4,7 +4,7 @@ import { orNull, shaped, text, textOf, type Row } from "../../db/rows.ts";
 import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { logLine } from "../../lib/log.ts";
 import { DAY, iso, MINUTE, utcDay } from "../../lib/time.ts";
-import { KINDS_JSON, MOST_SOURCES } from "../kernel/click-sources.ts";
+import { COUNTED_KINDS_JSON, countedRows, MOST_SOURCES, WHOLE_PROGRAM } from "../kernel/click-sources.ts";
 import type { Ctx } from "../kernel/context.ts";
 import { isCounted } from "../kernel/uncounted-clicks.ts";
 import type { Owner, Work } from "../kernel/job.ts";
@@ -207,30 +207,37 @@ function mendClicks({ program_id, from, to }: Range, isCut: boolean): SQL {
     returning 'click_counts' as figure, day as at, partner_id as "of"`;
 }
 
-/** The same by page and sub-id. Values that have a row keep it; others get one while there are fewer than so many. */
+/** The same by page, sub-id and what else clicks are counted by. Values that have a row keep it; others get one while there are fewer than so many. */
 function mendSources({ program_id, from, to }: Range, isCut: boolean): SQL {
   const day = utcDay(from);
   const second = from + DAY;
   const kept = (of: SQL) => sql`partners p cross join click_sources k on k.program_id = p.program_id
     and k.partner_id = p.id and ${of} and p.program_id = ${program_id}`;
+  const ofProgram = sql`click_sources k where k.program_id = ${program_id} and k.partner_id = ${WHOLE_PROGRAM}`;
   // Every click has a page.
   const isOff = isCut
-    ? sql`(select coalesce(sum(k.count), 0) from ${kept(sql`k.day = ${day} and k.kind = 'landing'`)}) <>
-        (select coalesce(sum(count), 0) from event_counts
-          where program_id = ${program_id} and type = 'click' and day = ${day})`
+    ? sql`exists (select 1 from (
+          select coalesce(sum(k.count), 0) as n from ${kept(sql`k.day = ${day} and k.kind = 'landing'`)}
+          union all select coalesce(sum(k.count), 0) from ${ofProgram} and k.day = ${day} and k.kind = 'landing')
+        where n <> (select coalesce(sum(count), 0) from event_counts
+          where program_id = ${program_id} and type = 'click' and day = ${day}))`
     : sql`1`;
   return sql`with span(id, day) as (
       select iif(${isOff}, ${firstIdAt("event", from)}, ${firstIdAt("event", second)}),
         iif(${isOff}, ${day}, ${utcDay(second)})),
     counted as (
-      select payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day, t.value as kind,
-        payload ->> t.value as value, 1 as n, 0 as kept
-      from (select payload, created_at from events where program_id = ${program_id} and id >= (select id from span)
-        and id < ${firstIdAt("event", to)} and type = 'click' and ${isCounted(program_id)})
-      cross join json_each(${KINDS_JSON}) t where payload ->> t.value is not null
+      select partner_id, day, kind, value, n, 0 as kept from (${countedRows(sql`
+        select program_id, payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day, t.value as kind,
+          payload ->> t.value as value, 1 as n
+        from (select program_id, payload, created_at from events where program_id = ${program_id}
+          and id >= (select id from span) and id < ${firstIdAt("event", to)} and type = 'click' and ${isCounted(program_id)})
+        cross join json_each(${COUNTED_KINDS_JSON}) t where payload ->> t.value is not null`)})
       union all
       select k.partner_id, k.day, k.kind, k.value, 0, 1
-      from ${kept(sql`k.day >= (select day from span) and k.day < ${utcDay(to)}`)}),
+      from ${kept(sql`k.day >= (select day from span) and k.day < ${utcDay(to)}`)}
+      union all
+      select k.partner_id, k.day, k.kind, k.value, 0, 1
+      from ${ofProgram} and k.day >= (select day from span) and k.day < ${utcDay(to)}),
     ranked as (
       select partner_id, day, kind, value, sum(n) as n, row_number() over (
         partition by partner_id, day, kind order by value = '', max(kept) desc, sum(n) desc, value) as place

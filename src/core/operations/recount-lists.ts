@@ -13,6 +13,7 @@ type ListName = typeof listCounts.$inferSelect.list;
 const LISTS: Record<ListName, { table: string; column: string; index: string; only: string }> = {
   partners: { table: "partners", column: "status", index: "partners_status", only: "true" },
   payments: { table: "payments", column: "outcome", index: "payments_outcome", only: "true" },
+  leads: { table: "payments", column: "outcome", index: "payments_leads", only: "event = 'lead_created'" },
   commissions: { table: "commissions", column: "status", index: "commissions_status", only: "true" },
   flagged: { table: "commissions", column: "status", index: "commissions_flagged", only: "flagged = 1" },
   payouts: { table: "payouts", column: "status", index: "payouts_status", only: "true" },

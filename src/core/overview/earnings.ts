@@ -15,7 +15,7 @@ export interface Earnings {
   review_cents: Sum;
   /** Pending until its days of `auto_approve_days` are over. */
   held_cents: Sum;
-  /** When these days are over for the first and for the last of what is held; null where nothing is. */
+  /** When (ISO 8601) these days are over for the first and for the last of what is held; null where nothing is. */
   held: { first: string; last: string } | null;
   /** Approved and in no payout; below 0 where more was paid than is earned by now. */
   payable_cents: Sum;

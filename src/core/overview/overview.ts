@@ -2,19 +2,21 @@ import { sql, type SQL } from "drizzle-orm";
 import { literals } from "../../db/client.ts";
 import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
-import { NOTHING, type Sum } from "../../domain/money.ts";
-import { DAY, utcDay } from "../../lib/time.ts";
+import { addUp, NOTHING, type Sum } from "../../domain/money.ts";
+import { DAY } from "../../lib/time.ts";
+import { programSourcesOf, selectProgramSources, type ClickSources } from "../clicks/sources.ts";
+import type { ProgramSourceKind } from "../kernel/click-sources.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { refusedMail, type RefusedMail } from "../kernel/failed-mails.ts";
 import { comparable, readSum, together } from "../kernel/sums.ts";
+import { hasClicks, hasRecordedClicks } from "./installation.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
 import { partnerSums, programSums, statsOf, type AccountSum } from "../ledger/journal.ts";
-import { earningsOf, selectPending, type Earnings } from "./earnings.ts";
+import { lastDays, selectCodeStats, statsOf as codeStatsOf, type CodeStats } from "../partners/code-stats.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
-
-/** A number for each UTC day of a span, the days without any among them, oldest first. */
-export type Daily<Value> = { day: string; value: Value }[];
+import { daily, daysBefore, daysOf, isIn, type Daily, type Days } from "./days.ts";
+import { earningsOf, selectPending, type Earnings } from "./earnings.ts";
 
 /** Smallest units of one currency for each day: no plot can add up two. */
 export interface DailyAmounts {
@@ -37,15 +39,28 @@ export interface Waiting {
   flagged: number;
   /** Neither paid nor canceled. */
   payouts: number;
+  /** Of these, those that nobody has paid yet, and those whose transfer failed. */
+  unpaid: number;
+  failed: number;
   /** Open claims of missing sales. */
   claims: number;
   applications: number;
 }
 
+/** A webhook endpoint whose last attempt failed, or that was disabled for it. */
+export interface FailingEndpoint {
+  id: string;
+  url: string;
+  /** 1, or 0 where nothing can be sent to it. */
+  active: number;
+}
+
 const WAITING: Columns<Waiting> = {
-  ...{ pending: whole, flagged: whole, payouts: whole },
+  ...{ pending: whole, flagged: whole, payouts: whole, unpaid: whole, failed: whole },
   ...{ claims: whole, applications: whole },
 };
+
+const FAILING: Columns<FailingEndpoint> = { id: text, url: text, active: whole };
 
 /** One of those who earned most in a currency. */
 export interface TopPartner {
@@ -78,82 +93,169 @@ export interface SetupSeen {
   endpoints: boolean;
   /** The tracking script (or a redirect link) has reported a click, recorded or not. */
   clicks: boolean;
+  /** A click on an active partner's link was recorded. */
+  recorded_clicks: boolean;
+  /** A verified payment was taken in, of a provider's test mode or real. */
+  payments: boolean;
+}
+
+/** The way from a click to a sale, in some days. */
+export interface Steps {
+  clicks: number;
+  leads: number;
+  /** Sales that are the first of a customer with the partner (PORTAL-4). */
+  customers: number;
+  /** Payments that earned, renewals among them. */
+  sales: number;
+}
+
+/** Commissions that are not rejected, in smallest units of the currency: in some days, and in as many before. */
+export interface Earned {
+  currency: string;
+  now: Sum;
+  before: Sum;
 }
 
 export interface Overview {
-  /** First day of the span (UTC). */
-  from: string;
+  days: Days;
+  /** As many days before. */
+  daysBefore: Days;
+  now: Steps;
+  before: Steps;
   clicks: Daily<number>;
-  payments: Daily<number>;
+  sales: Daily<number>;
   /** By currency, the program's first; rejected ones left out. */
   commissions: DailyAmounts[];
+  /** By currency, the program's first; of both spans. */
+  earned: Earned[];
   standing: Standing[];
   waiting: Waiting;
+  /** The oldest first. */
+  failing: FailingEndpoint[];
   /** By currency, in each the one who earned most first. */
   top: TopPartner[];
+  /** By currency, in each the code with the most revenue first. */
+  codes: CodeStats[];
+  /** Clicks by page of the site, by referring host and by country. */
+  sources: Record<ProgramSourceKind, ClickSources>;
   seen: SetupSeen;
   books: BooksStatus;
 }
 
-const TOP_PARTNERS = 5;
+const MOST_TOP = 5;
+const NO_WAITING: Waiting = {
+  ...{ pending: 0, flagged: 0, payouts: 0, unpaid: 0, failed: 0, claims: 0, applications: 0 },
+};
 
-/** The owner's overview of the last `days` UTC days, today included, in one round trip. */
-export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overview> {
+/** The owner's overview of some days, beside as many before, in one round trip. */
+export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overview> {
   const { db } = ctx;
-  const first = startOfSpan(ctx.now, days);
-  const from = utcDay(first);
+  const earlier = daysBefore(days);
+  const both = { from: earlier.from, to: days.to };
   const own = sql`program_id = ${ctx.programId}`;
-  const inSpan = sql`${own} and day >= ${from}`;
-  const [clicks, paid, earnings, sums, [waiting], top, [seen], [books]] = await ctx.read(
-    shaped(db, DAY_COUNT, clickDays(ctx, first)),
-    shaped(db, DAY_COUNT, paymentDays(own, from)),
+  const inBoth = sql`${own} and day between ${both.from} and ${both.to}`;
+  const [clicks, sold, earnings, sums, [waiting], failing, top, codes, sources, [seen], [books]] = await ctx.read(
+    shaped(db, DAY_COUNT, clickDays(ctx, both)),
+    shaped(
+      db,
+      SOLD,
+      sql`select day, sum(leads) as leads, sum(first_sales) as customers, sum(sales) as sales
+      from sale_days where ${inBoth} group by day`,
+    ),
     shaped(
       db,
       MONEY_ROW,
       sql`select day, currency, ${EARNED} as value from earning_days
-      where ${inSpan} group by 1, 2 having sum(commissions) > 0`,
+      where ${inBoth} group by 1, 2 having sum(commissions) > 0`,
     ),
     programSums(ctx),
     shaped(db, WAITING, waitingCounts(own)),
-    shaped(
-      db,
-      TOP_PARTNER,
-      sql`with uncounted as materialized (
-        select payload ->> 'partner_id' as partner_id, count(*) as n from ${uncountedClicks(ctx, { from: first })} group by 1)
-      select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
-        p.first_name as first_name, p.last_name as last_name, t.commissions as commissions,
-        t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
-          where k.program_id = p.program_id and k.partner_id = p.id and k.day >= ${from})
-          + coalesce((select u.n from uncounted u where u.partner_id = p.id), 0) as clicks
-      from (select currency, partner_id, sum(commissions) as commissions, ${EARNED} as amount_cents,
-          row_number() over (partition by currency order by ${COMPARABLE} desc, partner_id) as place
-        from earning_days where ${inSpan} group by 1, 2 having sum(commissions) > 0) t
-      cross join partners p on p.id = t.partner_id where t.place <= ${TOP_PARTNERS} order by t.place`,
-    ),
-    shaped(
-      db,
-      { partners: whole, endpoints: whole, clicks: whole },
-      sql`select
-      exists (select 1 from partners where ${own}) as partners,
-      exists (select 1 from webhook_endpoints where ${own} and deleted_at is null) as endpoints,
-      exists (select 1 from event_counts where ${own} and type = 'click') or exists (select 1 from ${uncountedClicks(ctx)})
-        or exists (select 1 from click_drops where ${own}) as clicks`,
-    ),
+    shaped(db, FAILING, failingEndpoints(own)),
+    shaped(db, TOP_PARTNER, topPartners(ctx, days)),
+    selectCodeStats(ctx, days),
+    selectProgramSources(ctx, days),
+    shaped(db, SEEN, seenSoFar(ctx, own)),
     booksStatus(ctx),
   );
+  const steps = (of: Days): Steps => {
+    const its = sold.filter(({ day }) => isIn(of, day));
+    return {
+      clicks: countIn(clicks, of),
+      leads: its.reduce((sum, { leads }) => sum + leads, 0),
+      customers: its.reduce((sum, { customers }) => sum + customers, 0),
+      sales: its.reduce((sum, { sales }) => sum + sales, 0),
+    };
+  };
+  const byCurrency = <Row extends { currency: string }>(rows: Row[]) =>
+    rows.toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency));
   return {
-    from,
-    clicks: daily(clicks, first, days, 0),
-    payments: daily(paid, first, days, 0),
-    commissions: dailyAmounts(ctx, earnings, first, days),
+    days,
+    daysBefore: earlier,
+    now: steps(days),
+    before: steps(earlier),
+    clicks: daily(clicks, days, 0),
+    sales: daily(
+      sold.map(({ day, sales }) => ({ day, value: sales })),
+      days,
+      0,
+    ),
+    commissions: dailyAmounts(ctx, earnings, days),
+    earned: byCurrency(earnedIn(earnings, days, earlier)),
     standing: sums.filter(isStanding).map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
-    waiting: waiting ?? { pending: 0, flagged: 0, payouts: 0, claims: 0, applications: 0 },
-    top: top
-      .map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))
-      .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
-    seen: { partners: seen?.partners === 1, endpoints: seen?.endpoints === 1, clicks: seen?.clicks === 1 },
+    waiting: waiting ?? NO_WAITING,
+    failing,
+    top: byCurrency(top.map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))),
+    codes: byCurrency(firstOfEach(codeStatsOf(codes))),
+    sources: programSourcesOf(sources),
+    seen: {
+      ...{ partners: seen?.partners === 1, endpoints: seen?.endpoints === 1 },
+      ...{ clicks: seen?.clicks === 1, recorded_clicks: seen?.recorded_clicks === 1 },
+      payments: seen?.payments === 1,
+    },
     books: books ?? { reconciled_at: null, differences: 0, deliveries_left: 0 },
   };
+}
+
+function topPartners(ctx: ProgramCtx, { from, to }: Days): SQL {
+  const range = { from: Date.parse(from), to: Date.parse(to) + DAY };
+  const inSpan = sql`program_id = ${ctx.programId} and day between ${from} and ${to}`;
+  return sql`with uncounted as materialized (
+      select payload ->> 'partner_id' as partner_id, count(*) as n from ${uncountedClicks(ctx, range)} group by 1)
+    select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
+      p.first_name as first_name, p.last_name as last_name, t.commissions as commissions,
+      t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
+        where k.program_id = p.program_id and k.partner_id = p.id and k.day between ${from} and ${to})
+        + coalesce((select u.n from uncounted u where u.partner_id = p.id), 0) as clicks
+    from (select currency, partner_id, sum(commissions) as commissions, ${EARNED} as amount_cents,
+        row_number() over (partition by currency order by ${COMPARABLE} desc, partner_id) as place
+      from earning_days where ${inSpan} group by 1, 2 having sum(commissions) > 0) t
+    cross join partners p on p.id = t.partner_id where t.place <= ${MOST_TOP} order by t.place`;
+}
+
+function seenSoFar(ctx: ProgramCtx, own: SQL): SQL {
+  return sql`select
+    exists (select 1 from partners where ${own}) as partners,
+    exists (select 1 from webhook_endpoints where ${own} and deleted_at is null) as endpoints,
+    exists (select 1 from payments where ${own}) as payments, ${hasClicks(ctx)} as clicks,
+    ${hasRecordedClicks(ctx)} as recorded_clicks`;
+}
+
+function countIn(rows: readonly Row[], days: Days): number {
+  return rows.reduce((sum, { day, value }) => (isIn(days, day) ? sum + value : sum), 0);
+}
+
+function earnedIn(rows: readonly MoneyRow[], days: Days, earlier: Days): Earned[] {
+  const sumOf = (own: readonly MoneyRow[], of: Days) =>
+    addUp(own.filter(({ day }) => isIn(of, day)).map(({ value }) => readSum(value)));
+  return [...Map.groupBy(rows, ({ currency }) => currency)].map(([currency, own]) => ({
+    currency,
+    now: sumOf(own, days),
+    before: sumOf(own, earlier),
+  }));
+}
+
+function firstOfEach(stats: readonly CodeStats[]): CodeStats[] {
+  return [...Map.groupBy(stats, ({ currency }) => currency).values()].flatMap((own) => own.slice(0, MOST_TOP));
 }
 
 export interface PartnerOverview {
@@ -171,14 +273,14 @@ export interface PartnerOverview {
 /** The same for one partner: the portal's overview, and the partner's page of the dashboard. */
 export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, days: number): Promise<PartnerOverview> {
   const { db } = ctx;
-  const first = startOfSpan(ctx.now, days);
+  const span = lastDays(ctx.now, days);
   const [clicks, earnings, sums, pending, [refused = null]] = await ctx.read(
-    shaped(db, DAY_COUNT, clickDays(ctx, first, partner_id)),
+    shaped(db, DAY_COUNT, clickDays(ctx, span, partner_id)),
     shaped(
       db,
       MONEY_ROW,
       sql`select e.day as day, e.currency as currency, ${together(sql`e.millions`, sql`e.rest`)} as value
-      from json_each(${JSON.stringify(daysOf(first, days))}) span cross join earning_days e
+      from json_each(${JSON.stringify(daysOf(span))}) span cross join earning_days e
         on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}
       where e.commissions > 0`,
     ),
@@ -187,10 +289,10 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     refusedMail(ctx, partner_id),
   );
   return {
-    from: utcDay(first),
+    from: span.from,
     refused,
-    clicks: daily(clicks, first, days, 0),
-    commissions: dailyAmounts(ctx, earnings, first, days),
+    clicks: daily(clicks, span, 0),
+    commissions: dailyAmounts(ctx, earnings, span),
     sums: statsOf(sums),
     earnings: earningsOf(ctx, sums, pending),
   };
@@ -201,9 +303,10 @@ const EARNED = together(sql.raw("sum(millions)"), sql.raw("sum(rest)"));
 const COMPARABLE = comparable(sql.raw("sum(millions)"), sql.raw("sum(rest)"));
 
 /** Clicks by day, of the program or of one partner, those of them that are not rolled up yet from their rows. */
-function clickDays(ctx: ProgramCtx, first: number, partner_id?: string): SQL {
-  const inSpan = sql`program_id = ${ctx.programId} and day >= ${utcDay(first)}`;
-  const uncounted = sql`select substr(created_at, 1, 10), 1 from ${uncountedClicks(ctx, { from: first })}`;
+function clickDays(ctx: ProgramCtx, { from, to }: Days, partner_id?: string): SQL {
+  const inSpan = sql`program_id = ${ctx.programId} and day between ${from} and ${to}`;
+  const range = { from: Date.parse(from), to: Date.parse(to) + DAY };
+  const uncounted = sql`select substr(created_at, 1, 10), 1 from ${uncountedClicks(ctx, range)}`;
   const parts =
     partner_id === undefined
       ? sql`select day, count from event_counts where ${inSpan} and type = 'click' union all ${uncounted}`
@@ -212,23 +315,14 @@ function clickDays(ctx: ProgramCtx, first: number, partner_id?: string): SQL {
   return sql`select day, sum(count) as value from (${parts}) group by day`;
 }
 
-/** Payments by day, those of them that are not settled yet from their rows. */
-function paymentDays(own: SQL, from: string): SQL {
-  return sql`select day, sum(count) as value from (
-      select day, count from list_days
-      where ${own} and list = 'payments' and day >= ${from} and state not in ('merged', 'test_mode')
-      union all
-      select substr(created_at, 1, 10), 1 from payments indexed by payments_outcome
-      where ${own} and outcome is null and created_at >= ${from})
-    group by day`;
-}
-
 interface Row<Value = number> {
   day: string;
   value: Value;
 }
 
 const DAY_COUNT = { day: text, value: whole };
+const SOLD = { day: text, leads: whole, customers: whole, sales: whole };
+const SEEN = { partners: whole, endpoints: whole, clicks: whole, recorded_clicks: whole, payments: whole };
 
 interface MoneyRow {
   day: string;
@@ -255,30 +349,24 @@ function waitingCounts(own: SQL): SQL {
     and state in ${literals(states)}, count, 0)), 0)`;
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
       ${count("payouts", "pending", "processing", "failed")} as payouts,
+      ${count("payouts", "pending")} as unpaid, ${count("payouts", "failed")} as failed,
       ${count("claims", "open")} as claims, ${count("applications", "pending")} as applications
     from list_counts where ${own}`;
 }
 
-/** The first instant of the UTC day `days - 1` days ago. */
-function startOfSpan(now: number, days: number): number {
-  return Math.floor(now / DAY) * DAY - (days - 1) * DAY;
-}
-
-function daysOf(first: number, days: number): string[] {
-  return Array.from({ length: days }, (_, i) => utcDay(first + i * DAY));
-}
-
-/** `none` is the value of a day without a row. */
-function daily<Value>(rows: readonly Row<Value>[], first: number, days: number, none: Value): Daily<Value> {
-  const byDay = new Map(rows.map(({ day, value }) => [day, value]));
-  return daysOf(first, days).map((day) => ({ day, value: byDay.get(day) ?? none }));
+function failingEndpoints(own: SQL): SQL {
+  return sql`select id, url, active from webhook_endpoints where ${own} and deleted_at is null
+    and (disabled_at is not null or (active = 1 and failing_since is not null)) order by id`;
 }
 
 /** Of the program's own currency where there is none, so that a plot is shown. */
-function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], first: number, days: number): DailyAmounts[] {
-  const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
+function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], days: Days): DailyAmounts[] {
+  const byCurrency = Map.groupBy(
+    rows.filter(({ day }) => isIn(days, day)),
+    ({ currency }) => currency,
+  );
   if (byCurrency.size === 0) byCurrency.set(program.currency, []);
   return [...byCurrency]
-    .map(([currency, own]) => ({ currency, days: daily(own.map(readRow), first, days, NOTHING) }))
+    .map(([currency, own]) => ({ currency, days: daily(own.map(readRow), days, NOTHING) }))
     .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
 }

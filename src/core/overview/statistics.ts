@@ -2,19 +2,14 @@ import { sql } from "drizzle-orm";
 import { shaped, text, whole } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { addUp, type Sum } from "../../domain/money.ts";
-import { DAY, utcDay } from "../../lib/time.ts";
+import { DAY } from "../../lib/time.ts";
 import { selectClickSources, sourcesOf, type ClickSources } from "../clicks/sources.ts";
 import type { SourceKind } from "../kernel/click-sources.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { readSum, together } from "../kernel/sums.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { selectCodeStats, statsOf, type CodeStats } from "../partners/code-stats.ts";
-
-/** UTC days, both included. */
-export interface Days {
-  from: string;
-  to: string;
-}
+import { daysBefore, daysOf, type Days } from "./days.ts";
 
 /** What some days brought a partner. */
 export interface Results {
@@ -46,8 +41,9 @@ export async function readPartnerStatistics(
 ): Promise<PartnerStatistics> {
   const { db } = ctx;
   const span = daysOf(days);
-  const first = utcDay(Date.parse(days.from) - span.length * DAY);
-  const earlier = daysOf({ from: first, to: utcDay(Date.parse(days.from) - DAY) });
+  const before = daysBefore(days);
+  const earlier = daysOf(before);
+  const first = before.from;
   const range = { from: Date.parse(first), to: Date.parse(days.to) + DAY };
   const [clicks, sold, earnings, sources, codes] = await ctx.read(
     shaped(
@@ -102,9 +98,4 @@ export async function readPartnerStatistics(
     sources: sourcesOf(sources),
     codes: statsOf(codes),
   };
-}
-
-function daysOf({ from, to }: Days): string[] {
-  const first = Date.parse(from);
-  return Array.from({ length: Math.round((Date.parse(to) - first) / DAY) + 1 }, (_, i) => utcDay(first + i * DAY));
 }

@@ -1,5 +1,7 @@
 import { sql } from "drizzle-orm";
+import { shaped, text } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
+import { slugKey } from "../../domain/partner.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Partner } from "../kernel/rows.ts";
 
@@ -23,4 +25,17 @@ export async function readPartnerNames(
       ),
   );
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The partner who is called by a slug, also an earlier one, or by the e-mail address; null where there is none. */
+export async function findPartnerId(ctx: ProgramCtx, name: string): Promise<string | null> {
+  const [[found]] = await ctx.read(
+    shaped(
+      ctx.db,
+      { id: text },
+      sql`select partner_id as id from partner_slugs where program_id = ${ctx.programId} and slug_key = ${slugKey(name)}
+        union all select id from partners where program_id = ${ctx.programId} and lower(email) = lower(${name}) limit 1`,
+    ),
+  );
+  return found?.id ?? null;
 }

@@ -45,7 +45,7 @@ export async function startOnboarding(
     if (key === null) {
       throw new AppError(
         "provider_not_configured",
-        `The program has no API key of provider A (${TRANSFER_METHOD}_api_key).`,
+        "The program has no API key of the provider that transfers go through.",
       );
     }
     if (before.provider_a_account_id !== null) return { partner: before, api_key: key, is_new: false };
@@ -95,7 +95,7 @@ const RETRY_AFTER_SECONDS = 30;
 function value<T>(answer: AccountAnswer<T>): T {
   if (answer.outcome === "done") return answer.value;
   if (answer.outcome === "refused") throw invalidField(TRANSFER_METHOD, `${answer.message} (${answer.code})`);
-  throw new AppError("provider_unavailable", "Provider A cannot be reached at the moment.", {
+  throw new AppError("provider_unavailable", "The payment provider cannot be reached at the moment.", {
     retryAfter: RETRY_AFTER_SECONDS,
   });
 }

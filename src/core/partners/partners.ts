@@ -15,6 +15,7 @@ import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Decided, InputOf, Partner, PayloadOf } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
+import { requireScope } from "../kernel/scopes.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -47,9 +48,13 @@ export interface PartnerWithStats {
   currency: string;
 }
 
-/** Registers a partner as `invited`. @throws `already_exists` naming the field when e-mail or slug is taken. */
+/**
+ * Registers a partner as `invited`; payout details among the input need `payouts`. @throws `already_exists` naming the field
+ * when e-mail or slug is taken.
+ */
 export async function createPartner(caller: Caller, input: PartnerInput): Promise<Partner> {
   return act(caller, async (ctx) => {
+    if (PAYOUT_FIELDS.some((field) => (input[field] ?? null) !== null)) requireScope(ctx, "payouts");
     const partner = newPartner(ctx, input);
     const row = { ...partner, search_text: unindexed(partner.search_text) };
     await commitPartner(ctx, {
@@ -60,6 +65,10 @@ export async function createPartner(caller: Caller, input: PartnerInput): Promis
     return partner;
   });
 }
+
+const PAYOUT_FIELDS = ["payout_method", "payout_email"] as const;
+/** What decides where a partner is paid, or who does: the address signs in to the portal, where payout details are. */
+const LEADING_TO_PAYOUTS = [...PAYOUT_FIELDS, "email"] as const;
 
 /** The row of a partner who is registered now. */
 export function newPartner(ctx: Pick<ProgramCtx, "now"> & { program: { id: string } }, input: PartnerInput): Partner {
@@ -133,7 +142,7 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
 }
 
 /**
- * Changes a partner. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
+ * Changes a partner; its e-mail address and payout details need `payouts`. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
  * sessions. A slug it had before stays its own.
  */
 export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch): Promise<Partner> {
@@ -167,6 +176,7 @@ async function changePartner(
         ),
     );
     if (!before) throw notFound("partner");
+    if (LEADING_TO_PAYOUTS.some((field) => patch[field] !== undefined)) requireScope(ctx, "payouts");
     const from = appliedFrom(ctx, apply_from, patch.commission_pct !== undefined);
     if (Object.keys(given).length === 0) return { ctx, partner: before, activated: false };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };

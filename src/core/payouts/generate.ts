@@ -11,7 +11,7 @@ import { invalidField } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { iso } from "../../lib/time.ts";
-import { commit, eventIds } from "../kernel/commit.ts";
+import { commit, eventIds, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
@@ -234,9 +234,14 @@ const MOST_ROW_PARAMETERS = 50;
  * One transaction: the payouts of a range of partners with their recipients, and the claim of their commissions. Sums are
  * made by the database at that moment; the recipients are sealed before, so a partner changed meanwhile makes it begin
  * again, and no payout goes to other details than the partner has when it is made. Gives the ids' stem, null where no
- * payout was to be made.
+ * payout was to be made; then `alongside` is not written either.
  */
-export async function generateChunk(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk): Promise<string | null> {
+export async function generateChunk(
+  ctx: ProgramCtx,
+  input: GenerationInput,
+  chunk: Chunk,
+  alongside: Write[] = [],
+): Promise<string | null> {
   return untilWon(async () => {
     const [payees] = await ctx.read(payeesIn(ctx, input, chunk));
     if (payees.length === 0) return null;
@@ -256,6 +261,7 @@ export async function generateChunk(ctx: ProgramCtx, input: GenerationInput, chu
             where ${payable(ctx, "commissions", input)}
               and partner_id > ${chunk.after} and partner_id <= ${chunk.upto} and exists (${holder(sql`1`)})`),
         },
+        ...alongside,
       ],
       occurrences: [],
       selected: [generatedOccurrences(made, event_id)],

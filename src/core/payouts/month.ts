@@ -23,7 +23,8 @@ interface Due extends Owner {
  * Generates the past calendar month on the first of each month (OUT-3), for every program that had
  * something to pay on that day and was not done yet: so a day on which no cron ran, or a program that failed, is caught
  * up with. What was approved later waits for the next first, unless time was to approve it by then; and so does what is
- * in a payout that the owner has canceled since the month ended: nothing is generated twice.
+ * in a payout that the owner has canceled since the month ended: nothing is generated twice. That the month is done is
+ * written with its last payouts, for once they are made nothing may be left by which the month would be found again.
  */
 export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
   const { period_start, period_end } = previousMonth(ctx.now);
@@ -47,13 +48,15 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
       const own = forProgram(ctx, due.program);
       due.chunks ??= await chunksOf(own, input);
       const chunk = due.chunks.shift();
-      if (chunk) await generateChunk(own, input, chunk);
-      if (due.chunks.length > 0) return true;
+      if (due.chunks.length > 0) {
+        await generateChunk(own, input, chunk!);
+        return true;
+      }
       const run = { program_id: due.key, period_end: iso(period_end), finished_at: iso(ctx.now) };
-      await commit(own, {
-        writes: [{ statement: ctx.db.insert(payoutRuns).values(run).onConflictDoNothing() }],
-        occurrences: [],
-      });
+      const done = { statement: ctx.db.insert(payoutRuns).values(run).onConflictDoNothing() };
+      const made = chunk ? await generateChunk(own, input, chunk, [done]) : null;
+      // Somebody else has made the last payouts since.
+      if (made === null) await commit(own, { writes: [done], occurrences: [] });
       return false;
     },
   };

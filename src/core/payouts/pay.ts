@@ -34,7 +34,7 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
     if (api_key === null) {
       throw new AppError(
         "provider_not_configured",
-        `The program has no API key of provider A (${TRANSFER_METHOD}_api_key).`,
+        "The program has no API key of the provider that transfers go through.",
       );
     }
     const request = transfers.freeze({
@@ -64,10 +64,7 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
 /** The connected account that the payout was generated for, whatever the partner has by now. */
 async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   if (payout.method !== TRANSFER_METHOD) {
-    throw new AppError(
-      "invalid_transition",
-      `Only payouts whose method is ${TRANSFER_METHOD} are paid through provider A.`,
-    );
+    throw new AppError("invalid_transition", "Only payouts to connected accounts are paid by a transfer.");
   }
   if (payout.recipient_sealed === null) {
     throw new AppError("invalid_transition", "The recipient of this payout is being recorded; try again in a minute.");
@@ -76,7 +73,7 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   if (account_id === null) {
     throw new AppError(
       "invalid_transition",
-      "The partner had no connected account at provider A when this payout was generated. Cancel it and generate it again.",
+      "The partner had no connected account when this payout was generated. Cancel it and generate it again.",
     );
   }
   return account_id;
@@ -108,7 +105,10 @@ type Verdict =
   | ({ outcome: "refused" } & Trouble)
   | ({ outcome: "open"; retry_after_ms: number | null } & Trouble);
 
-const NO_KEY: Trouble = { code: "provider_not_configured", message: "The program has no API key of provider A." };
+const NO_KEY: Trouble = {
+  code: "provider_not_configured",
+  message: "The program has no API key of the provider that transfers go through.",
+};
 
 interface Asking {
   frozen: FrozenAttempt;

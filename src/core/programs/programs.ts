@@ -13,11 +13,13 @@ import { changesOf } from "../kernel/changes.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
+import type { Holder } from "../kernel/key-lookup.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { InputOf, OwnColumns, Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
+import { requireScope } from "../kernel/scopes.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
-import { programs, providerConnections, sessions } from "../../db/schema.ts";
+import { apiKeys, programs, providerConnections, sessions } from "../../db/schema.ts";
 import { connectionOf, type Connections } from "../kernel/connections.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import {
@@ -109,7 +111,7 @@ export async function getProgram(caller: Caller): Promise<Program> {
 }
 
 /**
- * Changes settings. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
+ * Changes settings; secrets among them need `keys`. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
  * a commission exists (PROG-3); that holds also where the first commission comes in at the same moment.
  */
 export async function updateProgram(caller: Caller, { apply_from, ...patch }: ProgramPatch): Promise<Program> {
@@ -120,6 +122,7 @@ export async function updateProgram(caller: Caller, { apply_from, ...patch }: Pr
       shaped(caller.db, { any: whole }, sql`select ${hasCommissions(caller.programId)} as "any"`),
     );
     if (!before) throw notFound("program");
+    if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
     const changes = changedSettings(before, patch);
     const secrets = await changedSecrets(ctx, before, patch);
     const from = appliedFrom(ctx, apply_from, patch.default_commission_pct !== undefined);
@@ -233,9 +236,17 @@ export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey>
 }
 
 /** Notes the use of a key, at most once an hour (ACCESS-2); null when there is nothing to note. */
-export function touchApiKey(ctx: BaseCtx, program: Program): Promise<unknown> | null {
-  const last = program.api_key_last_used_at;
+export function touchApiKey(ctx: BaseCtx, { program, key }: Holder): Promise<unknown> | null {
+  const last = key ? key.last_used_at : program.api_key_last_used_at;
   if (last !== null && Date.parse(last) > ctx.now - HOUR) return null;
+  if (key) {
+    const used = { last_used_at: iso(ctx.now) };
+    return ctx.db
+      .update(apiKeys)
+      .set(used)
+      .where(and(eq(apiKeys.id, key.id), eq(apiKeys.program_id, program.id)))
+      .run();
+  }
   return ctx.db
     .update(programs)
     .set({ api_key_last_used_at: iso(ctx.now) })

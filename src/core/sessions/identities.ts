@@ -1,25 +1,28 @@
-import { desc, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { orNull, shaped, text } from "../../db/rows.ts";
-import { partners, programs } from "../../db/schema.ts";
+import { orNull, shaped, text, textOf } from "../../db/rows.ts";
+import { partners, programMembers, programs } from "../../db/schema.ts";
+import type { MemberRole } from "../../domain/member.ts";
 import { ageOfProgramId } from "../../domain/shard.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { askAll } from "../kernel/shards.ts";
 
 export type Audience = "owner" | "partner";
 
-/** Someone an e-mail address can sign in as: the owner of a program, or a partner in one. */
+/** Someone an e-mail address can sign in as: a member of a program's team, or a partner in one. */
 export interface Identity {
   audience: Audience;
   program_id: string;
   program_name: string;
   brand_color: string | null;
-  /** Null for owners. */
+  /** Null for members. */
   partner_id: string | null;
+  /** Null for partners. */
+  role: MemberRole | null;
 }
 
 /**
- * Everyone an address can sign in as, in any database that answers: programs it owns, then partners that are not
+ * Everyone an address can sign in as, in any database that answers: programs of whose team it is, then partners that are not
  * deactivated; newest first.
  */
 export async function identitiesOf(ctx: BaseCtx, email: string): Promise<Identity[]> {
@@ -41,13 +44,16 @@ function ownersFirst(a: Identity, b: Identity): number {
 }
 
 async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> {
-  const [owned, joined] = await runBatch(ctx.db, [
-    ctx.db
-      .select({ program_id: programs.id, program_name: programs.name, brand_color: programs.brand_color })
-      .from(programs)
-      .where(sql`lower(${programs.owner_email}) = ${email}`)
-      .orderBy(desc(programs.id)),
+  const [teams, joined] = await runBatch(ctx.db, [
     // From the address to its programs, in this order: left to itself the database might begin with all programs.
+    shaped(
+      ctx.db,
+      { role: textOf<MemberRole>(), program_id: text, program_name: text, brand_color: orNull(text) },
+      sql`
+      select m.role, g.id as program_id, g.name as program_name, g.brand_color
+      from ${programMembers} m cross join ${programs} g on g.id = m.program_id
+      where lower(m.email) = ${email} order by g.id desc`,
+    ),
     shaped(
       ctx.db,
       { partner_id: text, program_id: text, program_name: text, brand_color: orNull(text) },
@@ -58,8 +64,8 @@ async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> 
     ),
   ]);
   return [
-    ...owned.map((row): Identity => ({ audience: "owner", partner_id: null, ...row })),
-    ...joined.map((row): Identity => ({ audience: "partner", ...row })),
+    ...teams.map((row): Identity => ({ audience: "owner", partner_id: null, ...row })),
+    ...joined.map((row): Identity => ({ audience: "partner", role: null, ...row })),
   ];
 }
 

@@ -30,7 +30,7 @@ export async function invitePartner(caller: Caller, id: string): Promise<Partner
   if ((recent?.links ?? 0) >= LINKS_PER_ADDRESS) {
     throw new AppError("rate_limited", "Too many links were sent to this partner.", { retryAfter: LINK_WINDOW / 1000 });
   }
-  const { link, writes } = await invitationLink(ctx, partner);
+  const { link, writes } = await invitationLink(ctx, { email: partner.email, partner_id: id });
   await commit(ctx, {
     writes,
     occurrences: [partnerInvited(partner)],

@@ -1,6 +1,7 @@
 import { and, desc, eq, getTableColumns, isNull, ne, sql } from "drizzle-orm";
 import { atMost, runBatch } from "../../db/client.ts";
-import { partners, portalLinks, programs, sessions } from "../../db/schema.ts";
+import { partners, portalLinks, programMembers, programs, sessions } from "../../db/schema.ts";
+import type { MemberRole } from "../../domain/member.ts";
 import { notFound } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import type { BaseCtx } from "../kernel/context.ts";
@@ -15,11 +16,13 @@ const MOST_READ = 500;
 export interface ListedSession extends Pick<SessionRecord, "audience" | "created_at" | "last_seen_at" | "device"> {
   id: string;
   program_name: string;
+  /** Null for a partner's. */
+  role: MemberRole | null;
   /** The one that asks. */
   is_current: boolean;
 }
 
-type Found = SessionRecord & { program_name: string };
+type Found = SessionRecord & { program_name: string; role: MemberRole | null };
 
 /**
  * The sessions of the address that was proven for this one, whatever account and database they are of: each can be
@@ -29,9 +32,9 @@ export async function listSessions(base: BaseCtx, { record }: Session): Promise<
   const { found } = await sessionsOf(base, record.email);
   return found
     .slice(0, MOST_LISTED)
-    .map(({ audience, created_at, last_seen_at, device, program_name, token_hash }) => ({
+    .map(({ audience, created_at, last_seen_at, device, program_name, role, token_hash }) => ({
       id: sessionId({ token_hash }),
-      ...{ audience, created_at, last_seen_at, device, program_name },
+      ...{ audience, created_at, last_seen_at, device, program_name, role },
       is_current: token_hash === record.token_hash,
     }));
 }
@@ -95,15 +98,26 @@ async function endAccount(base: BaseCtx, ofAccount: readonly Found[], spared: st
 /** Those that `readSession` would take, newest first. */
 async function sessionsOf(base: BaseCtx, email: string) {
   const { said, failure } = await askAll(base, async ({ db, now }) => {
-    const isOwner = sql`${sessions.audience} = 'owner' and lower(${programs.owner_email}) = ${sessions.email}`;
+    const isOwner = sql`${sessions.audience} = 'owner' and ${programMembers.id} is not null`;
     const isPartner = sql`${sessions.audience} = 'partner' and ${partners.status} <> 'deactivated'
       and lower(${partners.email}) = ${sessions.email}`;
     const [rows] = await runBatch(db, [
       db
-        .select({ ...getTableColumns(sessions), program_name: sql<string>`${programs.name}`.as("program_name") })
+        .select({
+          ...getTableColumns(sessions),
+          program_name: sql<string>`${programs.name}`.as("program_name"),
+          role: programMembers.role,
+        })
         .from(sessions)
         .innerJoin(programs, eq(programs.id, sessions.program_id))
         .leftJoin(partners, eq(partners.id, sessions.partner_id))
+        .leftJoin(
+          programMembers,
+          and(
+            eq(programMembers.program_id, sessions.program_id),
+            sql`lower(${programMembers.email}) = lower(${sessions.email})`,
+          ),
+        )
         .where(and(eq(sessions.email, email), inForce(now), sql`((${isOwner}) or (${isPartner}))`))
         .orderBy(desc(sessions.created_at))
         .limit(atMost(MOST_READ)),

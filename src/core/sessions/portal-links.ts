@@ -91,7 +91,7 @@ export async function openPortalLink(
     const link = await readPortalLink(base, token);
     if (!link?.isUsable) return null;
     const { partner } = link;
-    const { bound } = await actAs(base, { program_id: link.program.id, partner_id: partner.id });
+    const { bound } = await actAs(base, { program_id: link.program.id, partner_id: partner.id, email: partner.email });
     const session = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
     const expires_at = iso(ctx.now + SESSION_LASTS);
     const first = firstSignIn(bound, partner);

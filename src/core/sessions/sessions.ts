@@ -1,6 +1,6 @@
 import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { partners, portalLinks, programs, sessions } from "../../db/schema.ts";
+import { partners, portalLinks, programMembers, programs, sessions } from "../../db/schema.ts";
 import { actors, type Actor } from "../../domain/actor.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
@@ -8,7 +8,7 @@ import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "../kernel/context.ts";
-import type { Partner, Program } from "../kernel/rows.ts";
+import type { Member, Partner, Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { settleWaiting } from "../ledger/settle.ts";
@@ -16,12 +16,12 @@ import { partnerChanged, wakeWaitingPayments } from "../partners/partners.ts";
 import type { Audience, Identity } from "./identities.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
-/** 14 days for partners, 12 hours for owners (PAGE-3), from the moment the address was proven. */
+/** 14 days for partners, 12 hours for members (PAGE-3), from the moment the address was proven. */
 export const SESSION_LIFETIME: Record<Audience, number> = { owner: 12 * HOUR, partner: 14 * DAY };
 
-/** An owner's session ends after so long without a request (PAGE-3). */
+/** A member's session ends after so long without a request (PAGE-3). */
 const OWNER_IDLE = 2 * HOUR;
-/** How often it is noted that a session is used: an owner's ends that much earlier at most. */
+/** How often it is noted that a session is used: a member's ends that much earlier at most. */
 const NOTED_EVERY = 5 * MINUTE;
 
 const TOKEN_BYTES = 32;
@@ -35,13 +35,14 @@ export interface OpenedSession {
 
 export type SessionRecord = InferSelectModel<typeof sessions>;
 
-/** A session in force: the program it acts for, and for a partner's session the partner. */
+/** A session in force: the program it acts for, and either the member or the partner whose it is, as they are now (TEAM-3). */
 export interface Session {
   /** Over the database of the session, which is that of its program. */
   ctx: BaseCtx;
   record: SessionRecord;
   program: Program;
   partner: Partner | null;
+  member: Member | null;
   /** Of a link that the owner made, in a frame or not: it can do less (EMBED-2). Null of a session by a link to the address. */
   limited: "framed" | "own page" | null;
 }
@@ -61,19 +62,19 @@ export interface SessionProof {
  * Opens a session under a new token, in the database of the identity. In the same transaction: what it uses up, the
  * partner's `invited` turning `active`, and the audit event of the sign-in. Where the proof is stored in another
  * database it is used up first: a failure in between costs the person another link, and no proof serves twice.
- * @throws {CommitConflict} when the proof was used up, or the partner deactivated, at the same moment; nothing is written.
+ * @throws {CommitConflict} when the proof was used up, the partner deactivated or the member removed, at the same moment; nothing is written.
  */
 export async function openSession(base: BaseCtx, identity: Identity, proof: SessionProof): Promise<OpenedSession> {
   const { audience, program_id, partner_id } = identity;
   const proven = onShard(base, proof.shard);
   if (!proven) throw new Error("a proof names a database that is not bound");
-  const { bound: ctx, partner } = await actAs(base, identity);
+  const { bound: ctx, partner } = await actAs(base, { ...identity, email: proof.email });
   const { program, actor } = ctx;
   const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const expires_at = iso(proof.proven_at + SESSION_LIFETIME[audience]);
   const allowed =
     partner_id === null
-      ? sql`programs where id = ${program_id} and lower(owner_email) = ${proof.email}`
+      ? sql`program_members where program_id = ${program_id} and lower(email) = ${proof.email}`
       : sql`partners where id = ${partner_id} and status <> 'deactivated' and lower(email) = ${proof.email}`;
   const isHere = proven.shard === ctx.shard;
   const writes: Write[] = [
@@ -124,12 +125,12 @@ function signedIn(partner: Partner | null, { email, device }: SessionProof): Occ
 }
 
 /**
- * A context in which an identity acts for its program, and its partner, if it is one. @throws when the program or the
+ * A context in which an address acts for a program, and the partner, if it acts as one. @throws when the program or the
  * partner is not there.
  */
 export async function actAs(
   base: BaseCtx,
-  { program_id, partner_id }: Pick<Identity, "program_id" | "partner_id">,
+  { program_id, partner_id, email }: Pick<SessionRecord, "program_id" | "partner_id" | "email">,
 ): Promise<{ bound: ProgramCtx; partner: Partner | null }> {
   const ctx = onShard(base, shardOfProgram(program_id));
   if (!ctx) throw new Error("an identity names a database that is not bound");
@@ -141,7 +142,7 @@ export async function actAs(
       .where(eq(partners.id, partner_id ?? "")),
   ]);
   if (!program || (partner_id !== null && !partner)) throw new Error("an identity names a row that is not there");
-  const actor = partner ? actors.partner(partner) : actors.member(program.owner_email);
+  const actor = partner ? actors.partner(partner) : actors.member(email);
   return { bound: forProgram(actingAs(ctx, actor), program), partner };
 }
 
@@ -153,17 +154,18 @@ export function inForce(now: number): SQL {
 
 /**
  * The session of a cookie's token, in one round trip; null when it is unknown, expired, idle for too long or ended. A session whose partner
- * was deactivated, or whose address is no longer the owner's or partner's own, is none, even where its row still exists.
+ * was deactivated, or whose address is no longer a member's or the partner's own, is none, even where its row still exists.
  */
 export async function readSession(base: BaseCtx, token: string): Promise<Session | null> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return null;
   const token_hash = await sha256Hex(token);
   const live = and(eq(sessions.token_hash, token_hash), inForce(ctx.now));
-  const of = (column: "program_id" | "partner_id") =>
+  // `lower` of what is compared too: the index of an expression is not used for a column.
+  const of = (column: "program_id" | "partner_id" | "email") =>
     sql`(select ${sql.identifier(column)} from sessions where token_hash = ${token_hash}
       union all select ${sql.identifier(column)} from portal_links where session_hash = ${token_hash})`;
-  const [[own], [opened], [program], [partner]] = await runBatch(ctx.db, [
+  const [[own], [opened], [program], [partner], [member]] = await runBatch(ctx.db, [
     ctx.db.select().from(sessions).where(live),
     ctx.db
       .select()
@@ -174,15 +176,21 @@ export async function readSession(base: BaseCtx, token: string): Promise<Session
       .select()
       .from(partners)
       .where(sql`${partners.id} = ${of("partner_id")}`),
+    ctx.db
+      .select()
+      .from(programMembers)
+      .where(
+        sql`${programMembers.program_id} = ${of("program_id")} and lower(${programMembers.email}) = lower(${of("email")})`,
+      ),
   ]);
   const record = own ?? (opened && recordOf(opened, token_hash));
   if (!record || !program) return null;
   const limited = own || !opened ? null : opened.framed ? "framed" : "own page";
   if (record.audience === "owner") {
-    return program.owner_email.toLowerCase() === record.email ? { ctx, record, program, partner: null, limited } : null;
+    return member ? { ctx, record, program, partner: null, member, limited } : null;
   }
   if (!partner || partner.status === "deactivated" || partner.email.toLowerCase() !== record.email) return null;
-  return { ctx, record, program, partner, limited };
+  return { ctx, record, program, partner, member: null, limited };
 }
 
 /** The session that a portal link opened, as other sessions are. */
@@ -194,9 +202,9 @@ function recordOf(link: InferSelectModel<typeof portalLinks>, token_hash: string
   };
 }
 
-/** Who acts in a session: the partner, or the owner by the address that was proven. */
-export function actorOf({ program, partner }: Session): Actor {
-  return partner ? actors.partner(partner) : actors.member(program.owner_email);
+/** Who acts in a session: the partner, or the member by the address that was proven. */
+export function actorOf({ record, partner, member }: Session): Actor {
+  return partner ? actors.partner(partner) : actors.member(member?.email ?? record.email);
 }
 
 /** Notes that a session is used, at most once in five minutes; null when there is nothing to note. */

@@ -9,7 +9,6 @@ import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import type { BaseCtx, ProgramCtx } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
-import type { Partner } from "../kernel/rows.ts";
 import { askAll, askFirst, onShard } from "../kernel/shards.ts";
 import { askIdentities, findIdentity, identitiesOf, type Identity } from "./identities.ts";
 import { actAs, openSession, type OpenedSession } from "./sessions.ts";
@@ -91,8 +90,8 @@ export async function openRequest(
 }
 
 /**
- * A one-time link for the owner with this address, to be passed on by the operator where there is no e-mail
- * (ACCESS-5). @throws `not_found` when no program has this owner.
+ * A one-time link for the member with this address, to be passed on by the operator where there is no e-mail
+ * (ACCESS-5). @throws `not_found` when no program has this member.
  */
 export async function createOwnerLink(base: BaseCtx, address: string): Promise<SignInLink> {
   const email = address.toLowerCase();
@@ -107,16 +106,17 @@ export async function createOwnerLink(base: BaseCtx, address: string): Promise<S
 }
 
 /**
- * A one-time link for a partner who did not ask for it: it is in an e-mail that waits to be read, and is good for
- * `INVITATION_VALID_FOR`. With the statement that stores it, for the commit of what the e-mail is about. (In a list, because
- * a query is a thenable.)
+ * A one-time link for a partner, or a member where `partner_id` is null, who did not ask for it: it is in an e-mail that waits
+ * to be read, and is good for `INVITATION_VALID_FOR`. With the statement that stores it, for the commit of what the e-mail is
+ * about. (In a list, because a query is a thenable.)
  */
 export async function invitationLink(
   ctx: ProgramCtx,
-  partner: Pick<Partner, "id" | "email">,
+  { email, partner_id }: { email: string; partner_id: string | null },
 ): Promise<{ link: SignInLink; writes: Write[] }> {
-  const identity = { audience: "partner", program_id: ctx.program.id, partner_id: partner.id } as const;
-  const { link, row } = await newLink(ctx, partner.email.toLowerCase(), identity, INVITATION_VALID_FOR);
+  const audience = partner_id === null ? "owner" : "partner";
+  const identity = { audience, program_id: ctx.program.id, partner_id } as const;
+  const { link, row } = await newLink(ctx, email.toLowerCase(), identity, INVITATION_VALID_FOR);
   return { link, writes: [{ statement: ctx.db.insert(signInLinks).values(row) }] };
 }
 
@@ -211,7 +211,7 @@ async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: st
   const { email, used_at } = tried;
   const reason = used_at === null ? "expired" : "used";
   for (const identity of (await identitiesOf(base, email)).slice(0, MOST_TOLD)) {
-    const { bound, partner } = await actAs(base, identity);
+    const { bound, partner } = await actAs(base, { ...identity, email });
     const payload = { ...(partner && { partner_id: partner.id }), email, reason } as const;
     await commit(bound, { writes: [], occurrences: [{ type: "sign_in.failed", payload }] });
   }

@@ -5,7 +5,7 @@ import { deliveries, messages, webhookEndpoints } from "../../db/schema.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
 import { DAY, iso } from "../../lib/time.ts";
-import { commit } from "../kernel/commit.ts";
+import { commit, type Write } from "../kernel/commit.ts";
 import { prove, type BaseCtx, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "../kernel/deliveries.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
@@ -13,7 +13,7 @@ import type { Endpoint } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import type { PingData } from "../kernel/views.ts";
 import { endpointChanged, live, newEndpointSecret, type EndpointWithSecret } from "./endpoints.ts";
-import type { DeliveryRecord } from "./history.ts";
+import { recordOf, selectDelivery, type DeliveryRecord } from "./history.ts";
 
 /** So long the secret before signs too (HOOK-8). */
 const PREVIOUS_VALID_FOR = DAY;
@@ -94,32 +94,36 @@ export async function sendPing(caller: Caller, id: string): Promise<DeliveryReco
 }
 
 /**
- * Sends an event to an endpoint again, under a new delivery: same event id, same body bytes. @throws 409 while the
- * delivery is still open, and when the endpoint is not active.
+ * Sends an event to an endpoint again, under a new delivery: same event id, same body bytes. A delivery that still waits is
+ * itself attempted at once. @throws 409 while it is attempted, and when the endpoint is not active.
  */
 export async function redeliver(caller: Caller, id: string, delivery_id: string): Promise<DeliveryRecord> {
   return untilWon(async () => {
-    const [ctx, [endpoint], [delivery], [message]] = await prove(
+    const [ctx, [endpoint], [delivery]] = await prove(
       caller,
       caller.db.select().from(webhookEndpoints).where(live(caller, id)),
-      caller.db
-        .select()
-        .from(deliveries)
-        .where(ofEndpoint(caller, id, delivery_id)),
-      caller.db
-        .select()
-        .from(messages)
-        .where(sql`${messages.event_id} = (select event_id from deliveries where id = ${delivery_id})`),
+      selectDelivery(caller, id, delivery_id),
     );
     if (!endpoint) throw notFound("webhook endpoint");
     if (!delivery) throw notFound("delivery");
     refuseUnlessActive(endpoint);
-    if (delivery.status === "pending" || delivery.status === "delivering") {
-      throw new AppError("invalid_transition", "This delivery is still open: it is attempted without being asked.");
+    if (delivery.status === "delivering") {
+      throw new AppError("invalid_transition", "This delivery is being attempted at this moment.");
     }
-    if (!message) throw new AppError("invalid_transition", "The body of this delivery is no longer kept.");
-    return begin(ctx, id, message, []);
+    const { event_id, event, body } = delivery;
+    if (delivery.status === "pending") return sendNow(ctx, { ...recordOf(delivery), next_attempt_at: iso(ctx.now) });
+    if (body === null) throw new AppError("invalid_transition", "The body of this delivery is no longer kept.");
+    return begin(ctx, id, { event_id, event, body }, []);
   });
+}
+
+/** Whoever begins an attempt first has it: of two at once one is refused, and reads the delivery again. */
+async function sendNow(ctx: ProgramCtx, result: DeliveryRecord): Promise<DeliveryRecord> {
+  const waiting = and(eq(deliveries.id, result.id), eq(deliveries.status, "pending"));
+  const statement = ctx.db.update(deliveries).set({ next_attempt_at: result.next_attempt_at }).where(waiting);
+  await commit(ctx, { writes: [{ statement, expect: 1 }], occurrences: [], result });
+  ctx.wake([result.id], ctx.shard);
+  return result;
 }
 
 /** At most so many deliveries of one call; a second call goes on with the rest. */
@@ -134,42 +138,71 @@ export interface Recovered {
 /**
  * Sends again what an endpoint did not get since `since` (ms): every failed or blocked delivery, and every event that it
  * was subscribed to but missed because it was not active. Each event once; none that has succeeded meanwhile or is on
- * its way. What it was not subscribed to then is never sent. @throws 409 when the endpoint is not active.
+ * its way, but one that waits after a failed attempt, which is attempted at once. What it was not subscribed to then is
+ * never sent. @throws 409 when the endpoint is not active.
  */
 export async function recover(caller: Caller, id: string, since: number): Promise<Recovered> {
   return untilWon(async () => {
-    const [ctx, [endpoint], rows] = await prove(
+    const [ctx, [endpoint], waiting, rows] = await prove(
       caller,
       caller.db.select().from(webhookEndpoints).where(live(caller, id)),
+      shaped(caller.db, { id: text }, waitingAgain(caller, id, since)),
       shaped(caller.db, { event_id: text, event: text }, unsent(caller, id, since)),
     );
     refuseUnlessActive(endpoint);
-    const result = { recovered: Math.min(rows.length, MAX_RECOVERED), has_more: rows.length > MAX_RECOVERED };
-    const made = rows.slice(0, MAX_RECOVERED).map((row) => ({ id: newId("delivery", ctx.now), ...row }));
-    if (made.length === 0) return result;
-    await commit(ctx, {
-      writes: [
-        // Of two recoveries at once the second finds these sent by the first, and reads again. The plus: by their events,
-        // and not by all that the endpoint was ever sent.
-        refuseWhere(
-          ctx,
-          sql`exists (select 1 from deliveries s where +s.endpoint_id = ${id} and ${SENT_OR_OPEN}
-            and s.event_id in (select m.value ->> 'event_id' from json_each(${JSON.stringify(made)}) m))`,
-        ),
-        { statement: insertDeliveries(ctx, id, made), expect: made.length },
-      ],
-      occurrences: [],
-      result,
-    });
+    const hurried = waiting.slice(0, MAX_RECOVERED).map((delivery) => delivery.id);
+    const made = rows
+      .slice(0, MAX_RECOVERED - hurried.length)
+      .map((row) => ({ id: newId("delivery", ctx.now), ...row }));
+    const recovered = hurried.length + made.length;
+    const result = { recovered, has_more: waiting.length + rows.length > recovered };
+    if (recovered === 0) return result;
+    await commit(ctx, { writes: [...hurry(ctx, id, hurried), ...repeat(ctx, id, made)], occurrences: [], result });
     // Enough to fill the lane; each attempt that ends takes the next.
-    const woken = made.slice(0, MAX_IN_FLIGHT).map((delivery) => delivery.id);
+    const woken = [...hurried, ...made.map((delivery) => delivery.id)].slice(0, MAX_IN_FLIGHT);
     ctx.wake(woken, ctx.shard);
     return result;
   });
 }
 
+/** Makes deliveries due that wait for their next attempt; one that is begun meanwhile makes the commit read again. */
+function hurry(ctx: ProgramCtx, endpoint_id: string, ids: readonly string[]): Write[] {
+  if (ids.length === 0) return [];
+  const statement = ctx.db.run(sql`update deliveries set next_attempt_at = ${iso(ctx.now)}
+    where id in (select value from json_each(${JSON.stringify(ids)}))
+      and endpoint_id = ${endpoint_id} and status = 'pending' and next_attempt_at > ${iso(ctx.now)}`);
+  return [{ statement, expect: ids.length }];
+}
+
+function repeat(
+  ctx: ProgramCtx,
+  endpoint_id: string,
+  made: { id: string; event_id: string; event: string }[],
+): Write[] {
+  if (made.length === 0) return [];
+  return [
+    // Of two recoveries at once the second finds these sent by the first, and reads again. The plus: by their events,
+    // and not by all that the endpoint was ever sent.
+    refuseWhere(
+      ctx,
+      sql`exists (select 1 from deliveries s where +s.endpoint_id = ${endpoint_id} and ${SENT_OR_OPEN}
+        and s.event_id in (select m.value ->> 'event_id' from json_each(${JSON.stringify(made)}) m))`,
+    ),
+    { statement: insertDeliveries(ctx, endpoint_id, made), expect: made.length },
+  ];
+}
+
 /** A delivery `s` that makes another of its event needless. */
 const SENT_OR_OPEN = sql`s.status in ('succeeded', 'pending', 'delivering')`;
+
+/** Those that failed and are not due yet, the next due first; one more than one call takes. */
+function waitingAgain(ctx: Reader, endpoint_id: string, since: number): SQL {
+  return sql`select d.id as id from deliveries d
+    where d.endpoint_id = ${endpoint_id} and d.program_id = ${ctx.programId}
+      and d.status = 'pending' and d.status in ('pending', 'delivering') and d.next_attempt_at > ${iso(ctx.now)}
+      and d.attempt_count > 0 and d.id >= ${firstIdAt("delivery", since)}
+    order by d.next_attempt_at limit ${literal(MAX_RECOVERED + 1)}`;
+}
 
 /** Oldest first, one more than one call takes. */
 function unsent(ctx: Reader, endpoint_id: string, since: number): SQL {
@@ -190,7 +223,7 @@ function unsent(ctx: Reader, endpoint_id: string, since: number): SQL {
 async function begin(
   ctx: ProgramCtx,
   endpoint_id: string,
-  { event_id, event, body }: typeof messages.$inferSelect,
+  { event_id, event, body }: Pick<typeof messages.$inferSelect, "event_id" | "event" | "body">,
   writes: Parameters<typeof commit>[1]["writes"],
 ): Promise<DeliveryRecord> {
   const id = newId("delivery", ctx.now);
@@ -213,14 +246,6 @@ async function begin(
   });
   ctx.wake([id], ctx.shard);
   return result;
-}
-
-function ofEndpoint(ctx: Reader, endpoint_id: string, delivery_id: string): SQL | undefined {
-  return and(
-    eq(deliveries.id, delivery_id),
-    eq(deliveries.endpoint_id, endpoint_id),
-    sql`${deliveries.program_id} = ${ctx.programId}`,
-  );
 }
 
 function refuseUnlessActive(endpoint: Endpoint | undefined): asserts endpoint is Endpoint {

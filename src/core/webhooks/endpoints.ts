@@ -162,7 +162,7 @@ export function live(ctx: Reader, id?: string): SQL | undefined {
   );
 }
 
-/** Decided before every attempt as well (`outbound/target.ts`). */
+/** Decided before every attempt as well (`core/kernel/target.ts`). */
 function refuseOwnHost({ ownHosts }: Reader, url: string): void {
   if (isOwnHost(new URL(url).hostname, ownHosts)) throw invalidField("url", `The URL ${OWN_HOST_REASON}.`);
 }

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { cursorId, pageOf, window, type Page, type PageRequest } from "../../db/page.ts";
+import { cursorId, pageOf, window, type Order, type Page, type PageRequest } from "../../db/page.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { webhookEndpoints } from "../../db/schema.ts";
 import type { AttemptError, DeliveryStatus } from "../../domain/delivery.ts";
@@ -54,21 +54,31 @@ export async function getEndpoint(
   return { endpoint, deliveries: rows.map(recordOf) };
 }
 
-/** All deliveries of an endpoint, newest first. */
+/** All deliveries of an endpoint, newest first unless the request says otherwise. */
 export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFilter): Promise<Page<DeliveryRecord>> {
   const matching = filter.status
     ? sql`${ofEndpoint(ctx, id)} and d.status = ${literal(filter.status)}`
     : ofEndpoint(ctx, id);
   const after = cursorId(filter, "delivery");
   const { limit, offset } = window(filter);
+  const beyond = filter.order === "oldest" ? sql`>` : sql`<`;
+  const total =
+    filter.counted === false
+      ? sql`select 0 as total`
+      : sql`select count(*) as total from deliveries d where ${matching}`;
   const [[endpoint], rows, [counted]] = await ctx.read(
     ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),
     shaped(
       ctx.db,
       DELIVERY_ROW,
-      selectDeliveries(after === null ? matching : sql`${matching} and d.id < ${after}`, limit, offset),
+      selectDeliveries(
+        after === null ? matching : sql`${matching} and d.id ${beyond} ${after}`,
+        limit,
+        offset,
+        filter.order,
+      ),
     ),
-    shaped(ctx.db, { total: whole }, sql`select count(*) as total from deliveries d where ${matching}`),
+    shaped(ctx.db, { total: whole }, total),
   );
   if (!endpoint) throw notFound("webhook endpoint");
   return pageOf(filter, rows, counted?.total ?? 0, recordOf);
@@ -89,11 +99,17 @@ const DELIVERY_ROW: Columns<DeliveryRow> = {
   attempts: text,
 };
 
+/** One delivery of an endpoint, to be read with others; `recordOf` makes the record of it. */
+export function selectDelivery(ctx: Reader, endpoint_id: string, id: string) {
+  return shaped(ctx.db, DELIVERY_ROW, selectDeliveries(sql`${ofEndpoint(ctx, endpoint_id)} and d.id = ${id}`, 1, 0));
+}
+
 function ofEndpoint(ctx: Reader, id: string): SQL {
   return sql`d.endpoint_id = ${id} and d.program_id = ${ctx.programId}`;
 }
 
-function selectDeliveries(matching: SQL, limit: number, offset: number): SQL {
+function selectDeliveries(matching: SQL, limit: number, offset: number, order: Order = "newest"): SQL {
+  const direction = order === "oldest" ? sql`asc` : sql`desc`;
   return sql`select d.id as id, d.event_id as event_id, d.event as event, d.status as status,
       d.attempt_count as attempt_count, d.next_attempt_at as next_attempt_at, d.created_at as created_at,
       d.completed_at as completed_at, (select body from messages m where m.event_id = d.event_id) as body,
@@ -101,10 +117,10 @@ function selectDeliveries(matching: SQL, limit: number, offset: number): SQL {
           'duration_ms', a.duration_ms, 'status_code', a.status_code, 'error', a.error,
           'response_excerpt', a.response_excerpt) order by a.number)
         from delivery_attempts a where a.delivery_id = d.id) as attempts
-    from deliveries d where ${matching} order by d.id desc limit ${literal(limit)} offset ${offset}`;
+    from deliveries d where ${matching} order by d.id ${direction} limit ${literal(limit)} offset ${offset}`;
 }
 
-function recordOf({ body, attempts, ...row }: DeliveryRow): DeliveryRecord {
+export function recordOf({ body, attempts, ...row }: DeliveryRow): DeliveryRecord {
   return {
     ...row,
     payload: body === null ? null : (JSON.parse(body) as Record<string, unknown>),

@@ -88,11 +88,17 @@ export const commissions = new Hono<AppEnv>()
     const commission = await createManualCommission(c.var.ctx, c.req.valid("json"));
     return c.json(viewCommission(commission), 201);
   })
-  .post("/bulk", requireJson, jsonBody(commissionBulk), replies(viewBulk, 200), async (c) => {
-    const { ids, filter, ...change } = c.req.valid("json");
-    if (ids) return c.json(viewBulk(await updateCommissions(c.var.ctx, ids, change)));
-    return c.json(viewBulk([], await updateMatching(c.var.ctx, filter ?? {}, change, { clock: Date.now })));
-  })
+  .post(
+    "/bulk",
+    requireJson,
+    jsonBody(commissionBulk),
+    replies((data: BulkResult[]) => viewBulk(data), 200),
+    async (c) => {
+      const { ids, filter, ...change } = c.req.valid("json");
+      if (ids) return c.json(viewBulk(await updateCommissions(c.var.ctx, ids, change)));
+      return c.json(viewBulk([], await updateMatching(c.var.ctx, filter ?? {}, change, { clock: Date.now })));
+    },
+  )
   .get("/:id", async (c) => c.json(viewCommission(await getCommission(c.var.ctx, c.req.param("id")))))
   .patch("/:id", requireJson, jsonBody(commissionPatch), async (c) => {
     const commission = await updateCommission(c.var.ctx, c.req.param("id"), c.req.valid("json"));

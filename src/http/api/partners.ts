@@ -11,7 +11,10 @@ import {
   type PartnerPatch,
 } from "../../core/partners/partners.ts";
 import { invitePartner } from "../../core/sessions/invite.ts";
-import { viewPartner, viewStats } from "../../core/kernel/views.ts";
+import type { Reader } from "../../core/kernel/context.ts";
+import type { JsonText } from "../../core/kernel/list-page.ts";
+import type { Partner } from "../../core/kernel/rows.ts";
+import { viewPartner, viewStats, withoutPayoutDetails, type PartnerView } from "../../core/kernel/views.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
@@ -62,18 +65,30 @@ export const partnerPatch = takes<PartnerPatch>()({
   apply_from: applyFrom,
 });
 
+/** A partner, its payout details in full only for who may pay (ACCESS-12). */
+function shown(partner: Partner, ctx: Pick<Reader, "may">): PartnerView {
+  const view = viewPartner(partner);
+  return ctx.may("payouts") ? view : withoutPayoutDetails(view);
+}
+
+/** The same of a partner in a list. */
+function masked(text: JsonText<PartnerView>): JsonText<PartnerView> {
+  return JSON.stringify(withoutPayoutDetails(JSON.parse(text) as PartnerView));
+}
+
 /** `/api/v1/partners` (PART-9 to PART-12). */
 export const partners = new Hono<AppEnv>()
-  .post("/", requireJson, jsonBody(partnerCreate), replies(viewPartner, 201), async (c) => {
+  .post("/", requireJson, jsonBody(partnerCreate), replies(shown, 201), async (c) => {
     const partner = await createPartner(c.var.ctx, c.req.valid("json"));
-    return c.json(viewPartner(partner), 201);
+    return c.json(shown(partner, c.var.ctx), 201);
   })
   .get("/", query(partnerQuery), async (c) => {
-    return pageReply(c, await listPartners(c.var.ctx, c.req.valid("query")));
+    const page = await listPartners(c.var.ctx, c.req.valid("query"));
+    return pageReply(c, c.var.ctx.may("payouts") ? page : { ...page, texts: page.texts.map(masked) });
   })
   .get("/:id", async (c) => {
     const { partner, stats, clicks, currency } = await getPartner(c.var.ctx, c.req.param("id"));
-    return c.json({ ...viewPartner(partner), stats: written(viewStats(stats, currency, clicks)) });
+    return c.json({ ...shown(partner, c.var.ctx), stats: written(viewStats(stats, currency, clicks)) });
   })
   .get("/:id/balance", async (c) => c.json({ data: written(await readBalance(c.var.ctx, c.req.param("id"))) }))
   .get("/:id/entries", query(pageQuery), async (c) => {
@@ -81,9 +96,9 @@ export const partners = new Hono<AppEnv>()
   })
   .patch("/:id", requireJson, jsonBody(partnerPatch), async (c) => {
     const partner = await updatePartner(c.var.ctx, c.req.param("id"), c.req.valid("json"));
-    return c.json(viewPartner(partner));
+    return c.json(shown(partner, c.var.ctx));
   })
-  .post("/:id/invite", optionalJson(nothing), replies(viewPartner, 200), async (c) => {
-    return c.json(viewPartner(await invitePartner(c.var.ctx, c.req.param("id"))));
+  .post("/:id/invite", optionalJson(nothing), replies(shown, 200), async (c) => {
+    return c.json(shown(await invitePartner(c.var.ctx, c.req.param("id")), c.var.ctx));
   })
-  .delete("/:id", async (c) => c.json(viewPartner(await deletePartner(c.var.ctx, c.req.param("id")))));
+  .delete("/:id", async (c) => c.json(shown(await deletePartner(c.var.ctx, c.req.param("id")), c.var.ctx)));

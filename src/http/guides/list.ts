@@ -1,4 +1,5 @@
 // Written by src/dev/build-guides.ts.
+import changelog from "./changelog.txt";
 import deploy from "./deploy.txt";
 import integrate from "./integrate.txt";
 import migrate from "./migrate.txt";
@@ -17,4 +18,5 @@ export const GUIDES = [
   { name: "deploy", title: "Deploy", about: "Configuration, upgrade, rollback, more than one database", html: deploy },
   { name: "operate", title: "Operate", about: "E-mail, monitoring, backups, rotating keys", html: operate },
   { name: "security", title: "Security", about: "What is protected by what, and what is not", html: security },
+  { name: "changelog", title: "Changelog", about: "What callers of the API see, by date", html: changelog },
 ];

@@ -4,6 +4,7 @@ import { isReferred, readCodes } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
 import type { CellOf, ImportFile, LineCells, ReadLine } from "./line.ts";
 import { VENDOR_WITH_EMAIL, providerNamed, providerOfCustomer, VENDORS } from "../../providers/registry.ts";
+import { providerWithin } from "../brand-names.ts";
 
 /**
  * A line of a file of referred customers. One that names no customer, or nobody who referred it, is left out. Where the
@@ -39,13 +40,13 @@ function customerOf({ order }: ImportFile, cell: CellOf): ReadLine<CustomerIdent
   const provider = form.test(id) ? (order.provider ?? own) : null;
   if (provider !== null) return { ok: true, value: { provider, scope: "customer", subject: id } };
   if (email === "") {
-    return refused("customer_id", `This is not a provider's customer id, which begins with ${PREFIXES}.`);
+    return refused("customer_id", `This is not a provider's customer id, which begins with ${prefixes()}.`);
   }
   const address = addressOrNull(email);
   if (address === null) return refused("customer_email", NO_ADDRESS);
   const payer = named === null ? VENDOR_WITH_EMAIL : named;
   if (!payer || (payer.reported_by === "webhook" && !payer.customers.has_email)) {
-    const whose = payer?.text ?? "any provider";
+    const whose = payer ? providerWithin(payer.name) : "any provider";
     return refused("customer_email", `Payments of ${whose} have no e-mail address: give the customer's id there.`);
   }
   return { ok: true, value: { provider: payer.name, scope: "email", subject: emailKey(address) } };
@@ -54,8 +55,9 @@ function customerOf({ order }: ImportFile, cell: CellOf): ReadLine<CustomerIdent
 /** Of an id at a vendor, whatever it issues. */
 const VENDOR_ID = /^[\x21-\x7e]{1,255}$/;
 
-/** `cus_ (provider A) or ctm_ (provider B)` */
-const PREFIXES = VENDORS.map(({ text, customers }) => `${customers.id_prefix} (${text})`).join(" or ");
+/** `cus_ (Stripe) or ctm_ (Paddle)` */
+const prefixes = () =>
+  VENDORS.map(({ name, customers }) => `${customers.id_prefix} (${providerWithin(name)})`).join(" or ");
 
 const NO_ADDRESS = "This must be an e-mail address.";
 

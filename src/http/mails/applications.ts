@@ -3,7 +3,7 @@ import type { MailedLink, NoticeOf } from "../../core/kernel/notices.ts";
 import type { Partner, Program } from "../../core/kernel/rows.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { referralLink } from "../pages/parts/snippets.ts";
-import type { Letter, PlainLetter } from "./letter.ts";
+import { dayFor, type Letter, type PlainLetter } from "./letter.ts";
 
 const APPLICANT = { audience: "applicant" } as const;
 
@@ -83,7 +83,7 @@ export function approvedLetters(notice: NoticeOf<"application_approved">, origin
       parts: [
         `Your application to ${name} was approved: you are a partner now.`,
         `Your link: ${referralLink(program, partner.slug)}`,
-        lifetime(link),
+        lifetime(program, link),
       ],
     },
   ];
@@ -113,7 +113,7 @@ export function invitationLetters(notice: NoticeOf<"invitation">, origin: string
       parts: [
         `${name} has made you a partner of its affiliate program: you earn on sales that come through your link.`,
         `Your link: ${referralLink(program, partner.slug)}`,
-        `It earns as soon as you have signed in for the first time. ${lifetime(link)}`,
+        `It earns as soon as you have signed in for the first time. ${lifetime(program, link)}`,
       ],
     },
   ];
@@ -124,8 +124,8 @@ function signInLetter(program: Program, { id, email }: Partner, { token }: Maile
   return { to: email, reader, program, action: actionTo(origin, "Sign in", `/sign-in?token=${token}`) };
 }
 
-function lifetime({ expires_at }: MailedLink): string {
-  return `The button signs you in once, until ${expires_at.slice(0, 10)}; after that, ask for a link on the sign-in page.`;
+function lifetime(program: Program, { expires_at }: MailedLink): string {
+  return `The button signs you in once, until ${dayFor(program, expires_at)}; after that, ask for a link on the sign-in page.`;
 }
 
 function actionTo(origin: string | null, label: string, path: string): PlainLetter["action"] {

@@ -1,5 +1,6 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import { oneLine } from "../../lib/mail.ts";
+import { dayText } from "../pages/locale.ts";
 import { ANSWER_TEXTS } from "../pages/parts/claim-words.tsx";
 import type { Letter } from "./letter.ts";
 
@@ -9,7 +10,8 @@ export function claimDecidedLetters(
   origin: string | null,
 ): Letter[] {
   const { order_id, day, status, note } = claim;
-  const about = order_id !== null ? ` about order ${oneLine(order_id)}` : day !== null ? ` about a sale of ${day}` : "";
+  const about =
+    order_id !== null ? ` about order ${oneLine(order_id)}` : day !== null ? ` about a sale of ${dayText(day)}` : "";
   return [
     {
       to: partner.email,

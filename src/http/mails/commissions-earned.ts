@@ -1,16 +1,15 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import { formatMoney } from "../../domain/currency.ts";
-import { dayIn } from "../../domain/time-zone.ts";
 import { oneLine } from "../../lib/mail.ts";
-import type { Letter, LetterRow } from "./letter.ts";
+import { iso } from "../../lib/time.ts";
+import { dayFor, type Letter, type LetterRow } from "./letter.ts";
 
 /** To the partner: what they earned since the last one (MAIL-13). */
 export function commissionsEarnedLetters(
   { program, partner, since, until, earned }: NoticeOf<"commissions_earned">,
   origin: string | null,
 ): Letter[] {
-  const dayOf = (at: number) => dayIn(program.time_zone, at);
-  const [first, last] = [dayOf(Date.parse(since)), dayOf(Date.parse(until) - 1)];
+  const [first, last] = [dayFor(program, since), dayFor(program, iso(Date.parse(until) - 1))];
   const name = oneLine(program.name);
   return [
     {

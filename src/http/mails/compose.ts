@@ -2,6 +2,7 @@ import type { BaseCtx } from "../../core/kernel/context.ts";
 import type { Mailer, NewMail, Notice, NoticeOf } from "../../core/kernel/notices.ts";
 import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Mail } from "../../lib/mail.ts";
+import type { NameSettings } from "../../env.ts";
 import { readPublicUrl, type PublicUrlSettings } from "../../lib/public-url.ts";
 import {
   addressLetters,
@@ -17,6 +18,7 @@ import { footerFor } from "./footer.ts";
 import { framed } from "./frame.ts";
 import { ledgerDiffersLetters } from "./ledger-differs.ts";
 import type { Letter } from "./letter.ts";
+import { memberInvitedLetters } from "./member-invited.ts";
 import {
   applicationsWaitingLetters,
   claimsWaitingLetters,
@@ -28,6 +30,8 @@ import { payoutDetailsLetters } from "./payout-details.ts";
 import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters } from "./payouts.ts";
 import { unsubscribeToken } from "./unsubscribe.ts";
 import { weeklySummaryLetters } from "./weekly-summary.ts";
+import { inNamesOf } from "../brand-names.ts";
+import { inEnglish } from "../pages/locale.ts";
 
 /** What each kind says, to each of its readers. Links begin with `origin`, and are left out where it is null. */
 const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) => Letter[] } = {
@@ -38,6 +42,7 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
   application_approved: approvedLetters,
   application_declined: declinedLetters,
   invitation: invitationLetters,
+  member_invited: memberInvitedLetters,
   ledger_differs: ledgerDiffersLetters,
   payout_generated: payoutGeneratedLetters,
   payout_paid: payoutPaidLetters,
@@ -52,13 +57,15 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
   commissions_earned: commissionsEarnedLetters,
 };
 
-/** Writes the e-mails of a deployment; links in them begin with its `PUBLIC_URL`, and are left out where it has none. */
-export function composeFor(settings: PublicUrlSettings, sealer: BaseCtx["sealer"]): Mailer["compose"] {
+/**
+ * Writes the e-mails of a deployment, in English whoever caused them (PAGE-14); links in them begin with its `PUBLIC_URL`, and are left out where it has none.
+ */
+export function composeFor(settings: PublicUrlSettings & NameSettings, sealer: BaseCtx["sealer"]): Mailer["compose"] {
   const base = readPublicUrl(settings);
   const origin = "origin" in base ? base.origin : null;
   return (notice): Promise<NewMail[]> =>
     Promise.all(
-      lettersOf(notice, origin).map(async (letter) => ({
+      inNamesOf(settings, () => inEnglish(() => lettersOf(notice, origin))).map(async (letter) => ({
         kind: notice.kind,
         reader: letter.reader,
         mail: await mailOf(notice, letter, origin, sealer),

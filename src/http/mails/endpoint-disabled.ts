@@ -1,11 +1,13 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
-import type { Letter } from "./letter.ts";
+import { dayFor, type Letter } from "./letter.ts";
 
 /** To the owner: an endpoint was given up (HOOK-9). */
 export function endpointDisabledLetters(
   { program, endpoint }: NoticeOf<"endpoint_disabled">,
   origin: string | null,
 ): Letter[] {
+  const { failing_since } = endpoint;
+  const since = failing_since === null ? "" : ` since ${dayFor(program, failing_since)}`;
   const letter: Letter = {
     to: program.owner_email,
     reader: { audience: "owner" },
@@ -13,7 +15,7 @@ export function endpointDisabledLetters(
     program,
     parts: [
       `The webhook endpoint ${endpoint.url} of your program "${program.name}" has been disabled.`,
-      `It has not accepted a delivery since ${endpoint.failing_since}: ${endpoint.failure_count} attempts in a row failed.`,
+      `It has not accepted a delivery${since}: ${endpoint.failure_count} attempts in a row failed.`,
       `When it works again, enable it in the dashboard or with PATCH /api/v1/webhooks/${endpoint.id} {"active": true}.`,
       `What it missed can then be sent with POST /api/v1/webhooks/${endpoint.id}/recover.`,
     ],

@@ -12,7 +12,7 @@ export function footerFor({ audience }: MailReader, { name }: { name: string }, 
 function reasonFor(audience: MailReader["audience"], program: string): string {
   switch (audience) {
     case "owner":
-      return `because the affiliate program ${program} is yours`;
+      return `because you run the affiliate program ${program}`;
     case "partner":
       return `as a partner of ${program}`;
     case "applicant":

@@ -4,9 +4,11 @@ import type { NoticeOf, SeenCode } from "../../core/kernel/notices.ts";
 import type { Program } from "../../core/kernel/rows.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { VENDORS } from "../../providers/registry.ts";
-import { plural, providerText, providerWithin } from "../pages/parts/figures.tsx";
+import { timeText } from "../pages/locale.ts";
+import { plural, providerText } from "../pages/parts/figures.tsx";
 import { REFUSAL_TEXTS } from "../pages/parts/words.ts";
 import type { Letter, LetterRow } from "./letter.ts";
+import { providerWithin } from "../brand-names.ts";
 
 /** So many codes are named. */
 const NAMED = 10;
@@ -62,7 +64,7 @@ export function webhooksRefusedLetters({ program }: NoticeOf<"webhooks_refused">
     if (last_refusal === null) return [];
     const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
     return [
-      `${providerText(name)}: ${plural(count, "delivery", "deliveries")} refused so far. The last came at ${minuteOf(last_refusal.at)} and was refused because ${why}.\n${help}`,
+      `${providerText(name)}: ${plural(count, "delivery", "deliveries")} refused so far. The last came on ${timeText(last_refusal.at, program.time_zone)} and was refused because ${why}.\n${help}`,
     ];
   });
   const parts = [
@@ -86,8 +88,4 @@ export function codesUnknownLetters({ program, codes }: NoticeOf<"codes_unknown"
 
 function rowOf({ provider, code, payments }: SeenCode): LetterRow {
   return [oneLine(code), `${plural(payments, "payment")} at ${providerWithin(provider)}`];
-}
-
-function minuteOf(at: string): string {
-  return `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 }

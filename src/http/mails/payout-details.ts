@@ -1,11 +1,12 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import type { PayoutDetail, PayoutDetailsChange } from "../../core/kernel/payout-details.ts";
-import type { Actor } from "../../domain/actor.ts";
+import { isFirstKey, type Actor } from "../../domain/actor.ts";
 import { maskAddress } from "../../domain/mask.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { payoutMethodText } from "../pages/parts/payout-method.ts";
 import type { Letter } from "./letter.ts";
+import { providerWithin, transferName, walletName } from "../brand-names.ts";
 
 type PayoutDetailsNotice = NoticeOf<"payout_details">;
 
@@ -63,15 +64,15 @@ function letterToOwner({ program, actor, changed }: PayoutDetailsNotice, origin:
   return { to: program.owner_email, reader: { audience: "owner" }, subject, program, parts };
 }
 
-const FIELDS: Record<PayoutDetail, string> = {
-  payout_method: "Payout method",
-  payout_email: "E-mail of the wallet",
-  provider_a_account_id: "Account at provider A",
+const FIELDS: Record<PayoutDetail, () => string> = {
+  payout_method: () => "Payout method",
+  payout_email: () => `E-mail at ${walletName()}`,
+  provider_a_account_id: () => `Account at ${transferName()}`,
 };
 
 function changesText(changes: PayoutDetailsChange["changes"]): string {
   return Object.entries(changes)
-    .map(([field, [before, after]]) => `${FIELDS[field as PayoutDetail]}: ${shown(before)} → ${shown(after)}`)
+    .map(([field, [before, after]]) => `${FIELDS[field as PayoutDetail]()}: ${shown(before)} → ${shown(after)}`)
     .join("\n");
 }
 
@@ -86,7 +87,8 @@ function nameOf({ first_name, last_name, email }: PayoutDetailsChange["partner"]
   return oneLine([first_name, last_name].filter(Boolean).join(" ")) || oneLine(email);
 }
 
-function actorText({ type, name }: Actor): string {
+function actorText(actor: Actor): string {
+  const { type, name } = actor;
   const who = oneLine(name ?? "");
   switch (type) {
     case "partner":
@@ -94,10 +96,11 @@ function actorText({ type, name }: Actor): string {
     case "member":
       return `${who}, signed in to the dashboard`;
     case "api_key":
-      return `the program's API key that ends in ${who}`;
+      return isFirstKey(actor) ? `the program's API key that ends in ${who}` : `the program's API key “${who}”`;
     case "operator":
       return "the operator of the service";
     case "provider":
+      return `the payment provider (${oneLine(providerWithin(name ?? ""))})`;
     case "cron":
     case "visitor":
       return `the service itself (${who})`;

@@ -1,13 +1,13 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import { formatMoney } from "../../domain/currency.ts";
 import { oneLine } from "../../lib/mail.ts";
-import type { Letter, LetterRow } from "./letter.ts";
+import { dayFor, type Letter, type LetterRow } from "./letter.ts";
 
 type PayoutKind = "payout_generated" | "payout_paid" | "payout_failed";
 
 /** To the partner: a payout was made, and when it is due (MAIL-10). */
 export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, origin: string | null): Letter[] {
-  const due: LetterRow = ["Due on", notice.payout.due_at.slice(0, 10)];
+  const due: LetterRow = ["Due on", dayFor(notice.program, notice.payout.due_at)];
   return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, "A payout was made for you.", [due])];
 }
 
@@ -18,7 +18,7 @@ export function payoutPaidLetters(notice: NoticeOf<"payout_paid">, origin: strin
   return [letterOf(notice, origin, `You were paid by ${notice.program.name}`, "Your payout was paid.", rows)];
 }
 
-/** To the partner: its transfer was refused. Why is between the owner and provider A. */
+/** To the partner: its transfer was refused. Why is between the owner and the provider. */
 export function payoutFailedLetters(notice: NoticeOf<"payout_failed">, origin: string | null): Letter[] {
   const text =
     "Your payout could not be transferred. The program pays it again or differently; nothing of it is lost. " +

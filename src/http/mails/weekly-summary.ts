@@ -3,8 +3,10 @@ import type { AmountOf, NoticeOf } from "../../core/kernel/notices.ts";
 import { formatMoney } from "../../domain/currency.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { VENDORS } from "../../providers/registry.ts";
-import { plural, providerWithin } from "../pages/parts/figures.tsx";
-import type { Letter, LetterRow } from "./letter.ts";
+import { plural } from "../pages/parts/figures.tsx";
+import { dayText } from "../pages/locale.ts";
+import { dayFor, type Letter, type LetterRow } from "./letter.ts";
+import { providerWithin } from "../brand-names.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -25,7 +27,7 @@ export function weeklySummaryLetters(notice: NoticeOf<"weekly_summary">, origin:
       program,
       parts: [
         ...(waits.length > 0 ? ["This waits for you:", waits] : ["Nothing waits for you."]),
-        `From ${from} to ${last} (days of UTC) ${happened.length > 0 ? "partners earned:" : "partners earned nothing."}`,
+        `From ${dayText(from)} to ${dayText(last)} (days of UTC) ${happened.length > 0 ? "partners earned:" : "partners earned nothing."}`,
         ...(happened.length > 0 ? [happened] : []),
       ],
       action: origin === null ? undefined : { label: "Open the dashboard", url: `${origin}/dashboard` },
@@ -54,6 +56,6 @@ function refusedSince(program: NoticeOf<"weekly_summary">["program"], from: stri
   return VENDORS.flatMap(({ name }): LetterRow[] => {
     const { last_refusal } = refusalsOf(program, name);
     if (last_refusal === null || last_refusal.at < from) return [];
-    return [["Webhooks refused", `from ${providerWithin(name)}, last on ${last_refusal.at.slice(0, 10)}`]];
+    return [["Webhooks refused", `from ${providerWithin(name)}, last on ${dayFor(program, last_refusal.at)}`]];
   });
 }

@@ -4,87 +4,34 @@ import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
 import { VENDORS } from "../../providers/registry.ts";
 import { BOOKMARK_HEADER, BOOKMARK_PATTERN } from "../bookmark.ts";
-import { ERROR_MEANINGS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from "./errors.ts";
-import { REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.ts";
+import { ERRORS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from "./errors.ts";
+import { scopesOf } from "../scopes.ts";
+import { pathExample } from "./example-id.ts";
+import { EXAMPLE_TIME, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.ts";
+import { described, parameterText } from "./field-texts.ts";
+import { operationIdOf } from "./operation-id.ts";
 import { replies, type ReplyName } from "./replies.ts";
 import { REQUESTS, type RequestName } from "./requests.ts";
 import { TAGS, type Route, type RouteReply } from "./route.ts";
+import type { Answer, Content, Headers, JsonSchema, OpenApiDocument, Operation, Parameter } from "./types.ts";
+import { KEY_ROUTES } from "./routes-keys.ts";
 import { MONEY_ROUTES } from "./routes-money.ts";
 import { OUTSIDE_ROUTES } from "./routes-outside.ts";
 import { PROGRAM_ROUTES } from "./routes-program.ts";
-
-/** JSON Schema 2020-12, as far as the document uses it. */
-export interface JsonSchema {
-  $schema?: string;
-  $ref?: string;
-  title?: string;
-  type?: string | string[];
-  description?: string;
-  format?: string;
-  pattern?: string;
-  default?: string | number | boolean;
-  const?: unknown;
-  enum?: unknown[];
-  minimum?: number;
-  maximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  properties?: Record<string, JsonSchema>;
-  required?: string[];
-  additionalProperties?: boolean | JsonSchema;
-  items?: JsonSchema;
-  anyOf?: JsonSchema[];
-  oneOf?: JsonSchema[];
-  allOf?: JsonSchema[];
-}
-
-export interface Parameter {
-  name: string;
-  in: "path" | "query" | "header";
-  required: boolean;
-  description?: string;
-  schema: JsonSchema;
-}
-
-type Content = Record<string, { schema?: JsonSchema; example?: unknown }>;
-type Headers = Record<string, { description?: string; schema?: JsonSchema; $ref?: string }>;
-
-export interface Answer {
-  description: string;
-  headers?: Headers;
-  content?: Content;
-}
-
-export interface Operation {
-  operationId: string;
-  tags: string[];
-  summary: string;
-  description?: string;
-  security: Record<string, string[]>[];
-  parameters?: Parameter[];
-  requestBody?: { required: boolean; content: Content };
-  responses: Record<string, Answer | { $ref: string }>;
-}
-
-export interface OpenApiDocument {
-  openapi: "3.1.1";
-  info: { title: string; version: string; description: string };
-  servers: { url: string }[];
-  tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Operation>>;
-  webhooks: Record<string, { post: Omit<Operation, "security"> }>;
-  components: {
-    schemas: Record<string, JsonSchema>;
-    responses: Record<string, Answer>;
-    headers: Record<string, { description: string; schema: JsonSchema }>;
-    securitySchemes: Record<string, Record<string, string>>;
-  };
-}
+import { TEAM_ROUTES } from "./routes-team.ts";
 
 /** Every documented route; the table that the document is made from. */
-export const ROUTES: readonly Route[] = [...PROGRAM_ROUTES, ...MONEY_ROUTES, ...OUTSIDE_ROUTES];
+export const ROUTES: readonly Route[] = [
+  ...KEY_ROUTES,
+  ...PROGRAM_ROUTES,
+  ...TEAM_ROUTES,
+  ...MONEY_ROUTES,
+  ...OUTSIDE_ROUTES,
+];
 
 const INTRODUCTION = `All API operations act on the one program that owns the API key, sent as \`Authorization: Bearer <API_KEY>\`. Bodies are JSON; a field that is not known is refused. Amounts are integers in the smallest unit of their currency, times ISO 8601 in UTC.
+
+**Scopes**: the program's first key may do everything. Further keys (\`POST /api/v1/api-keys\`) have some of \`read\`, \`write\`, \`payouts\` (pay, and see and change payout details) and \`keys\` (make keys and see or change secrets). Each operation names those that it needs; without one of them the answer is 403 \`forbidden\`, which names it, and nothing is done. Without \`payouts\`, payout details are shown in part.
 
 **Lists** take \`page\`, \`per_page\` (100 at most) and \`cursor\`, and answer \`{data, total, page, per_page, next_cursor}\`.
 
@@ -111,6 +58,7 @@ export function buildDocument(): OpenApiDocument {
     info: { title: "Affiliate program service", version: "1", description: INTRODUCTION },
     servers: [{ url: "/" }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    "x-tagGroups": tagGroups(),
     paths,
     webhooks: outboundWebhooks(),
     components: {
@@ -132,7 +80,11 @@ export function buildDocument(): OpenApiDocument {
         },
       },
       securitySchemes: {
-        api_key: { type: "http", scheme: "bearer", description: "The program's API key." },
+        api_key: {
+          type: "http",
+          scheme: "bearer",
+          description: "An API key of the program; the roles of an operation are the scopes that it needs.",
+        },
         operator_token: { type: "http", scheme: "bearer", description: "The deployment's ADMIN_TOKEN." },
         ...Object.fromEntries(
           VENDORS.map(({ name, signature_headers }) => [
@@ -145,13 +97,23 @@ export function buildDocument(): OpenApiDocument {
   };
 }
 
+/** The owner's sections, the operator's, and those that need no key. */
+function tagGroups(): OpenApiDocument["x-tagGroups"] {
+  const groups = { api_key: "API", operator_token: "Operator", none: "Called by others" };
+  const tagsOf = (scheme: string) =>
+    Object.keys(TAGS).filter((tag) =>
+      ROUTES.some((route) => route.tag === tag && (securityOf(route) ?? "none") === scheme),
+    );
+  return Object.entries(groups).map(([scheme, name]) => ({ name, tags: tagsOf(scheme) }));
+}
+
 function operationOf(route: Route, responses: Record<string, Answer>): Operation {
-  const { method, path, tag, summary, description, body } = route;
+  const { tag, summary, description, body } = route;
   const parameters = parametersOf(route);
   const answers = Object.fromEntries(route.replies.map((reply) => [reply.status, answerOf(route, reply)]));
   const refusals = Map.groupBy(errorsOf(route), statusOf);
   return {
-    operationId: `${method.toLowerCase()}${path.replaceAll(/[^A-Za-z0-9]+([A-Za-z0-9]?)/g, (_, first: string) => first.toUpperCase())}`,
+    operationId: operationIdOf(route),
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
@@ -174,7 +136,7 @@ function operationOf(route: Route, responses: Record<string, Answer>): Operation
 
 function securityRequirement(route: Route): Record<string, string[]>[] {
   const bearer = securityOf(route);
-  if (bearer !== null) return [{ [bearer]: [] }];
+  if (bearer !== null) return [{ [bearer]: bearer === "api_key" ? [...scopesOf(route.method, route.path)] : [] }];
   return route.tag === "Inbound" ? [{ [`${route.path.split("/").at(-1)}_signature`]: [] }] : [];
 }
 
@@ -183,9 +145,11 @@ function parametersOf(route: Route): Parameter[] {
     name,
     in: "path",
     required: true,
+    ...textOf("path", name, route.path),
+    example: pathExample(name, route.path),
     schema: { type: "string" },
   }));
-  const inQuery = route.query ? queryParameters(route.query) : [];
+  const inQuery = route.query ? queryParameters(route.query, route.path) : [];
   const key: Parameter = {
     name: "Idempotency-Key",
     in: "header",
@@ -208,7 +172,7 @@ function parametersOf(route: Route): Parameter[] {
   ];
 }
 
-function queryParameters(query: z.ZodObject): Parameter[] {
+function queryParameters(query: z.ZodObject, path: string): Parameter[] {
   const { properties = {}, required = [] } = z.toJSONSchema(query, { ...CONVERSION, io: "input" });
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = property as JsonSchema;
@@ -216,10 +180,15 @@ function queryParameters(query: z.ZodObject): Parameter[] {
       name,
       in: "query",
       required: required.includes(name),
-      ...(description === undefined ? {} : { description }),
+      ...(description === undefined ? textOf("query", name, path) : { description }),
       schema,
     };
   });
+}
+
+function textOf(place: "path" | "query", name: string, path: string): Pick<Parameter, "description"> {
+  const description = parameterText(place, name, path);
+  return description === undefined ? {} : { description };
 }
 
 function answerOf(route: Route, { description, schema, media_type, headers }: RouteReply): Answer {
@@ -236,7 +205,7 @@ function answerOf(route: Route, { description, schema, media_type, headers }: Ro
       ...(Object.fromEntries(described) as Headers),
     },
     ...(schema ? { content: contentOf(undefined, ref(schema), REPLY_EXAMPLES[schema]) } : {}),
-    ...(media_type === undefined ? {} : { content: { [media_type]: {} } }),
+    ...(media_type === undefined ? {} : { content: Object.fromEntries([media_type].flat().map((type) => [type, {}])) }),
   };
 }
 
@@ -245,12 +214,12 @@ function refusal(codes: ErrorCode[], responses: Record<string, Answer>): { $ref:
   const name = codes.join("-or-");
   const mayRetry = codes.some((code) => RETRIED.has(code));
   responses[name] ??= {
-    description: codes.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join("\n\n"),
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].cause} ${ERRORS[code].cure}`).join("\n\n"),
     headers: { ...REQUEST_ID, ...(mayRetry ? headerRef("Retry-After") : {}) },
     content: contentOf(
       undefined,
       { allOf: [ref("Error"), { properties: { error: { properties: { code: { enum: codes } } } } }] },
-      { error: { code: codes[0], message: codes[0] && ERROR_MEANINGS[codes[0]], request_id: ERROR_ID } },
+      { error: { code: codes[0], message: codes[0] && ERRORS[codes[0]].cause, request_id: ERROR_ID } },
     ),
   };
   return { $ref: `#/components/responses/${name}` };
@@ -292,7 +261,10 @@ function componentsOf(schemas: Record<string, z.ZodType>, io: "input" | "output"
   for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
   const made = z.toJSONSchema(registry, { ...CONVERSION, io, uri: (id) => `#/components/schemas/${id}` });
   return Object.fromEntries(
-    Object.entries(made.schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema as JsonSchema]),
+    Object.entries(made.schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [
+      id,
+      described(id, schema as JsonSchema),
+    ]),
   );
 }
 
@@ -320,9 +292,9 @@ function outboundWebhooks(): OpenApiDocument["webhooks"] {
       const envelope = {
         type: "object",
         properties: {
-          event: { const: event },
-          timestamp: { type: "string", format: "date-time" },
-          data: ref(data),
+          event: { const: event, description: "The event's type." },
+          timestamp: { type: "string", format: "date-time", description: "When it happened." },
+          data: { ...ref(data), description: `${text}.` },
         },
         required: ["event", "timestamp", "data"],
       };
@@ -332,7 +304,10 @@ function outboundWebhooks(): OpenApiDocument["webhooks"] {
         summary: `The event ${event}`,
         description: `${text}. The schema of \`data\` alone: \`${schemaPath(event)}\`.`,
         parameters,
-        requestBody: { required: true, content: { "application/json": { schema: envelope } } },
+        requestBody: {
+          required: true,
+          content: contentOf(undefined, envelope, { event, timestamp: EXAMPLE_TIME, data: REPLY_EXAMPLES[data] }),
+        },
         responses: { "2XX": { description: "It has arrived. Any other answer is a failed attempt." } },
       };
       return [event, { post }];
@@ -350,7 +325,7 @@ export function dataSchema(type: string): JsonSchema | null {
   const event = SENT_EVENT_TYPES.find((sent) => sent === type);
   if (event === undefined) return null;
   const { text, data } = sentEvent(event);
-  const schema = z.toJSONSchema(replies()[data], { ...CONVERSION, io: "output" }) as JsonSchema;
+  const schema = described(data, z.toJSONSchema(replies()[data], { ...CONVERSION, io: "output" }) as JsonSchema);
   return { $schema: SCHEMA_DIALECT, title: event, description: text, ...schema };
 }
 

@@ -1,20 +1,15 @@
 import { bySecretSet, byVendor, VENDOR_NAMES, SECRET_SETTINGS } from "../../providers/registry.ts";
+import { exampleId as id } from "./example-id.ts";
 import type { ReplyName } from "./replies.ts";
 import { eventSchemas, type RequestName } from "./requests.ts";
 
 const [PROVIDER] = VENDOR_NAMES;
 
-const AT = "2026-03-02T09:30:00.000Z";
+export const EXAMPLE_TIME = "2026-03-02T09:30:00.000Z";
+const AT = EXAMPLE_TIME;
 const LATER = "2026-03-31T00:00:00.000Z";
 
-/** An id as the service mints them. */
-function id(prefix: string): string {
-  return `${prefix}_01kj41r9q0x5v7n2m8w3d6t4bz`;
-}
-
-function listOf(item: unknown) {
-  return { data: [item], total: 1, page: 1, per_page: 20, next_cursor: null };
-}
+const listOf = (item: unknown) => ({ data: [item], total: 1, page: 1, per_page: 20, next_cursor: null });
 
 const own = { program_id: id("prog") };
 const stamps = { created_at: AT, updated_at: AT };
@@ -47,6 +42,8 @@ const program = {
   api_key_last_used_at: AT,
   ...stamps,
 };
+const memberCreate = { email: "accounts@example.com", role: "finance" };
+const member = { id: id("mem"), ...own, ...memberCreate, ...stamps };
 const partnerCreate = { email: "jane@example.com", slug: "jane", first_name: "Jane", commission_pct: 25 };
 const partner = {
   id: id("par"),
@@ -252,6 +249,9 @@ const unconnected = {
 };
 const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 
+const apiKeyCreate = { name: "Reporting", scopes: ["read"], expires_at: "2036-12-31T00:00:00.000Z" };
+const key = { id: id("key"), ...own, ...apiKeyCreate, last4: "x9Qw", created_at: AT, last_used_at: null };
+
 /** One of each reply; tests hold them to their schemas. */
 export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   Error: {
@@ -266,6 +266,8 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   Program: program,
   ProgramList: listOf(program),
   ProgramWithKey: { program, api_key },
+  ApiKeyList: { data: [key] },
+  ApiKeyWithText: { ...key, api_key: `${api_key.slice(0, -5)}0x9Qw` },
   SignInLink: { url: "https://service.example.com/sign-in?token=…", expires_at: AT },
   Resealing: {
     resealed: 42,
@@ -286,6 +288,11 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     ],
     repaired: [],
     next: null,
+  },
+  Installation: {
+    url: "https://shop.example/",
+    installed: false,
+    checks: [{ check: "page", result: "failed", reason: "status", text: "The page answers with HTTP 404." }],
   },
   Integrations: {
     ...byVendor((name) => (name === PROVIDER ? connected : unconnected)),
@@ -322,6 +329,8 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
       },
     ],
   },
+  Member: member,
+  MemberList: { data: [member] },
   Flow: flow,
   FlowList: { data: [flow] },
   ClickTaken: { known: true },
@@ -446,6 +455,9 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   SignInLinkCreate: { email: "owner@example.com" },
   Reconcile: {},
   ProgramUpdate: { default_commission_pct: 25, payout_term: "NET-30" },
+  ApiKeyCreate: apiKeyCreate,
+  MemberCreate: memberCreate,
+  MemberUpdate: { role: "viewer" },
   PartnerCreate: partnerCreate,
   PartnerUpdate: { status: "active" },
   OnboardingStart: { country: "DE" },

@@ -44,12 +44,12 @@ export function prefixed(prefix: string) {
 
 export const timestamp = z.string().meta({ format: "date-time" });
 
-export const cents = amount.describe("Smallest units of the currency.");
+export const cents = amount;
 
 /** What a rule gives: by its type a percentage or an amount. */
 export const actionValue = z.number().brand<"Cents" | "Percent">();
 
-export const currencyCode = z.string().meta({ pattern: "^[A-Z]{3}$", description: "ISO 4217, upper case." });
+export const currencyCode = z.string().meta({ pattern: "^[A-Z]{3}$" });
 
 /** Whatever JSON object. */
 export const bag = z.record(z.string(), z.unknown());

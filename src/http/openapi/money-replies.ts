@@ -44,7 +44,7 @@ const reconciling = once(() =>
       partners: z.int().min(0),
       payouts: z.int().min(0),
       transfers: z.int().min(0),
-    }).describe("How many were looked at by this call."),
+    }),
     differences: z
       .array(
         shows<ShownDifference>()({
@@ -138,7 +138,7 @@ const paymentFields = once(() => ({
   program_id: idOf("program"),
   provider: provider(),
   provider_transaction_id: z.string(),
-  outcome: z.enum(OUTCOMES).nullable().describe("A commission, or the reason why there is none."),
+  outcome: z.enum(OUTCOMES).nullable(),
   partner_id: idOf("partner").nullable(),
   ref: z.string().nullable(),
   code_id: idOf("code").nullable().describe("The partner's promotion code that decided it."),
@@ -224,7 +224,7 @@ const claimFields = once(() => ({
   order_id: z.string().nullable().describe("As the partner entered it. Null of a claim by day."),
   day: z.string().nullable().describe("The day of the sale that the partner entered: 2026-11-02."),
   email_domain: z.string().nullable().describe("With `day`: the domain of the customer's address."),
-  note: z.string().nullable().describe("What the partner reads beside the answer."),
+  note: z.string().nullable(),
 }));
 
 const claim = once(() => shows<ReturnType<typeof viewClaim>>()(claimFields()));
@@ -252,7 +252,7 @@ const payoutFields = once(() => ({
     ),
   period_start: timestamp.nullable(),
   period_end: timestamp,
-  due_at: timestamp.describe("The end of the period and the payout term."),
+  due_at: timestamp,
   commission_count: z.int(),
   reference: z.string().nullable(),
   failure_code: z.string().nullable(),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { installation } from "./installation-replies.ts";
 import type { ClickSummary, Dropped } from "../../core/clicks/summary.ts";
 import type { Erased } from "../../core/customers/erase.ts";
 import type { Recovered } from "../../core/webhooks/actions.ts";
@@ -9,6 +10,7 @@ import type { ProviderStatus } from "../../core/overview/integrations.ts";
 import type {
   CurrencyStats,
   PingData,
+  viewApiKey,
   viewEndpoint,
   viewEvent,
   viewCode,
@@ -28,6 +30,7 @@ import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type C
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
 import { ASSET_KINDS } from "../../domain/asset.ts";
+import { SCOPES } from "../../domain/scope.ts";
 import { ATTRIBUTIONS, CODE_PRECEDENCES, SALE_AMOUNTS } from "../../domain/program.ts";
 import { READ_TROUBLES } from "../../domain/read-trouble.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
@@ -40,13 +43,14 @@ import type { viewImport } from "../import/report.ts";
 import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
 import { applicationReplies } from "./application-replies.ts";
 import { moneyReplies } from "./money-replies.ts";
+import { teamReplies } from "./team-replies.ts";
 import { percentage } from "../validate.ts";
 
 const error = once(() =>
   z.strictObject({
     error: z.strictObject({
       code: z.enum(ERROR_CODES),
-      message: z.string().describe("For people; it may change."),
+      message: z.string(),
       details: z
         .array(
           shows<ErrorDetail>()({
@@ -72,28 +76,18 @@ const program = once(() =>
     min_payout_cents: cents,
     cookie_days: z.int(),
     attribution: z.enum(ATTRIBUTIONS),
-    code_precedence: z
-      .enum(CODE_PRECEDENCES)
-      .describe("Which goes first where a payment has both: the reference of a link, or a promotion code."),
+    code_precedence: z.enum(CODE_PRECEDENCES),
     auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
-    live_only: z.boolean().describe("True: the providers' test events make no commission."),
-    brand_color: z.string().nullable().describe("`#rrggbb`: of e-mails to partners; null for the service's own."),
-    time_zone: z.string().describe("By the tz database, such as Europe/Berlin: where the days of its e-mails begin."),
-    applications: z
-      .enum(APPLICATION_MODES)
-      .describe("Whether people can apply at `/join/<slug or id>`, and who decides."),
+    live_only: z.boolean(),
+    brand_color: z.string().nullable(),
+    time_zone: z.string(),
+    applications: z.enum(APPLICATION_MODES),
     slug: z.string().nullable(),
-    questions: z
-      .array(z.string())
-      .describe("What applicants are asked; one that ends with `(optional)` may be left out."),
-    terms: z.string().nullable().describe("What applicants agree to."),
+    questions: z.array(z.string()),
+    terms: z.string().nullable(),
     terms_version: z.int().describe("Counts up when the terms change."),
-    sale_amounts: z.enum(SALE_AMOUNTS).describe("Whether partners see in the portal what their customers paid."),
-    assets: z
-      .array(z.object({ name: z.string(), kind: z.enum(ASSET_KINDS), content: z.string() }))
-      .describe(
-        "What partners are given to use: a picture's or a page's https address, or a text with `{link}` in it.",
-      ),
+    sale_amounts: z.enum(SALE_AMOUNTS),
+    assets: z.array(z.object({ name: z.string(), kind: z.enum(ASSET_KINDS), content: z.string() })),
     ...bySecretSet(() => z.boolean()),
     api_key_last4: z.string(),
     api_key_last_used_at: timestamp.nullable(),
@@ -101,6 +95,19 @@ const program = once(() =>
     updated_at: timestamp,
   }),
 );
+
+const apiKeyFields = once(() => ({
+  id: idOf("api_key"),
+  program_id: idOf("program"),
+  name: z.string().describe("What the key is for; the audit log names it so."),
+  scopes: z.array(z.enum(SCOPES)).describe("What the key may do."),
+  last4: z.string().describe("The last four characters of the key."),
+  created_at: timestamp,
+  expires_at: timestamp.nullable().describe("From then on it is no key any more; null: it does not end."),
+  last_used_at: timestamp.nullable().describe("Noted once an hour at most."),
+}));
+
+const apiKey = once(() => shows<ReturnType<typeof viewApiKey>>()(apiKeyFields()));
 
 const partnerFields = once(() => ({
   id: idOf("partner"),
@@ -112,8 +119,8 @@ const partnerFields = once(() => ({
   status: z.enum(PARTNER_STATUSES),
   commission_pct: percentage.nullable().describe("Null: the program's default."),
   payout_method: z.enum(PAYOUT_METHODS).nullable(),
-  payout_email: z.string().nullable(),
-  provider_a_account_id: z.string().nullable(),
+  payout_email: z.string().nullable().describe("Shown in part to a key without the scope `payouts`."),
+  provider_a_account_id: z.string().nullable().describe("Shown in part to a key without the scope `payouts`."),
   metadata: bag.nullable(),
   created_at: timestamp,
   updated_at: timestamp,
@@ -144,7 +151,7 @@ const flow = once(() =>
     name: z.string(),
     event: z.enum(FLOW_EVENTS),
     action_type: z.enum(FLOW_ACTION_TYPES),
-    action_value: z.number().describe("A percentage, or for `flat` an amount in smallest units."),
+    action_value: z.number(),
     conditions: z.array(
       shows<Condition>()({
         field: z.enum(CONDITION_FIELDS),
@@ -152,7 +159,7 @@ const flow = once(() =>
         value: z.union([z.number(), z.string()]),
       }),
     ),
-    priority: z.number().describe("The highest is tried first."),
+    priority: z.number(),
     active: z.boolean(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -166,7 +173,7 @@ const code = once(() =>
     partner_id: idOf("partner"),
     provider: z.enum(VENDOR_NAMES),
     code: z.string(),
-    provider_code_id: z.string().nullable().describe("The vendor's id of the promotion code, coupon or discount."),
+    provider_code_id: z.string().nullable(),
     created_at: timestamp,
   }),
 );
@@ -190,7 +197,9 @@ const event = once(() =>
     id: idOf("event"),
     program_id: idOf("program"),
     type: z.enum(AUDIT_EVENT_TYPES),
-    payload: bag.describe("Its fields depend on the type."),
+    payload: bag.describe(
+      "Its fields depend on the type. A click has `ref`, `landing`, `referrer`, `partner_id`, `sub` where the link has one, and `country`: the visitor's (ISO 3166-1 alpha-2), null where it is not known.",
+    ),
     actor: z
       .strictObject({
         type: z.enum(ACTOR_TYPES),
@@ -369,7 +378,7 @@ const imported = () =>
           line: z.int().describe("Counted from 1, the column names included."),
           column: z.string().nullable(),
           outcome: z.enum(ROW_OUTCOMES),
-          message: z.string().describe("For people; it may change."),
+          message: z.string(),
         }),
       )
       .describe("The lines left out and refused, and why; the first 500."),
@@ -380,7 +389,7 @@ const imported = () =>
 
 const integrations = () =>
   z.strictObject({
-    ...byVendor(() => provider()),
+    ...byVendor(() => provider().describe("The connection to this provider.")),
     reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
     differences: z.int().min(0).describe("Differences that it has found and that are still there, at most 100."),
     deliveries_left: z
@@ -409,6 +418,8 @@ export const replies = once(() => ({
     program: program(),
     api_key: prefixed("sk_").describe("Shown only here."),
   }),
+  ApiKeyList: allOf(apiKey()),
+  ApiKeyWithText: z.strictObject({ ...apiKeyFields(), api_key: prefixed("sk_").describe("Shown only here.") }),
   SignInLink: z.strictObject({ url: z.string(), expires_at: timestamp }),
   Resealing: z.strictObject({
     resealed: z.int().min(0).describe("Values sealed again by this call."),
@@ -417,7 +428,7 @@ export const replies = once(() => ({
       .array(z.strictObject({ program_id: z.string(), field: z.string(), id: z.string() }))
       .describe("Values that no configured key opens, at most 100 of them; they are left as they are."),
   }),
-  Integrations: integrations(),
+  ...{ Integrations: integrations(), Installation: installation() },
   ListReading: shows<ReadingStatus>()(readingFields()),
   Destination: destination(),
   Partner: partner(),
@@ -443,8 +454,7 @@ export const replies = once(() => ({
   ClickSummary: clickSummary(),
   Event: event(),
   EventList: listOf(event()),
-  Endpoint: endpoint(),
-  EndpointList: allOf(endpoint()),
+  ...{ Endpoint: endpoint(), EndpointList: allOf(endpoint()) },
   EndpointWithSecret: z.strictObject({ ...endpointFields(), secret: secret() }),
   EndpointWithNewSecret: z.strictObject({
     ...endpointFields(),
@@ -466,7 +476,7 @@ export const replies = once(() => ({
     outcome: z.enum(EVENT_OUTCOMES),
     reason: z.string().optional().describe("Why the event was deliberately not used."),
   }),
-  ...applicationReplies(),
+  ...{ ...teamReplies(), ...applicationReplies() },
   ...moneyReplies(),
 }));
 

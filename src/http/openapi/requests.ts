@@ -5,6 +5,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import type { WebhookDocument } from "../../providers/provider.ts";
 import { VENDORS, type ListedVendor } from "../../providers/registry.ts";
 import { linkCreate, programCreate, reconcileBody } from "../admin.ts";
+import { apiKeyCreate } from "../api/api-keys.ts";
 import { applicationDecline, applicationsDecide } from "../api/applications.ts";
 import { claimDecline, claimGrant } from "../api/claims.ts";
 import { codeCreate } from "../api/codes.ts";
@@ -12,6 +13,7 @@ import { commissionBulk, commissionCreate, commissionPatch } from "../api/commis
 import { erasure } from "../api/customers.ts";
 import { leadReport, refundReport, saleReport } from "../api/facts.ts";
 import { flowCreate, flowPatch, simulation } from "../api/flows.ts";
+import { memberCreate, memberPatch } from "../api/members.ts";
 import { onboardingStart } from "../api/onboarding.ts";
 import { partnerCreate, partnerPatch } from "../api/partners.ts";
 import { payoutGenerate, payoutMarkPaid } from "../api/payouts.ts";
@@ -52,6 +54,9 @@ const OWN_REQUESTS = {
   SignInLinkCreate: linkCreate,
   Reconcile: reconcileBody,
   ProgramUpdate: programPatch,
+  ApiKeyCreate: apiKeyCreate,
+  MemberCreate: memberCreate,
+  MemberUpdate: memberPatch,
   PartnerCreate: partnerCreate,
   PartnerUpdate: partnerPatch,
   OnboardingStart: onboardingStart,

@@ -5,6 +5,7 @@ import type { RequestName } from "./requests.ts";
 
 export const TAGS = {
   Program: "The program's settings and its connections.",
+  Team: "Who signs in to the dashboard, and what they may do there.",
   Partners: "Who refers customers, and the slugs of their links.",
   Flows: "Rules that decide what a payment earns. The first whose conditions all match applies.",
   Payments: "What the payment providers reported, and how each payment was decided.",
@@ -49,8 +50,8 @@ export interface RouteReply {
   status: 200 | 201 | 202 | 204 | 302 | 304;
   description: string;
   schema?: ReplyName;
-  /** Of a body that is not JSON. */
-  media_type?: string;
+  /** Of a body that is not JSON; several where the address chooses. */
+  media_type?: string | readonly string[];
   headers?: Record<string, string>;
 }
 

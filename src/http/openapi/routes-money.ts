@@ -196,7 +196,7 @@ export const MONEY_ROUTES: Route[] = [
     method: "POST",
     path: "/api/v1/payouts/:id/pay",
     tag: "Payouts",
-    summary: "Pay by a transfer of provider A",
+    summary: "Pay by a transfer",
     description:
       "To the partner's connected account. Never two transfers for one payout; while the outcome is unknown it stays `processing`.",
     body: { schema: "Nothing", optional: true },

@@ -2,11 +2,17 @@ import * as z from "zod";
 import { VENDORS } from "../../providers/registry.ts";
 import { pageQuery } from "../validate.ts";
 import { eventSchemaName } from "./requests.ts";
-import { created, ok, type Route } from "./route.ts";
+import { created, ok, type Route, type RouteReply } from "./route.ts";
 
 const programId = z.object({
   program_id: z.string().optional().describe("Whose webhook this is."),
 });
+
+const PAGE: RouteReply[] = [{ status: 200, description: "A page for people.", media_type: "text/html" }];
+
+const PAGE_OR_TEXT: RouteReply[] = [
+  { status: 200, description: "A page for people, or Markdown.", media_type: ["text/html", "text/markdown"] },
+];
 
 const JSON_OR_TEXT = ["application/json", "text/plain"];
 
@@ -97,7 +103,7 @@ export const OUTSIDE_ROUTES: Route[] = [
     tag: "Tracking",
     summary: "Record a click",
     description:
-      "At most 4 KiB. Clicks of bots and of unknown partners are answered alike, and only counted. Any origin, without credentials.",
+      "At most 4 KiB. Clicks of bots and of unknown partners are answered alike, and only counted. The visitor's country is kept as the platform names it, and no address. Any origin, without credentials.",
     query: z.object({
       kept: z.string().optional().describe("The reference that the visitor has."),
       first: z.string().optional().describe("Present with first-click attribution: `kept` stays if it is known."),
@@ -157,8 +163,42 @@ export const OUTSIDE_ROUTES: Route[] = [
     method: "GET",
     path: "/docs",
     tag: "Service",
-    summary: "This document as a page",
-    replies: [{ status: 200, description: "A page for people.", media_type: "text/html" }],
+    summary: "The guides and the sections of the reference",
+    replies: PAGE,
+    errors: ["internal_error"],
+  },
+  {
+    method: "GET",
+    path: "/llms.txt",
+    tag: "Service",
+    summary: "The addresses of all texts, for programs that read",
+    replies: [{ status: 200, description: "A list of the guides and sections.", media_type: "text/plain" }],
+    errors: ["internal_error"],
+  },
+  {
+    method: "GET",
+    path: "/docs/api/:section",
+    tag: "Service",
+    summary: "A section of the reference",
+    description: "This document as a page, with samples: `/docs/api/partners`. With `.md` behind it, as Markdown.",
+    replies: PAGE_OR_TEXT,
+    errors: ["not_found", "internal_error"],
+  },
+  {
+    method: "GET",
+    path: "/docs/search",
+    tag: "Service",
+    summary: "What the guides and the reference say of some words",
+    query: z.object({ q: z.string().optional().describe("The words, all of which must be there.") }),
+    replies: PAGE,
+    errors: ["internal_error"],
+  },
+  {
+    method: "GET",
+    path: "/docs/search.json",
+    tag: "Service",
+    summary: "The index of that search",
+    replies: [{ status: 200, description: "All that can be found.", media_type: "application/json" }],
     errors: ["internal_error"],
   },
   {
@@ -166,8 +206,9 @@ export const OUTSIDE_ROUTES: Route[] = [
     path: "/docs/:guide",
     tag: "Service",
     summary: "A guide",
-    description: "How to start, integrate, migrate, pay out, verify webhooks, deploy and operate: `/docs/start`.",
-    replies: [{ status: 200, description: "A page for people.", media_type: "text/html" }],
+    description:
+      "How to start, integrate, migrate, pay out, verify webhooks, deploy and operate: `/docs/start`. With `.md` behind it, as Markdown.",
+    replies: PAGE_OR_TEXT,
     errors: ["not_found", "internal_error"],
   },
 ];

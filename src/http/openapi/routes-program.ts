@@ -1,5 +1,6 @@
 import { SEARCHED_WORDS } from "../../domain/partner.ts";
 import { importQuery } from "../api/imports.ts";
+import { installationQuery } from "../api/integrations.ts";
 import { applicationQuery, deliveryQuery, eventQuery, partnerQuery, summaryQuery } from "../queries.ts";
 import { pageQuery } from "../validate.ts";
 import { created, ok, type Route } from "./route.ts";
@@ -81,6 +82,17 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Program",
     summary: "The state of the connections to the providers",
     replies: ok("Integrations", "The connections."),
+  },
+  {
+    method: "GET",
+    path: "/api/v1/integrations/script",
+    tag: "Program",
+    summary: "Check the installation of the tracking script",
+    description:
+      "Asks a page of your site now, and says what is missing: the script, its program, what the page's Content-Security-Policy allows, a click. At most 2 MiB, 5 redirects and 10 seconds; only public addresses are asked. 30 checks a minute for a program.",
+    query: installationQuery,
+    replies: ok("Installation", "The checks."),
+    errors: ["not_configured"],
   },
   {
     method: "POST",
@@ -178,7 +190,7 @@ export const PROGRAM_ROUTES: Route[] = [
     method: "POST",
     path: "/api/v1/partners/:id/provider-a-account",
     tag: "Partners",
-    summary: "Start the onboarding at provider A",
+    summary: "Start the onboarding for transfers",
     description: "Gives a link to the vendor's hosted page; asked again, a new link to the same account.",
     body: { schema: "OnboardingStart", optional: true },
     replies: [...ok("Onboarding", "A link to the account it has."), ...created("Onboarding", "A new account.")],
@@ -435,7 +447,8 @@ export const PROGRAM_ROUTES: Route[] = [
     path: "/api/v1/webhooks/:id/deliveries/:delivery_id/redeliver",
     tag: "Webhooks",
     summary: "Send an event again",
-    description: "The same event id and the same bytes, under a new delivery.",
+    description:
+      "The same event id and the same bytes, under a new delivery. One that still waits is itself attempted at once; while it is attempted, the answer is 409.",
     body: { schema: "Nothing", optional: true },
     replies: created("Delivery", "The delivery that has begun."),
     errors: ["not_found", "invalid_transition"],
@@ -445,6 +458,7 @@ export const PROGRAM_ROUTES: Route[] = [
     path: "/api/v1/webhooks/:id/recover",
     tag: "Webhooks",
     summary: "Send again what failed or was missed since a time",
+    description: "What waits for another attempt after a failed one is attempted at once, and counts.",
     body: { schema: "Recover" },
     replies: ok("Recovered", "How many are sent again; with `has_more` a second call goes on."),
     errors: ["not_found", "invalid_transition"],

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { ErrorCode } from "../../lib/errors.ts";
 import { logFailure, requestOf, retryAfterOf, statusOf, toAppError } from "../errors.ts";
 import type { PageEnv } from "../session.ts";
-import { Plain } from "./layout.tsx";
+import { Mark, Plain } from "./layout.tsx";
 import { page } from "./page.tsx";
 
 const TITLES: Partial<Record<ErrorCode, string>> = {
@@ -26,6 +26,7 @@ export async function renderPageError(thrown: unknown, c: Context<PageEnv>): Pro
     c,
     { title, status: statusOf(error.code) },
     <Plain>
+      <Mark />
       <div class="card prose">
         <h1>{title}</h1>
         <p>{error.message}</p>

@@ -1,5 +1,7 @@
 import type { Context } from "hono";
 import type * as z from "zod";
+import { isDate, laterDate, startOfDateIn } from "../../domain/time-zone.ts";
+import { iso } from "../../lib/time.ts";
 import type { PageEnv } from "../session.ts";
 
 /** A filter as the address says it: the values that were understood, and as texts for the form and for other pages. */
@@ -8,15 +10,45 @@ export interface Filter<T> {
   texts: Record<string, string>;
 }
 
-/** What cannot be understood is left out, so that no address of a list is a dead end. */
-export function filterOf<T extends z.ZodObject>(c: Context<PageEnv>, schema: T): Filter<z.output<T>> {
+/** Dates whose days have an instant that the API takes, in every zone. */
+const [FIRST_DATE, LAST_DATE] = ["1970-01-02", "9999-12-29"];
+
+/**
+ * The first instant of a typed date in a time zone, `later` days later, as the API takes it (PAGE-23). What is no such date
+ * is as it was typed, for the schema to judge.
+ */
+export function startOfTyped(text: string, zone: string, later = 0): string {
+  if (!isDate(text) || text < FIRST_DATE || text > LAST_DATE) return text;
+  return iso(startOfDateIn(zone, laterDate(text, later)));
+}
+
+/** Of `to` the day is included: it ends where the next one begins. */
+const DAYS_LATER: Record<string, number> = { from: 0, to: 1 };
+
+/**
+ * What cannot be understood is left out, so that no address of a list is a dead end. `known` are values that stand for
+ * what the address says. Dates of `from` and `to` are days of the program's time zone, but of sums by UTC day; the texts keep them.
+ */
+export function filterOf<T extends z.ZodObject>(
+  c: Context<PageEnv>,
+  schema: T,
+  known: Record<string, string> = {},
+  zone = c.var.session.program.time_zone,
+): Filter<z.output<T>> {
   const given = Object.fromEntries(
-    Object.entries(c.req.query())
+    Object.entries({ ...c.req.query(), ...known })
       .map(([name, value]): [string, string] => [name, value.trim()])
-      .filter(([name, value]) => value !== "" && name in schema.shape),
+      .filter(([name, value]) => value !== "" && name in schema.shape && name !== "cursor"),
   );
-  const first = schema.safeParse(given);
+  const asTimes = () =>
+    Object.fromEntries(
+      Object.entries(given).map(([name, value]) => {
+        const later = DAYS_LATER[name];
+        return [name, later === undefined ? value : startOfTyped(value, zone, later)];
+      }),
+    );
+  const first = schema.safeParse(asTimes());
   for (const issue of first.error?.issues ?? []) delete given[String(issue.path[0])];
   const { page: _page, ...texts } = given;
-  return { value: schema.parse(given), texts };
+  return { value: schema.parse(asTimes()), texts };
 }

@@ -3,6 +3,7 @@ import { currencyExponent, decimalAmount } from "../../domain/currency.ts";
 import { isCents } from "../../domain/money.ts";
 import { AppError } from "../../lib/errors.ts";
 import { detailsOf } from "../validate.ts";
+import { startOfTyped } from "./filters.ts";
 
 /** What is wrong with a form: with the whole of it, and with its fields by name. */
 export interface Problems {
@@ -40,6 +41,11 @@ export class FormFields {
   /** Null where nothing was typed. */
   textOrNull(name: string): string | null | undefined {
     return this.given(name) === undefined ? undefined : this.text(name) || null;
+  }
+
+  /** The first instant of a typed date in a time zone (PAGE-23), as the API takes it; empty where nothing was typed. */
+  startOfDate(name: string, zone: string): string {
+    return startOfTyped(this.text(name), zone);
   }
 
   /** `NaN` for what is no number, so that validation reports it; null where nothing was typed. */

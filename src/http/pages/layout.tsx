@@ -1,29 +1,36 @@
 import type { Child } from "hono/jsx";
 import type { Session } from "../../core/sessions/sessions.ts";
+import { ROLE_TITLES, roleMay } from "../../domain/member.ts";
 import { CsrfField, type Children } from "./page.tsx";
+import { mayRequest } from "./rights.tsx";
 
 export interface Place {
   href: string;
   label: string;
+  /** The letter that leads there after `g` (PAGE-26). */
+  key?: string;
 }
 
 const OWNER_PLACES = [
   [
-    { href: "/dashboard", label: "Overview" },
-    { href: "/dashboard/partners", label: "Partners" },
-    { href: "/dashboard/commissions", label: "Commissions" },
-    { href: "/dashboard/payouts", label: "Payouts" },
+    { href: "/dashboard", label: "Overview", key: "o" },
+    { href: "/dashboard/partners", label: "Partners", key: "p" },
+    { href: "/dashboard/commissions", label: "Commissions", key: "c" },
+    { href: "/dashboard/payouts", label: "Payouts", key: "t" },
   ],
   [
-    { href: "/dashboard/payments", label: "Payments" },
-    { href: "/dashboard/claims", label: "Claims" },
-    { href: "/dashboard/flows", label: "Flows" },
-    { href: "/dashboard/events", label: "Events" },
+    { href: "/dashboard/payments", label: "Payments", key: "y" },
+    { href: "/dashboard/customers", label: "Customers", key: "u" },
+    { href: "/dashboard/claims", label: "Claims", key: "l" },
+    { href: "/dashboard/flows", label: "Flows", key: "f" },
+    { href: "/dashboard/events", label: "Events", key: "e" },
   ],
   [
-    { href: "/dashboard/integration", label: "Integration" },
-    { href: "/dashboard/webhooks", label: "Webhooks" },
-    { href: "/dashboard/settings", label: "Settings" },
+    { href: "/dashboard/integration", label: "Integration", key: "n" },
+    { href: "/dashboard/partners/import", label: "Import", key: "i" },
+    { href: "/dashboard/webhooks", label: "Webhooks", key: "w" },
+    { href: "/dashboard/settings/keys", label: "API keys", key: "k" },
+    { href: "/dashboard/settings", label: "Settings", key: "s" },
   ],
 ] as const satisfies Place[][];
 
@@ -50,7 +57,7 @@ interface FrameProps extends Children {
 
 /** The frame of every page behind a session: where one is, where one can go, who is signed in. */
 export function Frame({ session, at, children }: FrameProps) {
-  const places = session.partner ? placesOf(session) : OWNER_PLACES;
+  const places = placesOf(session);
   return (
     <div class="frame">
       <a class="skip" href="#main">
@@ -79,32 +86,88 @@ export function Frame({ session, at, children }: FrameProps) {
       </header>
       <main id="main" tabindex={-1}>
         {children}
+        <ZoneNote session={session} />
       </main>
+      {session.partner ? null : <Shortcuts places={places} />}
     </div>
   );
 }
 
-/** From every page to the payments of an order, a customer or a partner; the script lets `/` lead to it. */
+/** The time zone of what the page shows and takes (PAGE-23), and where the owner sets it. */
+function ZoneNote({ session }: { session: Session }) {
+  return (
+    <p class="zone-note">
+      Times are in the time zone {session.program.time_zone}.{" "}
+      {session.member && roleMay(session.member.role, "manage") ? (
+        <a href="/dashboard/settings#f-time_zone">Change</a>
+      ) : null}
+    </p>
+  );
+}
+
+/** From every page to what a text finds (PAGE-25); the script lets `/` lead to it. */
 function Find() {
   return (
-    <form method="get" action="/dashboard/payments" role="search" aria-label="Payments" class="find">
+    <form method="get" action="/dashboard/search" role="search" aria-label="Everything" class="find">
       <input
         type="search"
         name="search"
-        aria-label="Find payments"
-        placeholder="Find payments"
+        aria-label="Find"
+        placeholder="Find"
         maxlength={200}
         aria-keyshortcuts="/"
-        title="By order, customer or partner. Press / to get here."
+        title="A partner, a customer, a payment, or an id. Press / to get here."
       />
     </form>
   );
 }
 
-/** Without what only who was reached at the address may see. */
-function placesOf({ limited }: Session): Place[][] {
-  if (limited === null) return PARTNER_PLACES;
-  return PARTNER_PLACES.map((group) => group.filter(({ href }) => href !== "/portal/details"));
+/** Without what the member may not do, and what only a partner who was reached at the address may see. */
+function placesOf({ partner, member, limited }: Session): Place[][] {
+  const isTheirs = partner
+    ? ({ href }: Place) => limited === null || href !== "/portal/details"
+    : ({ href }: Place) => mayRequest(member?.role ?? null, "GET", href);
+  const places: readonly Place[][] = partner ? PARTNER_PLACES : OWNER_PLACES;
+  return places.map((group) => group.filter(isTheirs));
+}
+
+/** What the script opens at `?`: every key that leads somewhere, and a switch for who uses keys otherwise. */
+function Shortcuts({ places }: { places: readonly (readonly Place[])[] }) {
+  return (
+    <dialog class="shortcuts" aria-labelledby="shortcuts">
+      <h2 id="shortcuts">Keyboard shortcuts</h2>
+      <dl>
+        {places.flat().map(({ label, key }) => (
+          <div>
+            <dt>
+              <kbd>g</kbd> then <kbd>{key}</kbd>
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>
+            <kbd>/</kbd>
+          </dt>
+          <dd>Find</dd>
+        </div>
+        <div>
+          <dt>
+            <kbd>?</kbd>
+          </dt>
+          <dd>This list</dd>
+        </div>
+      </dl>
+      <form method="dialog">
+        <label>
+          <input type="checkbox" checked={true} /> On in this browser
+        </label>
+        <button type="submit" autofocus={true}>
+          Close
+        </button>
+      </form>
+    </dialog>
+  );
 }
 
 /** The frame of the pages before a session. */
@@ -183,9 +246,13 @@ export function Places({ places, at }: { places: readonly (readonly Place[])[]; 
     <>
       {places.map((group) => (
         <ul>
-          {group.map(({ href, label }) => (
+          {group.map(({ href, label, key }) => (
             <li>
-              <a href={href} aria-current={href === at ? "page" : undefined}>
+              <a
+                href={href}
+                aria-current={href === at ? "page" : undefined}
+                aria-keyshortcuts={key === undefined ? undefined : `g ${key}`}
+              >
                 {label}
               </a>
             </li>
@@ -204,6 +271,12 @@ function Account({ session }: { session: Session }) {
       <p class="account-who" title={session.record.email}>
         {session.record.email}
       </p>
+      {session.member ? <p class="muted small">{ROLE_TITLES[session.member.role]}</p> : null}
+      {session.partner ? null : (
+        <button class="as-link" type="button" data-shortcuts="" hidden={true}>
+          Keyboard shortcuts
+        </button>
+      )}
       <form method="post" action="/sign-out">
         <CsrfField />
         {session.limited === null ? <a href="/switch">Switch</a> : null}

@@ -1,6 +1,6 @@
-import type { Context } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { AppError } from "../../lib/errors.ts";
-import { addressKey, isOverLimit, RETRY_AFTER_SECONDS } from "../rate-limit.ts";
+import { addressKey, isOverLimit, programKey, RETRY_AFTER_SECONDS } from "../rate-limit.ts";
 import type { PageEnv } from "../session.ts";
 
 /**
@@ -13,4 +13,22 @@ export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join"):
   throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
     retryAfter: RETRY_AFTER_SECONDS,
   });
+}
+
+/**
+ * Counts the files of lists that a program's team takes: one reads as many rows as the list has. Behind `requireSession`.
+ * @throws `rate_limited`
+ */
+export function limitFiles(): MiddlewareHandler<PageEnv> {
+  return async function limitFiles(c, next) {
+    const key = programKey(c.var.session.program.id, "files");
+    if (c.req.path.endsWith(".csv") && (await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, key))) {
+      throw new AppError(
+        "rate_limited",
+        "Your team has taken as many files as it can within a minute. Please wait a minute, then take this one again.",
+        { retryAfter: RETRY_AFTER_SECONDS },
+      );
+    }
+    return next();
+  };
 }

@@ -1,13 +1,16 @@
 // eslint-disable-next-line no-restricted-imports -- of Node's modules this one alone is there (`nodejs_als`)
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { MiddlewareHandler } from "hono";
+import { createContext, useContext } from "hono/jsx";
+import { dayIn, minuteIn } from "../../domain/time-zone.ts";
 
-/** How a page writes numbers and dates (PAGE-14). Texts are English always. */
+/** How a page writes numbers, dates and names of countries (PAGE-14). Other texts are English always. */
 interface Forms {
-  /** For the script, which writes times of the visitor's zone in the same form. */
+  /** The language that names of countries are in; null for English. */
   locale: string | null;
   number: (decimal: string) => string;
   day: (day: string) => string;
+  country: (code: string) => string;
 }
 
 const grouped = (decimal: string): string => {
@@ -23,6 +26,7 @@ const ENGLISH: Forms = {
   locale: null,
   number: grouped,
   day: (day) => englishDay.format(instantOf(day)),
+  country: countriesIn("en"),
 };
 
 const chosen = new AsyncLocalStorage<Forms>();
@@ -36,12 +40,32 @@ export const numberText = (decimal: string): string => current().number(decimal)
 /** A day (`2026-03-02`) as people read it. */
 export const dayText = (day: string): string => current().day(day);
 
+/** The name of a country (ISO 3166-1 alpha-2), in the language of `currentLocale`, or English; the code where it has none. */
+export const countryText = (code: string): string => current().country(code);
+
 export const currentLocale = (): string | null => current().locale;
+
+/** The day of an instant (ISO 8601) in a time zone, as people read it (PAGE-23). */
+export const dateText = (at: string, zone: string): string => dayText(dayIn(zone, Date.parse(at)));
+
+/** The same with the time of day. */
+export const timeText = (at: string, zone: string): string =>
+  `${dateText(at, zone)}, ${minuteIn(zone, Date.parse(at))}`;
+
+/** The time zone of what the page that is being made shows. */
+export const PageZone = createContext<string | null>(null);
+
+/** @throws on a page that says none (`page`). */
+export function usePageZone(): string {
+  const zone = useContext(PageZone);
+  if (zone === null) throw new Error("a page that shows times without a time zone");
+  return zone;
+}
 
 /** What is made within is English: for files, which programs read. */
 export const inEnglish = <Value>(make: () => Value): Value => chosen.run(ENGLISH, make);
 
-/** Pages behind it have numbers and dates in the first language of `Accept-Language` that there is. */
+/** Pages behind it have numbers, dates and names of countries in the first language of `Accept-Language` that there is. */
 export const inLanguageOfBrowser: MiddlewareHandler = (c, next) =>
   chosen.run(formsOf(c.req.header("accept-language")), next);
 
@@ -121,7 +145,13 @@ function formsIn(locale: string): Forms {
     number: (decimal) =>
       plain(numberOf(decimal.split(".")[1]?.length ?? 0).format(decimal as `${number}`)).replace("-", "\u2212"),
     day: (day) => plain(days.format(instantOf(day))),
+    country: countriesIn(locale),
   };
+}
+
+function countriesIn(locale: string): Forms["country"] {
+  let names: Intl.DisplayNames | undefined;
+  return (code) => (names ??= new Intl.DisplayNames(locale, { type: "region" })).of(code) ?? code;
 }
 
 /** Without marks of direction: what is around reads from left to right. */

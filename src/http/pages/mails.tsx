@@ -10,6 +10,7 @@ import { PageHead } from "./layout.tsx";
 import { When } from "./parts/figures.tsx";
 import { ActionButton, Checkbox, Form } from "./parts/form.tsx";
 import { Done } from "./parts/notice.tsx";
+import { IfMay } from "./rights.tsx";
 import { Empty, Table } from "./parts/table.tsx";
 
 const DONE = { saved: "Saved.", again: "It is sent again." };
@@ -30,15 +31,21 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
         { title: "E-mails", at: parent },
         <>
           <Done code={c.req.query("done")} texts={DONE} />
-          <PageHead title="E-mails" lede={`What ${session.record.email} gets.`} back={{ href: parent, label }} />
+          <PageHead
+            title="E-mails"
+            lede={`What ${session.partner ? session.record.email : session.program.owner_email} gets.`}
+            back={{ href: parent, label }}
+          />
           <section class="card form-narrow">
-            <Form action={at} class="stack">
+            <Form action={at} readable={true} class="stack">
               <MailChoices reader={reader} off={off} />
-              <div class="actions">
-                <button type="submit" class="primary">
-                  Save
-                </button>
-              </div>
+              <IfMay right="manage">
+                <div class="actions">
+                  <button type="submit" class="primary">
+                    Save
+                  </button>
+                </div>
+              </IfMay>
             </Form>
           </section>
           {reader.audience === "owner" ? <FailedMails failed={failed} at={at} /> : null}

@@ -6,11 +6,13 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Bindings } from "../../env.ts";
 import { NO_FRAME } from "../security-headers.ts";
 import type { PageEnv } from "../session.ts";
-import { currentLocale } from "./locale.ts";
+import { PageZone } from "./locale.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
+import { ReaderRole } from "./rights.tsx";
 
 /** For a page that shows another address of this origin in a frame. */
 const FRAMES = "frame-src 'self'";
+const LOADS = "connect-src 'self'";
 
 /** No inline script or style, nothing from elsewhere, forms to this origin only, in no frame (PAGE-10) but one (EMBED-3). */
 const PAGE_POLICY = [
@@ -26,8 +28,12 @@ const PAGE_POLICY = [
 export interface PageOptions {
   title: string;
   status?: ContentfulStatusCode;
+  /** The address of a script of its own, which may load from this origin. */
+  script?: string;
   /** It shows pages of this origin in frames. */
   frames?: boolean;
+  /** Of the times that it shows, where it is not a program's (PAGE-23). */
+  zone?: string;
   /** The part of the policy that says who may frame it, where that does not follow from the session. */
   framer?: string | null;
 }
@@ -47,9 +53,10 @@ export function framedBy({ domain }: { domain: string | null }, { ENVIRONMENT }:
 
 /** Answers with one whole document around `body`. */
 export async function page(c: Context<PageEnv>, options: PageOptions, body: Child): Promise<Response> {
+  const session = c.get("session") as PageEnv["Variables"]["session"] | undefined;
   const document = (
     <Csrf.Provider value={c.get("csrf") ?? ""}>
-      <html lang="en" data-locale={currentLocale() ?? undefined}>
+      <html lang="en">
         <head>
           <meta charset="utf-8" />
           <title>{options.title}</title>
@@ -58,14 +65,20 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
           <link rel="icon" href={ICON} />
           <link rel="stylesheet" href={STYLES_URL} />
           <script src={SCRIPT_URL} defer></script>
+          {options.script === undefined ? null : <script src={options.script} defer></script>}
         </head>
-        <body>{body}</body>
+        <body>
+          <PageZone.Provider value={session?.program.time_zone ?? options.zone ?? null}>
+            <ReaderRole.Provider value={session?.member?.role ?? null}>{body}</ReaderRole.Provider>
+          </PageZone.Provider>
+        </body>
       </html>
     </Csrf.Provider>
   );
   const framer = options.framer ?? framerOf(c);
   const policy = framer === null ? PAGE_POLICY : PAGE_POLICY.replace(NO_FRAME, framer);
-  c.header("Content-Security-Policy", options.frames ? `${policy}; ${FRAMES}` : policy);
+  const more = [...(options.frames ? [FRAMES] : []), ...(options.script === undefined ? [] : [LOADS])];
+  c.header("Content-Security-Policy", [policy, ...more].join("; "));
   c.header("Vary", "Cookie, Accept-Language");
   return c.html(html`<!doctype html>${document}`, options.status ?? 200);
 }

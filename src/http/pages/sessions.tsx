@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { endAllSessions, endOwnSession, listSessions, type ListedSession } from "../../core/sessions/list.ts";
 import { sessionId } from "../../core/sessions/sessions.ts";
+import { ROLE_TITLES } from "../../domain/member.ts";
 import { dropSession, type PageEnv } from "../session.ts";
 import { FormFields } from "./forms.ts";
 import { framed } from "./framed.tsx";
@@ -8,9 +9,14 @@ import { PageHead } from "./layout.tsx";
 import { ActionButton } from "./parts/form.tsx";
 import { Badge, When } from "./parts/figures.tsx";
 import { Done } from "./parts/notice.tsx";
+import { passkeySection } from "./passkeys.tsx";
 import { Table } from "./parts/table.tsx";
 
-const DONE = { ended: "The session is ended." };
+const DONE = {
+  ended: "The session is ended.",
+  passkey_added: "The passkey is added. Next time you can sign in with it.",
+  passkey_removed: "The passkey is removed. Remove it from your device as well.",
+};
 
 /**
  * The sessions of who is signed in, below the page `parent`: each can be ended, or all at once. They are those of the
@@ -46,6 +52,7 @@ export function sessions(parent: "/dashboard/settings" | "/portal/details", labe
               rows={listed.map((one) => sessionRow(one, at))}
             />
           </section>
+          {session.record.audience === "owner" ? await passkeySection(c) : null}
         </>,
       );
     })
@@ -67,12 +74,11 @@ export function sessions(parent: "/dashboard/settings" | "/portal/details", labe
 function sessionRow(one: ListedSession, at: string) {
   return [
     <span>
-      {one.device ?? "Unknown device"}
-      {one.is_current ? <Badge state="active" label="this one" /> : null}
+      {one.device ?? "Unknown device"} {one.is_current ? <Badge state="active" label="this one" /> : null}
     </span>,
     <span>
       {one.program_name}
-      <span class="second">{one.audience === "owner" ? "Owner" : "Partner"}</span>
+      <span class="second">{one.role === null ? "Partner" : ROLE_TITLES[one.role]}</span>
     </span>,
     <When at={one.created_at} />,
     one.last_seen_at === null ? "–" : <When at={one.last_seen_at} />,

@@ -181,17 +181,18 @@ function isRefusal({ status, json }: Answer): boolean {
   return (type ?? code) !== undefined && !PASSING.has(type ?? "") && !PASSING.has(code ?? "");
 }
 
-const UNREADABLE = "Provider A gave an answer that could not be read.";
+const UNREADABLE = "The payment provider gave an answer that could not be read.";
 
 /** The vendor's code and message, without any part of a key in it. */
 function troubleOf({ status, json }: Answer): Trouble {
-  if (status === null) return { code: "no_answer", message: "Provider A did not answer." };
-  if (status === 401) return { code: "api_key_refused", message: "Provider A does not accept the stored API key." };
+  if (status === null) return { code: "no_answer", message: "The payment provider did not answer." };
+  if (status === 401)
+    return { code: "api_key_refused", message: "The payment provider does not accept the stored API key." };
   const read = failure.safeParse(json);
   if (!read.success) return { code: `http_${status}`, message: UNREADABLE };
   const { type, code, message } = read.data.error;
   return {
     code: code ?? type ?? `http_${status}`,
-    message: vendorWords(message ?? "Provider A gave no reason."),
+    message: vendorWords(message ?? "The payment provider gave no reason."),
   };
 }

@@ -9,7 +9,7 @@ import { texts } from "./texts.ts";
 /** Provider A: Stripe (IN-9). */
 export const providerA = {
   name: "provider_a" as const,
-  text: "provider A",
+  text: "Stripe",
   reported_by: "webhook" as const,
   ...webhooks,
   ...texts,
@@ -18,10 +18,15 @@ export const providerA = {
     description:
       "`Stripe-Signature` is taken as well. At most 1 MiB. Repeated events change nothing. Thin events are read with the program's API key.",
     event: z.looseObject({
-      id: z.string(),
-      type: z.string().describe("`checkout.session.completed`, `invoice.paid`, `charge.refunded`, …"),
+      id: z.string().describe("The event's id."),
+      type: z
+        .string()
+        .describe("The type: `checkout.session.completed`, `invoice.paid`, `charge.refunded`, and others."),
       created: z.union([z.int(), z.string()]),
-      data: z.looseObject({ object: z.looseObject({}) }).optional(),
+      data: z
+        .looseObject({ object: z.looseObject({}) })
+        .describe("What happened.")
+        .optional(),
     }),
     example: {
       id: "evt_1RTa2b",

@@ -5,6 +5,7 @@ import type { ApiReach } from "../api-call.ts";
 import {
   failureOf,
   type CodeAnswer,
+  type CodeAsked,
   type EventAnswer,
   type EventsAnswer,
   type EventsAsked,
@@ -14,9 +15,9 @@ import {
 } from "../reads.ts";
 import { aliasesOf, expandableId, id } from "../wire.ts";
 import { call } from "./api.ts";
-import { namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
+import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { READ_TYPES } from "./events.ts";
-import { couponObject, promotionCode } from "./schema.ts";
+import { couponObject, discounted, promotionCode } from "./schema.ts";
 import { snapshotType } from "./thin.ts";
 
 /** A page of events, and a page of those that are long: an invoice has as many lines as its owner likes. */
@@ -48,7 +49,7 @@ export function providerAReads(reach: ApiReach): VendorReads {
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
     readEvent: (api_key, thin) => readEvent(soon, api_key, thin),
     readLinks: (api_key, id) => readLinks(reach, api_key, id),
-    readCode: (api_key, id, occurred_at) => readCode(reach, api_key, id, occurred_at),
+    readCode: (api_key, code) => (code.id.startsWith(OF_DISCOUNT) ? readDiscount : readCode)(reach, api_key, code),
   };
 }
 
@@ -84,6 +85,7 @@ function nextOf(group: number, after: string | null): string | null {
 
 const snapshot = z.looseObject({ object: z.literal("event"), id: z.string(), type: z.string() });
 const object = z.looseObject({ object: z.string(), id: z.string().nullish() });
+const DISCOUNT = "discount";
 
 /**
  * The snapshot event that a thin event names: the same occurrence, under the id that it has as a webhook too. Where it
@@ -94,6 +96,13 @@ async function readEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Pro
   const type = snapshotType(thin.event_type);
   const path = snapshot_id === null ? about?.path : `/v1/events/${snapshot_id}`;
   const answer = await call(reach, api_key, "GET", path ?? "/", { most_bytes: MAX_EVENT_BYTES, context });
+  const { event_id: id, occurred_at: created, test } = thin;
+  const around = (read: object) => {
+    return { object: "event", id, type, created, livemode: !test, data: { object: read } };
+  };
+  // A discount is its customer's while it lasts. Once it is over it says nothing: what was paid with it does (CODE-8).
+  const isOver = snapshot_id === null && about?.type === DISCOUNT && answer.status === 404;
+  if (isOver) return { outcome: "read", body: around({ object: DISCOUNT }) };
   if (answer.status !== 200) return failureOf(answer);
   if (snapshot_id !== null) {
     const read = snapshot.safeParse(answer.json).data;
@@ -102,8 +111,7 @@ async function readEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Pro
   const read = object.safeParse(answer.json).data;
   const isIt = read?.object === about?.type && (about?.id === null || read?.id === about?.id);
   if (!read || !isIt) return failureOf(answer);
-  const { event_id: id, occurred_at: created, test } = thin;
-  return { outcome: "read", body: { object: "event", id, type, created, livemode: !test, data: { object: read } } };
+  return { outcome: "read", body: around(read) };
 }
 
 const charge = z.object({ object: z.literal("charge"), payment_intent: expandableId });
@@ -140,9 +148,8 @@ async function readLinks(reach: ApiReach, api_key: string, asked: string): Promi
   };
 }
 
-/** Of a promotion code what it is called and its coupon, of a coupon its name. A discount has no address of its own. */
-async function readCode(reach: ApiReach, api_key: string, id: string, occurred_at: string): Promise<CodeAnswer> {
-  if (id.startsWith("di_")) return { outcome: "read", facts: [] };
+/** Of a promotion code what it is called and its coupon, of a coupon its name. */
+async function readCode(reach: ApiReach, api_key: string, { id, occurred_at }: CodeAsked): Promise<CodeAnswer> {
   const isPromotion = id.startsWith("promo_");
   const path = `/v1/${isPromotion ? "promotion_codes" : "coupons"}/${encodeURIComponent(id)}`;
   const answer = await call(reach, api_key, "GET", isPromotion ? `${path}?expand[]=promotion.coupon` : path);
@@ -153,4 +160,38 @@ async function readCode(reach: ApiReach, api_key: string, id: string, occurred_a
   if (!read) return failureOf(answer);
   const facts = "code" in read ? namesOfPromotionCode(read, occurred_at) : namesOfCoupon(read, occurred_at);
   return { outcome: "read", facts };
+}
+
+const OF_DISCOUNT = "di_";
+
+/** What carries discounts, by how its ids begin, and how deep the vendor is to write what they were made from. */
+const CARRIERS = [
+  {
+    begins: "in_",
+    of: "invoices",
+    expand: ["discounts.promotion_code", "discounts.source.coupon", "lines.data.discounts.promotion_code"],
+  },
+  { begins: "sub_", of: "subscriptions", expand: ["discounts.promotion_code", "discounts.source.coupon"] },
+];
+
+/** What a discount was made from. It has no address of its own: what carries it is asked. */
+async function readDiscount(reach: ApiReach, api_key: string, asked: CodeAsked): Promise<CodeAnswer> {
+  const { id, occurred_at, carriers } = asked;
+  for (const { begins, of, expand } of CARRIERS) {
+    const carrier = carriers.find((one) => one.startsWith(begins) && /^\w+$/.test(one));
+    if (carrier === undefined) continue;
+    const query = expand.map((field) => `expand[]=${field}`).join("&");
+    const answer = await call(reach, api_key, "GET", `/v1/${of}/${carrier}?${query}`, { most_bytes: MAX_EVENT_BYTES });
+    const failure = failureOf(answer);
+    if (answer.status !== 200 && failure.reason === "refused") continue;
+    const read = answer.status === 200 ? discounted.safeParse(answer.json).data : undefined;
+    if (read?.id !== carrier) return failure;
+    const all = [...(read.discounts ?? []), ...(read.lines?.data.flatMap((line) => line.discounts ?? []) ?? [])];
+    const facts = discountsOf(
+      all.filter((one) => one.id === id),
+      occurred_at,
+    ).names;
+    if (facts.length > 0) return { outcome: "read", facts };
+  }
+  return { outcome: "read", facts: [] };
 }

@@ -52,6 +52,14 @@ const expandableDiscount = z.union(
 );
 const discounts = z.array(expandableDiscount).nullish();
 
+/** An invoice or a subscription as the API has it, of which only the discounts matter. */
+export const discounted = z.object({
+  object: z.enum(["invoice", "subscription"]),
+  id,
+  discounts,
+  lines: z.object({ data: z.array(z.object({ discounts })) }).nullish(),
+});
+
 export const couponObject = z.object({ id, name: optionalText });
 
 export const checkoutSession = z.object({

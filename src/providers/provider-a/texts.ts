@@ -5,16 +5,17 @@ import { checkout } from "./checkout.ts";
 export const texts = {
   secrets: {
     webhook_secret: {
-      label: "Webhook signing secret",
-      hint: "Provider A shows it where you add the webhook address below.",
+      label: () => "Webhook signing secret",
+      hint: (name) => `${name} shows it where you add the webhook address below.`,
       removed:
         "Webhooks of this provider are refused from now on. The provider tries again later, so nothing is lost if you paste a new secret soon.",
     },
     api_key: {
-      label: "API key of provider A",
-      hint: "Finds events whose webhooks were lost, reads what thin events name and what promotion codes are called, and pays out through provider A's connected accounts. A restricted key is enough. It needs read for Events, Checkout Sessions, Invoices, Subscriptions, Payment Intents, Charges and Refunds, Disputes, Customers, Coupons and Promotion Codes; for payouts also write for Transfers and Accounts; for the button that enters our address there, write for Webhook Endpoints.",
+      label: (name) => `API key of ${name}`,
+      hint: (name) =>
+        `Finds events whose webhooks were lost, reads what thin events name and what promotion codes are called, and pays out through ${name}'s connected accounts. A restricted key is enough. It needs read for Events, Checkout Sessions, Invoices, Subscriptions, Payment Intents, Charges and Refunds, Disputes, Customers, Coupons and Promotion Codes; for payouts also write for Transfers and Accounts; for the button that enters our address there, write for Webhook Endpoints.`,
       removed:
-        "Events whose webhooks were lost are no longer found, thin events are refused, and payouts through provider A are no longer possible, until you paste a new key.",
+        "Events whose webhooks were lost are no longer found, thin events are refused, and payouts to connected accounts are no longer possible, until you paste a new key.",
     },
   },
   wanted_events: {

@@ -8,7 +8,7 @@ import { texts } from "./texts.ts";
 /** Provider B: Paddle Billing (IN-9). */
 export const providerB = {
   name: "provider_b" as const,
-  text: "provider B",
+  text: "Paddle",
   reported_by: "webhook" as const,
   ...webhooks,
   ...texts,
@@ -17,10 +17,12 @@ export const providerB = {
     description:
       "`Paddle-Signature` is taken as well. The program is `custom_data.service_program`, else that of the transaction or subscription named, else `program_id`: the first whose secret verifies. At most 1 MiB.",
     event: z.looseObject({
-      event_id: z.string(),
-      event_type: z.string().describe("`transaction.completed`, `subscription.canceled`, `adjustment.updated`, …"),
+      event_id: z.string().describe("The event's id."),
+      event_type: z
+        .string()
+        .describe("The type: `transaction.completed`, `subscription.canceled`, `adjustment.updated`, and others."),
       occurred_at: z.string(),
-      data: z.looseObject({}).optional(),
+      data: z.looseObject({}).describe("What happened.").optional(),
     }),
     example: {
       event_id: "evt_01kj41r9q0",

@@ -2,7 +2,14 @@
 import * as z from "zod";
 import { DAY } from "../../lib/time.ts";
 import type { ApiReach } from "../api-call.ts";
-import { failureOf, type CodeAnswer, type EventsAnswer, type EventsAsked, type VendorReads } from "../reads.ts";
+import {
+  failureOf,
+  type CodeAnswer,
+  type CodeAsked,
+  type EventsAnswer,
+  type EventsAsked,
+  type VendorReads,
+} from "../reads.ts";
 import { instant } from "../wire.ts";
 import { call, isOfSandbox } from "./api.ts";
 import { discount, namesOfDiscount, READ_TYPES } from "./events.ts";
@@ -20,7 +27,7 @@ export function providerBReads(reach: ApiReach): VendorReads {
   return {
     kept_ms: 30 * DAY,
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
-    readCode: (api_key, id, occurred_at) => readCode(reach, api_key, id, occurred_at),
+    readCode: (api_key, code) => readCode(reach, api_key, code),
   };
 }
 
@@ -50,7 +57,7 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
   };
 }
 
-async function readCode(reach: ApiReach, api_key: string, id: string, occurred_at: string): Promise<CodeAnswer> {
+async function readCode(reach: ApiReach, api_key: string, { id, occurred_at }: CodeAsked): Promise<CodeAnswer> {
   const answer = await call(reach, api_key, { method: "GET", path: `/discounts/${encodeURIComponent(id)}` });
   const read = z.object({ data: discount }).safeParse(answer.json).data?.data;
   if (answer.status !== 200 || read?.id !== id) return failureOf(answer);

@@ -5,14 +5,15 @@ import { checkout } from "./checkout.ts";
 export const texts = {
   secrets: {
     webhook_secret: {
-      label: "Webhook signing secret",
-      hint: "Provider B shows it where you add the webhook address below.",
+      label: () => "Webhook signing secret",
+      hint: (name) => `${name} shows it where you add the webhook address below.`,
       removed:
         "Webhooks of this provider are refused from now on. The provider tries again later, so nothing is lost if you paste a new secret soon.",
     },
     api_key: {
-      label: "API key of provider B",
-      hint: "Finds events whose webhooks were lost, and reads what discounts are called. A key that may read is enough: Notifications, Transactions, Adjustments, Subscriptions, Customers and Discounts; for the button that enters our address there, also write for Notification settings. A key of the sandbox finds only test events.",
+      label: (name) => `API key of ${name}`,
+      hint: () =>
+        "Finds events whose webhooks were lost, and reads what discounts are called. A key that may read is enough: Notifications, Transactions, Adjustments, Subscriptions, Customers and Discounts; for the button that enters our address there, also write for Notification settings. A key of the sandbox finds only test events.",
       removed: "Events whose webhooks were lost are no longer found until you paste a new key.",
     },
   },

@@ -8,6 +8,7 @@ import { Badge, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Facts } from "../parts/table.tsx";
+import { IfMay } from "../rights.tsx";
 
 const AT = "/dashboard/partners/applications";
 
@@ -77,7 +78,7 @@ export function ApplicationDetail({ application, same, similar, problems, note }
         <ApplicationFacts application={application} />
       </div>
       <Others application={application} same={same} similar={similar} />
-      {status === "pending" ? <Decline id={id} problems={problems} note={note} /> : null}
+      <IfMay right="manage">{status === "pending" ? <Decline id={id} problems={problems} note={note} /> : null}</IfMay>
     </>
   );
 }

@@ -8,18 +8,20 @@ import type { ApplicationView } from "../../../core/kernel/views.ts";
 import { listPartners } from "../../../core/partners/partners.ts";
 import { APPLICATION_STATUSES } from "../../../domain/application.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
-import { applicationDecline, applicationsDecide } from "../../api/applications.ts";
+import { applicationDecline, applicationsDecide, MAX_DECIDED } from "../../api/applications.ts";
 import { applicationQuery } from "../../queries.ts";
 import type { PageEnv } from "../../session.ts";
-import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import { ListFilter, ListFoot, ListTable, readList, textColumn, timeColumn, type ListOf } from "../list.tsx";
 import { CopyLine } from "../parts/copy.tsx";
 import { Badge, When } from "../parts/figures.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Done } from "../parts/notice.tsx";
-import { Empty, Pager, Table } from "../parts/table.tsx";
+import { Empty } from "../parts/table.tsx";
+import { IfMay } from "../rights.tsx";
 import { ApplicationDetail } from "./application-detail.tsx";
 
 const AT = "/dashboard/partners/applications";
@@ -37,46 +39,47 @@ const SIMILAR = 5;
 /** `/dashboard/partners/applications` (PAGE-7): who applied, and what is decided about them. */
 export const applications = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, applicationQuery);
-    const page = parsePage(await listApplications(c.var.ctx, filter.value));
-    const isFiltered = Object.keys(filter.texts).length > 0;
+    const shown = await readList(c, LIST);
     return framed(
       c,
       { title: "Applications", at: PLACE },
       <>
         <Done code={c.req.query("done")} texts={DONE} />
         <PageHead title="Applications" back={BACK} />
-        <form method="get" action={AT} class="filter" aria-label="Filter applications">
+        <ListFilter list={LIST} shown={shown} path={AT}>
           <SelectField
             name="status"
             label="Status"
-            value={filter.value.status}
+            value={shown.filter.texts["status"]}
             options={[{ value: "", label: "Any" }, ...APPLICATION_STATUSES.map((value) => ({ value, label: value }))]}
           />
-          <Field name="from" label="From" type="date" value={filter.texts.from} />
-          <Field name="to" label="To" type="date" value={filter.texts.to} />
-          <button type="submit">Filter</button>
-          {isFiltered ? <a href={AT}>Show all</a> : null}
-        </form>
+          <Field name="from" label="From" type="date" value={shown.filter.texts["from"]} />
+          <Field name="to" label="To" type="date" value={shown.filter.texts["to"]} />
+        </ListFilter>
         <section class="card flush">
-          {page.total === 0 ? (
-            <NoApplications c={c} isFiltered={isFiltered} />
+          {shown.page.total === 0 ? (
+            <NoApplications c={c} isFiltered={shown.isFiltered} />
           ) : (
             <>
-              <Form action={`${AT}/chosen`}>
-                <ApplicationTable applications={page.data} />
-                {page.data.some(({ status }) => status === "pending") ? <ChosenActions /> : null}
+              <Form action={`${AT}/chosen`} readable={true}>
+                <ListTable list={LIST} shown={shown} pick={pickPending} />
+                <IfMay right="manage">
+                  {shown.page.data.some(({ status }) => status === "pending") ? <ChosenActions /> : null}
+                </IfMay>
               </Form>
-              <Pager page={page} path={AT} query={filter.texts} />
+              <ListFoot shown={shown} path={AT} />
             </>
           )}
         </section>
       </>,
     );
   })
+  .get("/list.csv", (c) => csvOf(c, LIST))
   .post("/chosen", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    if (fields.all("ids").length === 0) return problemPage(c, "Tick at least one application first.");
+    const chosen = new Set(fields.all("ids")).size;
+    if (chosen === 0) return problemPage(c, "Tick at least one application first.");
+    if (chosen > MAX_DECIDED) return problemPage(c, `Tick at most ${MAX_DECIDED} applications at once.`);
     return chosenPage(c, fields);
   })
   .post("/chosen/confirmed", async (c) => {
@@ -143,7 +146,7 @@ async function detailPage(
 async function chosenPage(c: Context<PageEnv>, fields: FormFields, problems?: Problems) {
   const status = fields.text("status") === "approved" ? "approved" : "declined";
   const ids = [...new Set(fields.all("ids"))];
-  const found = await Promise.all(ids.slice(0, MOST_SHOWN).map((id) => getApplication(c.var.ctx, id)));
+  const found = await Promise.all(ids.slice(0, MAX_DECIDED).map((id) => getApplication(c.var.ctx, id)));
   const title = status === "approved" ? "Approve these?" : "Decline these?";
   return framed(
     c,
@@ -190,9 +193,6 @@ async function chosenPage(c: Context<PageEnv>, fields: FormFields, problems?: Pr
     </>,
   );
 }
-
-/** As many as a page of the list shows. */
-const MOST_SHOWN = 20;
 
 function problemPage(c: Context<PageEnv>, message: string) {
   return framed(
@@ -263,33 +263,53 @@ function ChosenActions() {
 /** An application in the list. */
 export type Listed = Decided<
   ApplicationView,
-  "id" | "status" | "email" | "name" | "website" | "created_at",
-  ("program_id" | "answers" | "terms_version" | "consented_at" | "partner_id" | "note") | ("decided_at" | "updated_at")
+  "id" | "status" | "email" | "name" | "website" | "partner_id" | "note" | "created_at" | "decided_at",
+  "program_id" | "answers" | "terms_version" | "consented_at" | "updated_at"
 >;
 
-function ApplicationTable({ applications: shown }: { applications: readonly Listed[] }) {
+function pickPending({ id, name, email, status }: Listed) {
+  if (status !== "pending") return null;
   return (
-    <Table
-      label="Applications"
-      columns={[
-        { label: "Choose", hidden: true },
-        { label: "Person", grow: true },
-        { label: "Website" },
-        { label: "Status" },
-        { label: "Applied", align: "end" },
-      ]}
-      rows={shown.map(({ id, name, email, website, status, created_at }) => [
-        status === "pending" ? (
-          <input type="checkbox" name="ids" value={id} aria-label={`Choose ${name ?? email}`} />
-        ) : null,
+    <IfMay right="manage">
+      <input type="checkbox" name="ids" value={id} aria-label={`Choose ${name ?? email}`} />
+    </IfMay>
+  );
+}
+
+const LIST: ListOf<typeof applicationQuery, Listed> = {
+  name: "applications",
+  label: "Applications",
+  query: applicationQuery,
+  read: async (c, filter) => parsePage(await listApplications(c.var.ctx, filter)),
+  columns: [
+    {
+      key: "person",
+      label: "Person",
+      grow: true,
+      cell: ({ id, name, email }) => (
         <span>
           <a href={`${AT}/${id}`}>{name ?? "deleted"}</a>
           {email === null ? null : <span class="second">{email}</span>}
-        </span>,
-        website === null ? <span class="muted">–</span> : <span>{website}</span>,
-        <Badge state={status} />,
-        <When at={created_at} only="day" />,
-      ])}
-    />
-  );
-}
+        </span>
+      ),
+      csv: { application_id: ({ id }) => id, name: ({ name }) => name, email: ({ email }) => email },
+    },
+    { ...textColumn<Listed, "website">("website", "Website", ({ website }) => website), extra: false },
+    {
+      key: "status",
+      label: "Status",
+      cell: ({ status }) => <Badge state={status} />,
+      csv: { status: ({ status }) => status },
+    },
+    textColumn("partner_id", "Partner id", (application) => application.partner_id),
+    textColumn("note", "Note", (application) => application.note),
+    timeColumn("decided_at", "Decided", (application) => application.decided_at),
+    {
+      key: "applied",
+      label: "Applied",
+      align: "end",
+      cell: ({ created_at }) => <When at={created_at} only="day" />,
+      csv: { created_at: ({ created_at }) => created_at },
+    },
+  ],
+};

@@ -1,5 +1,6 @@
 /** A rate or a flow that is applied from an earlier day (FLOW-11): its field, and the page that shows first what changes. */
 import type { Context } from "hono";
+import type { Program } from "../../../core/kernel/rows.ts";
 import { simulateFlow, type SimulationInput } from "../../../core/programs/simulate.ts";
 import { iso } from "../../../lib/time.ts";
 import { CSRF_FIELD, type PageEnv } from "../../session.ts";
@@ -7,7 +8,7 @@ import type { FormFields, Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead, type NavigationPlace } from "../layout.tsx";
 import { countText, plural } from "../parts/figures.tsx";
-import { dayText } from "../locale.ts";
+import { dateText } from "../locale.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
 
@@ -25,14 +26,14 @@ export function ApplyFromField({ value, problems }: { value: string; problems?: 
       type="date"
       value={value}
       problems={problems}
-      hint="Decides the payments since that day (UTC) again. You see what changes before it does. Empty: payments from now on."
+      hint="Decides the payments since the start of that day again. You see what changes before it does. Empty: payments from now on."
     />
   );
 }
 
 /** The field as the schemas of the API take it: absent where it is empty. */
-export function applyFromInput(fields: FormFields): { apply_from?: string } {
-  const apply_from = fields.text("apply_from");
+export function applyFromInput(fields: FormFields, { time_zone }: Pick<Program, "time_zone">): { apply_from?: string } {
+  const apply_from = fields.startOfDate("apply_from", time_zone);
   return apply_from === "" ? {} : { apply_from };
 }
 
@@ -60,7 +61,7 @@ interface Applied {
 /** What a change applied from an earlier day would change, to apply it or to go back to its form. */
 export async function previewPage(c: Context<PageEnv>, { at, action, fields, subject, rule, apply_from }: Applied) {
   const shown = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, apply_from, last: LOOKED_AT }));
-  const day = dayText(iso(apply_from).slice(0, 10));
+  const day = dateText(iso(apply_from), c.var.session.program.time_zone);
   return framed(
     c,
     { title: `${subject} from ${day}`, at },

@@ -5,6 +5,7 @@ import { ConnectionState } from "./connection-state.tsx";
 import { siteOf } from "../parts/snippets.ts";
 import { ProviderActions, type ActionResult } from "./provider-actions.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
+import { providerWithin } from "../../brand-names.ts";
 
 interface CheckoutProps {
   program: Program;
@@ -21,12 +22,12 @@ interface CheckoutProps {
 
 /** How the reference is passed to a provider's checkout, and where the provider has to send its webhooks. */
 export function Checkout({ program, origin, provider, slug, isFirst, result, now }: CheckoutProps) {
-  const { checkout, name, text } = provider;
+  const { checkout, name } = provider;
   const values = { program_id: program.id, slug, domain: siteOf(program) };
   return (
     <section class="card" id={`checkout-${name}`}>
       <h2>
-        2. {isFirst ? "The" : "Or the"} checkout: {text}
+        2. {isFirst ? "The" : "Or the"} checkout: {providerWithin(name)}
       </h2>
       <p>
         <WithCode text={checkout.intro} />

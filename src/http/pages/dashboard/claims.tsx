@@ -10,17 +10,28 @@ import { CLAIM_STATUSES, MAX_CLAIM_NOTE } from "../../../domain/claim.ts";
 import { claimDecline, claimGrant } from "../../api/claims.ts";
 import { claimQuery } from "../../queries.ts";
 import type { PageEnv } from "../../session.ts";
-import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import {
+  ListFilter,
+  ListFoot,
+  ListTable,
+  partnerColumn,
+  readList,
+  textColumn,
+  timeColumn,
+  type ListOf,
+} from "../list.tsx";
 import { CLAIM_TEXTS, SaleOf } from "../parts/claim-words.tsx";
 import { Badge, When } from "../parts/figures.tsx";
 import { ActionButton, Field, Form, SelectField, TextArea } from "../parts/form.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
-import { PartnerLink, partnerText } from "../parts/partner.tsx";
-import { Empty, Facts, Pager, Table } from "../parts/table.tsx";
+import { partnerText } from "../parts/partner.tsx";
+import { Empty, Facts } from "../parts/table.tsx";
 import { Trace } from "../parts/trace.tsx";
+import { IfMay } from "../rights.tsx";
 
 const AT = "/dashboard/claims";
 
@@ -32,51 +43,37 @@ const DONE = {
 /** `/dashboard/claims`: sales that partners miss, and the decision about each beside the payments that it can be about. */
 export const claims = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, claimQuery);
-    const page = parsePage(await listClaims(c.var.ctx, filter.value));
-    const names = await readPartnerNames(
-      c.var.ctx,
-      page.data.map(({ partner_id }) => partner_id),
-    );
-    const isFiltered = Object.keys(filter.texts).length > 0;
+    const shown = await readList(c, LIST);
     return framed(
       c,
       { title: "Claims", at: AT },
       <>
         <PageHead title="Claims" lede="Sales that partners miss among their commissions." />
-        <form method="get" action={AT} class="filter" aria-label="Filter claims">
+        <ListFilter list={LIST} shown={shown} path={AT}>
           <SelectField
             name="status"
             label="State"
-            value={filter.value.status}
+            value={shown.filter.texts["status"]}
             options={[
               { value: "", label: "Any" },
               ...CLAIM_STATUSES.map((value) => ({ value, label: CLAIM_TEXTS[value] })),
             ]}
           />
-          {filter.value.partner_id ? <input type="hidden" name="partner_id" value={filter.value.partner_id} /> : null}
-          <button type="submit">Filter</button>
-          {isFiltered ? <a href={AT}>Show all</a> : null}
-        </form>
+        </ListFilter>
         <section class="card flush">
-          {page.total === 0 ? (
-            <Empty title={isFiltered ? "No claim matches" : "No claims yet"}>
-              {isFiltered ? (
-                <a href={AT}>Show all claims</a>
-              ) : (
-                "When a partner misses a sale, the portal asks for the order, and it appears here."
-              )}
-            </Empty>
+          {shown.page.total === 0 ? (
+            <NoClaims isFiltered={shown.isFiltered} />
           ) : (
             <>
-              <ClaimTable claims={page.data} names={names} />
-              <Pager page={page} path={AT} query={filter.texts} />
+              <ListTable list={LIST} shown={shown} />
+              <ListFoot shown={shown} path={AT} />
             </>
           )}
         </section>
       </>,
     );
   })
+  .get("/list.csv", (c) => csvOf(c, LIST))
   .get("/:id", (c) => claimPage(c, c.req.param("id"), null))
   .post("/:id/grant", async (c) => {
     const id = c.req.param("id");
@@ -103,34 +100,65 @@ export const claims = new Hono<PageEnv>()
     }
   });
 
+function NoClaims({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="No claim matches">
+      <a href={AT}>Show all claims</a>
+    </Empty>
+  ) : (
+    <Empty title="No claims yet">
+      When a partner misses a sale, the portal asks for the order, and it appears here.
+    </Empty>
+  );
+}
+
 /** A claim in the list. */
 export type Listed = Decided<
   ClaimView,
-  "id" | "partner_id" | "status" | "order_id" | "day" | "email_domain" | "created_at",
-  "program_id" | "payment_id" | "note" | "decided_at"
+  | ("id" | "partner_id" | "status" | "order_id" | "day" | "email_domain" | "payment_id" | "note")
+  | ("created_at" | "decided_at"),
+  "program_id"
 >;
 
-interface ClaimTableProps {
-  claims: readonly Listed[];
-  names: ReadonlyMap<string, PartnerName>;
-}
-
-function ClaimTable({ claims: shown, names }: ClaimTableProps) {
-  return (
-    <Table
-      label="Claims"
-      columns={[{ label: "Claim" }, { label: "Partner" }, { label: "Sale" }, { label: "State" }]}
-      rows={shown.map((claim) => [
+const LIST: ListOf<typeof claimQuery, Listed> = {
+  name: "claims",
+  label: "Claims",
+  query: claimQuery,
+  read: async (c, filter) => parsePage(await listClaims(c.var.ctx, filter)),
+  partnerOf: (claim) => claim.partner_id,
+  columns: [
+    {
+      key: "claim",
+      label: "Claim",
+      cell: (claim) => (
         <a href={`${AT}/${claim.id}`}>
           <When at={claim.created_at} />
-        </a>,
-        <PartnerLink partner={names.get(claim.partner_id)} />,
-        <SaleOf claim={claim} />,
-        <Badge state={claim.status} label={CLAIM_TEXTS[claim.status]} />,
-      ])}
-    />
-  );
-}
+        </a>
+      ),
+      csv: { claim_id: (claim) => claim.id, created_at: (claim) => claim.created_at },
+    },
+    partnerColumn(),
+    {
+      key: "sale",
+      label: "Sale",
+      cell: (claim) => <SaleOf claim={claim} />,
+      csv: {
+        order_id: (claim) => claim.order_id,
+        day: (claim) => claim.day,
+        email_domain: (claim) => claim.email_domain,
+      },
+    },
+    textColumn("payment_id", "Payment", (claim) => claim.payment_id),
+    textColumn("note", "Note", (claim) => claim.note),
+    timeColumn("decided_at", "Decided", (claim) => claim.decided_at),
+    {
+      key: "status",
+      label: "State",
+      cell: ({ status }) => <Badge state={status} label={CLAIM_TEXTS[status]} />,
+      csv: { status: (claim) => claim.status },
+    },
+  ],
+};
 
 async function claimPage(c: Context<PageEnv>, id: string, fields: FormFields | null, problems?: Problems) {
   const { claim, payments } = await getClaim(c.var.ctx, id);
@@ -155,7 +183,8 @@ async function claimPage(c: Context<PageEnv>, id: string, fields: FormFields | n
       {payments.length === 0 ? (
         <section class="card flush">
           <Empty title="No payment was found">
-            None that the providers reported is of this order, or is nobody's and of this domain and day.
+            No payment has this order id, and none without a partner is of this day and domain. Where you know the
+            payment, enter its id below; else decline.
           </Empty>
         </section>
       ) : null}
@@ -174,14 +203,16 @@ async function claimPage(c: Context<PageEnv>, id: string, fields: FormFields | n
               partner={whose ? { id: whose.id, name: partnerText(whose) } : null}
             />
             {isOpen ? (
-              <p class="more">
-                <ActionButton
-                  action={`${AT}/${id}/grant`}
-                  label="Give it to the partner"
-                  values={{ payment_id: payment.id }}
-                  kind="primary"
-                />
-              </p>
+              <IfMay right="manage">
+                <p class="more">
+                  <ActionButton
+                    action={`${AT}/${id}/grant`}
+                    label="Give it to the partner"
+                    values={{ payment_id: payment.id }}
+                    kind="primary"
+                  />
+                </p>
+              </IfMay>
             ) : null}
           </section>
         );

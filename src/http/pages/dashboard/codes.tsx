@@ -2,9 +2,10 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { UNKNOWN_AMONG } from "../../../core/kernel/seen-codes.ts";
 import { giveCodeToSlug, readUnknownCodes, type UnknownCode } from "../../../core/partners/unknown-codes.ts";
-import { lastDays, readCodeStats } from "../../../core/partners/code-stats.ts";
+import { readCodeStats } from "../../../core/partners/code-stats.ts";
 import { exportCodes } from "../../../core/partners/export-codes.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
+import { daysOf } from "../../../core/overview/days.ts";
 import type { PageEnv } from "../../session.ts";
 import { codeCreate } from "../../api/codes.ts";
 import { streamOf } from "../../api/payouts.ts";
@@ -16,7 +17,7 @@ import { ActionButton, Field, Form } from "../parts/form.tsx";
 import { Count, providerText, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
-import { Spans, spanOf } from "../parts/spans.tsx";
+import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 
 const AT = "/dashboard/payments/codes";
@@ -47,8 +48,8 @@ export const codes = new Hono<PageEnv>()
 async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
   const { ctx, now } = c.var;
   const unknown = await readUnknownCodes(ctx);
-  const days = spanOf(c.req.query("days"));
-  const stats = await readCodeStats(ctx, lastDays(now, days));
+  const days = chosenDays(c);
+  const stats = await readCodeStats(ctx, days);
   const names = await readPartnerNames(
     ctx,
     stats.map(({ partner_id }) => partner_id),
@@ -67,7 +68,7 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
             <a class="button" href={`${AT}/export.csv`}>
               All partners' codes as CSV
             </a>
-            <Spans at={AT} days={days} />
+            <Spans at={AT} days={days} now={now} />
           </>
         }
       />
@@ -76,7 +77,7 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
           <p>{Object.values(problems.fields)[0] ?? problems.message}</p>
         </Notice>
       ) : null}
-      <CodeStatsCard stats={stats} days={days} names={names} />
+      <CodeStatsCard stats={stats} days={daysOf(days).length} names={names} />
       <section class="card flush">
         <h2>Unknown codes</h2>
         {unknown.length === 0 ? (
@@ -97,7 +98,7 @@ function UnknownTable({ unknown }: { unknown: readonly UnknownCode[] }) {
       label="Unknown codes"
       columns={[
         { label: "Code" },
-        { label: "Payments" },
+        { label: "Payments", align: "end" },
         { label: "Last" },
         { label: "Give it to a partner", hidden: true },
       ]}
@@ -123,7 +124,11 @@ function Give({ of: { code, provider, suggested }, id }: { of: UnknownCode; id: 
       {suggested.map((partner) => (
         <ActionButton
           action={`${AT}/give`}
-          label={`Give ${code} to ${partnerText(partner)}`}
+          label={
+            <>
+              Give<span class="visually-hidden"> {code}</span> to {partnerText(partner)}
+            </>
+          }
           values={{ code, provider, slug: partner.slug }}
           kind="primary"
         />
@@ -131,7 +136,17 @@ function Give({ of: { code, provider, suggested }, id }: { of: UnknownCode; id: 
       <Form action={`${AT}/give`} class="inline">
         <input type="hidden" name="code" value={code} />
         <input type="hidden" name="provider" value={provider} />
-        <Field name="slug" id={id} label={`Slug of the partner of ${code}`} required={true} maxlength={64} />
+        <Field
+          name="slug"
+          id={id}
+          label={
+            <>
+              Slug of the partner<span class="visually-hidden"> of {code}</span>
+            </>
+          }
+          required={true}
+          maxlength={64}
+        />
         <button type="submit">Give</button>
       </Form>
     </>

@@ -10,6 +10,7 @@ import {
 } from "../../../core/commissions/bulk.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { sumUp } from "../../../domain/amount.ts";
+import { AppError } from "../../../lib/errors.ts";
 import { iso } from "../../../lib/time.ts";
 import { commissionBulk } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
@@ -22,7 +23,7 @@ import { countText, Flag, plural, Sums, sumsText } from "../parts/figures.tsx";
 import { Checkbox, Field, Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Empty, Facts } from "../parts/table.tsx";
-import { COMMISSIONS as AT, filterFacts, type CommissionListFilter } from "./commission-filter.tsx";
+import { COMMISSIONS as AT, filterFacts, type CommissionListFilter } from "./commission-list.tsx";
 
 const MOVES = {
   approve: { status: "approved", verb: "Approve", kind: "primary" },
@@ -111,7 +112,10 @@ function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged 
   );
 }
 
-const confirmed = z.object({ seen_at: z.iso.datetime(), done: z.coerce.number().int().min(0).catch(0) });
+const count = z.coerce.number().int().min(0);
+
+/** What the page before showed: when, how many that are flagged and are not, and how many were done by then. */
+const confirmed = z.object({ seen_at: z.iso.datetime(), plain: count, flagged: count, done: count });
 
 /** `/dashboard/commissions/matching`: all that a filter matches, never without showing first how many and how much. */
 export const commissionsMatching = new Hono<PageEnv>()
@@ -123,19 +127,27 @@ export const commissionsMatching = new Hono<PageEnv>()
     const status = MOVES[move].status;
     const reason = (move === "reject" && fields.text("reason")) || null;
     const include_flagged = fields.isTicked("include_flagged") ?? false;
-    const given = confirmed.safeParse({ seen_at: fields.text("seen_at"), done: fields.text("done") || 0 });
+    const given = confirmed.safeParse({
+      ...{ seen_at: fields.text("seen_at"), done: fields.text("done") || 0 },
+      ...{ plain: fields.given("plain"), flagged: fields.given("flagged") },
+    });
     const parsed = parseInput(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
     if (!given.success) return confirmPage(c, move, "Please look at the numbers again.");
     if (!parsed.ok) return confirmPage(c, move, Object.values(parsed.problems.fields).join(" "));
+    const { seen_at, plain, flagged } = given.data;
     const report = await updateMatching(
       c.var.ctx,
       filter.value,
       { status, reason: parsed.value.reason, include_flagged },
-      { clock: Date.now, unchanged_since: given.data.seen_at },
-    );
+      { clock: Date.now, seen: { at: seen_at, count: include_flagged ? plain + flagged : plain } },
+    ).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === "invalid_transition") return error.message;
+      throw error;
+    });
+    if (typeof report === "string") return confirmPage(c, move, `${report} Please look at the numbers again.`);
     const done = given.data.done + report.changed;
     if (report.remaining > 0) {
-      return goOnPage(c, { move, filter, report, done, reason, include_flagged, seen_at: given.data.seen_at });
+      return goOnPage(c, { move, filter, report, done, reason, include_flagged, seen_at });
     }
     const query = new URLSearchParams({ ...filter.texts, bulk: status, count: String(done) });
     return c.redirect(`${AT}?${query.toString()}`, 303);
@@ -208,6 +220,8 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
               <Field name="reason" label="Reason" maxlength={500} hint="The partners see it." />
             ) : null}
             <input type="hidden" name="seen_at" value={iso(c.var.now)} />
+            <input type="hidden" name="plain" value={String(count)} />
+            <input type="hidden" name="flagged" value={String(held)} />
             <p class="muted small">What changes from now on, before you press the button, is left as it is.</p>
             <div class="actions">
               <button type="submit" class={count === 0 ? "danger" : kind}>
@@ -275,6 +289,8 @@ function goOnPage(c: Context<PageEnv>, given: Unfinished) {
       />
       <Form action={matchingUrl(move, filter)} class="actions">
         <input type="hidden" name="seen_at" value={seen_at} />
+        <input type="hidden" name="plain" value={String(report.remaining)} />
+        <input type="hidden" name="flagged" value="0" />
         <input type="hidden" name="done" value={String(done)} />
         {reason === null ? null : <input type="hidden" name="reason" value={reason} />}
         {include_flagged ? <input type="hidden" name="include_flagged" value="yes" /> : null}

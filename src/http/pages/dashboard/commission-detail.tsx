@@ -8,6 +8,7 @@ import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Facts } from "../parts/table.tsx";
 import { reviewText, Trace, whyText } from "../parts/trace.tsx";
+import { IfMay } from "../rights.tsx";
 
 const AT = "/dashboard/commissions";
 
@@ -26,7 +27,11 @@ export function CommissionDetail({ story }: { story: CommissionDetail }) {
         }
         back={{ href: AT, label: "Commissions" }}
         lede={whyText(commission, payment)}
-        actions={<StatusActions story={story} />}
+        actions={
+          <IfMay right="money">
+            <StatusActions story={story} />
+          </IfMay>
+        }
       />
       {review === null ? null : (
         <Notice
@@ -146,9 +151,11 @@ function CommissionFacts({ story: { commission, partner, payment, payout } }: { 
         ]}
       />
       {commission.flagged || payout !== null || commission.status === "paid" ? null : (
-        <p class="more">
-          <ActionButton action={`${AT}/${commission.id}`} values={{ flagged: "true" }} label="Flag for review" />
-        </p>
+        <IfMay right="money">
+          <p class="more">
+            <ActionButton action={`${AT}/${commission.id}`} values={{ flagged: "true" }} label="Flag for review" />
+          </p>
+        </IfMay>
       )}
     </section>
   );

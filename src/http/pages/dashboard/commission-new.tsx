@@ -17,7 +17,7 @@ import { Badge } from "../parts/figures.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
-import { COMMISSIONS } from "./commission-filter.tsx";
+import { COMMISSIONS } from "./commission-list.tsx";
 
 const AT = `${COMMISSIONS}/new`;
 /** Partners that a search shows; who is not among them is found by a longer one. */

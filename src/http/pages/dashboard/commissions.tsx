@@ -1,29 +1,30 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { parsePage } from "../../../core/kernel/list-page.ts";
-import { listCommissions, updateCommission } from "../../../core/commissions/commissions.ts";
-import type { Decided } from "../../../core/kernel/rows.ts";
-import type { CommissionView } from "../../../core/kernel/views.ts";
-import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
+import { updateCommission } from "../../../core/commissions/commissions.ts";
 import { readCommissionDetail } from "../../../core/commissions/detail.ts";
-import { amountOf } from "../../../domain/amount.ts";
 import { canBecome } from "../../../domain/commission.ts";
 import { commissionPatch } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
-import { commissionQuery } from "../../queries.ts";
-import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import { ListFoot, ListTable, readList } from "../list.tsx";
 import { ActionButton, Checkbox, Form } from "../parts/form.tsx";
-import { Badge, countText, Flag, Money, plural, When } from "../parts/figures.tsx";
+import { timeText, usePageZone } from "../locale.ts";
+import { countText, plural } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
-import { PartnerLink, partnerText } from "../parts/partner.tsx";
-import { Empty, Pager, Table } from "../parts/table.tsx";
-import { reviewText } from "../parts/trace.tsx";
-import { kindText } from "../parts/words.ts";
+import { partnerText } from "../parts/partner.tsx";
+import { Empty } from "../parts/table.tsx";
+import { ActionLink, IfMay, useMay } from "../rights.tsx";
 import { CommissionDetail } from "./commission-detail.tsx";
-import { COMMISSIONS as AT, FilterForm, type CommissionListFilter } from "./commission-filter.tsx";
+import {
+  COMMISSION_LIST,
+  COMMISSIONS as AT,
+  FilterForm,
+  type CommissionListFilter,
+  type Listed,
+} from "./commission-list.tsx";
 
 const DONE = {
   added: "The commission was added; it waits for approval like any other.",
@@ -37,12 +38,9 @@ const DONE = {
 /** `/dashboard/commissions` (PAGE-7): filter, approve, reject, the trace of each. */
 export const commissions = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, commissionQuery);
-    const page = parsePage(await listCommissions(c.var.ctx, filter.value));
-    const { partner_id } = filter.value;
-    const names = await readPartnerNames(c.var.ctx, [partner_id ?? null, ...page.data.map((row) => row.partner_id)]);
-    const isFiltered = Object.keys(filter.texts).length > 0;
-    const only = partner_id === undefined ? undefined : names.get(partner_id);
+    const shown = await readList(c, COMMISSION_LIST);
+    const { page, names, filter, isFiltered } = shown;
+    const only = filter.value.partner_id === undefined ? undefined : names.get(filter.value.partner_id);
     return framed(
       c,
       { title: "Commissions", at: AT },
@@ -51,30 +49,35 @@ export const commissions = new Hono<PageEnv>()
         <PageHead
           title={only ? `Commissions of ${partnerText(only)}` : "Commissions"}
           actions={
-            <a class="button" href={`${AT}/new${only ? `?partner_id=${only.id}` : ""}`}>
+            <ActionLink class="button" href={`${AT}/new${only ? `?partner_id=${only.id}` : ""}`}>
               Add by hand
-            </a>
+            </ActionLink>
           }
         />
-        <FilterForm filter={filter} isFiltered={isFiltered} />
+        <FilterForm shown={shown} />
         <section class="card flush">
           {page.total === 0 ? (
             <NoCommissions isFiltered={isFiltered} />
           ) : (
             <>
-              <Form action={`${AT}/bulk`}>
-                <input type="hidden" name="back" value={new URLSearchParams(filter.texts).toString()} />
-                <List rows={page.data} names={names} />
-                {page.data.some(isOpen) ? <BulkActions rows={page.data.filter(isOpen)} /> : null}
+              <Form action={`${AT}/bulk`} readable={true}>
+                <input type="hidden" name="back" value={new URLSearchParams(shown.query).toString()} />
+                <ListTable list={COMMISSION_LIST} shown={shown} pick={(row) => <Choose row={row} />} />
+                <IfMay right="money">
+                  {page.data.some(isOpen) ? <BulkActions rows={page.data.filter(isOpen)} /> : null}
+                </IfMay>
               </Form>
-              <MatchingActions total={page.total} filter={filter} />
-              <Pager page={page} path={AT} query={filter.texts} />
+              <IfMay right="money">
+                <MatchingActions total={page.total} filter={filter} />
+              </IfMay>
+              <ListFoot shown={shown} path={AT} />
             </>
           )}
         </section>
       </>,
     );
   })
+  .get("/list.csv", (c) => csvOf(c, COMMISSION_LIST))
   .get("/:id", async (c) => detailPage(c, c.req.param("id")))
   .post("/:id", async (c) => {
     const id = c.req.param("id");
@@ -95,56 +98,20 @@ export const commissions = new Hono<PageEnv>()
     return c.redirect(`${AT}/${id}?done=${status ?? (flagged ? "flagged" : "unflagged")}`, 303);
   });
 
-/** A commission in the list. */
-export type Listed = Decided<
-  CommissionView,
-  | ("id" | "partner_id" | "payout_id" | "kind" | "status" | "flagged" | "review_reason" | "provider")
-  | ("amount_cents" | "txn_amount_cents" | "currency" | "created_at"),
-  | ("program_id" | "payment_id" | "flow_id" | "source_commission_id" | "rate" | "note" | "rejected_reason")
-  | ("provider_transaction_id" | "subscription_id" | "customer_email" | "approved_at" | "paid_at" | "updated_at")
->;
-
 function isOpen(row: Listed): boolean {
   return row.payout_id === null && (row.status === "pending" || row.status === "approved");
 }
 
-function List({ rows, names }: { rows: readonly Listed[]; names: ReadonlyMap<string, PartnerName> }) {
+function Choose({ row }: { row: Listed }) {
+  const zone = usePageZone();
+  if (!useMay("money") || !isOpen(row)) return null;
   return (
-    <Table
-      label="Commissions"
-      columns={[
-        { label: "Choose", hidden: true },
-        { label: "Commission" },
-        { label: "Partner" },
-        { label: "Status" },
-        { label: "Payment", align: "end" },
-        { label: "Amount", align: "end" },
-      ]}
-      rows={rows.map((row) => [
-        isOpen(row) ? (
-          <input
-            type="checkbox"
-            name="ids"
-            value={row.id}
-            data-flagged={row.flagged ? "" : undefined}
-            aria-label={`Choose the commission of ${row.created_at}`}
-          />
-        ) : null,
-        <span>
-          <a href={`${AT}/${row.id}`}>
-            <When at={row.created_at} />
-          </a>
-          <span class="second">{kindText(row)}</span>
-        </span>,
-        <PartnerLink partner={names.get(row.partner_id)} />,
-        <span class="badges">
-          <Badge state={row.status} />
-          {row.flagged ? <Flag label="flagged" /> : null}
-          {row.flagged ? <span class="second">{reviewText(row)}</span> : null}
-        </span>,
-        row.kind === "manual" || row.kind === "lead" ? "–" : <Money of={amountOf(row, row.txn_amount_cents)} />,
-        <Money of={row} />,
-      ])}
+    <input
+      type="checkbox"
+      name="ids"
+      value={row.id}
+      data-flagged={row.flagged ? "" : undefined}
+      aria-label={`Choose the commission of ${timeText(row.created_at, zone)}`}
     />
   );
 }

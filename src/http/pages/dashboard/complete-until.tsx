@@ -2,9 +2,10 @@ import { connectionOf } from "../../../core/kernel/connections.ts";
 import { readingStatus } from "../../../core/inbound/reading.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Vendor } from "../../../providers/provider.ts";
-import { plural, providerWithin, When } from "../parts/figures.tsx";
+import { plural, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { READ_TROUBLE_TEXTS } from "../parts/words.ts";
+import { providerWithin } from "../../brand-names.ts";
 
 /** Up to when everything that a provider reported is taken in, and what keeps its list of events from being read. */
 export function CompleteUntil({ program, provider }: { program: Program; provider: Vendor }) {

@@ -1,10 +1,11 @@
 import { connectionOf, isLastOfTest } from "../../../core/kernel/connections.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Vendor } from "../../../providers/provider.ts";
-import { providerWithin, When } from "../parts/figures.tsx";
+import { When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { CompleteUntil } from "./complete-until.tsx";
 import { LastRefusal } from "./last-refusal.tsx";
+import { providerWithin } from "../../brand-names.ts";
 
 /** The last event of a provider that was taken, the last delivery that was refused, and up to when nothing is missing. */
 export function ConnectionState({ program, provider }: { program: Program; provider: Vendor }) {

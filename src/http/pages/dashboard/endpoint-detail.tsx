@@ -1,23 +1,68 @@
-import type { AttemptRecord, DeliveryRecord } from "../../../core/webhooks/history.ts";
+import { listDeliveries, type AttemptRecord, type DeliveryRecord } from "../../../core/webhooks/history.ts";
 import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
 import { DELIVERY_STATUSES } from "../../../domain/delivery.ts";
+import { deliveryQuery } from "../../queries.ts";
 import { PageHead } from "../layout.tsx";
+import { ListFilter, ListFoot, ListTable, timeColumn, type ListOf, type Shown } from "../list.tsx";
 import { ActionButton, SelectField } from "../parts/form.tsx";
 import { Badge, plural, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { Empty, Facts, Pager, Table, type ListPage } from "../parts/table.tsx";
+import { Empty, Facts } from "../parts/table.tsx";
+import { ActionLink, IfMay } from "../rights.tsx";
 
 const AT = "/dashboard/webhooks";
 
+export const DELIVERY_LIST: ListOf<typeof deliveryQuery, DeliveryRecord> = {
+  name: "deliveries",
+  label: "Deliveries",
+  query: deliveryQuery,
+  read: (c, filter) => listDeliveries(c.var.ctx, c.req.param("id") ?? "", filter),
+  columns: [
+    {
+      key: "event",
+      label: "Event",
+      cell: (delivery) => (
+        <span>
+          <code>{delivery.event}</code>
+          <span class="second">
+            <When at={delivery.created_at} />
+          </span>
+        </span>
+      ),
+      csv: {
+        delivery_id: (delivery) => delivery.id,
+        created_at: (delivery) => delivery.created_at,
+        event: (delivery) => delivery.event,
+        event_id: (delivery) => delivery.event_id,
+      },
+    },
+    {
+      key: "status",
+      label: "Status",
+      cell: (delivery) => <StatusCell delivery={delivery} />,
+      csv: { status: (delivery) => delivery.status, next_attempt_at: (delivery) => delivery.next_attempt_at },
+    },
+    timeColumn("completed_at", "Completed", (delivery) => delivery.completed_at),
+    {
+      key: "attempts",
+      label: "Attempts",
+      cell: (delivery) => <Attempts delivery={delivery} />,
+      csv: {
+        attempt_count: (delivery) => delivery.attempt_count,
+        last_status_code: (delivery) => delivery.attempts.at(-1)?.status_code ?? null,
+        last_error: (delivery) => delivery.attempts.at(-1)?.error ?? null,
+      },
+    },
+  ],
+};
+
 interface EndpointDetailProps {
   endpoint: Endpoint;
-  deliveries: Omit<ListPage, "data"> & { data: readonly DeliveryRecord[] };
-  filter: Record<string, string>;
+  deliveries: Shown<typeof deliveryQuery, DeliveryRecord>;
 }
 
-export function EndpointDetail({ endpoint, deliveries, filter }: EndpointDetailProps) {
+export function EndpointDetail({ endpoint, deliveries }: EndpointDetailProps) {
   const path = `${AT}/${endpoint.id}`;
-  const isFiltered = Object.keys(filter).length > 0;
   return (
     <>
       <PageHead
@@ -26,15 +71,20 @@ export function EndpointDetail({ endpoint, deliveries, filter }: EndpointDetailP
         actions={
           <>
             {endpoint.active ? <ActionButton action={`${path}/test`} label="Send a test event" kind="primary" /> : null}
-            <a class="button" href={`${path}/edit`}>
+            {endpoint.active ? (
+              <ActionLink class="button" href={`${path}/recover`}>
+                Send what it missed
+              </ActionLink>
+            ) : null}
+            <ActionLink class="button" href={`${path}/edit`}>
               Edit
-            </a>
-            <a class="button" href={`${path}/rotate-secret`}>
+            </ActionLink>
+            <ActionLink class="button" href={`${path}/rotate-secret`}>
               Rotate secret
-            </a>
-            <a class="button danger" href={`${path}/delete`}>
+            </ActionLink>
+            <ActionLink class="button danger" href={`${path}/delete`}>
               Delete
-            </a>
+            </ActionLink>
           </>
         }
       />
@@ -44,40 +94,53 @@ export function EndpointDetail({ endpoint, deliveries, filter }: EndpointDetailP
           undo={<ActionButton action={`${path}/switch`} values={{ active: "true" }} label="Switch on again" />}
         >
           <p>
-            We switched it off <When at={endpoint.disabled_at} />: it had not answered with success for days. What it
-            missed can be sent again through the API (recover).
+            We switched it off <When at={endpoint.disabled_at} />: it had not answered with success for days. Once it is
+            on again, send what it missed.
           </p>
         </Notice>
       ) : null}
       <EndpointFacts endpoint={endpoint} path={path} />
-      <section class="card flush">
-        <div class="card-head">
-          <h2>Deliveries</h2>
-          <form method="get" action={path} class="filter tight" aria-label="Filter deliveries">
-            <SelectField
-              name="status"
-              label={<span class="visually-hidden">Status</span>}
-              value={filter.status}
-              options={[
-                { value: "", label: "Any status" },
-                ...DELIVERY_STATUSES.map((value) => ({ value, label: value })),
-              ]}
-            />
-            <button type="submit">Filter</button>
-          </form>
-        </div>
-        {deliveries.total === 0 ? (
-          <Empty title={isFiltered ? "No delivery has this status" : "Nothing was sent yet"}>
-            {isFiltered ? <a href={path}>Show all</a> : "Send a test event to see how it looks."}
-          </Empty>
-        ) : (
-          <>
-            <DeliveryTable deliveries={deliveries.data} path={path} />
-            <Pager page={deliveries} path={path} query={filter} />
-          </>
-        )}
-      </section>
+      <Deliveries deliveries={deliveries} path={path} />
     </>
+  );
+}
+
+interface DeliveriesProps extends Pick<EndpointDetailProps, "deliveries"> {
+  path: string;
+}
+
+function Deliveries({ deliveries, path }: DeliveriesProps) {
+  return (
+    <section class="card flush">
+      <div class="card-head">
+        <h2>Deliveries</h2>
+        <ListFilter list={DELIVERY_LIST} shown={deliveries} path={path}>
+          <SelectField
+            name="status"
+            label={<span class="visually-hidden">Status</span>}
+            value={deliveries.filter.value.status}
+            options={[
+              { value: "", label: "Any status" },
+              ...DELIVERY_STATUSES.map((value) => ({ value, label: value })),
+            ]}
+          />
+        </ListFilter>
+      </div>
+      {deliveries.page.total === 0 ? (
+        <Empty title={deliveries.isFiltered ? "No delivery has this status" : "Nothing was sent yet"}>
+          {deliveries.isFiltered ? <a href={path}>Show all</a> : "Send a test event to see how it looks."}
+        </Empty>
+      ) : (
+        <>
+          <ListTable
+            list={DELIVERY_LIST}
+            shown={deliveries}
+            act={{ label: "Send", cell: (delivery) => <Send delivery={delivery} path={path} /> }}
+          />
+          <ListFoot shown={deliveries} path={path} file={`${path}/deliveries.csv`} />
+        </>
+      )}
+    </section>
   );
 }
 
@@ -97,13 +160,17 @@ function Attempts({ delivery }: { delivery: DeliveryRecord }) {
           {delivery.attempts.map((attempt) => (
             <li>
               <When at={attempt.started_at} />: {resultText(attempt)}, {attempt.duration_ms}&nbsp;ms
-              {attempt.response_excerpt ? <code class="excerpt">{attempt.response_excerpt}</code> : null}
+              <IfMay right="details">
+                {attempt.response_excerpt ? <code class="excerpt">{attempt.response_excerpt}</code> : null}
+              </IfMay>
             </li>
           ))}
         </ul>
-        <pre class="payload" tabindex={0} role="region" aria-label={`Payload of ${delivery.id}`}>
-          {JSON.stringify(delivery.payload, null, 1)}
-        </pre>
+        <IfMay right="details">
+          <pre class="payload" tabindex={0} role="region" aria-label={`Payload of ${delivery.id}`}>
+            {JSON.stringify(delivery.payload, null, 1)}
+          </pre>
+        </IfMay>
       </details>
     </div>
   );
@@ -168,38 +235,31 @@ function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string })
   );
 }
 
-function DeliveryTable({ deliveries, path }: { deliveries: readonly DeliveryRecord[]; path: string }) {
+function StatusCell({ delivery }: { delivery: DeliveryRecord }) {
   return (
-    <Table
-      label="Deliveries"
-      columns={[{ label: "Event" }, { label: "Status" }, { label: "Attempts" }, { label: "Send again", hidden: true }]}
-      rows={deliveries.map((delivery) => [
-        <span>
-          <code>{delivery.event}</code>
-          <span class="second">
-            <When at={delivery.created_at} />
-          </span>
-        </span>,
-        <span>
-          <Badge state={delivery.status} />
-          {delivery.next_attempt_at === null || delivery.status !== "pending" ? null : (
-            <span class="second">
-              next <When at={delivery.next_attempt_at} />
-            </span>
-          )}
-        </span>,
-        <Attempts delivery={delivery} />,
-        delivery.status === "pending" || delivery.status === "delivering" ? null : (
-          <ActionButton
-            action={`${path}/deliveries/${delivery.id}/redeliver`}
-            label={
-              <>
-                Send again<span class="visually-hidden"> {delivery.id}</span>
-              </>
-            }
-          />
-        ),
-      ])}
+    <span>
+      <Badge state={delivery.status} />
+      {delivery.next_attempt_at === null || delivery.status !== "pending" ? null : (
+        <span class="second">
+          next <When at={delivery.next_attempt_at} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Of one that waits, at once; of one that has ended, again. */
+function Send({ delivery, path }: { delivery: DeliveryRecord; path: string }) {
+  if (delivery.status === "delivering") return null;
+  return (
+    <ActionButton
+      action={`${path}/deliveries/${delivery.id}/redeliver`}
+      label={
+        <>
+          {delivery.status === "pending" ? "Send now" : "Send again"}
+          <span class="visually-hidden"> {delivery.id}</span>
+        </>
+      }
     />
   );
 }

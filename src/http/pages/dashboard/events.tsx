@@ -1,82 +1,120 @@
 import { Hono } from "hono";
+import * as z from "zod";
 import { listEvents } from "../../../core/events/events.ts";
+import { NOT_CLICKS } from "../../../core/kernel/event-counts.ts";
 import type { AuditEvent } from "../../../core/kernel/rows.ts";
-import type { Actor, Changes } from "../../../domain/actor.ts";
+import { isFirstKey, type Actor, type Changes } from "../../../domain/actor.ts";
 import { eventKind, type PayloadField, type PayloadText } from "../../../domain/event.ts";
-import { AUDIT_EVENT_TYPES } from "../../../providers/registry.ts";
+import { AUDIT_EVENT_TYPES, vendorNamed } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { eventQuery } from "../../queries.ts";
-import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import { ListFilter, ListFoot, ListTable, readList, type ListOf } from "../list.tsx";
 import { Field, SelectField } from "../parts/form.tsx";
 import { When } from "../parts/figures.tsx";
-import { Empty, Pager, Table } from "../parts/table.tsx";
+import { Empty } from "../parts/table.tsx";
+import { PAYOUT_METHODS } from "../../../domain/partner.ts";
+import { payoutMethodText } from "../parts/payout-method.ts";
+import { providerWithin } from "../../brand-names.ts";
 
 const AT = "/dashboard/events";
 
-/** `/dashboard/events`: the audit log, newest first. */
-export const events = new Hono<PageEnv>().get("/", async (c) => {
-  const filter = filterOf(c, eventQuery);
-  const page = await listEvents(c.var.ctx, filter.value);
-  const isFiltered = Object.keys(filter.texts).length > 0;
-  return framed(
-    c,
-    { title: "Events", at: AT },
-    <>
-      <PageHead
-        title="Events"
-        lede="Everything that happened in the program. Nothing here is ever changed or removed."
-      />
-      <form method="get" action={AT} class="filter" aria-label="Filter events">
-        <SelectField
-          name="type"
-          label="Type"
-          value={filter.value.type}
-          options={[{ value: "", label: "Any" }, ...AUDIT_EVENT_TYPES.map((value) => ({ value, label: value }))]}
+/** `/dashboard/events` (PAGE-27): the audit log without clicks, newest first. */
+export const events = new Hono<PageEnv>()
+  .get("/", async (c) => {
+    const shown = await readList(c, LIST);
+    const { page, filter } = shown;
+    return framed(
+      c,
+      { title: "Events", at: AT },
+      <>
+        <PageHead
+          title="Events"
+          lede="Everything that happened in the program, but clicks. Nothing here is ever changed or removed."
+          actions={
+            <a class="button" href={`${AT}/clicks`}>
+              Clicks
+            </a>
+          }
         />
-        <Field name="from" label="From" type="date" value={filter.texts.from} />
-        <Field name="to" label="To" type="date" value={filter.texts.to} />
-        <button type="submit">Filter</button>
-        {isFiltered ? <a href={AT}>Show all</a> : null}
-      </form>
-      <section class="card flush">
-        {page.total === 0 ? (
-          isFiltered ? (
-            <Empty title="No event matches">
-              <a href={AT}>Show all events</a>
-            </Empty>
+        <ListFilter list={LIST} shown={shown} path={AT}>
+          <SelectField
+            name="type"
+            label="Type"
+            value={filter.value.type}
+            options={[{ value: "", label: "Any" }, ...TYPES.map((value) => ({ value, label: typeText(value) }))]}
+          />
+          <Field name="from" label="From" type="date" value={filter.texts["from"]} />
+          <Field name="to" label="To" type="date" value={filter.texts["to"]} />
+        </ListFilter>
+        <section class="card flush">
+          {page.total === 0 ? (
+            shown.isFiltered ? (
+              <Empty title="No event matches">
+                <a href={AT}>Show all events</a>
+              </Empty>
+            ) : (
+              <Empty title="Nothing has happened yet">
+                Payments, commissions and every change you make will be listed here.
+              </Empty>
+            )
           ) : (
-            <Empty title="Nothing has happened yet">
-              Clicks, payments, commissions and every change you make will be listed here.
-            </Empty>
-          )
-        ) : (
-          <>
-            <Table
-              label="Events"
-              columns={[
-                { label: "When" },
-                { label: "Type" },
-                { label: "Who" },
-                { label: "What", grow: true },
-                { label: "Open", hidden: true },
-              ]}
-              rows={page.data.map((event) => [
-                <When at={event.created_at} />,
-                <code class="whole">{event.type}</code>,
-                <Who event={event} />,
-                <What event={event} />,
-                <Links event={event} />,
-              ])}
-            />
-            <Pager page={page} path={AT} query={filter.texts} />
-          </>
-        )}
-      </section>
-    </>,
-  );
-});
+            <>
+              <ListTable list={LIST} shown={shown} act={{ label: "Open", cell: (event) => <Links event={event} /> }} />
+              <ListFoot shown={shown} path={AT} />
+            </>
+          )}
+        </section>
+      </>,
+    );
+  })
+  .get("/list.csv", (c) => csvOf(c, LIST));
+
+/** Clicks, of which there may be thousands to one of these, have a list of their own. */
+const TYPES = AUDIT_EVENT_TYPES.filter((type) => type !== "click");
+
+const eventsQuery = eventQuery.extend({ type: z.enum(TYPES).optional() });
+
+const LIST: ListOf<typeof eventsQuery, AuditEvent> = {
+  name: "events",
+  label: "Events",
+  query: eventsQuery,
+  // The log is read from its end.
+  reversible: false,
+  read: (c, filter) => listEvents(c.var.ctx, { ...filter, type: filter.type ?? NOT_CLICKS }),
+  columns: [
+    {
+      key: "when",
+      label: "When",
+      cell: (event) => <When at={event.created_at} />,
+      csv: { created_at: (event) => event.created_at, event_id: (event) => event.id },
+    },
+    {
+      key: "type",
+      label: "Type",
+      cell: (event) => <code class="whole">{event.type}</code>,
+      csv: { type: (event) => event.type },
+    },
+    {
+      key: "who",
+      label: "Who",
+      cell: (event) => <Who event={event} />,
+      csv: { actor: (event) => event.actor?.type ?? null, actor_name: (event) => event.actor?.name ?? null },
+    },
+    {
+      key: "what",
+      label: "What",
+      grow: true,
+      cell: (event) => <What event={event} />,
+      csv: {
+        payload: (event) => JSON.stringify(event.payload),
+        changes: (event) => (event.changes ? JSON.stringify(event.changes) : null),
+      },
+    },
+  ],
+};
 
 /** The pages that ids in payloads lead to; null: there is none. */
 const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
@@ -93,7 +131,10 @@ const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
   destination_id: null,
   event_id: null,
   program_id: null,
+  key_id: null,
+  member_id: null,
   session_id: null,
+  passkey_id: null,
 };
 
 const ACTORS: Record<Actor["type"], string> = {
@@ -106,16 +147,28 @@ const ACTORS: Record<Actor["type"], string> = {
   visitor: "Visitor",
 };
 
-function Who({ event: { type, actor } }: { event: AuditEvent }) {
-  if (type === "click") return <>Visitor</>;
+function Who({ event: { actor } }: { event: AuditEvent }) {
   if (!actor) return <span class="muted">not recorded</span>;
-  const name = actor.type === "api_key" ? `…${actor.name}` : actor.name;
+  const name = nameOf(actor);
   return (
     <span class="who">
       {ACTORS[actor.type]}
       {actor.type === "operator" || actor.type === "visitor" ? null : <span class="second"> {name}</span>}
     </span>
   );
+}
+
+/** A type is called as in the API; that of a vendor's webhooks has the vendor's name beside it. */
+function typeText(type: string): string {
+  const vendor = vendorNamed(type.split(".")[1] ?? "");
+  return vendor ? `${type} (${providerWithin(vendor.name)})` : type;
+}
+
+function nameOf(actor: Actor): string | null {
+  const { type, name } = actor;
+  if (name === null) return null;
+  if (type === "provider") return providerWithin(name);
+  return isFirstKey(actor) ? `…${name}` : name;
 }
 
 function What({ event: { payload, id, type, changes } }: { event: AuditEvent }) {
@@ -134,13 +187,16 @@ function What({ event: { payload, id, type, changes } }: { event: AuditEvent }) 
 }
 
 function Changed({ changes }: { changes: Changes }) {
-  const shown = (value: unknown) =>
-    value === null ? "none" : typeof value === "string" ? value : JSON.stringify(value);
+  const shown = (field: string, value: unknown) => {
+    if (value === null) return "none";
+    if (field === "payout_method") return payoutMethodText(PAYOUT_METHODS.find((one) => one === value) ?? null);
+    return typeof value === "string" ? value : JSON.stringify(value);
+  };
   return (
     <ul class="changes">
       {Object.entries(changes).map(([field, [before, after]]) => (
         <li>
-          <code>{field}</code>: {shown(before)} → {shown(after)}
+          <code>{field}</code>: {shown(field, before)} → {shown(field, after)}
         </li>
       ))}
     </ul>
@@ -168,13 +224,16 @@ const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   ref: true,
   landing: true,
   sub: true,
+  country: true,
   name: true,
   url: true,
   event_type: true,
   format: true,
+  list: true,
   outcome: true,
   status: true,
   email: true,
+  role: true,
   device: true,
   reason: true,
   apply_from: true,
@@ -189,6 +248,7 @@ const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   action_type: false,
   description: false,
   failing_since: false,
+  expires_at: false,
   last4: false,
   actor: false,
   check: false,

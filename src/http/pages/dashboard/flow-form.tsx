@@ -1,5 +1,5 @@
 import type { FlowInput } from "../../../core/programs/flows.ts";
-import type { Flow } from "../../../core/kernel/rows.ts";
+import type { Flow, Program } from "../../../core/kernel/rows.ts";
 import {
   CONDITION_FIELDS,
   CONDITION_OPS,
@@ -9,7 +9,7 @@ import {
   MAX_CONDITIONS,
   type Condition,
 } from "../../../domain/flow.ts";
-import { moneyValue, parseMoney, type FormFields, type Problems } from "../forms.ts";
+import { FormFields, moneyValue, parseMoney, type Problems } from "../forms.ts";
 import { Checkbox, Field, SelectField } from "../parts/form.tsx";
 import { EVENT_TEXTS, FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
 import { ApplyFromField, applyFromInput } from "./apply-from.tsx";
@@ -72,6 +72,17 @@ export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
   };
 }
 
+/** What the form of these values sends. */
+export function formOf({ active, conditions, ...texts }: FlowValues): FormFields {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(texts)) data.set(name, value);
+  data.set("active", active ? "on" : "");
+  const rows = conditions.length === 0 ? [EMPTY_ROW] : conditions;
+  for (const [i, row] of rows.entries())
+    for (const [name, value] of Object.entries(row)) data.set(`conditions.${i}.${name}`, value);
+  return new FormFields(data);
+}
+
 function typedConditions(fields: FormFields): FlowValues["conditions"] | undefined {
   if (!fields.has("conditions.0.field")) return undefined;
   const rows = Array.from({ length: MAX_CONDITIONS }, (_, i) => ({
@@ -85,8 +96,9 @@ function typedConditions(fields: FormFields): FlowValues["conditions"] | undefin
 /** What was typed, as the schemas of the API take it. */
 export function flowInput(
   fields: FormFields,
-  currency: string,
+  program: Pick<Program, "currency" | "time_zone">,
 ): Record<keyof FlowInput, unknown> & { apply_from?: string } {
+  const { currency } = program;
   const isFlat = fields.text("action_type") === "flat";
   const priority = fields.numberOrNull("priority");
   return {
@@ -101,7 +113,7 @@ export function flowInput(
       op,
       value: field === "txn_amount_cents" ? parseMoney(value, currency) : value,
     })),
-    ...applyFromInput(fields),
+    ...applyFromInput(fields, program),
   };
 }
 

@@ -7,7 +7,7 @@ import { actionOf, flowProblem, givenConditions } from "../../../domain/flow.ts"
 import { flowCreate } from "../../api/flows.ts";
 import { settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
+import { FormFields, moneyValue, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Form } from "../parts/form.tsx";
@@ -15,7 +15,8 @@ import { Badge, countText, moneyText, plural, rateText, type MoneyFormat } from 
 import { Done } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { conditionText, EVENT_TEXTS } from "../parts/words.ts";
-import { FlowFields, flowInput, flowValues, NEW_FLOW, typedFlow, type FlowValues } from "./flow-form.tsx";
+import { ActionLink, IfMay, useMay } from "../rights.tsx";
+import { FlowFields, flowInput, flowValues, formOf, NEW_FLOW, typedFlow, type FlowValues } from "./flow-form.tsx";
 import { APPLIED, previewPage, stepOf } from "./apply-from.tsx";
 import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
 import type * as z from "zod";
@@ -47,9 +48,9 @@ export const flows = new Hono<PageEnv>()
           title="Flows"
           lede={`Rules for special rates, tried from the top. The first that matches decides; if none does, the partner's own rate applies, else the program's ${program.default_commission_pct} %.`}
           actions={
-            <a class="button primary" href={`${AT}/new`}>
+            <ActionLink class="button primary" href={`${AT}/new`}>
               Add flow
-            </a>
+            </ActionLink>
           }
         />
         <section class="card flush">
@@ -57,9 +58,9 @@ export const flows = new Hono<PageEnv>()
             <Empty
               title="No flows, and none needed"
               action={
-                <a class="button primary" href={`${AT}/new`}>
+                <ActionLink class="button primary" href={`${AT}/new`}>
                   Add your first flow
-                </a>
+                </ActionLink>
               }
             >
               Every payment earns the partner's own rate or the program's. Add a flow for exceptions: more for large
@@ -82,7 +83,10 @@ export const flows = new Hono<PageEnv>()
   })
   .get("/:id", async (c) => {
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
-    return editPage(c, { flow, values: flowValues(flow, c.var.session.program.currency) });
+    const values = flowValues(flow, c.var.session.program.currency);
+    const action_value = c.req.query("action_value");
+    if (action_value === undefined) return editPage(c, { flow, values });
+    return save(c, flow, formOf({ ...values, action_value }));
   })
   .post("/:id", async (c) => {
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
@@ -129,18 +133,21 @@ function doneOf({ apply_from }: Input, done: keyof typeof DONE): keyof typeof DO
   return apply_from === undefined ? done : "applied";
 }
 
-/** Saves what was typed, or shows first what it would change: where it says a day, and with the other button. */
+/**
+ * Saves what was typed, or shows first what it would change: where it says a day, with the other button, and where there
+ * is no `verb`.
+ */
 async function save(
   c: Context<PageEnv>,
   flow: Flow | null,
   fields: FormFields,
-  verb: (input: Input) => Promise<Response>,
+  verb?: (input: Input) => Promise<Response>,
 ): Promise<Response> {
-  const { currency } = c.var.session.program;
-  const values = typedFlow(fields, flow ? flowValues(flow, currency) : NEW_FLOW);
+  const { program } = c.var.session;
+  const values = typedFlow(fields, flow ? flowValues(flow, program.currency) : NEW_FLOW);
   const step = stepOf(fields);
   if (step === "edit") return editPage(c, { flow, values });
-  const parsed = parseFlow(flowInput(fields, currency));
+  const parsed = parseFlow(flowInput(fields, program));
   if (!parsed.ok) return editPage(c, { flow, values, problems: parsed.problems });
   try {
     const { apply_from, ...typed } = parsed.value;
@@ -149,7 +156,7 @@ async function save(
       const subject = `Apply “${typed.name}”`;
       return await previewPage(c, { at: AT, action: addressOf(flow), fields, subject, rule, apply_from });
     }
-    if (!fields.has("simulate")) return await verb(parsed.value);
+    if (verb && !fields.has("simulate")) return await verb(parsed.value);
     const simulation = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, last: SIMULATED }));
     return await editPage(c, { flow, values, simulation });
   } catch (error) {
@@ -189,24 +196,26 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: E
         back={{ href: AT, label: "Flows" }}
         actions={
           flow ? (
-            <a class="button danger" href={`${AT}/${flow.id}/delete`}>
+            <ActionLink class="button danger" href={`${AT}/${flow.id}/delete`}>
               Delete
-            </a>
+            </ActionLink>
           ) : undefined
         }
       />
       {simulation ? <SimulationResult of={simulation} texts={textsOf(simulation)} /> : null}
-      <Form action={addressOf(flow)} class="card stack form-wide" problems={problems}>
+      <Form action={addressOf(flow)} readable={true} class="card stack form-wide" problems={problems}>
         <FlowFields values={values} problems={problems} currency={currency} />
-        <div class="actions">
-          <button type="submit" class="primary">
-            {flow ? "Save" : "Add flow"}
-          </button>
-          <button type="submit" name="simulate" value="yes">
-            Preview on past payments
-          </button>
-          <a href={AT}>Cancel</a>
-        </div>
+        <IfMay right="manage">
+          <div class="actions">
+            <button type="submit" class="primary">
+              {flow ? "Save" : "Add flow"}
+            </button>
+            <button type="submit" name="simulate" value="yes">
+              Preview on past payments
+            </button>
+            <a href={AT}>Cancel</a>
+          </div>
+        </IfMay>
       </Form>
     </>,
   );
@@ -246,7 +255,7 @@ function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; progra
         { label: "If" },
         { label: "Priority", align: "end" },
         { label: "Status" },
-        { label: "Pays", align: "end" },
+        { label: "Pays" },
         { label: "Switch", hidden: true },
       ]}
       rows={shown.map((flow) => [
@@ -254,7 +263,7 @@ function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; progra
         <Conditions flow={flow} money={settingFormat(program)} />,
         String(flow.priority),
         <Badge state={flow.active ? "active" : "off"} />,
-        rateText(actionOf(flow), settingFormat(program)),
+        <Pays flow={flow} program={program} />,
         <ActionButton
           action={`${AT}/${flow.id}/switch`}
           values={{ active: String(!flow.active) }}
@@ -267,6 +276,30 @@ function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; progra
         />,
       ])}
     />
+  );
+}
+
+/** What a flow gives, to be changed there: the next page says first what that would have changed. */
+function Pays({ flow, program }: { flow: Listed; program: Program }) {
+  const { currency } = program;
+  if (!useMay("manage")) return <>{rateText(actionOf(flow), settingFormat(program))}</>;
+  const isFlat = flow.action_type === "flat";
+  return (
+    <form method="get" action={`${AT}/${flow.id}`} class="inline">
+      <input
+        name="action_value"
+        value={isFlat ? moneyValue(flow.action_value, currency) : String(flow.action_value)}
+        inputmode="decimal"
+        size={6}
+        maxlength={20}
+        autocomplete="off"
+        aria-label={`How much ${flow.name} pays`}
+      />
+      <span class="unit">{isFlat ? currency : "%"}</span>
+      <button type="submit" class="quiet">
+        Preview<span class="visually-hidden"> {flow.name}</span>
+      </button>
+    </form>
   );
 }
 

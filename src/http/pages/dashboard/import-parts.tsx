@@ -3,12 +3,13 @@ import { importFields, type ImportField, type ImportKind, type MatchedColumn } f
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
 import type { ImportRow, RowOutcome } from "../../import/file.ts";
 import type { ImportOrder } from "../../import/line.ts";
-import { PROVIDERS } from "../../../providers/registry.ts";
+import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Field, SelectField, TextArea } from "../parts/form.tsx";
 import { Badge, countText, plural } from "../parts/figures.tsx";
 import { Table } from "../parts/table.tsx";
+import { providerWithin } from "../../brand-names.ts";
 
 const PARTNERS_EXAMPLE = `email,code,first_name,last_name,commission_pct
 ada@example.com,ada,Ada,Lovelace,25
@@ -55,7 +56,7 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
         value={order.provider ?? ""}
         options={[
           { value: "", label: "as the file says" },
-          ...PROVIDERS.map(({ name, text }) => ({ value: name, label: text })),
+          ...PROVIDER_NAMES.map((value) => ({ value, label: providerWithin(value) })),
         ]}
       />
       <Field

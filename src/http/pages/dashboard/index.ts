@@ -1,16 +1,24 @@
 import { Hono } from "hono";
-import { requireSession, type PageEnv } from "../../session.ts";
+import { requireRight, requireSession, type PageEnv } from "../../session.ts";
+import { limitFiles } from "../limited.ts";
 import { failedMails, mails } from "../mails.tsx";
+import { passkeys } from "../passkeys.tsx";
+import { rightOfRoute } from "../rights.tsx";
 import { sessions } from "../sessions.tsx";
+import { apiKeys } from "./api-keys.tsx";
 import { applications } from "./applications.tsx";
 import { claims } from "./claims.tsx";
+import { clicks } from "./clicks.tsx";
 import { codes } from "./codes.tsx";
 import { commissionsChosen, commissionsMatching } from "./commission-bulk.tsx";
 import { commissionNew } from "./commission-new.tsx";
 import { commissions } from "./commissions.tsx";
+import { customers } from "./customers.tsx";
 import { events } from "./events.tsx";
 import { flows } from "./flows.tsx";
 import { integration } from "./integration.tsx";
+import { integrationCheck } from "./integration-check.tsx";
+import { leads } from "./leads.tsx";
 import { overview } from "./overview.tsx";
 import { partnerCodes } from "./partner-codes.tsx";
 import { partnerImport } from "./partner-import.tsx";
@@ -19,12 +27,14 @@ import { payments } from "./payments.tsx";
 import { payoutChosen } from "./payout-chosen.tsx";
 import { payoutNew } from "./payout-new.tsx";
 import { payouts } from "./payouts.tsx";
+import { search } from "./search.tsx";
 import { settings } from "./settings.tsx";
+import { team } from "./team.tsx";
 import { webhooks } from "./webhooks.tsx";
 
 /** `/dashboard`: the owner's pages (PAGE-7). They call the verbs of core, as the API does. */
 export const dashboard = new Hono<PageEnv>()
-  .use("*", requireSession("owner"))
+  .use("*", requireSession("owner"), requireRight(rightOfRoute), limitFiles())
   .route("/", overview)
   .route("/partners/import", partnerImport)
   .route("/partners/applications", applications)
@@ -36,15 +46,23 @@ export const dashboard = new Hono<PageEnv>()
   .route("/commissions/new", commissionNew)
   .route("/commissions", commissions)
   .route("/payments/codes", codes)
+  .route("/payments/leads", leads)
   .route("/payments", payments)
+  .route("/customers", customers)
   .route("/claims", claims)
+  .route("/search", search)
   .route("/payouts/new", payoutNew)
   .route("/payouts/chosen", payoutChosen)
   .route("/payouts", payouts)
+  .route("/events/clicks", clicks)
   .route("/events", events)
   .route("/webhooks", webhooks)
+  .route("/integration/check", integrationCheck)
   .route("/integration", integration)
+  .route("/settings/sessions/passkeys", passkeys)
   .route("/settings/sessions", sessions("/dashboard/settings", "Settings"))
   .route("/settings/mails", mails("/dashboard/settings", "Settings"))
   .route("/settings/mails", failedMails)
+  .route("/settings/keys", apiKeys)
+  .route("/settings/team", team)
   .route("/settings", settings);

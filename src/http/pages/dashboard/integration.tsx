@@ -17,6 +17,7 @@ import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
 import { apiSnippet, redirectLink, referralLink, saleSnippet, scriptTag } from "../parts/snippets.ts";
+import { ActionLink } from "../rights.tsx";
 import { Checkout } from "./checkout.tsx";
 import { placeAfter, resultIn, type ActionResult } from "./provider-actions.tsx";
 
@@ -32,7 +33,7 @@ export const integration = new Hono<PageEnv>()
   .post("/:provider/reconcile", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const provider = c.req.param("provider");
-    const since = fields.text("since");
+    const since = fields.startOfDate("since", c.var.session.program.time_zone);
     const parsed = parseInput(listReadBody, since === "" ? {} : { since });
     if (!parsed.ok) return integrationPage(c, { provider, did: "not read", problems: parsed.problems });
     return act(c, provider, async () => {
@@ -92,6 +93,11 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
           breaks the page.
         </p>
         <CopyBlock label="Script tag" text={scriptTag(origin, program, param)} />
+        <p class="more">
+          <a class="button" href={`${AT}/check`}>
+            Check the installation
+          </a>
+        </p>
         <p class="muted">
           Partners share links such as <code>{referralLink(program, EXAMPLE_SLUG)}</code>. Where no script runs, links
           through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must agree
@@ -100,9 +106,9 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
         <details class="spaced">
           <summary>You come from another product?</summary>
           <p>
-            <a href="/dashboard/partners/import">Import its partners</a>, and their links go on working: the script
-            finds the code behind the parameter that <code>data-param</code> names, beside <code>?ref=</code> of the
-            links made here.
+            <ActionLink href="/dashboard/partners/import">Import its partners</ActionLink>, and their links go on
+            working: the script finds the code behind the parameter that <code>data-param</code> names, beside{" "}
+            <code>?ref=</code> of the links made here.
           </p>
           <OldLinks />
         </details>

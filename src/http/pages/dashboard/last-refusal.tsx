@@ -2,9 +2,10 @@ import { connectionOf } from "../../../core/kernel/connections.ts";
 import { refusalsOf } from "../../../core/inbound/refusals.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { VendorName } from "../../../domain/provider-name.ts";
-import { plural, providerWithin, When } from "../parts/figures.tsx";
+import { plural, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { REFUSAL_TEXTS } from "../parts/words.ts";
+import { providerWithin } from "../../brand-names.ts";
 
 /** The last delivery of a provider that was refused, why, and what to do; calm where verified events came after it. */
 export function LastRefusal({ program, provider }: { program: Program; provider: VendorName }) {

@@ -1,39 +1,64 @@
 import { Hono } from "hono";
 import { readOverview, type Overview, type Standing, type Waiting } from "../../../core/overview/overview.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
-import { sumUp } from "../../../domain/amount.ts";
+import type { Child } from "hono/jsx";
+import { amountOf, sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
-import { Count, countText, Flag, Money, plural, Stat, Sums, When } from "../parts/figures.tsx";
+import { dayText } from "../locale.ts";
+import { Badge, countText, Flag, plural, Sums, When } from "../parts/figures.tsx";
+import { ActionButton } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { DailyPlot, MoneyPlots, ShareBar, countOf } from "../parts/plot.tsx";
-import { PartnerLink } from "../parts/partner.tsx";
-import { Spans, spanOf } from "../parts/spans.tsx";
-import { Empty, Table } from "../parts/table.tsx";
+import { CountPlot, MoneyPlots } from "../parts/plot.tsx";
+import { chosenDays, Spans } from "../parts/spans.tsx";
+import { ActionLink, IfMay } from "../rights.tsx";
+import { MoneyTable, Steps } from "./overview-figures.tsx";
+import { InviteForm } from "./partner-fields.tsx";
+import { TopCodes, TopPartners, TopSources } from "./overview-top.tsx";
 import { Setup } from "./setup.tsx";
 
-/** `/dashboard`: how the program does, and what still has to be set up. */
+const WEBHOOKS = "/dashboard/webhooks";
+
+/** `/dashboard` (PAGE-16): what there is to decide, how the program does, and what still has to be set up. */
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
-  const days = spanOf(c.req.query("days"));
+  const days = chosenDays(c);
   const { program } = c.var.session;
   const seen = await readOverview(c.var.ctx, days);
   return framed(
     c,
     { title: "Overview", at: "/dashboard" },
     <>
-      <PageHead title="Overview" actions={<Spans at="/dashboard" days={days} />} />
+      <PageHead title="Overview" actions={<InviteForm />} />
       <Books books={seen.books} />
-      <Setup program={program} seen={seen.seen} />
-      <Owed overview={seen} program={program} />
+      <Decisions overview={seen} program={program} />
+      <IfMay right="manage">
+        <Setup program={program} seen={seen.seen} />
+      </IfMay>
+      <div class="section-head">
+        <div>
+          <h2>
+            {dayText(days.from)} to {dayText(days.to)}
+          </h2>
+          <p class="muted small">Before: as many days before.</p>
+        </div>
+        <Spans at="/dashboard" days={days} now={c.var.now} />
+      </div>
+      <MoneyTable overview={seen} program={program} />
+      <Steps overview={seen} days={days} />
       <Plots overview={seen} />
-      <Top overview={seen} days={days} />
+      <div class="grid pairs">
+        <TopPartners overview={seen} />
+        <TopCodes overview={seen} />
+        <TopSources overview={seen} />
+      </div>
+      <Checked books={seen.books} />
     </>,
   );
 });
 
 /** Whether the money adds up, once the daily check has gone through it. */
-function Books({ books: { reconciled_at, differences, deliveries_left } }: { books: Overview["books"] }) {
+function Books({ books: { differences, deliveries_left } }: { books: Overview["books"] }) {
   if (differences > 0) {
     return (
       <Notice tone="bad">
@@ -56,139 +81,190 @@ function Books({ books: { reconciled_at, differences, deliveries_left } }: { boo
       </Notice>
     );
   }
-  if (reconciled_at === null) return null;
+  return null;
+}
+
+function Checked({ books: { reconciled_at, differences, deliveries_left } }: { books: Overview["books"] }) {
+  if (reconciled_at === null || differences > 0 || deliveries_left > 0) return null;
   return (
-    <p class="muted small">
+    <p class="muted small after">
       The ledger was last checked without a difference <When at={reconciled_at} />.
     </p>
   );
 }
 
-function Owed({ overview, program }: { overview: Overview; program: Program }) {
-  const at = (account: Standing["account"]) => overview.standing.filter((row) => row.account === account);
-  const approved = at("payable");
-  const { pending, payouts, claims, applications } = overview.waiting;
-  const decisions = pending + claims + applications;
+interface Decision {
+  what: Child;
+  /** Why it waits, or what to do. */
+  why: Child;
+}
+
+/** What waits for the owner, what is most urgent first. */
+function Decisions({ overview, program }: { overview: Overview; program: Program }) {
+  const payable = overview.standing.filter(
+    ({ account, amount_cents }: Standing) => account === "payable" && amount_cents > 0,
+  );
+  const decisions = [
+    ...decisionsOf(overview.waiting, program),
+    ...(overview.failing.length === 0
+      ? []
+      : [{ what: <FailingLink failing={overview.failing} />, why: <Failing overview={overview} /> }]),
+    ...(payable.length === 0
+      ? []
+      : [
+          {
+            what: <ActionLink href="/dashboard/payouts/new">Prepare payouts</ActionLink>,
+            why: (
+              <>
+                Approved and in no payout: <Sums of={sumUp(payable, program)} />
+              </>
+            ),
+          },
+        ]),
+  ];
   return (
-    <dl class="stats">
-      <Stat
-        label="To review"
-        value={<Count of={decisions} />}
-        note={decisions === 0 ? "Nothing waits" : <ReviewLinks waiting={overview.waiting} />}
-      />
-      <Stat label="Pending" value={<Sums of={sumUp(at("pending"), program)} />} />
-      <Stat
-        label="Approved, not yet in a payout"
-        value={<Sums of={sumUp(approved, program)} />}
-        note={approved.length === 0 ? "Nothing waits" : <a href="/dashboard/payouts/new">Prepare payouts</a>}
-      />
-      <Stat
-        label="In open payouts"
-        value={<Sums of={sumUp(at("in_payout"), program)} />}
-        note={payouts === 0 ? "None open" : <a href="/dashboard/payouts">{plural(payouts, "payout")}</a>}
-      />
-    </dl>
+    <section class="card" aria-labelledby="decide">
+      <h2 id="decide">To decide</h2>
+      {decisions.length === 0 ? (
+        <p class="muted">Nothing waits for you.</p>
+      ) : (
+        <ul class="todo">
+          {decisions.map(({ what, why }) => (
+            <li>
+              <span class="todo-what">{what}</span>
+              <span class="todo-why">{why}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
   );
 }
 
-/** What there is to decide, each with its number and its page. */
-function ReviewLinks({ waiting }: { waiting: Waiting }) {
-  const { pending, flagged, claims, applications } = waiting;
+function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision[] {
+  const { pending, flagged, claims, applications, unpaid, failed } = waiting;
+  const link = (href: string, text: string) => <a href={href}>{text}</a>;
+  const all: [number, Decision][] = [
+    [
+      failed,
+      {
+        what: link("/dashboard/payouts?status=failed", plural(failed, "failed payout")),
+        why: "The transfer was refused. Try again, or cancel it.",
+      },
+    ],
+    [
+      flagged,
+      {
+        what: (
+          <a href="/dashboard/commissions?status=pending&flagged=true" class="flag-link">
+            <Flag label={`${countText(flagged)} flagged`} />
+          </a>
+        ),
+        why: `${flagged === 1 ? "A commission" : "Commissions"} to look at before anything is paid.`,
+      },
+    ],
+    [
+      // Without a flag they are approved automatically where the program says after how many days.
+      auto_approve_days === null ? pending - flagged : 0,
+      {
+        what: link("/dashboard/commissions?status=pending&flagged=false", plural(pending - flagged, "commission")),
+        why: "Approve or reject.",
+      },
+    ],
+    [
+      applications,
+      {
+        what: link("/dashboard/partners/applications", plural(applications, "application")),
+        why: "People who want to be your partners.",
+      },
+    ],
+    [
+      claims,
+      {
+        what: link("/dashboard/claims", plural(claims, "claim")),
+        why: "Partners who miss a sale.",
+      },
+    ],
+    [
+      unpaid,
+      {
+        what: link("/dashboard/payouts?status=pending", plural(unpaid, "payout")),
+        why: "Prepared, and not yet paid.",
+      },
+    ],
+  ];
+  return all.flatMap(([count, decision]) => (count > 0 ? [decision] : []));
+}
+
+function FailingLink({ failing }: Pick<Overview, "failing">) {
+  const [only, ...others] = failing;
+  const href = only && others.length === 0 ? `${WEBHOOKS}/${only.id}` : WEBHOOKS;
+  return <a href={href}>{plural(failing.length, "failing endpoint")}</a>;
+}
+
+/** Each with what can be done right here: what it did not get since the first of the shown days, again. */
+function Failing({ overview: { failing, days } }: { overview: Overview }) {
   return (
     <>
-      {flagged > 0 ? (
-        <a href="/dashboard/commissions?status=pending&flagged=true" class="flag-link">
-          <Flag label={`${countText(flagged)} flagged`} />
-        </a>
-      ) : null}{" "}
-      {pending > 0 ? <a href="/dashboard/commissions?status=pending">{plural(pending, "commission")}</a> : null}{" "}
-      {applications > 0 ? <a href="/dashboard/partners/applications">{plural(applications, "application")}</a> : null}{" "}
-      {claims > 0 ? <a href="/dashboard/claims">{plural(claims, "claim")}</a> : null}
+      Your server does not answer with success.
+      {failing.some(({ active }) => active === 1)
+        ? ` What failed since ${dayText(days.from)} can be sent again.`
+        : null}
+      <ul class="todo-each">
+        {failing.map(({ id, url, active }) => (
+          <li>
+            <a href={`${WEBHOOKS}/${id}`}>
+              <code>{url}</code>
+            </a>
+            {active === 1 ? (
+              <ActionButton
+                action={`${WEBHOOKS}/${id}/recover`}
+                values={{ since: `${days.from}T00:00:00Z` }}
+                label={
+                  <>
+                    Send again<span class="visually-hidden"> what failed at {url}</span>
+                  </>
+                }
+              />
+            ) : (
+              <Badge state="failed" label="disabled by us" />
+            )}
+          </li>
+        ))}
+      </ul>
     </>
   );
 }
 
-/** One row of three where there is one currency; else the amounts have a row of their own. */
+/** A row of equal plots for each two. */
 function Plots({ overview }: { overview: Overview }) {
-  const counts = (
-    <>
+  const { now, before } = overview;
+  return (
+    <div class="grid pairs">
       <section class="card">
-        <DailyPlot
+        <CountPlot
           title="Clicks"
           tone="one"
           points={overview.clicks}
-          none={0}
-          format={countText}
-          total={countText(countOf(overview.clicks))}
+          total={countText(now.clicks)}
+          before={countText(before.clicks)}
         />
       </section>
       <section class="card">
-        <DailyPlot
-          title="Payments"
+        <CountPlot
+          title="Sales"
           tone="two"
-          points={overview.payments}
-          none={0}
-          format={countText}
-          total={countText(countOf(overview.payments))}
+          points={overview.sales}
+          total={countText(now.sales)}
+          before={countText(before.sales)}
         />
       </section>
-    </>
-  );
-  const amounts = <MoneyPlots title="Commissions" tone="three" amounts={overview.commissions} />;
-  return overview.commissions.length === 1 ? (
-    <div class="grid three">
-      {counts}
-      {amounts}
-    </div>
-  ) : (
-    <>
-      <div class="grid">{counts}</div>
-      <div class="grid pairs">{amounts}</div>
-    </>
-  );
-}
-
-function Top({ overview, days }: { overview: Overview; days: number }) {
-  const currencies = Map.groupBy(overview.top, ({ currency }) => currency);
-  if (currencies.size === 0) {
-    return (
-      <section class="card flush">
-        <h2>Top partners</h2>
-        <Empty title={`No commissions in ${days} days`}>
-          They appear here with the first payment that names a partner.
-        </Empty>
-      </section>
-    );
-  }
-  return (
-    <div class="grid pairs">
-      {[...currencies].map(([currency, rows]) => {
-        const title = currencies.size === 1 ? "Top partners" : `Top partners in ${currency}`;
-        const most = Math.max(...rows.map((row) => Number(row.amount_cents)), 0);
-        return (
-          <section class="card flush">
-            <h2>{title}</h2>
-            <Table
-              label={`${title} of ${days} days by commission`}
-              columns={[
-                { label: "Partner" },
-                { label: "Clicks", align: "end" },
-                { label: "Sales", align: "end" },
-                { label: "Earned", align: "end" },
-              ]}
-              rows={rows.map((row) => [
-                <PartnerLink partner={{ ...row, id: row.partner_id, status: "active" }} />,
-                <Count of={row.clicks} />,
-                <Count of={row.commissions} />,
-                <>
-                  <Money of={row} />
-                  <ShareBar value={Number(row.amount_cents)} of={most} />
-                </>,
-              ])}
-            />
-          </section>
-        );
-      })}
+      <MoneyPlots
+        title="Commissions"
+        tone="three"
+        amounts={overview.commissions}
+        before={overview.earned.map((row) => amountOf(row, row.before))}
+      />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { lastDays } from "../../../core/partners/code-stats.ts";
+import { daysOf } from "../../../core/overview/days.ts";
 import { createCode, deleteCode, listCodesWithStats } from "../../../core/partners/codes.ts";
 import { getPartner } from "../../../core/partners/partners.ts";
 import type { Decided, PartnerCode } from "../../../core/kernel/rows.ts";
@@ -16,7 +16,7 @@ import { ActionButton, Checkbox, Field, Form, SelectField } from "../parts/form.
 import { providerText, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
-import { Spans, spanOf } from "../parts/spans.tsx";
+import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 
 const PARTNERS = "/dashboard/partners";
@@ -53,8 +53,8 @@ export const partnerCodes = new Hono<PageEnv>()
 
 async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | null, problems?: Problems) {
   const { partner } = await getPartner(c.var.ctx, id);
-  const days = spanOf(c.req.query("days"));
-  const { codes, stats } = await listCodesWithStats(c.var.ctx, id, lastDays(c.var.now, days));
+  const days = chosenDays(c);
+  const { codes, stats } = await listCodesWithStats(c.var.ctx, id, days);
   const at = `${PARTNERS}/${id}/codes`;
   return framed(
     c,
@@ -65,7 +65,7 @@ async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | n
         title="Promotion codes"
         lede="A payment made with one of them is this partner's, with or without a link."
         back={{ href: `${PARTNERS}/${id}`, label: partnerText(partner) }}
-        actions={<Spans at={at} days={days} />}
+        actions={<Spans at={at} days={days} now={c.var.now} />}
       />
       <section class="card flush">
         {codes.length === 0 ? (
@@ -76,15 +76,15 @@ async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | n
           <CodeTable codes={codes} at={at} />
         )}
       </section>
-      <CodeStatsCard stats={stats} days={days} />
-      <CodeForm fields={fields} problems={problems} />
+      <CodeStatsCard stats={stats} days={daysOf(days).length} />
+      <CodeForm at={at} fields={fields} problems={problems} />
     </>,
   );
 }
 
-function CodeForm({ fields, problems }: { fields: FormFields | null; problems: Problems | undefined }) {
+function CodeForm({ at, fields, problems }: { at: string; fields: FormFields | null; problems: Problems | undefined }) {
   return (
-    <Form class="card stack form-narrow" problems={problems}>
+    <Form action={at} class="card stack form-narrow" problems={problems}>
       <h2>Add a code</h2>
       <Field
         name="code"
@@ -144,7 +144,14 @@ function CodeTable({ codes, at }: { codes: readonly Listed[]; at: string }) {
           {code.provider_code_id === null ? null : <span class="second">{code.provider_code_id}</span>}
         </span>,
         <When at={code.created_at} />,
-        <ActionButton action={`${at}/${code.id}/remove`} label={`Remove ${code.code}`} />,
+        <ActionButton
+          action={`${at}/${code.id}/remove`}
+          label={
+            <>
+              Remove<span class="visually-hidden"> {code.code}</span>
+            </>
+          }
+        />,
       ])}
     />
   );

@@ -8,10 +8,13 @@ import { ActionButton } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Badge, Count, countText, plural, Stat, Sums, sumsText, When } from "../parts/figures.tsx";
 import { partnerText } from "../parts/partner.tsx";
-import { DailyPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
+import { CountPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
+import { UtcDays } from "../parts/spans.tsx";
 import { referralLink, redirectLink } from "../parts/snippets.ts";
 import { Facts } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
+import { transferName, walletName } from "../../brand-names.ts";
+import { ActionLink, Masked } from "../rights.tsx";
 
 interface PartnerDetailProps {
   partner: Partner;
@@ -83,14 +86,13 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
           <CopyLine label="redirect link" text={redirectLink(origin, program, partner.slug)} />
         </section>
       </div>
+      <UtcDays />
       <div class="grid pairs">
         <section class="card">
-          <DailyPlot
+          <CountPlot
             title="Clicks, 30 days"
             tone="one"
             points={overview.clicks}
-            none={0}
-            format={countText}
             total={countText(countOf(overview.clicks))}
           />
         </section>
@@ -103,13 +105,13 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
 function PartnerActions({ partner }: { partner: Partner }) {
   return (
     <>
-      <a class="button" href={`/dashboard/partners/${partner.id}/edit`}>
+      <ActionLink class="button" href={`/dashboard/partners/${partner.id}/edit`}>
         Edit
-      </a>
+      </ActionLink>
       {partner.status === "active" ? (
-        <a class="button" href={`/dashboard/commissions/new?partner_id=${partner.id}`}>
+        <ActionLink class="button" href={`/dashboard/commissions/new?partner_id=${partner.id}`}>
           Add commission
-        </a>
+        </ActionLink>
       ) : (
         <ActionButton
           action={`/dashboard/partners/${partner.id}/activate`}
@@ -121,9 +123,9 @@ function PartnerActions({ partner }: { partner: Partner }) {
         <ActionButton action={`/dashboard/partners/${partner.id}/invite`} label="Send invitation" />
       ) : null}
       {partner.status === "deactivated" ? null : (
-        <a class="button danger" href={`/dashboard/partners/${partner.id}/deactivate`}>
+        <ActionLink class="button danger" href={`/dashboard/partners/${partner.id}/deactivate`}>
           Deactivate
-        </a>
+        </ActionLink>
       )}
     </>
   );
@@ -153,10 +155,15 @@ function PartnerFacts({ partner, program }: { partner: Detailed; program: Progra
               : `${partner.commission_pct}\u00a0%`,
           ],
           ["Paid by", payoutMethodText(partner.payout_method)],
-          partner.payout_email === null ? null : ["Wallet e-mail", partner.payout_email],
+          partner.payout_email === null ? null : [`E-mail at ${walletName()}`, <Masked>{partner.payout_email}</Masked>],
           partner.provider_a_account_id === null
             ? null
-            : ["Provider A account", <code>{partner.provider_a_account_id}</code>],
+            : [
+                `${transferName()} account`,
+                <Masked>
+                  <code>{partner.provider_a_account_id}</code>
+                </Masked>,
+              ],
           ["Added", <When at={partner.created_at} />],
           partner.metadata === null ? null : ["Metadata", <code class="wrap">{JSON.stringify(partner.metadata)}</code>],
         ]}
@@ -176,8 +183,9 @@ function RefusedAddress({ refused }: Pick<PartnerOverview, "refused">) {
   return (
     <Notice tone="warn">
       <p>
-        E-mails to {refused.recipient} are refused{refused.reason === null ? null : ` (${refused.reason})`}: ask the
-        partner for another address, or for this one to be taken off the list of suppressed addresses.
+        E-mails to <Masked>{refused.recipient}</Masked> are refused
+        {refused.reason === null ? null : ` (${refused.reason})`}: ask the partner for another address, or for this one
+        to be taken off the list of suppressed addresses.
       </p>
     </Notice>
   );

@@ -1,9 +1,10 @@
 import type { FormFields, Problems } from "../forms.ts";
-import { Field, SelectField } from "../parts/form.tsx";
+import { Field, Form, SelectField } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
-import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
+import { payoutMethodOptions } from "../parts/payout-method.ts";
 import type { Partner, Program } from "../../../core/kernel/rows.ts";
 import type { PartnerInput } from "../../../core/partners/partners.ts";
+import { walletName } from "../../brand-names.ts";
 
 /** What of a partner is typed: everything that can be given but `metadata`, which the API alone takes. */
 type Typed = Exclude<keyof PartnerInput, "metadata">;
@@ -36,6 +37,26 @@ export function partnerInput(fields: FormFields): Record<Typed, unknown> {
     payout_method: fields.textOrNull("payout_method"),
     payout_email: fields.textOrNull("payout_email"),
   };
+}
+
+/** The address is enough to invite somebody: the rest can be added later. */
+export function InviteForm() {
+  return (
+    <Form action="/dashboard/partners/new" class="filter tight">
+      <input type="hidden" name="invite" value="yes" />
+      <Field
+        name="email"
+        id="invite"
+        label={<span class="visually-hidden">E-mail address of a new partner</span>}
+        type="email"
+        placeholder="E-mail address"
+        required={true}
+        maxlength={254}
+        autocomplete="off"
+      />
+      <button type="submit">Invite partner</button>
+    </Form>
+  );
 }
 
 interface PartnerFieldsProps {
@@ -116,13 +137,13 @@ function PayoutFields({ values, problems }: Pick<PartnerFieldsProps, "values" | 
       <SelectField
         name="payout_method"
         label="Paid by"
-        options={PAYOUT_METHOD_OPTIONS}
+        options={payoutMethodOptions()}
         value={values.payout_method}
         problems={problems}
       />
       <Field
         name="payout_email"
-        label="E-mail for wallet payouts"
+        label={`E-mail at ${walletName()}`}
         type="email"
         value={values.payout_email}
         problems={problems}

@@ -20,7 +20,8 @@ import { OldLinks } from "../parts/old-links.tsx";
 import { scriptTag } from "../parts/snippets.ts";
 import { ColumnChoices, FileFields, HowItLooks, OrderFields, Rows } from "./import-parts.tsx";
 
-const AT = "/dashboard/partners";
+const PARTNERS = "/dashboard/partners";
+const AT = `${PARTNERS}/import` as const;
 
 /** What the form says about the file, and the file. */
 interface Sent {
@@ -96,7 +97,7 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
     <>
       <PageHead
         title="Import partners and customers"
-        back={{ href: AT, label: "Partners" }}
+        back={{ href: PARTNERS, label: "Partners" }}
         lede="From the product you come from, or a file of your own. You see what will happen before anything does."
       />
       <div class="grid">
@@ -126,7 +127,7 @@ function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: Imported
     c,
     { title: "Import: preview", at: AT, status: judged.ok ? 200 : 422 },
     <>
-      <PageHead title="Preview of the import" back={{ href: `${AT}/import`, label: "Another file" }} />
+      <PageHead title="Preview of the import" back={{ href: AT, label: "Another file" }} />
       {judged.ok ? (
         <Notice tone={counts.refused > 0 ? "warn" : "calm"}>
           <p>
@@ -140,7 +141,7 @@ function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: Imported
           <p>{judged.message}</p>
         </Notice>
       )}
-      <Form action={`${AT}/import`} class="stack spaced" multipart={true}>
+      <Form action={AT} class="stack spaced" multipart={true}>
         <input type="hidden" name="csv" value={csv} />
         {Object.entries(order).map(([name, value]) => (
           <input type="hidden" name={name} value={value ?? ""} />
@@ -155,7 +156,7 @@ function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: Imported
           <button type="submit" class="quiet">
             Preview again
           </button>
-          <a href={AT}>{changes > 0 ? "Cancel" : "Back to the partners"}</a>
+          <a href={PARTNERS}>{changes > 0 ? "Cancel" : "Back to the partners"}</a>
         </div>
       </Form>
       {judged.ok ? (
@@ -188,7 +189,7 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
     c,
     { title: "Import: done", at: AT },
     <>
-      <PageHead title="Import done" back={{ href: AT, label: "Partners" }} />
+      <PageHead title="Import done" back={{ href: PARTNERS, label: "Partners" }} />
       <Notice tone="good">
         <p>
           {order.kind === "partners"
@@ -208,7 +209,7 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
           )}
           <CopyBlock label="Script tag" text={scriptTag(origin, c.var.session.program, param)} />
           <p class="muted">
-            Next: <a href={`${AT}/import`}>import the customers</a> they referred.
+            Next: <a href={AT}>import the customers</a> they referred.
           </p>
         </section>
       ) : null}

@@ -12,20 +12,25 @@ import {
 import { invitePartner } from "../../../core/sessions/invite.ts";
 import type { Decided, Partner } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
+import { slugStem } from "../../../domain/application.ts";
 import { PARTNER_STATUSES, SEARCHED_WORDS } from "../../../domain/partner.ts";
+import { AppError } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { partnerCreate, partnerPatch } from "../../api/partners.ts";
 import { partnerQuery } from "../../queries.ts";
-import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import { ListFilter, ListFoot, ListTable, readList, textColumn, timeColumn, type ListOf } from "../list.tsx";
 import { ActionButton, Field, Form, SelectField } from "../parts/form.tsx";
 import { Badge, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
-import { Empty, Pager, Table } from "../parts/table.tsx";
+import { payoutMethodText } from "../parts/payout-method.ts";
+import { Empty } from "../parts/table.tsx";
+import { ActionLink } from "../rights.tsx";
 import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
 import { PartnerFields, partnerInput, partnerValues, type PartnerValues } from "./partner-fields.tsx";
 import { PartnerDetail } from "./partner-detail.tsx";
@@ -35,6 +40,9 @@ const DAYS = 30;
 
 const DONE = {
   added: "The partner was added. Send the invitation, or ask them to sign in: that turns them active.",
+  added_invited:
+    "The partner was added, and the invitation is on its way: a link that signs in, once, within seven days.",
+  added_alone: "The partner was added, but the invitation was not sent. Try again below, or ask them to sign in.",
   invited: "The invitation is on its way: a link that signs the partner in, once, within seven days.",
   saved: "Saved.",
   applied: APPLIED,
@@ -56,9 +64,8 @@ function ReactivatedText({ id }: { id: string }) {
 /** `/dashboard/partners` (PAGE-7): list, search, add, edit. */
 export const partners = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, partnerQuery);
-    const page = parsePage(await listPartners(c.var.ctx, filter.value));
-    const isFiltered = Object.keys(filter.texts).length > 0;
+    const shown = await readList(c, LIST);
+    const { page, filter, isFiltered } = shown;
     return framed(
       c,
       { title: "Partners", at: AT },
@@ -70,16 +77,16 @@ export const partners = new Hono<PageEnv>()
               <a class="button" href={`${AT}/applications`}>
                 Applications
               </a>
-              <a class="button" href={`${AT}/import`}>
+              <ActionLink class="button" href={`${AT}/import`}>
                 Import CSV
-              </a>
-              <a class="button primary" href={`${AT}/new`}>
+              </ActionLink>
+              <ActionLink class="button primary" href={`${AT}/new`}>
                 Add partner
-              </a>
+              </ActionLink>
             </>
           }
         />
-        <form method="get" action={AT} class="filter" role="search" aria-label="Partners">
+        <ListFilter list={LIST} shown={shown} path={AT} search>
           <Field
             name="search"
             label={`Partner: ${SEARCHED_WORDS}`}
@@ -94,9 +101,7 @@ export const partners = new Hono<PageEnv>()
             value={filter.value.status}
             options={[{ value: "", label: "Any" }, ...PARTNER_STATUSES.map((value) => ({ value, label: value }))]}
           />
-          <button type="submit">Search</button>
-          {isFiltered ? <a href={AT}>Show all</a> : null}
-        </form>
+        </ListFilter>
         <section class="card flush">
           {page.total === 0 ? (
             isFiltered ? (
@@ -108,23 +113,27 @@ export const partners = new Hono<PageEnv>()
             )
           ) : (
             <>
-              <PartnerTable partners={page.data} />
-              <Pager page={page} path={AT} query={filter.texts} />
+              <ListTable list={LIST} shown={shown} />
+              <ListFoot shown={shown} path={AT} />
             </>
           )}
         </section>
       </>,
     );
   })
+  .get("/list.csv", (c) => csvOf(c, LIST))
   .get("/new", (c) => editPage(c, null, partnerValues(null)))
   .post("/new", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const values = partnerValues(null, fields);
-    const parsed = parseInput(partnerCreate, partnerInput(fields));
+    // The overview asks for the address alone.
+    const slug = fields.given("slug") ?? slugStem("", fields.text("email"));
+    const values = { ...partnerValues(null, fields), slug };
+    const parsed = parseInput(partnerCreate, { ...partnerInput(fields), slug });
     if (!parsed.ok) return editPage(c, null, values, parsed.problems);
     try {
-      const partner = await createPartner(c.var.ctx, parsed.value);
-      return c.redirect(`${AT}/${partner.id}?done=added`, 303);
+      const { id } = await createPartner(c.var.ctx, parsed.value);
+      const done = fields.has("invite") ? await invited(c, id) : "added";
+      return c.redirect(`${AT}/${id}?done=${done}`, 303);
     } catch (error) {
       return editPage(c, null, values, problemsOf(error));
     }
@@ -169,7 +178,10 @@ export const partners = new Hono<PageEnv>()
     const values = partnerValues(partner, fields);
     const step = stepOf(fields);
     if (step === "edit") return editPage(c, partner, values);
-    const parsed = parseInput(partnerPatch, { ...partnerInput(fields), ...applyFromInput(fields) });
+    const parsed = parseInput(partnerPatch, {
+      ...partnerInput(fields),
+      ...applyFromInput(fields, c.var.session.program),
+    });
     if (!parsed.ok) return editPage(c, partner, values, parsed.problems);
     const { apply_from, commission_pct } = parsed.value;
     try {
@@ -226,18 +238,29 @@ export const partners = new Hono<PageEnv>()
     return c.redirect(`${AT}/${id}?done=${before.status === "deactivated" ? "reactivated" : "activated"}`, 303);
   });
 
+/** The partner is there, also where no invitation can be sent. */
+async function invited(c: Context<PageEnv>, id: string): Promise<keyof typeof DONE> {
+  try {
+    await invitePartner(c.var.ctx, id);
+    return "added_invited";
+  } catch (error) {
+    if (error instanceof AppError) return "added_alone";
+    throw error;
+  }
+}
+
 function NoPartners() {
   return (
     <Empty
       title="No partners yet"
       action={
         <>
-          <a class="button primary" href={`${AT}/new`}>
+          <ActionLink class="button primary" href={`${AT}/new`}>
             Add your first partner
-          </a>
-          <a class="button" href={`${AT}/import`}>
+          </ActionLink>
+          <ActionLink class="button" href={`${AT}/import`}>
             Import a list
-          </a>
+          </ActionLink>
         </>
       }
     >
@@ -249,8 +272,9 @@ function NoPartners() {
 /** A partner in the list. */
 export type Listed = Decided<
   PartnerView,
-  "id" | "email" | "first_name" | "last_name" | "slug" | "status" | "commission_pct" | "created_at",
-  "program_id" | "payout_method" | "payout_email" | "provider_a_account_id" | "metadata" | "updated_at"
+  | ("id" | "email" | "first_name" | "last_name" | "slug" | "status" | "commission_pct")
+  | ("payout_method" | "created_at" | "updated_at"),
+  "program_id" | "payout_email" | "provider_a_account_id" | "metadata"
 >;
 
 function PartnerCell({ partner }: { partner: Listed }) {
@@ -277,6 +301,11 @@ function editPage(c: Context<PageEnv>, partner: Partner | null, values: PartnerV
           <button type="submit" class="primary">
             {partner ? "Save" : "Add partner"}
           </button>
+          {partner ? null : (
+            <button type="submit" name="invite" value="yes">
+              Add and invite
+            </button>
+          )}
           <a href={back.href}>Cancel</a>
         </div>
       </Form>
@@ -284,24 +313,55 @@ function editPage(c: Context<PageEnv>, partner: Partner | null, values: PartnerV
   );
 }
 
-function PartnerTable({ partners: shown }: { partners: readonly Listed[] }) {
-  return (
-    <Table
-      label="Partners"
-      columns={[
-        { label: "Partner" },
-        { label: "Slug" },
-        { label: "Status" },
-        { label: "Own rate", align: "end" },
-        { label: "Added", align: "end" },
-      ]}
-      rows={shown.map((partner) => [
-        <PartnerCell partner={partner} />,
-        <code>{partner.slug}</code>,
-        <Badge state={partner.status} />,
-        partner.commission_pct === null ? <span class="muted">default</span> : `${partner.commission_pct}\u00a0%`,
-        <When at={partner.created_at} only="day" />,
-      ])}
-    />
-  );
-}
+const LIST: ListOf<typeof partnerQuery, Listed> = {
+  name: "partners",
+  label: "Partners",
+  query: partnerQuery,
+  read: async (c, filter) => parsePage(await listPartners(c.var.ctx, filter)),
+  columns: [
+    {
+      key: "partner",
+      label: "Partner",
+      cell: (partner) => <PartnerCell partner={partner} />,
+      csv: {
+        partner_id: (partner) => partner.id,
+        first_name: (partner) => partner.first_name,
+        last_name: (partner) => partner.last_name,
+        email: (partner) => partner.email,
+      },
+    },
+    {
+      key: "slug",
+      label: "Slug",
+      cell: (partner) => <code>{partner.slug}</code>,
+      csv: { slug: (partner) => partner.slug },
+    },
+    {
+      key: "status",
+      label: "Status",
+      cell: (partner) => <Badge state={partner.status} />,
+      csv: { status: (partner) => partner.status },
+    },
+    textColumn(
+      "payout_method",
+      "Paid by",
+      (partner) => partner.payout_method && payoutMethodText(partner.payout_method),
+    ),
+    {
+      key: "rate",
+      label: "Own rate",
+      align: "end",
+      cell: ({ commission_pct }) =>
+        commission_pct === null ? <span class="muted">default</span> : `${commission_pct}\u00a0%`,
+      csv: { commission_pct: (partner) => partner.commission_pct },
+    },
+    timeColumn("updated_at", "Changed", (partner) => partner.updated_at),
+    {
+      key: "added",
+      label: "Added",
+      align: "end",
+      cell: (partner) => <When at={partner.created_at} only="day" />,
+      csv: { created_at: (partner) => partner.created_at },
+    },
+  ],
+};

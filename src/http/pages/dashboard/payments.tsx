@@ -1,8 +1,7 @@
 import { Hono } from "hono";
-import type * as z from "zod";
 import type { Decided } from "../../../core/kernel/rows.ts";
 import type { PaymentView } from "../../../core/kernel/views.ts";
-import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
+import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/ledger/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";
@@ -10,14 +9,25 @@ import { PROVIDER_NAMES, VENDOR_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { paymentQuery } from "../../queries.ts";
-import { filterOf, type Filter } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import {
+  amountCells,
+  ListFilter,
+  ListFoot,
+  ListTable,
+  partnerColumn,
+  readList,
+  textColumn,
+  type ListOf,
+  type Shown,
+} from "../list.tsx";
 import { ActionButton, Field, SelectField } from "../parts/form.tsx";
 import { Badge, Money, providerText, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
-import { PartnerLink, partnerText } from "../parts/partner.tsx";
-import { Empty, Pager, Table } from "../parts/table.tsx";
+import { partnerText } from "../parts/partner.tsx";
+import { Empty } from "../parts/table.tsx";
 import { Trace } from "../parts/trace.tsx";
 import { EVENT_TEXTS, OUTCOME_TEXTS } from "../parts/words.ts";
 
@@ -26,19 +36,14 @@ const AT = "/dashboard/payments";
 /** `/dashboard/payments`: every payment the providers reported, with its outcome. */
 export const payments = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, paymentQuery);
-    const page = parsePage(await listPayments(c.var.ctx, filter.value));
-    const names = await readPartnerNames(
-      c.var.ctx,
-      page.data.map((payment) => payment.partner_id),
-    );
-    const isFiltered = Object.keys(filter.texts).length > 0;
+    const shown = await readList(c, LIST);
+    const { page, isFiltered } = shown;
     return framed(
       c,
       { title: "Payments", at: AT },
       <>
         <ListHead />
-        <FilterForm filter={filter} isFiltered={isFiltered} />
+        <FilterForm shown={shown} />
         <section class="card flush">
           {page.total === 0 ? (
             isFiltered ? (
@@ -59,14 +64,15 @@ export const payments = new Hono<PageEnv>()
             )
           ) : (
             <>
-              <PaymentTable payments={page.data} names={names} />
-              <Pager page={page} path={AT} query={filter.texts} />
+              <ListTable list={LIST} shown={shown} />
+              <ListFoot shown={shown} path={AT} />
             </>
           )}
         </section>
       </>,
     );
   })
+  .get("/list.csv", (c) => csvOf(c, LIST))
   .get("/:id", async (c) => {
     const { payment, commissions } = await getPayment(c.var.ctx, c.req.param("id"));
     const names = await readPartnerNames(c.var.ctx, [payment.partner_id]);
@@ -114,20 +120,15 @@ export const payments = new Hono<PageEnv>()
     return c.redirect(`${AT}/${payment.id}?done=reprocessed`, 303);
   });
 
-function FilterForm({
-  filter: { value, texts },
-  isFiltered,
-}: {
-  filter: Filter<z.output<typeof paymentQuery>>;
-  isFiltered: boolean;
-}) {
+function FilterForm({ shown }: { shown: Shown<typeof paymentQuery, Listed> }) {
+  const { value, texts } = shown.filter;
   return (
-    <form method="get" action={AT} class="filter" aria-label="Filter payments">
+    <ListFilter list={LIST} shown={shown} path={AT} search>
       <Field
         name="search"
         label="Order, customer or partner"
         type="search"
-        value={texts.search}
+        value={texts["search"]}
         maxlength={200}
         class="grow"
       />
@@ -149,12 +150,9 @@ function FilterForm({
           ...PROVIDER_NAMES.map((value) => ({ value, label: providerText(value) })),
         ]}
       />
-      <Field name="from" label="From" type="date" value={texts.from} />
-      <Field name="to" label="To" type="date" value={texts.to} />
-      {value.partner_id ? <input type="hidden" name="partner_id" value={value.partner_id} /> : null}
-      <button type="submit">Filter</button>
-      {isFiltered ? <a href={AT}>Show all</a> : null}
-    </form>
+      <Field name="from" label="From" type="date" value={texts["from"]} />
+      <Field name="to" label="To" type="date" value={texts["to"]} />
+    </ListFilter>
   );
 }
 
@@ -164,9 +162,14 @@ function ListHead() {
       title="Payments"
       lede="Everything the providers reported, with or without a partner."
       actions={
-        <a class="button" href="/dashboard/payments/codes">
-          Promotion codes
-        </a>
+        <>
+          <a class="button" href="/dashboard/payments/leads">
+            Leads
+          </a>
+          <a class="button" href="/dashboard/payments/codes">
+            Promotion codes
+          </a>
+        </>
       }
     />
   );
@@ -175,43 +178,74 @@ function ListHead() {
 /** A payment in the list. */
 export type Listed = Decided<
   PaymentView,
-  "id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at" | "event",
-  | ("program_id" | "provider_transaction_id" | "ref" | "code_id" | "adjusted_cents")
-  | ("customer_email" | "customer_id" | "subscription_id" | "updated_at")
+  | ("id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at" | "event")
+  | ("provider_transaction_id" | "ref" | "adjusted_cents" | "customer_email" | "customer_id" | "subscription_id"),
+  "program_id" | "code_id" | "updated_at"
 >;
 
-interface PaymentTableProps {
-  payments: readonly Listed[];
-  names: ReadonlyMap<string, PartnerName>;
-}
-
-function PaymentTable({ payments: shown, names }: PaymentTableProps) {
+function PaymentCell({ payment }: { payment: Listed }) {
   return (
-    <Table
-      label="Payments"
-      columns={[
-        { label: "Payment" },
-        { label: "Partner" },
-        { label: "Outcome" },
-        { label: "Net of tax", align: "end" },
-      ]}
-      rows={shown.map((payment) => [
-        <span>
-          <a href={`${AT}/${payment.id}`}>
-            <When at={payment.created_at} />
-          </a>
-          <span class="second">
-            {payment.event === "lead_created" ? EVENT_TEXTS.lead_created.name : providerText(payment.provider)}
-          </span>
-        </span>,
-        <PartnerLink partner={payment.partner_id === null ? undefined : names.get(payment.partner_id)} />,
-        payment.outcome === null ? (
-          <Badge state="pending" />
-        ) : (
-          <Badge state={payment.outcome} label={OUTCOME_TEXTS[payment.outcome].short} />
-        ),
-        payment.event === "lead_created" ? "–" : <Money of={amountOf(payment, payment.txn_amount_cents)} />,
-      ])}
-    />
+    <span>
+      <a href={`${AT}/${payment.id}`}>
+        <When at={payment.created_at} />
+      </a>
+      <span class="second">
+        {payment.event === "lead_created" ? EVENT_TEXTS.lead_created.name : providerText(payment.provider)}
+      </span>
+    </span>
   );
 }
+
+export function OutcomeCell({ outcome }: Pick<Listed, "outcome">) {
+  if (outcome === null) return <Badge state="pending" />;
+  return <Badge state={outcome} label={OUTCOME_TEXTS[outcome].short} />;
+}
+
+const LIST: ListOf<typeof paymentQuery, Listed> = {
+  name: "payments",
+  label: "Payments",
+  query: paymentQuery,
+  read: async (c, filter) => parsePage(await listPayments(c.var.ctx, filter)),
+  partnerOf: (payment) => payment.partner_id,
+  columns: [
+    {
+      key: "payment",
+      label: "Payment",
+      cell: (payment) => <PaymentCell payment={payment} />,
+      csv: {
+        payment_id: (payment) => payment.id,
+        created_at: (payment) => payment.created_at,
+        event: (payment) => payment.event,
+        provider: (payment) => payment.provider,
+      },
+    },
+    partnerColumn(),
+    textColumn("provider_transaction_id", "Order", (payment) => payment.provider_transaction_id),
+    textColumn("customer_email", "Customer", (payment) => payment.customer_email),
+    textColumn("customer_id", "Customer id", (payment) => payment.customer_id),
+    textColumn("subscription_id", "Subscription", (payment) => payment.subscription_id),
+    textColumn("ref", "Reference", (payment) => payment.ref),
+    {
+      key: "outcome",
+      label: "Outcome",
+      cell: ({ outcome }) => <OutcomeCell outcome={outcome} />,
+      csv: { outcome: (payment) => payment.outcome },
+    },
+    {
+      key: "refunded",
+      label: "Refunded",
+      align: "end",
+      extra: true,
+      cell: (payment) => <Money of={amountOf(payment, payment.adjusted_cents)} />,
+      csv: amountCells("refunded", (payment) => payment.adjusted_cents),
+    },
+    {
+      key: "net",
+      label: "Net of tax",
+      align: "end",
+      cell: (payment) =>
+        payment.event === "lead_created" ? "–" : <Money of={amountOf(payment, payment.txn_amount_cents)} />,
+      csv: amountCells("net", (payment) => payment.txn_amount_cents),
+    },
+  ],
+};

@@ -17,18 +17,21 @@ import { Notice } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { isOffered, obstacleTo } from "../parts/payout-move.ts";
 import { Table } from "../parts/table.tsx";
+import { transferName } from "../../brand-names.ts";
 
 const AT = "/dashboard/payouts";
-/** As many as a page of the list shows. */
-const MAX_CHOSEN = 20;
 
 type Move = "mark_paid" | "pay";
+
+/** As many as a page of the list can show; of transfers so many as one request can ask a provider for. */
+export const MAX_CHOSEN: Record<Move, number> = { mark_paid: 100, pay: 50 };
 
 /** `/dashboard/payouts/chosen`: several payouts at once, never without showing first which, and how much. */
 export const payoutChosen = new Hono<PageEnv>()
   .post("/", async (c) => {
     const chosen = chosenIn(new FormFields(await c.req.formData()));
-    if (!chosen) return problemPage(c, `Tick one to ${MAX_CHOSEN} payouts first.`);
+    if (!chosen)
+      return problemPage(c, `Choose one to ${MAX_CHOSEN.mark_paid} payouts first, or to pay one to ${MAX_CHOSEN.pay}.`);
     const { move, ids } = chosen;
     const found = await Promise.all(ids.map(async (id) => (await getPayout(c.var.ctx, id)).payout));
     const names = await readPartnerNames(
@@ -41,11 +44,11 @@ export const payoutChosen = new Hono<PageEnv>()
         c,
         move === "pay"
           ? (found.map((payout) => obstacleTo(move, payout, c.var.session.program)).find((text) => text !== null) ??
-              "None of the chosen payouts is to be paid through provider A.")
+              `None of the chosen payouts is to be paid through ${transferName()}.`)
           : "None of the chosen payouts is still to be paid by hand.",
       );
     const left = found.length - possible.length;
-    const title = move === "pay" ? "Pay through provider A?" : "Mark as paid?";
+    const title = move === "pay" ? `Pay through ${transferName()}?` : "Mark as paid?";
     return framed(
       c,
       { title, at: AT },
@@ -146,7 +149,7 @@ async function moveOne(c: Context<PageEnv>, move: Move, id: string, reference: s
 function chosenIn(fields: FormFields): { move: Move; ids: string[] } | null {
   const move = fields.text("move");
   const ids = [...new Set(fields.all("ids"))];
-  if ((move !== "pay" && move !== "mark_paid") || ids.length === 0 || ids.length > MAX_CHOSEN) return null;
+  if ((move !== "pay" && move !== "mark_paid") || ids.length === 0 || ids.length > MAX_CHOSEN[move]) return null;
   return { move, ids };
 }
 

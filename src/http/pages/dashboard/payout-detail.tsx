@@ -10,6 +10,8 @@ import { Empty, Facts, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered, missingForTransfer } from "../parts/payout-move.ts";
 import { kindText } from "../parts/words.ts";
+import { transferName, walletName } from "../../brand-names.ts";
+import { ActionLink, Masked } from "../rights.tsx";
 
 const AT = "/dashboard/payouts";
 /** A page stays small; the list of commissions pages through all. */
@@ -39,7 +41,12 @@ export function PayoutDetail({ payout, commissions, partner, program }: PayoutDe
       {payout.failure_code === null ? null : (
         <Notice tone={payout.status === "failed" ? "bad" : "warn"}>
           <p>
-            {payout.failure_message ?? "The provider gave no reason."} <code>{payout.failure_code}</code>
+            {payout.failure_message === null ? (
+              "The provider gave no reason."
+            ) : (
+              <Masked>{payout.failure_message}</Masked>
+            )}{" "}
+            <code>{payout.failure_code}</code>
           </p>
         </Notice>
       )}
@@ -102,13 +109,15 @@ function Recipient({
 }: {
   payout: Pick<Payout, "method" | "recipient" | "status">;
 }) {
-  if (recipient !== null) return <>{recipient}</>;
+  if (recipient !== null) {
+    return <Masked>{recipient}</Masked>;
+  }
   const isOpen = status === "pending" || status === "failed";
   if (!isOpen || (method !== "wallet" && method !== TRANSFER_METHOD)) return <>–</>;
   return (
     <>
-      nobody: the partner had no {method === "wallet" ? "wallet address" : "connected account"} when it was prepared.
-      Cancel it and prepare it again once there is one.
+      nobody: the partner had no {method === "wallet" ? `address at ${walletName()}` : "connected account"} when it was
+      prepared. Cancel it and prepare it again once there is one.
     </>
   );
 }
@@ -119,19 +128,19 @@ function Actions({ payout, program }: Pick<PayoutDetailProps, "payout" | "progra
   return (
     <>
       {byProvider ? (
-        <a class="button primary" href={`${AT}/${id}/pay`}>
-          {status === "failed" ? "Try again through provider A" : "Pay through provider A"}
-        </a>
+        <ActionLink class="button primary" href={`${AT}/${id}/pay`}>
+          {status === "failed" ? `Try again through ${transferName()}` : `Pay through ${transferName()}`}
+        </ActionLink>
       ) : null}
       {isOffered("mark_paid", payout, program) ? (
-        <a class={byProvider ? "button" : "button primary"} href={`${AT}/${id}/mark-paid`}>
+        <ActionLink class={byProvider ? "button" : "button primary"} href={`${AT}/${id}/mark-paid`}>
           Mark as paid
-        </a>
+        </ActionLink>
       ) : null}
       {isOffered("cancel", payout, program) ? (
-        <a class="button danger" href={`${AT}/${id}/cancel`}>
+        <ActionLink class="button danger" href={`${AT}/${id}/cancel`}>
           Cancel
-        </a>
+        </ActionLink>
       ) : null}
     </>
   );
@@ -147,7 +156,7 @@ function CommissionsIn({ payout, commissions }: Pick<PayoutDetailProps, "payout"
         <>
           <Table
             label="Commissions in this payout"
-            columns={[{ label: "Dated" }, { label: "Kind" }, { label: "Amount", align: "end" }]}
+            columns={[{ label: "Dated" }, { label: "Source" }, { label: "Amount", align: "end" }]}
             rows={commissions.slice(0, SHOWN).map((row) => [
               <a href={`/dashboard/commissions/${row.id}`}>
                 <When at={row.created_at} />

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payouts/generate.ts";
-import type { Program } from "../../../core/kernel/rows.ts";
+import type { Payout, Program } from "../../../core/kernel/rows.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import type { SkipReason } from "../../../domain/payout.ts";
@@ -20,6 +20,9 @@ import { Notice } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
+import { isOffered } from "../parts/payout-move.ts";
+import { transferName } from "../../brand-names.ts";
+import { MAX_CHOSEN } from "./payout-chosen.tsx";
 
 const AT = "/dashboard/payouts";
 /** What the page lists of each; the sums are exact. */
@@ -157,17 +160,45 @@ function donePage(c: Context<PageEnv>, made: Generation) {
             : `${plural(count, "payout")}: ${totalText(made, c.var.session.program)}.`}
         </p>
       </Notice>
+      <PayNow made={made.payouts.flatMap((row) => ("id" in row ? [row] : []))} program={c.var.session.program} />
       <section class="card prose">
         <h2>What next</h2>
         <p>
           Pay them{" "}
-          {connectionOf(c.var.session.program, TRANSFER_METHOD).api_key === null ? "" : "through provider A or "}by hand
-          from <a href={`${AT}?status=pending`}>the list of open payouts</a>, or{" "}
+          {connectionOf(c.var.session.program, TRANSFER_METHOD).api_key === null ? "" : `through ${transferName()} or `}
+          by hand from <a href={`${AT}?status=pending`}>the list of open payouts</a>, or{" "}
           <a href={`${AT}/export.csv?status=pending&format=generic`}>export them</a> for your bank. Due{" "}
           <When at={made.due_at} only="day" />.
         </p>
       </section>
     </>,
+  );
+}
+
+/** All that were prepared, on the way to the page that asks before they are paid. */
+function PayNow({ made, program }: { made: readonly Payout[]; program: Program }) {
+  const moves = {
+    mark_paid: made.filter((row) => isOffered("mark_paid", row, program)),
+    pay: made.filter((row) => isOffered("pay", row, program)),
+  };
+  return (
+    <div class="actions">
+      {(["pay", "mark_paid"] as const).map((move) =>
+        moves[move].length === 0 || moves[move].length > MAX_CHOSEN[move] ? null : (
+          <Form action={`${AT}/chosen`}>
+            <input type="hidden" name="move" value={move} />
+            {moves[move].map(({ id }) => (
+              <input type="hidden" name="ids" value={id} />
+            ))}
+            <button type="submit" class={move === "mark_paid" ? undefined : "primary"}>
+              {move === "mark_paid"
+                ? `Mark ${plural(moves[move].length, "payout")} as paid…`
+                : `Pay ${plural(moves[move].length, "payout")} through ${transferName()}…`}
+            </button>
+          </Form>
+        ),
+      )}
+    </div>
   );
 }
 

@@ -2,12 +2,12 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import type { PageEnv } from "../../session.ts";
 import type { PayoutView } from "../../../core/kernel/views.ts";
-import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
+import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { exportPayouts } from "../../../core/payouts/export.ts";
 import { payPayout } from "../../../core/payouts/pay.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
-import type { Decided, Payout, Program } from "../../../core/kernel/rows.ts";
+import type { Decided, Payout } from "../../../core/kernel/rows.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
@@ -17,14 +17,29 @@ import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import {
+  amountCells,
+  ListFilter,
+  ListFoot,
+  ListTable,
+  partnerColumn,
+  readList,
+  textColumn,
+  timeColumn,
+  type ListOf,
+  type Names,
+} from "../list.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Badge, Money, moneyText, plural, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
-import { PartnerLink, partnerText } from "../parts/partner.tsx";
-import { Empty, Pager, Table } from "../parts/table.tsx";
+import { partnerText } from "../parts/partner.tsx";
+import { Empty } from "../parts/table.tsx";
 import { payoutMethodText, recipientText } from "../parts/payout-method.ts";
 import { isOffered, isPayable, obstacleTo, type OwnersMove } from "../parts/payout-move.ts";
 import { PayoutDetail } from "./payout-detail.tsx";
+import { transferName, walletName } from "../../brand-names.ts";
+import { ActionLink, IfMay } from "../rights.tsx";
 
 const AT = "/dashboard/payouts";
 
@@ -39,11 +54,9 @@ const DONE = {
 /** `/dashboard/payouts` (PAGE-7): generate with preview, pay, export. */
 export const payouts = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, payoutQuery);
-    const page = parsePage(await listPayouts(c.var.ctx, filter.value));
-    const { partner_id } = filter.value;
-    const names = await readPartnerNames(c.var.ctx, [partner_id ?? null, ...page.data.map((row) => row.partner_id)]);
-    const isFiltered = Object.keys(filter.texts).length > 0;
+    const shown = await readList(c, LIST);
+    const { page, names, filter } = shown;
+    const { partner_id, status } = filter.value;
     const only = partner_id === undefined ? undefined : names.get(partner_id);
     const { program } = c.var.session;
     return framed(
@@ -54,44 +67,48 @@ export const payouts = new Hono<PageEnv>()
           title={only ? `Payouts of ${partnerText(only)}` : "Payouts"}
           actions={
             <>
-              {page.total > 0 ? <ExportMenu status={filter.value.status} /> : null}
-              <a class="button primary" href={`${AT}/new`}>
+              <IfMay right="details">{page.total > 0 ? <ExportMenu status={status} /> : null}</IfMay>
+              <ActionLink class="button primary" href={`${AT}/new`}>
                 Prepare payouts
-              </a>
+              </ActionLink>
             </>
           }
         />
-        <form method="get" action={AT} class="filter" aria-label="Filter payouts">
+        <ListFilter list={LIST} shown={shown} path={AT}>
           <SelectField
             name="status"
             label="Status"
-            value={filter.value.status}
+            value={status}
             options={[{ value: "", label: "Any" }, ...PAYOUT_STATUSES.map((value) => ({ value, label: value }))]}
           />
-          <Field name="from" label="From" type="date" value={filter.texts.from} />
-          <Field name="to" label="To" type="date" value={filter.texts.to} />
-          {partner_id ? <input type="hidden" name="partner_id" value={partner_id} /> : null}
-          <button type="submit">Filter</button>
-          {isFiltered ? <a href={AT}>Show all</a> : null}
-        </form>
+          <Field name="from" label="From" type="date" value={filter.texts["from"]} />
+          <Field name="to" label="To" type="date" value={filter.texts["to"]} />
+        </ListFilter>
         <section class="card flush">
           {page.total === 0 ? (
-            <NoPayouts isFiltered={isFiltered} />
+            <NoPayouts isFiltered={shown.isFiltered} />
           ) : (
             <>
-              <Form action={`${AT}/chosen`}>
-                <PayoutTable payouts={page.data} names={names} program={program} />
-                {page.data.some((row) => isPayable(row, program)) ? (
-                  <ChosenActions canPay={page.data.some((row) => isOffered("pay", row, program))} />
-                ) : null}
+              <Form action={`${AT}/chosen`} readable={true}>
+                <ListTable
+                  list={LIST}
+                  shown={shown}
+                  pick={(row) => (isPayable(row, program) ? <Choose row={row} names={names} /> : null)}
+                />
+                <IfMay right="money">
+                  {page.data.some((row) => isPayable(row, program)) ? (
+                    <ChosenActions canPay={page.data.some((row) => isOffered("pay", row, program))} />
+                  ) : null}
+                </IfMay>
               </Form>
-              <Pager page={page} path={AT} query={filter.texts} />
+              <ListFoot shown={shown} path={AT} />
             </>
           )}
         </section>
       </>,
     );
   })
+  .get("/list.csv", (c) => csvOf(c, LIST))
   .get("/export.csv", async (c) => {
     const pieces = await exportPayouts(c.var.ctx, filterOf(c, exportQuery).value);
     return c.body(streamOf(pieces), 200, {
@@ -135,21 +152,21 @@ export const payouts = new Hono<PageEnv>()
 const MOVES = {
   pay: {
     path: "pay",
-    title: "Pay through provider A?",
+    title: () => `Pay through ${transferName()}?`,
     button: "Send the money",
     kind: "primary",
     text: "The amount is transferred to the partner's connected account at once. A transfer cannot be taken back from here.",
   },
   mark_paid: {
     path: "mark-paid",
-    title: "Mark as paid?",
+    title: () => "Mark as paid?",
     button: "Mark as paid",
     kind: "primary",
     text: "For money you have sent some other way. The payout and its commissions become paid, and that is final.",
   },
   cancel: {
     path: "cancel",
-    title: "Cancel this payout?",
+    title: () => "Cancel this payout?",
     button: "Cancel the payout",
     kind: "danger",
     text: "Nothing is paid. Its commissions are free again, and the next payout takes them.",
@@ -160,7 +177,8 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: OwnersMove, pr
   const { payout } = await getPayout(c.var.ctx, id);
   const names = await readPartnerNames(c.var.ctx, [payout.partner_id]);
   const partner = names.get(payout.partner_id);
-  const { title, text, button, kind, path } = MOVES[move];
+  const { text, button, kind, path } = MOVES[move];
+  const title = MOVES[move].title();
   const obstacle = obstacleTo(move, payout, c.var.session.program);
   const isPossible = obstacle === null;
   return framed(
@@ -205,7 +223,7 @@ async function act(c: Context<PageEnv>, id: string, move: OwnersMove, verb: () =
     return c.redirect(`${AT}/${id}?done=${status}`, 303);
   } catch (error) {
     if (error instanceof AppError && error.code === "provider_not_configured") {
-      const message = "The program has no API key of provider A yet. Paste it in the settings, then pay again.";
+      const message = `The program has no API key of ${transferName()} yet. Paste it in the settings, then pay again.`;
       return confirmPage(c, id, move, { message, fields: {} });
     }
     return confirmPage(c, id, move, problemsOf(error));
@@ -224,7 +242,7 @@ function ChosenActions({ canPay }: { canPay: boolean }) {
       </button>
       {canPay ? (
         <button type="submit" name="move" value="pay">
-          Pay chosen through provider A…
+          Pay chosen through {transferName()}…
         </button>
       ) : null}
     </div>
@@ -241,7 +259,7 @@ function ExportMenu({ status }: { status: string | undefined }) {
           <a href={href("generic")}>CSV with everything{status ? `, ${status} only` : ""}</a>
         </li>
         <li>
-          <a href={`${AT}/export.csv?format=wallet`}>CSV for wallet mass payments, pending only</a>
+          <a href={`${AT}/export.csv?format=wallet`}>CSV for mass payments of {walletName()}, pending only</a>
         </li>
       </ul>
     </details>
@@ -257,9 +275,9 @@ function NoPayouts({ isFiltered }: { isFiltered: boolean }) {
     <Empty
       title="No payouts yet"
       action={
-        <a class="button primary" href={`${AT}/new`}>
+        <ActionLink class="button primary" href={`${AT}/new`}>
           Prepare payouts
-        </a>
+        </ActionLink>
       }
     >
       On the first of each month, the approved commissions of the month before become payouts automatically. You can
@@ -272,54 +290,79 @@ function NoPayouts({ isFiltered }: { isFiltered: boolean }) {
 export type Listed = Decided<
   PayoutView,
   | ("id" | "partner_id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
-  | ("commission_count" | "due_at" | "created_at"),
-  | ("program_id" | "period_start" | "period_end" | "reference" | "failure_code" | "failure_message")
-  | ("paid_at" | "updated_at")
+  | ("commission_count" | "due_at" | "created_at" | "period_start" | "period_end" | "reference" | "paid_at"),
+  "program_id" | "failure_code" | "failure_message" | "updated_at"
 >;
 
-interface PayoutTableProps {
-  payouts: readonly Listed[];
-  names: ReadonlyMap<string, PartnerName>;
-  program: Program;
+function Choose({ row, names }: { row: Listed; names: Names }) {
+  const partner = names.get(row.partner_id) ?? { first_name: null, last_name: null, email: row.partner_id };
+  const label = `Choose the payout of ${moneyText(row)} to ${partnerText(partner)}`;
+  return (
+    <IfMay right="money">
+      <input type="checkbox" name="ids" value={row.id} aria-label={label} />
+    </IfMay>
+  );
 }
 
-function PayoutTable({ payouts: shown, names, program }: PayoutTableProps) {
-  return (
-    <Table
-      label="Payouts"
-      columns={[
-        { label: "Choose", hidden: true },
-        { label: "Payout" },
-        { label: "Partner" },
-        { label: "Paid by" },
-        { label: "Status" },
-        { label: "Due", align: "end" },
-        { label: "Amount", align: "end" },
-      ]}
-      rows={shown.map((row) => [
-        isPayable(row, program) ? (
-          <input
-            type="checkbox"
-            name="ids"
-            value={row.id}
-            aria-label={`Choose the payout of ${moneyText(row)} to ${partnerText(names.get(row.partner_id) ?? { first_name: null, last_name: null, email: row.partner_id })}`}
-          />
-        ) : null,
+const LIST: ListOf<typeof payoutQuery, Listed> = {
+  name: "payouts",
+  label: "Payouts",
+  query: payoutQuery,
+  read: async (c, filter) => parsePage(await listPayouts(c.var.ctx, filter)),
+  partnerOf: (row) => row.partner_id,
+  columns: [
+    {
+      key: "payout",
+      label: "Payout",
+      cell: (row) => (
         <span>
           <a href={`${AT}/${row.id}`}>
             <When at={row.created_at} only="day" />
           </a>
           <span class="second">{plural(row.commission_count, "commission")}</span>
-        </span>,
-        <PartnerLink partner={names.get(row.partner_id)} />,
+        </span>
+      ),
+      csv: {
+        payout_id: (row) => row.id,
+        created_at: (row) => row.created_at,
+        commission_count: (row) => row.commission_count,
+      },
+    },
+    partnerColumn(),
+    {
+      key: "method",
+      label: "Paid by",
+      cell: (row) => (
         <span>
           {payoutMethodText(row.method)}
-          {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
-        </span>,
-        <Badge state={row.status} />,
-        <When at={row.due_at} only="day" />,
-        <Money of={row} />,
-      ])}
-    />
-  );
-}
+          <IfMay right="details">{row.recipient === null ? null : <span class="second">{row.recipient}</span>}</IfMay>
+        </span>
+      ),
+      csv: { method: (row) => row.method, recipient: (row) => row.recipient },
+    },
+    {
+      key: "status",
+      label: "Status",
+      cell: (row) => <Badge state={row.status} />,
+      csv: { status: (row) => row.status },
+    },
+    timeColumn("period_start", "From", (row) => row.period_start),
+    timeColumn("period_end", "To", (row) => row.period_end),
+    timeColumn("paid_at", "Paid", (row) => row.paid_at),
+    textColumn("reference", "Reference", (row) => row.reference),
+    {
+      key: "due",
+      label: "Due",
+      align: "end",
+      cell: (row) => <When at={row.due_at} only="day" />,
+      csv: { due_at: (row) => row.due_at },
+    },
+    {
+      key: "amount",
+      label: "Amount",
+      align: "end",
+      cell: (row) => <Money of={row} />,
+      csv: amountCells("amount", (row) => row.amount_cents),
+    },
+  ],
+};

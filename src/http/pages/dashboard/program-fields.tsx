@@ -273,7 +273,7 @@ function MailFields({ values, problems }: Omit<ProgramFieldsProps, "currency">) 
         required={true}
         maxlength={64}
         placeholder="Europe/Berlin"
-        hint="When the days of daily and weekly e-mails begin."
+        hint="Of the dates and times on all pages, the portal's too, and of the days of e-mails."
       />
     </>
   );

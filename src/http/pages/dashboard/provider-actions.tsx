@@ -5,9 +5,10 @@ import type { Program } from "../../../core/kernel/rows.ts";
 import type { AppError } from "../../../lib/errors.ts";
 import type { Vendor } from "../../../providers/provider.ts";
 import type { Problems } from "../forms.ts";
-import { providerWithin } from "../parts/figures.tsx";
+
 import { Field, Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { providerWithin } from "../../brand-names.ts";
 
 const AT = "/dashboard/integration";
 

@@ -1,15 +1,17 @@
 import type { Program } from "../../../core/kernel/rows.ts";
 import { connectionOf } from "../../../core/kernel/connections.ts";
-import type { Vendor, SecretField } from "../../../providers/provider.ts";
+import type { Vendor, SecretField, VendorName } from "../../../providers/provider.ts";
 import type { SecretSetting } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { ConnectionState } from "./connection-state.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
+import { providerWithin } from "../../brand-names.ts";
 
 const AT = "/dashboard/settings";
 
 interface SecretFormProps {
+  provider: VendorName;
   setting: SecretSetting;
   field: SecretField;
   isSet: boolean;
@@ -17,8 +19,9 @@ interface SecretFormProps {
 }
 
 /** A field for a secret: write-only, so it never shows what is set. */
-function SecretForm({ setting, field, isSet, problems }: SecretFormProps) {
-  const { label, hint } = field;
+function SecretForm({ provider, setting, field, isSet, problems }: SecretFormProps) {
+  const name = providerWithin(provider);
+  const [label, hint] = [field.label(name), field.hint(name)];
   const message = problems?.fields[setting];
   // Every secret has its own form, and the field one name: a problem belongs to one of them.
   const own =
@@ -68,6 +71,7 @@ export function ProviderSecrets({ program, origin, provider, now, problems }: Pr
       <div class="prose">
         <ConnectionState program={program} provider={provider} />
         <SecretForm
+          provider={provider.name}
           setting={`${provider.name}_webhook_secret`}
           field={provider.secrets.webhook_secret}
           isSet={isSet}
@@ -81,6 +85,7 @@ export function ProviderSecrets({ program, origin, provider, now, problems }: Pr
       {provider.secrets.api_key === undefined ? null : (
         <div class="spaced">
           <SecretForm
+            provider={provider.name}
             setting={`${provider.name}_api_key`}
             field={provider.secrets.api_key}
             isSet={api_key !== null}

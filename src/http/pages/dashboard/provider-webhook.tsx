@@ -5,6 +5,7 @@ import { webhookUrl } from "../../../domain/webhook-url.ts";
 import type { Vendor, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { When } from "../parts/figures.tsx";
+import { providerWithin } from "../../brand-names.ts";
 
 interface ProviderWebhookProps {
   program: Program;
@@ -24,8 +25,11 @@ export function ProviderWebhook({ program, origin, provider, now }: ProviderWebh
   const unused = types.filter(({ need }) => need === "none");
   return (
     <div class="prose spaced">
-      <h3>Webhook address for {provider.text}</h3>
-      <CopyLine label={`webhook address for ${provider.text}`} text={webhookUrl(origin, program.id, provider.name)} />
+      <h3>Webhook address for {providerWithin(provider.name)}</h3>
+      <CopyLine
+        label={`webhook address for ${providerWithin(provider.name)}`}
+        text={webhookUrl(origin, program.id, provider.name)}
+      />
       <p>Ask it to send these events:</p>
       <Events events={needed} seen={seen} />
       <p>And these, so that refunds and late payments are counted:</p>

@@ -11,10 +11,11 @@ import { PageHead, Plain } from "../layout.tsx";
 import { page } from "../page.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { Form } from "../parts/form.tsx";
-import { providerText, When } from "../parts/figures.tsx";
+import { providerText } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { scriptTag } from "../parts/snippets.ts";
-import { Facts } from "../parts/table.tsx";
+import { IfMay } from "../rights.tsx";
+import { FirstKey } from "./api-keys.tsx";
 import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
 import { ProgramFields, programInput, programValues } from "./program-fields.tsx";
 import { ProviderSecrets } from "./provider-secret.tsx";
@@ -37,7 +38,10 @@ export const settings = new Hono<PageEnv>()
     const values = programValues(program, fields);
     const step = stepOf(fields);
     if (step === "edit") return settingsPage(c, { values });
-    const parsed = parseInput(programPatch, { ...programInput(fields, program.currency), ...applyFromInput(fields) });
+    const parsed = parseInput(programPatch, {
+      ...programInput(fields, program.currency),
+      ...applyFromInput(fields, program),
+    });
     if (!parsed.ok) return settingsPage(c, { values, problems: parsed.problems });
     const { apply_from, default_commission_pct } = parsed.value;
     try {
@@ -96,7 +100,8 @@ export const settings = new Hono<PageEnv>()
         <Form action={`${AT}/api-key`} class="card stack form-narrow">
           <p>
             The key that ends in <code>{c.var.session.program.api_key_last4}</code> stops working at once, wherever it
-            is used. All owners are signed out, you too. The new key is shown on the next page, once.
+            is used; <a href={`${AT}/keys`}>further keys</a> go on. The whole team is signed out, you too. The new key
+            is shown on the next page, once.
           </p>
           <div class="actions">
             <button type="submit" class="danger">
@@ -148,13 +153,15 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
       <PageHead title="Settings" />
       <section class="card" id="program">
         <h2>Program</h2>
-        <Form action={AT} class="stack" problems={problems}>
+        <Form action={AT} readable={true} class="stack" problems={problems}>
           <ProgramFields values={values ?? programValues(program)} problems={problems} currency={program.currency} />
-          <div class="actions">
-            <button type="submit" class="primary">
-              Save
-            </button>
-          </div>
+          <IfMay right="manage">
+            <div class="actions">
+              <button type="submit" class="primary">
+                Save
+              </button>
+            </div>
+          </IfMay>
         </Form>
       </section>
       {VENDORS.map((provider) => (
@@ -170,17 +177,12 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
         </section>
       ))}
       <section class="card" id="api-key">
-        <h2>API key</h2>
-        <Facts
-          rows={[
-            ["Key", <code>sk_…{program.api_key_last4}</code>],
-            ["Made", <When at={program.api_key_created_at} />],
-            ["Last used", program.api_key_last_used_at === null ? "never" : <When at={program.api_key_last_used_at} />],
-          ]}
-        />
+        <h2>API keys</h2>
+        <FirstKey {...program} />
+        <p>Give each of your systems a key of its own, with what it needs and no more.</p>
         <p class="more">
-          <a class="button danger" href={`${AT}/api-key`}>
-            Make a new key
+          <a class="button" href={`${AT}/keys`}>
+            Further keys
           </a>
         </p>
       </section>
@@ -192,6 +194,11 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
           <a href="/dashboard/integration">integration page</a>.
         </p>
         <CopyBlock label="Script tag" text={scriptTag(origin, program)} />
+        <p class="more">
+          <a class="button" href="/dashboard/integration/check">
+            Check the installation
+          </a>
+        </p>
         <p class="muted small">Program id:</p>
         <CopyLine label="program id" text={program.id} />
       </section>
@@ -211,7 +218,7 @@ function keyPage(c: Context<PageEnv>, api_key: string) {
           <p>Copy it now: it is shown only this once.</p>
         </Notice>
         <CopyLine label="API key" text={api_key} />
-        <p>For your server only. The old key no longer works, and every owner has been signed out.</p>
+        <p>For your server only. The old key no longer works, and the whole team has been signed out.</p>
         <p>
           <a class="button primary wide" href="/sign-in">
             Sign in again
@@ -222,10 +229,17 @@ function keyPage(c: Context<PageEnv>, api_key: string) {
   );
 }
 
-/** What is the reader's own, each on a page of its own. */
+/** The team, what is the reader's own, and e-mails, each on a page of its own. */
 function YourSections() {
   return (
     <section class="card" id="sessions">
+      <h2>Team</h2>
+      <p>Who signs in to this dashboard, and what they may do.</p>
+      <p class="more">
+        <a class="button" href={`${AT}/team`}>
+          See the team
+        </a>
+      </p>
       <h2>Sessions</h2>
       <p>Where you are signed in. End what you do not know, or sign out everywhere.</p>
       <p class="more">
@@ -233,13 +247,15 @@ function YourSections() {
           See your sessions
         </a>
       </p>
-      <h2>E-mails</h2>
-      <p>Which you get, and those of the program that did not arrive.</p>
-      <p class="more">
-        <a class="button" href={`${AT}/mails`}>
-          See the e-mails
-        </a>
-      </p>
+      <IfMay right="details">
+        <h2>E-mails</h2>
+        <p>Which the program gets, and those that did not arrive.</p>
+        <p class="more">
+          <a class="button" href={`${AT}/mails`}>
+            See the e-mails
+          </a>
+        </p>
+      </IfMay>
     </section>
   );
 }

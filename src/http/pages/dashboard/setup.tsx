@@ -1,10 +1,11 @@
 import type { Child } from "hono/jsx";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { SetupSeen } from "../../../core/overview/overview.ts";
-import { providerWithin, When } from "../parts/figures.tsx";
+import { When } from "../parts/figures.tsx";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { VendorName } from "../../../domain/provider-name.ts";
 import { VENDOR_NAMES } from "../../../providers/registry.ts";
+import { providerWithin } from "../../brand-names.ts";
 
 interface Step {
   title: string;
@@ -72,7 +73,8 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
       ) : (
         <>
           One line before the closing body tag. Ticks with the first click on a partner's link.{" "}
-          <a href="/dashboard/integration#script">Copy the script</a>
+          <a href="/dashboard/integration#script">Copy the script</a>, then{" "}
+          <a href="/dashboard/integration/check">check it</a>
         </>
       ),
     },
@@ -97,6 +99,38 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
       ) : (
         <>
           To hear of commissions and payouts in your own systems. <a href="/dashboard/webhooks/new">Create one</a>
+        </>
+      ),
+    },
+    ...provingSteps(seen),
+  ];
+}
+
+/** The last steps prove the others: something real has come the whole way. */
+function provingSteps(seen: SetupSeen): Step[] {
+  return [
+    {
+      title: "See a click",
+      done: seen.recorded_clicks,
+      body: seen.recorded_clicks ? (
+        "A click on a partner's link has come."
+      ) : (
+        <>
+          Open a partner's link yourself, in a browser without a blocker.{" "}
+          <a href="/dashboard/integration/check">Check the installation</a> if it does not come.
+        </>
+      ),
+    },
+    {
+      title: "See a test payment",
+      done: seen.payments,
+      body: seen.payments ? (
+        <a href="/dashboard/payments">See your payments</a>
+      ) : (
+        <>
+          Buy something in the provider's test mode after that click. What came in is under{" "}
+          <a href="/dashboard/payments">Payments</a>, what was refused on{" "}
+          <a href="/dashboard/integration/check">the check</a>.
         </>
       ),
     },

@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { redeliver, rotateSecret, sendPing } from "../../../core/webhooks/actions.ts";
-import { listDeliveries } from "../../../core/webhooks/history.ts";
+import { recover, redeliver, rotateSecret, sendPing } from "../../../core/webhooks/actions.ts";
 import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
 import {
   createEndpoint,
@@ -11,20 +10,24 @@ import {
   updateEndpoint,
   type EndpointWithSecret,
 } from "../../../core/webhooks/endpoints.ts";
+import { dayIn } from "../../../domain/time-zone.ts";
+import { DAY } from "../../../lib/time.ts";
+import { recoverBody } from "../../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";
 import type { PageEnv } from "../../session.ts";
-import { deliveryQuery } from "../../queries.ts";
-import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import { readList } from "../list.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { ActionButton, Form } from "../parts/form.tsx";
+import { ActionButton, Field, Form } from "../parts/form.tsx";
 import { Badge, plural, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
+import { ActionLink } from "../rights.tsx";
 import { endpointInput, endpointValues, EndpointFields, type EndpointValues } from "./endpoint-fields.tsx";
-import { EndpointDetail } from "./endpoint-detail.tsx";
+import { DELIVERY_LIST, EndpointDetail } from "./endpoint-detail.tsx";
 
 const AT = "/dashboard/webhooks";
 
@@ -33,9 +36,20 @@ const DONE = {
   deleted: "The endpoint is deleted. Nothing is sent to it any more.",
   tested: "A test event is on its way. Reload in a moment to see how it went.",
   redelivered: "It is being sent again. Reload in a moment to see how it went.",
-  on: "The endpoint is active.",
+  nothing: "Nothing failed or was missed since then.",
+  on: "The endpoint is active. Now send what it missed.",
   off: "The endpoint is switched off.",
 };
+
+/** What is said where deliveries were sent again, so many. */
+function recoveredTexts(count = ""): Record<string, string> {
+  if (!/^[1-9]\d{0,3}$/.test(count)) return {};
+  const sent = `${plural(Number(count), "delivery", "deliveries")} that failed or ${count === "1" ? "was" : "were"} missed`;
+  return {
+    recovered: `${sent}: being sent again. Reload in a moment to see how it went.`,
+    recovered_part: `${sent}: being sent again. There is more: send it once these are through.`,
+  };
+}
 
 /** `/dashboard/webhooks` (PAGE-7): deliveries, redeliver, test. */
 export const webhooks = new Hono<PageEnv>()
@@ -50,9 +64,9 @@ export const webhooks = new Hono<PageEnv>()
           title="Webhooks"
           lede="Your systems are notified when something happens: signed, and tried again for 14 hours if they do not answer."
           actions={
-            <a class="button primary" href={`${AT}/new`}>
+            <ActionLink class="button primary" href={`${AT}/new`}>
               Add endpoint
-            </a>
+            </ActionLink>
           }
         />
         <section class="card flush">
@@ -60,9 +74,9 @@ export const webhooks = new Hono<PageEnv>()
             <Empty
               title="No endpoints yet"
               action={
-                <a class="button primary" href={`${AT}/new`}>
+                <ActionLink class="button primary" href={`${AT}/new`}>
                   Add your first endpoint
-                </a>
+                </ActionLink>
               }
             >
               Give us an address of yours, and we send commissions, partners and payouts there as they happen.
@@ -89,18 +103,18 @@ export const webhooks = new Hono<PageEnv>()
   .get("/:id", async (c) => {
     const { ctx } = c.var;
     const id = c.req.param("id");
-    const filter = filterOf(c, deliveryQuery);
     const endpoint = await readEndpoint(ctx, id);
-    const deliveries = await listDeliveries(ctx, id, filter.value);
+    const deliveries = await readList(c, DELIVERY_LIST);
     return framed(
       c,
       { title: "Webhook endpoint", at: AT },
       <>
-        <Done code={c.req.query("done")} texts={DONE} />
-        <EndpointDetail endpoint={endpoint} deliveries={deliveries} filter={filter.texts} />
+        <Done code={c.req.query("done")} texts={{ ...DONE, ...recoveredTexts(c.req.query("count")) }} />
+        <EndpointDetail endpoint={endpoint} deliveries={deliveries} />
       </>,
     );
   })
+  .get("/:id/deliveries.csv", (c) => csvOf(c, DELIVERY_LIST))
   .get("/:id/edit", async (c) => {
     const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
     return editPage(c, endpoint, endpointValues(endpoint));
@@ -127,6 +141,21 @@ export const webhooks = new Hono<PageEnv>()
   .post("/:id/deliveries/:delivery_id/redeliver", (c) =>
     send(c, "redelivered", () => redeliver(c.var.ctx, c.req.param("id"), c.req.param("delivery_id"))),
   )
+  .get("/:id/recover", (c) => recoverPage(c))
+  .post("/:id/recover", async (c) => {
+    const id = c.req.param("id");
+    const fields = new FormFields(await c.req.formData());
+    const since = fields.startOfDate("since", c.var.session.program.time_zone);
+    const parsed = parseInput(recoverBody, { since });
+    if (!parsed.ok) return recoverPage(c, parsed.problems);
+    try {
+      const { recovered, has_more } = await recover(c.var.ctx, id, parsed.value.since);
+      if (recovered === 0) return c.redirect(`${AT}/${id}?done=nothing`, 303);
+      return c.redirect(`${AT}/${id}?done=${has_more ? "recovered_part" : "recovered"}&count=${recovered}`, 303);
+    } catch (error) {
+      return recoverPage(c, problemsOf(error));
+    }
+  })
   .get("/:id/rotate-secret", (c) =>
     confirmPage(c, {
       title: "Rotate the signing secret?",
@@ -201,6 +230,36 @@ async function send(c: Context<PageEnv>, done: keyof typeof DONE, verb: () => Pr
       </>,
     );
   }
+}
+
+/** Asks since when, before everything that an endpoint lacks is sent. */
+async function recoverPage(c: Context<PageEnv>, problems?: Problems) {
+  const endpoint = await readEndpoint(c.var.ctx, c.req.param("id") ?? "");
+  const weekAgo = dayIn(c.var.session.program.time_zone, c.var.now - 7 * DAY);
+  const title = "Send what it missed?";
+  return framed(
+    c,
+    { title, at: AT, status: problems ? 422 : 200 },
+    <>
+      <PageHead title={title} back={{ href: `${AT}/${endpoint.id}`, label: "The endpoint" }} />
+      <Form class="card stack form-narrow" problems={problems}>
+        <p>
+          <strong>{endpoint.url}</strong>
+        </p>
+        <p>
+          Every event that failed, was blocked, or was missed while the endpoint was off is sent again; what waits for
+          its next attempt is tried at once. What has arrived, or is on its way, is not.
+        </p>
+        <Field name="since" label="Since" type="date" value={weekAgo} problems={problems} required />
+        <div class="actions">
+          <button type="submit" class="primary">
+            Send
+          </button>
+          <a href={`${AT}/${endpoint.id}`}>Back</a>
+        </div>
+      </Form>
+    </>,
+  );
 }
 
 async function confirmPage(

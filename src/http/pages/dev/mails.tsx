@@ -24,10 +24,10 @@ export const devMails = new Hono<PageEnv>()
     if (c.env.ENVIRONMENT !== "development") throw notFound("page");
     await next();
   })
-  .get("/mails", (c) => page(c, { title: "E-mails" }, <MailList mails={localMails()} />))
+  .get("/mails", (c) => page(c, { title: "E-mails", zone: "UTC" }, <MailList mails={localMails()} />))
   .get("/mails/:id", (c) => {
     const mail = found(c.req.param("id"));
-    return page(c, { title: mail.subject, frames: true }, <MailView mail={mail} />);
+    return page(c, { title: mail.subject, frames: true, zone: "UTC" }, <MailView mail={mail} />);
   })
   .get("/mails/:id/html", (c) => {
     const mail = found(c.req.param("id"));

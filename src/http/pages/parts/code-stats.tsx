@@ -2,7 +2,7 @@ import type { CodeStats } from "../../../core/partners/code-stats.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PartnerName } from "../../../core/partners/display-names.ts";
 import { Count, Money } from "./figures.tsx";
-import { dayText } from "../locale.ts";
+import { dateText, usePageZone } from "../locale.ts";
 import { PartnerLink } from "./partner.tsx";
 import { Table } from "./table.tsx";
 
@@ -17,6 +17,7 @@ interface CodeStatsProps {
 
 /** What promotion codes brought, a line for each currency; nothing where they brought nothing. */
 export function CodeStatsCard({ stats, days, names, hidesSales = false }: CodeStatsProps) {
+  const zone = usePageZone();
   if (stats.length === 0) return null;
   const title = `What codes brought, ${days} days`;
   return (
@@ -34,7 +35,7 @@ export function CodeStatsCard({ stats, days, names, hidesSales = false }: CodeSt
         rows={stats.map((row) => [
           <span>
             <code>{row.code}</code>
-            {row.ended_at === null ? null : <span class="second">until {dayText(row.ended_at.slice(0, 10))}</span>}
+            {row.ended_at === null ? null : <span class="second">until {dateText(row.ended_at, zone)}</span>}
           </span>,
           ...(names ? [<PartnerLink partner={names.get(row.partner_id)} />] : []),
           <Count of={row.sales} />,

@@ -1,3 +1,5 @@
+import { openApiDocument } from "../../openapi.ts";
+import { sectionGroups, sectionPath } from "../../docs/sections.ts";
 import { GUIDES } from "../../guides/list.ts";
 import { Mark, Places, type Place } from "../layout.tsx";
 import type { Children } from "../page.tsx";
@@ -7,17 +9,20 @@ interface DocsFrameProps extends Children {
   at: string;
   /** The sections of this page. */
   places: Place[];
+  /** What was searched for. */
+  query?: string;
 }
 
-/** The frame of the reference and the guides: the pages, and the sections of this one. */
-export function DocsFrame({ at, places, children }: DocsFrameProps) {
+/** The frame of the reference and the guides: the search, the pages, and the sections of this one. */
+export function DocsFrame({ at, places, query = "", children }: DocsFrameProps) {
   return (
-    <div class="frame">
+    <div class="frame docs">
       <a class="skip" href="#main">
         Skip to content
       </a>
       <aside class="side">
         <Mark />
+        <Search query={query} />
         <nav aria-label="Documentation">
           <Contents at={at} places={places} />
         </nav>
@@ -27,6 +32,7 @@ export function DocsFrame({ at, places, children }: DocsFrameProps) {
         <details class="menu">
           <summary>Contents</summary>
           <div class="menu-body">
+            <Search query={query} />
             <nav aria-label="Contents">
               <Contents at={at} places={places} />
             </nav>
@@ -40,16 +46,49 @@ export function DocsFrame({ at, places, children }: DocsFrameProps) {
   );
 }
 
-const PAGES: Place[] = [
-  ...GUIDES.map(({ name, title }) => ({ href: `/docs/${name}`, label: title })),
-  { href: "/docs", label: "API reference" },
-];
+/** Without a script the form leads to a page of what was found; with it that is shown below the field. */
+function Search({ query }: { query: string }) {
+  return (
+    <form method="get" action="/docs/search" role="search" aria-label="Documentation" class="find" data-search>
+      <input
+        type="search"
+        name="q"
+        value={query}
+        aria-label="Search the documentation"
+        placeholder="Search"
+        maxlength={200}
+        autocomplete="off"
+        aria-keyshortcuts="/"
+        title="Press / to get here."
+      />
+      <ul aria-live="polite" aria-label="Found" hidden></ul>
+    </form>
+  );
+}
 
+/** The guides and the sections of the reference, with the places of this page below its own. */
 function Contents({ at, places }: { at: string; places: Place[] }) {
+  const guides = GUIDES.map(({ name, title }) => ({ href: `/docs/${name}`, label: title }));
+  const groups = sectionGroups(openApiDocument()).map(({ name, sections }) => ({
+    name,
+    places: sections.map((section) => ({ href: sectionPath(section.name), label: section.title })),
+  }));
   return (
     <>
-      <Places places={[PAGES]} at={at} />
-      <p class="muted small nav-title">On this page</p>
+      <Places places={[[{ href: "/docs", label: "Documentation" }]]} at={at} />
+      {places.length > 0 ? <Group name="On this page" places={places} at={at} /> : null}
+      <Group name="Guides" places={guides} at={at} />
+      {groups.map((group) => (
+        <Group {...group} at={at} />
+      ))}
+    </>
+  );
+}
+
+function Group({ name, places, at }: { name: string; places: Place[]; at: string }) {
+  return (
+    <>
+      <p class="muted small nav-title">{name}</p>
       <Places places={[places]} at={at} />
     </>
   );

@@ -1,10 +1,10 @@
 import type { Child } from "hono/jsx";
-import { dayText, numberText } from "../locale.ts";
+import { dateText, numberText, timeText, usePageZone } from "../locale.ts";
 import type { Amount, Amounts } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
 import type { Action } from "../../../domain/commission.ts";
 import type { Cents } from "../../../domain/money.ts";
-import { providerNamed } from "../../../providers/registry.ts";
+import { providerWithin } from "../../brand-names.ts";
 
 /** An amount in its currency's own form; the minus is a real one. */
 export function Money({ of }: { of: Amount }) {
@@ -33,13 +33,17 @@ export function sumsText(of: Amounts): string {
   return texts.length === 0 ? last : `${texts.join(", ")} and ${last}`;
 }
 
-/** An instant: UTC in the page and on hover; the script turns the text into the visitor's zone. */
+/** An instant in the time zone of the page (PAGE-23), on hover as it is in the API and in files. */
 export function When({ at, only }: { at: string | null; only?: "day" }) {
   if (at === null) return <span class="muted">–</span>;
-  const day = dayText(at.slice(0, 10));
+  return <Instant at={at} only={only} />;
+}
+
+function Instant({ at, only }: { at: string; only: "day" | undefined }) {
+  const zone = usePageZone();
   return (
-    <time datetime={at} title={`${at.slice(0, 10)} ${at.slice(11, 16)} UTC`} data-only={only}>
-      {only === "day" ? day : `${day}, ${at.slice(11, 16)} UTC`}
+    <time datetime={at} title={at}>
+      {only === "day" ? dateText(at, zone) : timeText(at, zone)}
     </time>
   );
 }
@@ -121,14 +125,21 @@ export function percentText(value: number): string {
   return `${numberText(String(value))}\u00a0%`;
 }
 
+/** How many of a whole, in percent: "12.5 %"; of nothing no share. */
+export function shareText(part: number, whole: number): string {
+  return whole === 0 ? "–" : `${numberText(((part / whole) * 100).toFixed(1))}\u00a0%`;
+}
+
+/** The change of a figure since before: "+12.5 %"; empty where there was none. */
+export function changeText(now: number, before: number): string {
+  if (before <= 0) return "";
+  const text = shareText(now - before, before);
+  return now > before ? `+${text}` : text;
+}
+
 /** A rate as people say it: "20 %", "5.00 USD flat". A flat amount is of the payment's currency. */
 export function rateText(rate: Action, money: MoneyFormat): string {
   return rate.action_type === "percentage" ? percentText(rate.action_value) : `${money(rate.action_value)} flat`;
-}
-
-/** A provider's name within a text. */
-export function providerWithin(provider: string): string {
-  return providerNamed(provider)?.text ?? provider;
 }
 
 /** A provider's name where a text begins. */

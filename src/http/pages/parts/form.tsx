@@ -1,17 +1,31 @@
-import type { Child } from "hono/jsx";
+import { useContext, type Child } from "hono/jsx";
 import { CsrfField, classes, type Children } from "../page.tsx";
 import type { Problems } from "../forms.ts";
+import { mayRequest, ReaderRole } from "../rights.tsx";
 
 interface FormProps extends Children {
   action?: string;
   problems?: Problems | undefined;
   /** For a file among the fields. */
   multipart?: boolean;
+  /** Its fields show what is: who may not send it sees them, and cannot change them. */
+  readable?: boolean;
   class?: string;
 }
 
-/** A form that posts, with its token, and what is wrong with it as a whole first. */
-export function Form({ action, problems, multipart, children, ...rest }: FormProps) {
+/**
+ * A form that posts, with its token, and what is wrong with it as a whole first. Not there for a member who may not send it
+ * (TEAM-1); where its page is the member's at all, `action` says where it goes.
+ */
+export function Form({ action, problems, multipart, readable, children, ...rest }: FormProps) {
+  if (action !== undefined && !mayRequest(useContext(ReaderRole), "POST", action)) {
+    if (!readable) return null;
+    return (
+      <fieldset class={classes("read-only", rest.class)} disabled={true}>
+        {children}
+      </fieldset>
+    );
+  }
   return (
     <form
       method="post"

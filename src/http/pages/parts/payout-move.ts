@@ -3,6 +3,7 @@ import { connectionOf } from "../../../core/kernel/connections.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { recipientText } from "./payout-method.ts";
+import { transferName } from "../../brand-names.ts";
 
 /** What the owner can do to a payout from its page. */
 export type OwnersMove = "pay" | "mark_paid" | "cancel";
@@ -16,14 +17,15 @@ export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): str
   return move === "pay" ? missingForTransfer(payout, payer) : null;
 }
 
-/** What is missing for a payment through provider A. Method and recipient were fixed when the payout was generated. */
+/** What is missing for a transfer. Method and recipient were fixed when the payout was generated. */
 export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer): string | null {
-  if (payout.method !== TRANSFER_METHOD) return `It is not to be paid through provider A (${recipientText(payout)}).`;
+  if (payout.method !== TRANSFER_METHOD)
+    return `It is not to be paid through ${transferName()} (${recipientText(payout)}).`;
   if (payout.recipient === null) {
-    return "The partner had no connected account at provider A when it was prepared. Cancel it, and prepare it again once there is one.";
+    return `The partner had no connected account at ${transferName()} when it was prepared. Cancel it, and prepare it again once there is one.`;
   }
   return connectionOf(payer, TRANSFER_METHOD).api_key === null
-    ? "The program has no API key of provider A yet. Paste it in the settings, then pay."
+    ? `The program has no API key of ${transferName()} yet. Paste it in the settings, then pay.`
     : null;
 }
 

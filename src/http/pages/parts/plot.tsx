@@ -1,108 +1,168 @@
 import type { Child } from "hono/jsx";
 import type { DailyAmounts } from "../../../core/overview/overview.ts";
-import { amountOf } from "../../../domain/amount.ts";
+import { amountOf, type Amount } from "../../../domain/amount.ts";
+import { decimalAmount } from "../../../domain/currency.ts";
 import { addUp, NOTHING, type Sum } from "../../../domain/money.ts";
 import { moneyText } from "./figures.tsx";
-import { dayText } from "../locale.ts";
+import { dayText, numberText } from "../locale.ts";
+import { barsOf, marksOf, type Bar, type PlotPoint } from "./plot-scale.ts";
 import { Table } from "./table.tsx";
 
-export interface PlotPoint<Value> {
-  /** UTC day. */
-  day: string;
-  value: Value;
-}
-
-interface PlotProps<Value> {
+interface PlotProps {
   title: string;
   /** What it comes to, in words, beside the title. */
   total: Child;
-  points: readonly PlotPoint<Value>[];
-  /** The zero of the values. */
-  none: Value;
+  /** What it came to before, where that is said. */
+  before?: string | undefined;
+  points: readonly PlotPoint[];
   /** A value as people read it. */
-  format: (value: Value) => string;
+  format: (value: Sum) => string;
+  /** A mark of the scale as a plain decimal. */
+  decimal: (mark: bigint) => string;
   tone: "one" | "two" | "three";
 }
 
-const WIDTH = 640;
-const HEIGHT = 120;
-const GAP = 0.28;
+/** Of the picture, in its own units: it is as wide as its card. */
+const WIDTH = 1_000;
+const HEIGHT = 100;
+/** Of a bar's place, what stays free. */
+const GAP = 0.24;
 
-/** Bars by day with the same numbers as a table behind them. Every bar shows its day and value on hover. */
-export function DailyPlot<Value extends number | bigint>(props: PlotProps<Value>) {
-  const { title, total, points, none, format, tone } = props;
-  const values = points.map(({ value }) => value);
-  const most = values.reduce((largest, value) => (value > largest ? value : largest), none);
-  // Where a bar ends is not exact, what it says is.
-  const top = Number(most);
-  const bottom = Math.min(...values.map(Number), 0);
-  const scale = top - bottom === 0 ? 0 : HEIGHT / (top - bottom);
-  const step = WIDTH / Math.max(points.length, 1);
-  const zero = top * scale;
-  const [first, last] = [points[0]?.day ?? "", points.at(-1)?.day ?? ""];
+/**
+ * Bars by day, or by week where the days are many, over a scale with lines. Each bar says its days and value to the pointer and
+ * to the keyboard: they are one field, which the arrow keys go through. The same numbers are a table behind.
+ */
+export function DailyPlot(props: PlotProps) {
+  const { title, total, before, points, tone } = props;
+  const bars = barsOf(points);
+  const isEmpty = bars.every(({ value }) => value === NOTHING);
   return (
     <figure class="plot">
       <figcaption>
         <h3>{title}</h3>
-        <p class="plot-total">{total}</p>
-      </figcaption>
-      <div class="plot-area">
-        <span class="plot-top" aria-hidden="true">
-          {top > 0 ? format(most) : ""}
-        </span>
-        <svg
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={`${title} by day, ${dayText(first)} to ${dayText(last)}; at most ${format(most)} on a day`}
-          class={`plot-bars tone-${tone}`}
-        >
-          {points.map(({ day, value }, i) => {
-            const height = Math.abs(Number(value)) * scale;
-            const x = round(i * step);
-            return (
-              <g>
-                <title>{`${dayText(day)}: ${format(value)}`}</title>
-                <rect class="plot-hit" x={x} y={0} width={round(step)} height={HEIGHT} />
-                {value === none ? null : (
-                  <rect
-                    class="plot-bar"
-                    x={round(i * step + (step * GAP) / 2)}
-                    y={round(value > 0 ? zero - height : zero)}
-                    width={round(step * (1 - GAP))}
-                    height={round(Math.max(height, 1))}
-                  />
-                )}
-              </g>
-            );
-          })}
-          <line
-            class="plot-axis"
-            x1={0}
-            x2={WIDTH}
-            y1={round(Math.max(zero, 0) || HEIGHT)}
-            y2={round(zero || HEIGHT)}
-          />
-        </svg>
-        {values.every((value) => value === none) ? <p class="plot-none">None in these days</p> : null}
-        <p class="plot-ends" aria-hidden="true">
-          <span>{dayText(first)}</span>
-          <span>{dayText(last)}</span>
+        <p class="plot-total">
+          {total}
+          {before === undefined ? null : <span class="plot-before"> {before} before</span>}
         </p>
+      </figcaption>
+      <div class={`plot-area tone-${tone}`}>
+        {isEmpty ? <p class="plot-none">None in these days</p> : <Bars {...props} bars={bars} />}
+        <Ends bars={bars} />
       </div>
-      <PlotTable {...props} />
+      <PlotTable {...props} bars={bars} />
     </figure>
   );
 }
 
-interface MoneyPlotsProps extends Pick<PlotProps<Sum>, "title" | "tone"> {
+type BarsProps = PlotProps & { bars: readonly Bar[] };
+
+function Bars({ title, bars, format, decimal }: BarsProps) {
+  const values = bars.map(({ value }) => value);
+  const marks = marksOf(values);
+  // Where a bar ends is not exact, what it says is.
+  const top = Number(marks[0] ?? 0n);
+  const height = HEIGHT / (top - Number(marks.at(-1) ?? 0n));
+  const yOf = (value: number) => round((top - value) * height);
+  const zero = yOf(0);
+  const step = WIDTH / bars.length;
+  const most = values.reduce((largest, value) => (value > largest ? value : largest), NOTHING);
+  const name = `plot-${title.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
+  return (
+    <>
+      <p class="plot-scale" aria-hidden="true">
+        {marksText(marks.map(decimal)).map((text) => (
+          <span>{text}</span>
+        ))}
+      </p>
+      <div class="plot-body">
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${title} by ${unitOf(bars)}, ${spanOf(bars)}; at most ${format(most)}`}
+          class="plot-bars"
+        >
+          {marks.map((mark) => {
+            const y = yOf(Number(mark));
+            return <line class={mark === 0n ? "plot-axis" : "plot-line"} x1={0} x2={WIDTH} y1={y} y2={y} />;
+          })}
+          {values.map((value, i) => {
+            if (value === NOTHING) return null;
+            const end = yOf(Number(value));
+            return (
+              <rect
+                class="plot-bar"
+                x={round(i * step + (step * GAP) / 2)}
+                y={Math.min(end, zero)}
+                width={round(step * (1 - GAP))}
+                height={Math.max(round(Math.abs(end - zero)), 0.5)}
+              />
+            );
+          })}
+        </svg>
+        <div class="plot-points" role="radiogroup" aria-label={`${title}, one ${unitOf(bars)} after the other`}>
+          {bars.map((bar, i) => (
+            <label class="plot-point">
+              <input type="radio" name={name} checked={i === bars.length - 1} />
+              <span class="plot-says">{`${barText(bar)}: ${format(bar.value)}`}</span>
+            </label>
+          ))}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The first day, one in the middle and the last one, below their bars. */
+function Ends({ bars }: { bars: readonly Bar[] }) {
+  const middle = bars.length > 2 ? bars[Math.floor(bars.length / 2)] : undefined;
+  const days = [bars[0]?.from, middle?.from, bars.length > 1 ? bars.at(-1)?.to : undefined];
+  return (
+    <p class="plot-ends" aria-hidden="true">
+      {days.map((day) => (day === undefined ? null : <span>{dayText(day)}</span>))}
+    </p>
+  );
+}
+
+/** Marks without decimals where none of them has any. */
+function marksText(decimals: readonly string[]): string[] {
+  const areWhole = decimals.every((text) => /^-?\d+(?:\.0+)?$/.test(text));
+  return decimals.map((text) => numberText(areWhole ? text.replace(/\.0+$/, "") : text));
+}
+
+function unitOf(bars: readonly Bar[]): "day" | "week" {
+  return bars.some(({ from, to }) => from !== to) ? "week" : "day";
+}
+
+function barText({ from, to }: Bar): string {
+  return from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`;
+}
+
+function spanOf(bars: readonly Bar[]): string {
+  return `${dayText(bars[0]?.from ?? "")} to ${dayText(bars.at(-1)?.to ?? "")}`;
+}
+
+interface CountPlotProps extends Pick<PlotProps, "title" | "total" | "before" | "tone"> {
+  points: readonly { day: string; value: number }[];
+}
+
+/** A plot of whole numbers that count something. */
+export function CountPlot({ points, ...props }: CountPlotProps) {
+  const counted = points.map(({ day, value }) => ({ day, value: BigInt(value) }));
+  const format = (value: Sum) => numberText(String(value));
+  return <DailyPlot {...props} points={counted} format={format} decimal={String} />;
+}
+
+interface MoneyPlotsProps extends Pick<PlotProps, "title" | "tone"> {
   amounts: DailyAmounts[];
+  /** What each came to before, where that is said. */
+  before?: readonly Amount[];
   /** Given in the title where the page does not say it. */
   days?: number;
 }
 
 /** A card with a plot for each currency: amounts of two cannot be in one plot. */
-export function MoneyPlots({ title, amounts, days: span, tone }: MoneyPlotsProps) {
+export function MoneyPlots({ title, amounts, before, days: span, tone }: MoneyPlotsProps) {
   const titleOf = (currency: string) =>
     `${title}${amounts.length === 1 ? "" : ` in ${currency}`}${span === undefined ? "" : `, ${span} days`}`;
   return (
@@ -115,9 +175,10 @@ export function MoneyPlots({ title, amounts, days: span, tone }: MoneyPlotsProps
               title={titleOf(currency)}
               tone={tone}
               points={days}
-              none={NOTHING}
               format={format}
+              decimal={(mark) => decimalAmount(mark, currency)}
               total={format(totalOf(days))}
+              before={before && format(before.find((row) => row.currency === currency)?.amount_cents ?? NOTHING)}
             />
           </section>
         );
@@ -126,11 +187,11 @@ export function MoneyPlots({ title, amounts, days: span, tone }: MoneyPlotsProps
   );
 }
 
-export function totalOf(points: readonly PlotPoint<Sum>[]): Sum {
+export function totalOf(points: readonly PlotPoint[]): Sum {
   return addUp(points.map(({ value }) => value));
 }
 
-export function countOf(points: readonly PlotPoint<number>[]): number {
+export function countOf(points: readonly { value: number }[]): number {
   return points.reduce((sum, { value }) => sum + value, 0);
 }
 
@@ -150,15 +211,16 @@ function round(value: number): number {
 }
 
 /** The same numbers, for reading. */
-function PlotTable<Value extends number | bigint>({ title, points, format }: PlotProps<Value>) {
+function PlotTable({ title, bars, format }: BarsProps) {
+  const unit = unitOf(bars);
   return (
     <details>
       <summary>As a table</summary>
-      <div class="plot-table" role="region" aria-label={`${title} by day`} tabindex={0}>
+      <div class="plot-table" role="region" aria-label={`${title} by ${unit}`} tabindex={0}>
         <Table
-          label={`${title} by day`}
-          columns={[{ label: "Day (UTC)" }, { label: title, align: "end" }]}
-          rows={points.toReversed().map(({ day, value }) => [dayText(day), format(value)])}
+          label={`${title} by ${unit}`}
+          columns={[{ label: unit === "day" ? "Day (UTC)" : "Week (UTC)" }, { label: title, align: "end" }]}
+          rows={bars.toReversed().map((bar) => [barText(bar), format(bar.value)])}
         />
       </div>
     </details>

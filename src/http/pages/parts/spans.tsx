@@ -1,21 +1,60 @@
-/** The spans of days that figures are shown of. */
-const SPANS = [7, 30, 90] as const;
-const DEFAULT_SPAN = 30;
+import type { Context } from "hono";
+import { daysOf, type Days } from "../../../core/overview/days.ts";
+import { lastDays } from "../../../core/partners/code-stats.ts";
+import { DAY, utcDay } from "../../../lib/time.ts";
+import type { PageEnv } from "../../session.ts";
+import { timeRange } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { plural } from "./figures.tsx";
+import { Field } from "./form.tsx";
 
-/** The span that an address asks for by `days`. */
-export function spanOf(days: string | undefined): number {
-  return SPANS.find((span) => String(span) === days) ?? DEFAULT_SPAN;
+/** The spans of days that figures are shown of. */
+const SPANS = [7, 30, 90, 365] as const;
+const DEFAULT_SPAN = 30;
+const MAX_DAYS = 366;
+
+/**
+ * The days that an address asks for: by `from` and `to`, else the last so many by `days`. Never more than 366, and none
+ * after today.
+ */
+export function chosenDays(c: Context<PageEnv>): Days {
+  const { now } = c.var;
+  const { from, to } = filterOf(c, timeRange, {}, "UTC").value;
+  const days = SPANS.find((span) => String(span) === c.req.query("days")) ?? DEFAULT_SPAN;
+  if (from === undefined && to === undefined) return lastDays(now, days);
+  const last = Math.min(Math.max((to ?? now + 1) - 1, 0), now);
+  const first = from ?? last - (DEFAULT_SPAN - 1) * DAY;
+  return { from: utcDay(Math.min(Math.max(first, last - (MAX_DAYS - 1) * DAY), last)), to: utcDay(last) };
 }
 
-/** Links to the page `at` of each span. */
-export function Spans({ at, days }: { at: string; days: number }) {
+/** What sums by day say of their days, once on a page. */
+export function UtcDays() {
+  return <p class="muted small utc-days">Days are UTC.</p>;
+}
+
+/** "30 days". */
+export function spanText(days: Days): string {
+  return plural(daysOf(days).length, "day");
+}
+
+/** Links to the page `at` of each span, and a form for any other days. */
+export function Spans({ at, days, now }: { at: string; days: Days; now: number }) {
+  const isShown = (span: number) => lastDays(now, span).from === days.from && utcDay(now) === days.to;
   return (
-    <nav aria-label="Span" class="spans">
-      {SPANS.map((span) => (
-        <a href={`${at}?days=${span}`} aria-current={span === days ? "true" : undefined}>
-          {span} days
-        </a>
-      ))}
-    </nav>
+    <div class="choose-days">
+      <nav aria-label="Span" class="spans">
+        {SPANS.map((span) => (
+          <a href={`${at}?days=${span}`} aria-current={isShown(span) ? "true" : undefined}>
+            {span} days
+          </a>
+        ))}
+      </nav>
+      <form method="get" action={at} class="filter tight" aria-label="Choose the days">
+        <Field name="from" label="From" type="date" value={days.from} />
+        <Field name="to" label="To" type="date" value={days.to} />
+        <button type="submit">Show</button>
+      </form>
+      <UtcDays />
+    </div>
   );
 }

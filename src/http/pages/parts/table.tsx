@@ -10,6 +10,8 @@ export interface Column {
   hidden?: boolean;
   /** Takes the room that the others leave. */
   grow?: boolean;
+  /** In a card it keeps its name, also where it is the last. */
+  named?: boolean;
 }
 
 interface TableProps {
@@ -59,7 +61,8 @@ export function Table({ label, columns, rows }: TableProps) {
 function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" | "at-sum" | "at-act" | undefined {
   if (columns[i]?.hidden) return i === 0 ? "at-pick" : "at-act";
   if (i === columns.findIndex(({ hidden }) => !hidden)) return "at-lead";
-  return i === columns.findLastIndex(({ hidden }) => !hidden) && columns[i]?.align === "end" ? "at-sum" : undefined;
+  if (columns[i]?.align !== "end" || columns[i].named) return undefined;
+  return i === columns.findLastIndex(({ hidden }) => !hidden) ? "at-sum" : undefined;
 }
 
 /** What the pager needs of a page of a list. */
@@ -70,12 +73,22 @@ export interface ListPage {
   per_page: number;
 }
 
+interface PagerProps {
+  page: ListPage;
+  path: string;
+  query: Record<string, string>;
+  order?: "newest" | "oldest";
+  /** What else can be done with the whole list. */
+  children?: Child;
+}
+
 /** "21–40 of 1,234" and the ways to the pages around; keeps the filter in the address. */
-export function Pager({ page, path, query }: { page: ListPage; path: string; query: Record<string, string> }) {
+export function Pager({ page, path, query, order = "newest", children }: PagerProps) {
   const { total, per_page } = page;
   const last = Math.max(1, Math.ceil(total / per_page));
   const first = (page.page - 1) * per_page + 1;
   const href = (number: number) => `${path}?${new URLSearchParams({ ...query, page: String(number) }).toString()}`;
+  const [before, after] = order === "newest" ? ["Newer", "Older"] : ["Older", "Newer"];
   return (
     <nav class="pager" aria-label="Pages">
       <p>
@@ -83,16 +96,17 @@ export function Pager({ page, path, query }: { page: ListPage; path: string; que
           ? `Nothing on page ${countText(page.page)} of ${countText(last)}`
           : `${countText(first)}–${countText(first + page.data.length - 1)} of ${countText(total)}`}
       </p>
-      {last > 1 ? (
+      {last > 1 || children ? (
         <p class="pager-links">
+          {children}
           {page.page > 1 ? (
             <a rel="prev" href={href(Math.min(page.page - 1, last))}>
-              ← Newer
+              ← {before}
             </a>
           ) : null}
           {page.page < last ? (
             <a rel="next" href={href(page.page + 1)}>
-              Older →
+              {after} →
             </a>
           ) : null}
         </p>

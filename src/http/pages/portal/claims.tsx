@@ -3,10 +3,10 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { createClaim, listOwnClaims, type ClaimInput } from "../../../core/claims/claims.ts";
 import type { Decided, SaleClaim } from "../../../core/kernel/rows.ts";
+import { isDate } from "../../../domain/time-zone.ts";
 import { claimDomain, MAX_ORDER_ID, type ClaimAnswer } from "../../../domain/claim.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import { AppError } from "../../../lib/errors.ts";
-import { utcDay } from "../../../lib/time.ts";
 import { statusOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
 import { text } from "../../validate.ts";
@@ -36,14 +36,8 @@ const byOrder = z.strictObject({
 
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$/;
 
-/** True for a day as a form sends it; `Date.parse` takes the 30th of February for a day in March. */
-function isDay(text: string): boolean {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
-  return !Number.isNaN(at) && utcDay(at) === text;
-}
-
 const byDay = z.strictObject({
-  day: z.string().refine(isDay, "This must be a date, such as 2026-11-02."),
+  day: z.string().refine(isDate, "This must be a date, such as 2026-11-02."),
   email_domain: z
     .string()
     .transform(claimDomain)

@@ -3,7 +3,7 @@ import { amountFor, endOfHold } from "../../../domain/commission.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { NOTHING } from "../../../domain/money.ts";
 import { moneyText, percentText } from "../parts/figures.tsx";
-import { dayText } from "../locale.ts";
+import { dateText } from "../locale.ts";
 import type { OwnProgram } from "./self.ts";
 
 const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
@@ -15,7 +15,7 @@ type Said = Pick<
   | ("status" | "flagged" | "rejected_reason" | "payout_id" | "created_at")
 >;
 
-type Settings = Pick<OwnProgram, "sale_amounts" | "auto_approve_days">;
+type Settings = Pick<OwnProgram, "sale_amounts" | "auto_approve_days" | "time_zone">;
 
 /** Why a commission is what it is, in a sentence for its partner (PORTAL-6); without the sale's amount where that is hidden. */
 export function whyText(row: Said, { sale_amounts }: Settings): string {
@@ -33,9 +33,9 @@ export function whyText(row: Said, { sale_amounts }: Settings): string {
 }
 
 /** What a commission waits for, where it waits; null where its status says all. */
-export function waitText(row: Said, { auto_approve_days }: Settings): string | null {
+export function waitText(row: Said, { auto_approve_days, time_zone }: Settings): string | null {
   if (row.status === "rejected") return row.rejected_reason;
   if (row.status === "approved") return row.payout_id === null ? "for the next payout" : "in a payout";
   if (row.status !== "pending" || row.flagged || auto_approve_days === null) return null;
-  return `on hold until ${dayText(endOfHold(row.created_at, auto_approve_days))}`;
+  return `on hold until ${dateText(endOfHold(row.created_at, auto_approve_days), time_zone)}`;
 }

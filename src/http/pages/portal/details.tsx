@@ -15,19 +15,20 @@ import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
-import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
+import { payoutMethodOptions } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
+import { transferName, walletName } from "../../brand-names.ts";
 
 const AT = "/portal/details";
 
 const DONE = {
   saved: "Saved. Your next payout goes there.",
-  connected: "Welcome back. Provider A may need a moment to check what you entered.",
+  connected: "Welcome back. It may take a moment until what you entered is checked.",
 };
 
 /** What partners may change about themselves; the rest is the owner's. */
-const own = partnerPatch.pick({ payout_method: true, payout_email: true });
+const own = partnerPatch.pick({ payout_method: true, payout_email: true, first_name: true, last_name: true });
 
 /** `/portal/details`: how the partner is paid. */
 export const details = new Hono<PageEnv>()
@@ -38,14 +39,18 @@ export const details = new Hono<PageEnv>()
     const values = {
       payout_method: fields.given("payout_method") ?? stored.payout_method,
       payout_email: fields.given("payout_email") ?? stored.payout_email,
+      first_name: fields.given("first_name") ?? stored.first_name,
+      last_name: fields.given("last_name") ?? stored.last_name,
     };
     const parsed = parseInput(own, {
       payout_method: fields.textOrNull("payout_method"),
       payout_email: fields.textOrNull("payout_email"),
+      first_name: fields.textOrNull("first_name"),
+      last_name: fields.textOrNull("last_name"),
     });
     if (!parsed.ok) return detailsPage(c, { values, problems: parsed.problems });
     if (values.payout_method === "wallet" && !values.payout_email) {
-      const message = "A wallet payout needs the e-mail address of your wallet.";
+      const message = `A payout by ${walletName()} needs the e-mail address of your account there.`;
       return detailsPage(c, { values, problems: { message, fields: { payout_email: message } } });
     }
     try {
@@ -76,19 +81,21 @@ export const details = new Hono<PageEnv>()
 
 function accountProblems(error: unknown): Problems {
   if (error instanceof AppError && error.code === "provider_unavailable") {
-    return { message: "Provider A cannot be reached right now. Please try again in a minute.", fields: {} };
+    return { message: `${transferName()} cannot be reached right now. Please try again in a minute.`, fields: {} };
   }
   return problemsOf(error);
 }
 
 interface DetailsState {
-  values?: { payout_method: string | null; payout_email: string | null };
+  values?: Record<keyof typeof own.shape, string | null>;
   problems?: Problems;
   accountProblems?: Problems;
 }
 
-function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: wrong }: DetailsState = {}) {
+function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
+  const { problems, accountProblems: wrong } = state;
   const partner = selfOf(c);
+  const values = state.values ?? partner;
   const program = programOf(c);
   const isWrong = problems !== undefined || wrong !== undefined;
   return framed(
@@ -102,21 +109,39 @@ function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: w
           <SelectField
             name="payout_method"
             label="Pay me by"
-            options={PAYOUT_METHOD_OPTIONS}
-            value={values?.payout_method ?? partner.payout_method}
+            options={payoutMethodOptions()}
+            value={values.payout_method}
             problems={problems}
             hint={`For a bank transfer or crypto, ${program.name} will ask you where to.`}
           />
           <Field
             name="payout_email"
-            label="E-mail of your wallet"
+            label={`Your e-mail at ${walletName()}`}
             type="email"
-            value={values?.payout_email ?? partner.payout_email}
+            value={values.payout_email}
             problems={problems}
             autocomplete="email"
             maxlength={254}
-            hint="Only for wallet payouts."
+            hint={`Only for payouts by ${walletName()}.`}
           />
+          <div class="fields two">
+            <Field
+              name="first_name"
+              label="First name"
+              value={values.first_name}
+              problems={problems}
+              autocomplete="given-name"
+              maxlength={200}
+            />
+            <Field
+              name="last_name"
+              label="Last name"
+              value={values.last_name}
+              problems={problems}
+              autocomplete="family-name"
+              maxlength={200}
+            />
+          </div>
           <div class="actions">
             <button type="submit" class="primary">
               Save
@@ -132,18 +157,19 @@ function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: w
 
 /** A link, not a redirect: forms of these pages lead nowhere but here. */
 function continuePage(c: Context<PageEnv>, url: string) {
+  const title = `Continue at ${transferName()}`;
   return framed(
     c,
-    { title: "Continue at provider A", at: AT },
+    { title, at: AT },
     <>
-      <PageHead title="Continue at provider A" back={{ href: AT, label: "Payout details" }} />
+      <PageHead title={title} back={{ href: AT, label: "Payout details" }} />
       <section class="card form-narrow prose">
         <Notice tone="calm">
           <p>The link works once and for a few minutes. Afterwards you come back here.</p>
         </Notice>
         <p>
           <a class="button primary" href={url} rel="noreferrer">
-            Continue at provider A
+            {title}
           </a>
         </p>
       </section>
@@ -158,15 +184,14 @@ function AboutYou({ partner, program }: { partner: Self; program: OwnProgram }) 
       <Facts
         rows={[
           ["E-mail", partner.email],
-          ["Name", [partner.first_name, partner.last_name].filter(Boolean).join(" ") || "–"],
           ["Your slug", <code>{partner.slug}</code>],
         ]}
       />
       <p class="muted small">Something wrong here? {program.name} can change it.</p>
-      <p class="more">
+      <p class="actions more">
         <a class="button" href={`${AT}/sessions`}>
           See your sessions
-        </a>{" "}
+        </a>
         <a class="button" href={`${AT}/mails`}>
           Choose your e-mails
         </a>
@@ -184,14 +209,16 @@ interface AccountSectionProps {
 function AccountSection({ partner, program, problems }: AccountSectionProps) {
   return (
     <section class="card form-narrow">
-      <h2>Account at provider A</h2>
+      <h2>Account at {transferName()}</h2>
       {connectionOf(program, TRANSFER_METHOD).api_key === null ? (
-        <p class="muted">{program.name} does not offer payouts through provider A yet.</p>
+        <p class="muted">
+          {program.name} does not offer payouts through {transferName()} yet.
+        </p>
       ) : (
         <Form action={`${AT}/provider-a-account`} class="stack" problems={problems}>
           {partner.provider_a_account_id === null ? (
             <>
-              <p>Provider A pays straight to your bank. It will ask who you are and where your account is.</p>
+              <p>{transferName()} pays straight to your bank. It will ask who you are and where your account is.</p>
               <Field
                 name="country"
                 label="Country"

@@ -1,7 +1,7 @@
 import type { Earnings } from "../../../core/overview/earnings.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { Stat, Sums } from "../parts/figures.tsx";
-import { dayText } from "../locale.ts";
+import { dateText, usePageZone } from "../locale.ts";
 import type { OwnProgram } from "./self.ts";
 
 interface EarningsProps {
@@ -39,14 +39,17 @@ export function EarningsOf({ earnings, program }: EarningsProps) {
 
 /** Until when, of each currency that has something on hold. */
 function Holds({ earnings }: Pick<EarningsProps, "earnings">) {
-  const held = earnings.flatMap(({ currency, held: span }) => (span === null ? [] : [{ currency, ...span }]));
+  const zone = usePageZone();
+  const held = earnings.flatMap(({ currency, held: span }) =>
+    span === null ? [] : [{ currency, first: dateText(span.first, zone), last: dateText(span.last, zone) }],
+  );
   if (held.length === 0) return "nothing waits";
   return (
     <>
       {held.map(({ currency, first, last }) => (
         <span class="stat-note">
           {held.length === 1 ? "" : `${currency} `}
-          {first === last ? `until ${dayText(first)}` : `until ${dayText(first)}, the last until ${dayText(last)}`}
+          {first === last ? `until ${first}` : `until ${first}, the last until ${last}`}
         </span>
       ))}
     </>

@@ -10,7 +10,8 @@ import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { CopyLine } from "../parts/copy.tsx";
 import { countText, percentText } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { DailyPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
+import { CountPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
+import { UtcDays } from "../parts/spans.tsx";
 import { EarningsOf } from "./earnings.tsx";
 import { buildLink, LinkBuilder } from "./link-builder.tsx";
 import { programOf, selfOf } from "./self.ts";
@@ -53,16 +54,10 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
       <Codes codes={codes} />
       <CodeStatsCard stats={stats} days={DAYS} hidesSales={program.sale_amounts === "hidden"} />
       <EarningsOf earnings={seen.earnings} program={program} />
+      <UtcDays />
       <div class="grid pairs">
         <section class="card">
-          <DailyPlot
-            title={`Clicks, ${DAYS} days`}
-            tone="one"
-            points={seen.clicks}
-            none={0}
-            format={countText}
-            total={countText(clicks)}
-          />
+          <CountPlot title={`Clicks, ${DAYS} days`} tone="one" points={seen.clicks} total={countText(clicks)} />
         </section>
         <MoneyPlots title="Commissions" days={DAYS} tone="three" amounts={seen.commissions} />
       </div>

@@ -24,9 +24,10 @@ export type OwnProgram = Decided<
   | "connections"
   | "assets"
   | "sale_amounts"
-  | "auto_approve_days",
+  | "auto_approve_days"
+  | "time_zone",
   | ("owner_email" | "cookie_days" | "attribution" | "code_precedence" | "live_only")
-  | ("brand_color" | "time_zone")
+  | "brand_color"
   | ("shard" | "api_key_hash" | "api_key_last4" | "api_key_created_at" | "api_key_last_used_at")
   | ("applications" | "slug" | "questions" | "terms" | "terms_version" | "created_at" | "updated_at")
 >;

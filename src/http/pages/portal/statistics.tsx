@@ -1,28 +1,22 @@
 import { Hono } from "hono";
 import type { ClickSources } from "../../../core/clicks/sources.ts";
-import { readPartnerStatistics, type Days, type Results } from "../../../core/overview/statistics.ts";
+import { readPartnerStatistics, type Results } from "../../../core/overview/statistics.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
-import { DAY, utcDay } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
-import { timeRange } from "../../validate.ts";
-import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
-import { Count, countText, Stat, Sums } from "../parts/figures.tsx";
-import { dayText, numberText } from "../locale.ts";
-import { Field } from "../parts/form.tsx";
+import { Count, countText, shareText, Stat, Sums } from "../parts/figures.tsx";
+import { dayText } from "../locale.ts";
+import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";
 
 const AT = "/portal/statistics";
-const DEFAULT_DAYS = 30;
-const MAX_DAYS = 366;
 
 /** `/portal/statistics`: what the partner's links and codes brought in some days, beside as many days before (PORTAL-2). */
 export const statistics = new Hono<PageEnv>().get("/", async (c) => {
-  const filter = filterOf(c, timeRange);
-  const days = spanOf(filter.value, c.var.now);
+  const days = chosenDays(c);
   const program = programOf(c);
   const seen = await readPartnerStatistics(c.var.ctx, selfOf(c).id, days);
   const count = seen.days.length;
@@ -31,12 +25,7 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
     { title: "Statistics", at: AT },
     <>
       <PageHead title="Statistics" lede={`${dayText(days.from)} to ${dayText(days.to)}, beside as many days before.`} />
-      <form method="get" action={AT} class="filter" aria-label="Choose the days">
-        <Field name="from" label="From" type="date" value={days.from} />
-        <Field name="to" label="To" type="date" value={days.to} />
-        <button type="submit">Show</button>
-        {Object.keys(filter.texts).length > 0 ? <a href={AT}>Last {DEFAULT_DAYS} days</a> : null}
-      </form>
+      <Spans at={AT} days={days} now={c.var.now} />
       <Head now={seen.now} before={seen.before} program={program} />
       <p class="muted small explains">
         A lead is a sign-up that {program.name} reported. A sale is a payment that earned, by the day of the payment; a
@@ -55,13 +44,6 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
     </>,
   );
 });
-
-/** The days that are asked for, the last thirty unless said otherwise, and never more than 366. */
-function spanOf({ from, to }: { from?: number | undefined; to?: number | undefined }, now: number): Days {
-  const last = Math.max((to ?? now + 1) - 1, 0);
-  const first = from ?? last - (DEFAULT_DAYS - 1) * DAY;
-  return { from: utcDay(Math.min(Math.max(first, last - (MAX_DAYS - 1) * DAY), last)), to: utcDay(last) };
-}
 
 function earnedOf(results: Results, program: OwnProgram) {
   return sumUp(
@@ -128,9 +110,9 @@ function Head({ now, before, program }: { now: Results; before: Results; program
   );
 }
 
-/** Customers who bought first, for each hundred clicks; none of them where nobody clicked. */
+/** Customers who bought first, for each hundred clicks. */
 function rateText({ clicks, first_sales }: Results): string {
-  return clicks === 0 ? "–" : `${numberText(((first_sales / clicks) * 100).toFixed(1))}\u00a0%`;
+  return shareText(first_sales, clicks);
 }
 
 interface SourceCardProps {

@@ -3,9 +3,18 @@ import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { sendNow } from "../../../core/kernel/mail-senders.ts";
 import { findIdentity, identitiesOf, identityKey, type Identity } from "../../../core/sessions/identities.ts";
-import { confirmLink, countRequest, openRequest, readLink, type LinkRequest } from "../../../core/sessions/sign-in.ts";
+import { confirmPasskey } from "../../../core/sessions/passkeys.ts";
+import {
+  confirmLink,
+  countRequest,
+  openRequest,
+  readLink,
+  type Confirmation,
+  type LinkRequest,
+} from "../../../core/sessions/sign-in.ts";
 import { switchSession } from "../../../core/sessions/sessions.ts";
 import { deviceOf } from "../../../domain/device.ts";
+import { ROLE_TITLES } from "../../../domain/member.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { logLine, reasonOf } from "../../../lib/log.ts";
@@ -28,7 +37,9 @@ import { FormFields, parseInput, type Problems } from "../forms.ts";
 import { Mark, Plain } from "../layout.tsx";
 import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";
+import { readAnswer, requestOptions } from "../passkey-answer.ts";
 import { Field, Form } from "../parts/form.tsx";
+import { PasskeyForm } from "../parts/passkey-form.tsx";
 
 /** Signing in and out (PAGE-2). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
 export const signIn = new Hono<PageEnv>()
@@ -41,6 +52,28 @@ export const signIn = new Hono<PageEnv>()
     }
     const session = await currentSession(c);
     return session ? c.redirect(homeOf(session.record.audience), 303) : requestPage(c);
+  })
+  .post("/sign-in/passkey", async (c) => {
+    await limitByAddress(c);
+    const fields = new FormFields(await c.req.formData());
+    const credential = fields.text("credential");
+    const answered = await readAnswer(c, "get", credential);
+    const device = deviceOf(c.req.header("user-agent") ?? "");
+    const confirmed: Confirmation = answered
+      ? await confirmPasskey(c.var.base, answered, fields.text("as") || null, device)
+      : { outcome: "link_refused" };
+    if (confirmed.outcome === "signed_in") {
+      await startSession(c, confirmed.session);
+      return c.redirect(homeOf(confirmed.session.audience), 303);
+    }
+    if (confirmed.outcome === "choose") return choicePage(c, "/sign-in/passkey", confirmed, { credential });
+    return confirmed.outcome === "nobody"
+      ? refusedPage(c, "You cannot sign in", NOBODY)
+      : refusedPage(
+          c,
+          "This passkey was not accepted",
+          "It may have been removed here, or the page was open for too long.",
+        );
   })
   .post("/sign-in", async (c) => {
     await limitByAddress(c);
@@ -73,7 +106,7 @@ export const signIn = new Hono<PageEnv>()
       case "link_refused":
         return refusedPage(c, "This link no longer works", "Its time is over, or it or a newer one was used already.");
       case "nobody":
-        return refusedPage(c, "You cannot sign in", "There is no active account for this address any more.");
+        return refusedPage(c, "You cannot sign in", NOBODY);
     }
   })
   .use("/sign-out", requireSession())
@@ -97,12 +130,14 @@ export const signIn = new Hono<PageEnv>()
       return refusedPage(
         c,
         "Please sign in again",
-        "An owner's session lasts 12 hours; yours began longer ago than that.",
+        "A session of the dashboard lasts 12 hours; yours began longer ago than that.",
       );
     }
     await startSession(c, opened);
     return c.redirect(homeOf(opened.audience), 303);
   });
+
+const NOBODY = "There is no active account for this address any more.";
 
 /** Never throws: nobody waits for it. */
 async function sendLink(c: Context<PageEnv>, base: string, to: string, request: LinkRequest): Promise<void> {
@@ -117,12 +152,13 @@ async function sendLink(c: Context<PageEnv>, base: string, to: string, request: 
   }
 }
 
-function requestPage(c: Context<PageEnv>, value = "", problems?: Problems) {
+async function requestPage(c: Context<PageEnv>, value = "", problems?: Problems) {
+  const options = await requestOptions(c);
   return page(
     c,
     { title: "Sign in", status: problems ? 422 : 200 },
     <Welcome title="Sign in">
-      <p class="muted">For program owners and partners. We send you a link; there is no password.</p>
+      <p class="muted">For partners, and for the people who run a program. We send you a link; there is no password.</p>
       <Form action="/sign-in" class="stack" problems={problems}>
         <Field
           name="email"
@@ -139,6 +175,15 @@ function requestPage(c: Context<PageEnv>, value = "", problems?: Problems) {
           E-mail me a link
         </button>
       </Form>
+      {options ? (
+        <PasskeyForm
+          action="/sign-in/passkey"
+          purpose="get"
+          options={options}
+          label="Sign in with a passkey"
+          class="wide"
+        />
+      ) : null}
     </Welcome>,
   );
 }
@@ -150,8 +195,8 @@ function sentPage(c: Context<PageEnv>, address: string) {
     { title: "Check your e-mail" },
     <Welcome title="Check your e-mail">
       <p>
-        If <strong>{address}</strong> belongs to an owner or a partner, a sign-in link is on its way. It works once and
-        for 15 minutes.
+        If <strong>{address}</strong> belongs to a partner or to somebody who runs a program, a sign-in link is on its
+        way. It works once and for 15 minutes.
       </p>
       <p class="muted small">
         Nothing there? Look in the spam folder, or ask whoever runs the program which address they have.
@@ -197,7 +242,9 @@ function confirmPage(c: Context<PageEnv>, token: string, account: Account | null
           <p class="muted">Not your address? Then close this page: somebody else asked for this link.</p>
         </>
       ) : null}
-      <p class="muted">This keeps programs that open links in e-mails from using yours up.</p>
+      <p class="muted">
+        The button is there because some mail software opens links automatically, which would use yours up.
+      </p>
       <Form action="/sign-in/confirm" class="stack">
         <input type="hidden" name="token" value={token} />
         <button type="submit" class="primary wide" autofocus={true}>
@@ -208,8 +255,8 @@ function confirmPage(c: Context<PageEnv>, token: string, account: Account | null
   );
 }
 
-function roleText({ audience }: Identity): string {
-  return audience === "owner" ? "Owner" : "Partner";
+function roleText({ role }: Identity): string {
+  return role === null ? "Partner" : ROLE_TITLES[role];
 }
 
 function choicePage(

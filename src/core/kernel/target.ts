@@ -1,8 +1,8 @@
-import { parseAddress, whyNotPublic } from "../domain/address.ts";
-import { isOwnHost, OWN_HOST_REASON, type OwnHosts } from "../domain/own-host.ts";
-import { parseHostLiteral, whyHostRefused, whyNameRefused } from "../domain/target-url.ts";
-import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "../lib/deadline.ts";
-import { readAtMost } from "../lib/http-body.ts";
+import { parseAddress, whyNotPublic } from "../../domain/address.ts";
+import { isOwnHost, OWN_HOST_REASON, type OwnHosts } from "../../domain/own-host.ts";
+import { parseHostLiteral, whyHostRefused, whyNameRefused } from "../../domain/target-url.ts";
+import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "../../lib/deadline.ts";
+import { readAtMost } from "../../lib/http-body.ts";
 
 export type Resolution =
   /** Every answer is public: it may be called now. */

@@ -1,0 +1,114 @@
+/** How the program of an API key is found: by the key's SHA-256, in the one table that the form of the key names. */
+import { sql, type SQL } from "drizzle-orm";
+import { literal, reusable, type Database, type Statement } from "../../db/client.ts";
+import { joined } from "../../db/parts.ts";
+import { programs } from "../../db/schema.ts";
+import { SCOPES, type Scope } from "../../domain/scope.ts";
+import { iso } from "../../lib/time.ts";
+import { PROGRAM_OBJECT, programFields, selectPrograms } from "./program-rows.ts";
+import type { ApiKey, Program } from "./rows.ts";
+
+/** A key that was presented, by its hash. */
+export interface PresentedKey {
+  hash: string;
+  /** Of a key beside the program's first, which may do everything: what this request needs. */
+  further: { needs: readonly Scope[] } | null;
+}
+
+/** Whose key it is. `key` is null of the program's first, which has no row of its own. */
+export interface Holder {
+  program: Program;
+  key: FurtherKey | null;
+}
+
+export type FurtherKey = Pick<ApiKey, "id" | "name" | "scopes" | "expires_at" | "last_used_at">;
+
+/** The statements and parts of statements that look a key up. */
+export interface KeyLookup {
+  /** The program's id; null where the key is unknown or has ended, or lacks a scope that is needed. */
+  programId: SQL;
+  select: (db: Database) => Statement;
+  /** Of the rows of `select`. */
+  holderIn: (rows: unknown) => Holder | undefined;
+  /** One row of the text of the holder and, as a second column, `total`; none where the key is unknown or has ended. */
+  selectText: (total: SQL) => SQL;
+  holderOf: (text: string) => Holder;
+  /** A row where the key is still the same, and the program as it was read. */
+  selectSame: (holder: Holder) => SQL;
+}
+
+export function keyLookup(key: PresentedKey, now: number): KeyLookup {
+  return key.further ? ofFurtherKey(key.hash, key.further.needs, iso(now)) : ofFirstKey(key.hash);
+}
+
+const programOfKey = reusable((db) =>
+  selectPrograms(db).where(sql`${programs.api_key_hash} = ${sql.placeholder("hash")}`),
+);
+
+function ofFirstKey(hash: string): KeyLookup {
+  return {
+    programId: sql`(select id from programs where api_key_hash = ${hash})`,
+    select: (db) => programOfKey(db, { hash }),
+    holderIn: (rows) => {
+      const [program] = rows as Program[];
+      return program && { program, key: null };
+    },
+    selectText: (total) => sql`select ${PROGRAM_OBJECT}, (${total}) from programs where api_key_hash = ${hash}`,
+    holderOf: (text) => ({ program: JSON.parse(text) as Program, key: null }),
+    selectSame: ({ program }) => sql`select 1 from programs
+      where api_key_hash = ${hash} and id = ${program.id} and updated_at = ${program.updated_at}`,
+  };
+}
+
+type ValueOrPlace = string | ReturnType<typeof sql.placeholder>;
+
+/** The characters of a SHA-256 in hexadecimal. */
+const HASH_LENGTH = literal(64);
+
+/**
+ * The program of a further key that has not ended. `given` is the key's hash and the time: one value, for a statement that
+ * names its program in many places has few to spare.
+ */
+function furtherProgram(given: ValueOrPlace, scoped = sql``): SQL {
+  return sql`(select program_id from (select ${given} as given)
+    cross join api_keys on hash = substr(given, 1, ${HASH_LENGTH})
+    where (expires_at is null or expires_at > substr(given, ${HASH_LENGTH} + 1))${scoped})`;
+}
+
+/** The text of a `FurtherKey`. */
+function furtherKey(hash: ValueOrPlace): SQL<string> {
+  return sql`(select json_object('id', id, 'name', name, 'scopes', json(scopes), 'expires_at', expires_at,
+    'last_used_at', last_used_at) from api_keys where hash = ${hash})`;
+}
+
+const holderOfFurtherKey = reusable((db) => {
+  const key = furtherKey(sql.placeholder("hash")).mapWith((text: string) => JSON.parse(text) as FurtherKey);
+  return db
+    .select({ ...programFields(), key: key.as("key") })
+    .from(programs)
+    .where(sql`${programs.id} = ${furtherProgram(sql.placeholder("given"))}`);
+});
+
+function ofFurtherKey(hash: string, needs: readonly Scope[], stamp: string): KeyLookup {
+  const given = `${hash}${stamp}`;
+  // A JSON list of words of the service's own: each is in it as it is, in quotes.
+  const scoped = needs.map((scope) => sql` and instr(scopes, '"' || ${literal(scope)} || '"') > 0`);
+  return {
+    programId: furtherProgram(given, joined(scoped, sql``, SCOPES.length)),
+    select: (db) => holderOfFurtherKey(db, { hash, given }),
+    holderIn: (rows) => {
+      const [found] = rows as (Program & { key: FurtherKey })[];
+      if (!found) return undefined;
+      const { key, ...program } = found;
+      return { program, key };
+    },
+    selectText: (total) => sql`select '[' || ${PROGRAM_OBJECT} || ',' || ${furtherKey(hash)} || ']', (${total})
+      from programs where id = ${furtherProgram(given)}`,
+    holderOf: (text) => {
+      const [program, key] = JSON.parse(text) as [Program, FurtherKey];
+      return { program, key };
+    },
+    selectSame: ({ program }) => sql`select 1 from programs
+      where id = ${furtherProgram(given)} and id = ${program.id} and updated_at = ${program.updated_at}`,
+  };
+}

@@ -1,0 +1,129 @@
+/** The keys that a program has beside its first (ACCESS-10). */
+import { and, asc, eq, sql } from "drizzle-orm";
+import { apiKeys } from "../../db/schema.ts";
+import { MAX_API_KEYS, missingScope, SCOPES, type Scope } from "../../domain/scope.ts";
+import { keyOn } from "../../domain/shard.ts";
+import { randomToken, sha256Hex } from "../../lib/crypto.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { ApiKey, PayloadOf } from "../kernel/rows.ts";
+import { lacksScope } from "../kernel/scopes.ts";
+
+export interface ApiKeyInput {
+  name: string;
+  scopes: Scope[];
+  /** ms since the epoch. */
+  expires_at?: number | null | undefined;
+}
+
+/** A key with its text: only for the reply that shows it. */
+export interface MadeApiKey {
+  key: ApiKey;
+  api_key: string;
+}
+
+/** The program's keys beside its first, the oldest first; those that have ended too. */
+export async function listApiKeys(ctx: Reader): Promise<ApiKey[]> {
+  const [keys] = await ctx.read(selectKeys(ctx));
+  return keys;
+}
+
+/** One of them. @throws `not_found` */
+export async function readApiKey(ctx: Reader, id: string): Promise<ApiKey> {
+  const [[key]] = await ctx.read(ctx.db.select().from(apiKeys).where(owned(ctx, id)));
+  if (!key) throw notFound("API key");
+  return key;
+}
+
+/**
+ * Makes a key that works from now on, until `expires_at` where that is given. A key makes none that may do more than itself,
+ * or that outlives it. @throws `forbidden` for that; `validation_failed` past the limit of keys and for a time that is over.
+ */
+export async function createApiKey(caller: Caller, input: ApiKeyInput): Promise<MadeApiKey> {
+  const api_key = keyOn(caller.shard, randomToken(FURTHER_KEY_BYTES));
+  const hash = await sha256Hex(api_key);
+  return untilWon(async () => {
+    const [ctx, held] = await prove(caller, selectKeys(caller));
+    const missing = missingScope(input.scopes, SCOPES.filter(ctx.may));
+    if (missing) throw lacksScope(missing);
+    const expires_at = endOf(ctx, input, held);
+    if (held.length >= MAX_API_KEYS) throw tooManyKeys();
+    const key: ApiKey = {
+      id: newId("api_key", ctx.now),
+      program_id: ctx.program.id,
+      name: input.name,
+      scopes: SCOPES.filter((scope) => input.scopes.includes(scope)),
+      hash,
+      last4: api_key.slice(-4),
+      created_at: iso(ctx.now),
+      expires_at,
+      last_used_at: null,
+    };
+    const made = { key, api_key };
+    const { scopes } = key;
+    await commit(ctx, {
+      writes: [
+        { statement: ctx.db.insert(apiKeys).values(key) },
+        refuseWhere(ctx, sql`(select count(*) from api_keys where program_id = ${key.program_id}) > ${MAX_API_KEYS}`),
+      ],
+      occurrences: [{ type: "api_key.created", payload: { ...payloadOf(key), scopes, expires_at } }],
+      result: made,
+    });
+    return made;
+  });
+}
+
+/** Ends a key: it is unknown from the next request on. */
+export async function deleteApiKey(caller: Caller, id: string): Promise<ApiKey> {
+  return untilWon(async () => {
+    const [ctx, [key]] = await prove(caller, caller.db.select().from(apiKeys).where(owned(caller, id)));
+    if (!key) throw notFound("API key");
+    await commit(ctx, {
+      writes: [{ statement: ctx.db.delete(apiKeys).where(owned(ctx, id)), expect: 1 }],
+      occurrences: [{ type: "api_key.deleted", payload: payloadOf(key) }],
+      result: key,
+    });
+    return key;
+  });
+}
+
+/** One more than of a program's first key: the text says which it is (`domain/shard.ts`). */
+const FURTHER_KEY_BYTES = 33;
+
+function endOf(ctx: ProgramCtx, { expires_at }: ApiKeyInput, held: readonly ApiKey[]): string | null {
+  const end = expires_at ?? null;
+  if (end !== null && end <= ctx.now) throw invalidField("expires_at", "This time is over.");
+  const { actor } = ctx;
+  const acting = actor.type === "api_key" ? held.find(({ id }) => id === actor.id) : undefined;
+  const stamp = end === null ? null : iso(end);
+  if (acting?.expires_at && (stamp === null || stamp > acting.expires_at)) {
+    throw new AppError("forbidden", `This API key ends at ${acting.expires_at}; one that it makes ends no later.`);
+  }
+  return stamp;
+}
+
+type NoPayload = "id" | "program_id" | "hash" | "created_at" | "last_used_at" | "scopes" | "expires_at";
+
+function payloadOf({ id, name, last4 }: ApiKey): PayloadOf<"api_key.deleted", ApiKey, NoPayload> {
+  return { key_id: id, name, last4 };
+}
+
+function tooManyKeys(): AppError {
+  return invalidField("name", `A program has at most ${MAX_API_KEYS} API keys beside its first.`);
+}
+
+function selectKeys(ctx: Reader) {
+  return ctx.db
+    .select()
+    .from(apiKeys)
+    .where(sql`${apiKeys.program_id} = ${ctx.programId}`)
+    .orderBy(asc(apiKeys.id));
+}
+
+function owned(ctx: Reader, id: string) {
+  return and(eq(apiKeys.id, id), sql`${apiKeys.program_id} = ${ctx.programId}`);
+}

@@ -1,0 +1,215 @@
+import { and, asc, eq, sql, type SQL } from "drizzle-orm";
+import { shaped, whole } from "../../db/rows.ts";
+import { programMembers, programs, sessions } from "../../db/schema.ts";
+import { MAX_MEMBERS, type MemberRole } from "../../domain/member.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { changesOf } from "../kernel/changes.ts";
+import { commit, type CommitPlan, type Occurrence, type Write } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { InputOf, Member, PayloadOf, Program } from "../kernel/rows.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
+
+export type MemberInput = InputOf<Member, "id" | "program_id" | "created_at" | "updated_at", "email" | "role">;
+
+export interface MemberPatch {
+  role?: MemberRole | undefined;
+}
+
+/** The team of the program, the oldest first: at most `MAX_MEMBERS`. */
+export async function listMembers(ctx: Reader): Promise<Member[]> {
+  const [members] = await ctx.read(selectMembers(ctx));
+  return members;
+}
+
+/**
+ * Adds somebody to the team, and e-mails them a link that signs in (TEAM-4).
+ * @throws `already_exists` for the address of a member; `validation_failed` past the limit; `rate_limited` where the address
+ * was sent too many links.
+ */
+export async function addMember(caller: Caller, { email, role }: MemberInput): Promise<Member> {
+  return untilWon(async () => {
+    const recentLinks = linksSince(sql`${email.toLowerCase()}`, caller.now);
+    const [ctx, members, [recent]] = await prove(
+      caller,
+      selectMembers(caller),
+      shaped(caller.db, { links: whole }, sql`select (${recentLinks}) as links`),
+    );
+    if (members.some((member) => isAddressOf(member, email))) throw memberThere();
+    if (members.length >= MAX_MEMBERS) {
+      throw invalidField("email", `A program has at most ${MAX_MEMBERS} members.`);
+    }
+    const stamp = iso(ctx.now);
+    const own = { id: newId("member", ctx.now), program_id: ctx.program.id };
+    const member: Member = { ...own, email, role, created_at: stamp, updated_at: stamp };
+    const invited = await invitation(ctx, member, recent?.links ?? 0);
+    await commitMember(ctx, {
+      writes: [
+        { statement: ctx.db.insert(programMembers).values(member) },
+        // The limit holds also for those who add at once: the loser reads again, and then knows better.
+        refuseWhere(
+          ctx,
+          sql`(select count(*) from program_members where program_id = ${member.program_id}) > ${MAX_MEMBERS}`,
+        ),
+        ...invited.writes,
+      ],
+      occurrences: [{ type: "member.added", payload: payloadOf(member) }],
+      notices: invited.notices,
+      result: member,
+    });
+    return member;
+  });
+}
+
+/** Gives a member another role, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2). */
+export async function updateMember(caller: Caller, id: string, { role }: MemberPatch): Promise<Member> {
+  return untilWon(async () => {
+    const { ctx, before, program, members } = await readTeam(caller, id);
+    if (role === undefined || role === before.role) return before;
+    const member: Member = { ...before, role, updated_at: nextStamp(before.updated_at, ctx.now) };
+    const { email, updated_at } = member;
+    const change = ctx.db.update(programMembers).set({ role, updated_at }).where(unchanged(before));
+    const left = leaveOwners(ctx, { before, program, members });
+    await commit(ctx, {
+      writes: [...left.writes, { statement: change, expect: 1 }, contactIsOwner(ctx), endSessionsOf(ctx, email)],
+      occurrences: [
+        { type: "member.changed", changes: changesOf("member", before, member), payload: payloadOf(member) },
+        ...left.occurrences,
+      ],
+      result: member,
+    });
+    return member;
+  });
+}
+
+/** Removes a member, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2). */
+export async function removeMember(caller: Caller, id: string): Promise<Member> {
+  return untilWon(async () => {
+    const { ctx, before, program, members } = await readTeam(caller, id);
+    const left = leaveOwners(ctx, { before, program, members });
+    await commit(ctx, {
+      writes: [
+        ...left.writes,
+        { statement: ctx.db.delete(programMembers).where(unchanged(before)), expect: 1 },
+        contactIsOwner(ctx),
+        endSessionsOf(ctx, before.email),
+      ],
+      occurrences: [{ type: "member.removed", payload: payloadOf(before) }, ...left.occurrences],
+      result: before,
+    });
+    return before;
+  });
+}
+
+/** Ends the sessions that an address has as a member of the program, in the database of the context. */
+export function endSessionsOf({ db, program }: ProgramCtx, email: string): Write {
+  return {
+    statement: db
+      .delete(sessions)
+      .where(
+        and(
+          eq(sessions.program_id, program.id),
+          eq(sessions.audience, "owner"),
+          eq(sessions.email, email.toLowerCase()),
+        ),
+      ),
+  };
+}
+
+function selectMembers({ db, programId }: Reader) {
+  return db
+    .select()
+    .from(programMembers)
+    .where(sql`${programMembers.program_id} = ${programId}`)
+    .orderBy(asc(programMembers.id));
+}
+
+interface Team {
+  before: Member;
+  program: Program;
+  members: readonly Member[];
+}
+
+async function readTeam(caller: Caller, id: string): Promise<Team & { ctx: ProgramCtx }> {
+  const [ctx, members, [program]] = await prove(
+    caller,
+    selectMembers(caller),
+    selectPrograms(caller.db).where(sql`${programs.id} = ${caller.programId}`),
+  );
+  const before = members.find((member) => member.id === id);
+  if (!before || !program) throw notFound("member");
+  return { ctx, before, program, members };
+}
+
+/**
+ * What else changes where a member is an owner no longer: of the program's own address the oldest other owner takes the
+ * place, so that there always is one (TEAM-5).
+ */
+function leaveOwners(ctx: ProgramCtx, { before, program, members }: Team): Pick<CommitPlan, "occurrences" | "writes"> {
+  if (before.role !== "owner") return { writes: [], occurrences: [] };
+  const next = members.find(({ id, role }) => role === "owner" && id !== before.id);
+  if (!next) throw new AppError("invalid_transition", "The last owner of a program stays its owner.");
+  if (!isAddressOf(before, program.owner_email)) return { writes: [], occurrences: [] };
+  const { id: program_id } = program;
+  const after: Program = { ...program, owner_email: next.email, updated_at: nextStamp(program.updated_at, ctx.now) };
+  const move = ctx.db
+    .update(programs)
+    .set({ owner_email: after.owner_email, updated_at: after.updated_at })
+    .where(and(eq(programs.id, program_id), eq(programs.updated_at, program.updated_at)));
+  const moved: Occurrence = {
+    type: "program.updated",
+    changes: changesOf("program", program, after),
+    payload: { program_id, changed: ["owner_email"] },
+  };
+  return { writes: [{ statement: move, expect: 1 }], occurrences: [moved] };
+}
+
+/** However many leave at once: the loser reads again, and then knows better. */
+function contactIsOwner(ctx: ProgramCtx): Write {
+  const owner = sql`select 1 from programs p join program_members m on m.program_id = p.id
+    where p.id = ${ctx.program.id} and m.role = 'owner' and lower(m.email) = lower(p.owner_email)`;
+  return refuseWhere(ctx, sql`not exists (${owner})`);
+}
+
+async function invitation(ctx: ProgramCtx, member: Member, links: number) {
+  if (ctx.mailer === null) return { writes: [], notices: [] };
+  if (links >= LINKS_PER_ADDRESS) {
+    throw new AppError("rate_limited", "Too many links were sent to this address.", { retryAfter: LINK_WINDOW / 1000 });
+  }
+  const { link, writes } = await invitationLink(ctx, { email: member.email, partner_id: null });
+  return { writes, notices: [{ kind: "member_invited", program: ctx.program, member, link } as const] };
+}
+
+function isAddressOf(member: Member, email: string): boolean {
+  return member.email.toLowerCase() === email.toLowerCase();
+}
+
+function unchanged({ id, updated_at }: Member): SQL | undefined {
+  return and(eq(programMembers.id, id), eq(programMembers.updated_at, updated_at));
+}
+
+type NoPayload = "id" | "program_id" | "created_at" | "updated_at";
+
+function payloadOf({ id: member_id, email, role }: Member): PayloadOf<"member.added", Member, NoPayload> {
+  return { member_id, email, role };
+}
+
+async function commitMember(ctx: ProgramCtx, plan: CommitPlan): Promise<void> {
+  try {
+    await commit(ctx, plan);
+  } catch (error) {
+    if (error instanceof CommitConflict && error.kind === "unique") throw memberThere();
+    throw error;
+  }
+}
+
+function memberThere(): AppError {
+  return new AppError("already_exists", "This address is a member's already.", {
+    details: [{ path: "email", message: "This value is taken." }],
+  });
+}

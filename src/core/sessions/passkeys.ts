@@ -1,0 +1,205 @@
+import { and, desc, eq, sql } from "drizzle-orm";
+import { atMost, runBatch } from "../../db/client.ts";
+import { passkeys } from "../../db/schema.ts";
+import { shardOfToken, tokenOn } from "../../domain/shard.ts";
+import { randomToken } from "../../lib/crypto.ts";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import {
+  PasskeyRefused,
+  readAssertion,
+  readRegistration,
+  type AssertionJson,
+  type PasskeyExpected,
+  type RegistrationJson,
+} from "../../lib/passkey.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
+import type { BaseCtx } from "../kernel/context.ts";
+import { untilWon } from "../kernel/races.ts";
+import { askAll, onShard } from "../kernel/shards.ts";
+import { askIdentities, findIdentity, type Identity } from "./identities.ts";
+import { actAs, openSession, type Session } from "./sessions.ts";
+import type { Confirmation } from "./sign-in.ts";
+
+/** Of one address in one database. */
+export const MOST_PASSKEYS = 10;
+
+/** A passkey is added within this time of the sign-in: a stolen session alone makes none (PASS-2). */
+const FRESH_FOR = 15 * MINUTE;
+
+/** How long a challenge is good for. */
+export const CHALLENGE_VALID_FOR = 15 * MINUTE;
+
+const HANDLE_BYTES = 32;
+
+export type Passkey = typeof passkeys.$inferSelect;
+
+/** What a browser answered, the challenge that it had to answer, and when that was made (ms). */
+export type Answered<T> = PasskeyExpected & { answer: T; challenged_at: number };
+
+/** Whether this session is one that a passkey can be added in. */
+export function canAddPasskey({ record, ctx, limited }: Session): boolean {
+  return record.audience === "owner" && limited === null && Date.parse(record.created_at) > ctx.now - FRESH_FOR;
+}
+
+/** The user handle of a passkey that this session adds: random, with the shard, where it is looked for when it is used. */
+export function newHandle({ ctx }: Session): string {
+  return tokenOn(ctx.shard, randomToken(HANDLE_BYTES));
+}
+
+/** Those of the address, in any database that answers, newest first. */
+export async function listPasskeys(base: BaseCtx, { record }: Session): Promise<Passkey[]> {
+  const { said } = await askAll(base, (on) => ofAddress(on, record.email));
+  return said.flatMap(({ answer }) => answer).toSorted((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+async function ofAddress({ db }: BaseCtx, email: string): Promise<Passkey[]> {
+  const [rows] = await runBatch(db, [
+    db.select().from(passkeys).where(eq(passkeys.email, email)).orderBy(desc(passkeys.id)).limit(atMost(MOST_PASSKEYS)),
+  ]);
+  return rows;
+}
+
+/**
+ * Adds the passkey that the browser of this session made. `device` is what it was made with.
+ * @throws `forbidden` where the session is not fresh or not a member's, `validation_failed` where the answer does not hold,
+ *   `invalid_transition` for one too many, or one that is there already.
+ */
+export async function addPasskey(
+  base: BaseCtx,
+  session: Session,
+  { answer, challenged_at, ...expected }: Answered<RegistrationJson>,
+  device: string | null,
+): Promise<void> {
+  if (!canAddPasskey(session)) throw new AppError("forbidden", "To add a passkey, sign in again with a link.");
+  refuseOld(base, challenged_at);
+  const made = await readRegistration(answer, expected).catch(refuse);
+  const { bound } = await actAs(base, session.record);
+  const { email } = session.record;
+  const id = newId("passkey", base.now);
+  const add = bound.db.run(sql`insert into passkeys
+      (id, program_id, email, credential_id, public_key, sign_count, challenged_at, device, created_at)
+    select ${id}, ${bound.program.id}, ${email}, ${made.credential_id}, ${JSON.stringify(made.public_key)},
+      ${made.sign_count}, ${challenged_at}, ${device}, ${iso(base.now)}
+    where (select count(*) from passkeys where email = ${email}) < ${MOST_PASSKEYS}
+      and not exists (select 1 from passkeys where credential_id = ${made.credential_id})`);
+  try {
+    await commit(bound, {
+      writes: [{ statement: add, expect: 1 }],
+      occurrences: [{ type: "passkey.added", payload: { passkey_id: id, email, device } }],
+    });
+  } catch (error) {
+    if (!(error instanceof CommitConflict)) throw error;
+    throw new AppError(
+      "invalid_transition",
+      `An address has at most ${MOST_PASSKEYS} passkeys, and none twice. Remove one first.`,
+    );
+  }
+}
+
+/** Removes a passkey of the session's address. @throws `not_found` where it has none of this id. */
+export async function removePasskey(base: BaseCtx, { record }: Session, id: string): Promise<void> {
+  const { said, failure } = await askAll(base, (on) => ofAddress(on, record.email));
+  const found = said.flatMap(({ answer }) => answer).find((one) => one.id === id);
+  if (!found && failure) throw failure.reason;
+  if (!found) throw notFound("passkey");
+  const { program_id, email, device } = found;
+  const { bound } = await actAs(base, { program_id, partner_id: null, email });
+  try {
+    await commit(bound, {
+      writes: [{ statement: bound.db.delete(passkeys).where(eq(passkeys.id, id)), expect: 1 }],
+      occurrences: [{ type: "passkey.removed", payload: { passkey_id: id, email, device } }],
+    });
+  } catch (error) {
+    if (!(error instanceof CommitConflict)) throw error;
+  }
+}
+
+/**
+ * Opens a session for whoever holds a passkey, as `confirmLink` does for a link: `as` chooses among several programs. Each
+ * challenge opens one session: a passkey takes none that is older than that of its last use, nor the same again (PASS-3).
+ */
+export async function confirmPasskey(
+  base: BaseCtx,
+  { answer, challenged_at, ...expected }: Answered<AssertionJson>,
+  as: string | null,
+  device: string | null,
+): Promise<Confirmation> {
+  const ctx = onShard(base, shardOfHandle(answer.response.userHandle));
+  if (!ctx || isOld(base, challenged_at)) return { outcome: "link_refused" };
+  return untilWon<Confirmation>(async () => {
+    const [[passkey]] = await runBatch(ctx.db, [
+      ctx.db.select().from(passkeys).where(eq(passkeys.credential_id, answer.id)),
+    ]);
+    if (!passkey || passkey.challenged_at >= challenged_at) return { outcome: "link_refused" };
+    const read = await readAssertion(answer, passkey.public_key, expected).catch((error: unknown) => {
+      if (error instanceof PasskeyRefused) return null;
+      throw error;
+    });
+    if (!read) return { outcome: "link_refused" };
+    const { identities, failure } = await askIdentities(base, passkey.email);
+    const owned = identities.filter(({ audience }) => audience === "owner");
+    if (owned.length === 0 && failure) throw failure.reason;
+    const [first] = owned;
+    if (!first) return { outcome: "nobody" };
+    if (isCopied(passkey, read.sign_count)) {
+      await tellOfCopy(base, first, passkey.email);
+      return { outcome: "link_refused" };
+    }
+    const chosen = as === null && owned.length === 1 ? first : findIdentity(owned, as);
+    if (!chosen) return { outcome: "choose", email: passkey.email, identities: owned };
+    const before = [use(ctx, passkey, { ...read, challenged_at })];
+    const proof = { email: passkey.email, proven_at: ctx.now, shard: ctx.shard, before, device };
+    return { outcome: "signed_in", session: await openSession(base, chosen, proof) };
+  });
+}
+
+function use(
+  ctx: BaseCtx,
+  { id, challenged_at: last }: Passkey,
+  used: Pick<Passkey, "sign_count" | "challenged_at">,
+): Write {
+  return {
+    statement: ctx.db
+      .update(passkeys)
+      .set({ ...used, last_used_at: iso(ctx.now) })
+      .where(and(eq(passkeys.id, id), eq(passkeys.challenged_at, last))),
+    expect: 1,
+  };
+}
+
+/** A device that counts its signatures never gives a number twice: then two devices have the key. */
+function isCopied({ sign_count }: Passkey, now: number): boolean {
+  return (sign_count > 0 || now > 0) && now <= sign_count;
+}
+
+async function tellOfCopy(base: BaseCtx, identity: Identity, email: string): Promise<void> {
+  const { bound } = await actAs(base, { ...identity, email });
+  await commit(bound, {
+    writes: [],
+    occurrences: [{ type: "sign_in.failed", payload: { email, reason: "copied" } }],
+  });
+}
+
+function shardOfHandle(userHandle: string | undefined): number {
+  try {
+    return shardOfToken(atob((userHandle ?? "").replaceAll("-", "+").replaceAll("_", "/")));
+  } catch {
+    return 0;
+  }
+}
+
+function isOld({ now }: BaseCtx, challenged_at: number): boolean {
+  return challenged_at > now || challenged_at < now - CHALLENGE_VALID_FOR;
+}
+
+function refuseOld(base: BaseCtx, challenged_at: number): void {
+  if (isOld(base, challenged_at)) throw new AppError("validation_failed", "The page was open for too long. Try again.");
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof PasskeyRefused)) throw error;
+  throw new AppError("validation_failed", "Your browser's answer was not accepted. Open the page again and retry.");
+}

@@ -1,0 +1,97 @@
+/** What a page's Content-Security-Policy lets it load and call (CSP Level 3, as far as the tracking script needs). */
+
+/** A policy, by the names of its directives in lower case. */
+export type ContentPolicy = ReadonlyMap<string, readonly string[]>;
+
+/** The policies of a header, which may hold several, or the one of a meta element. Never throws. */
+export function readPolicies(text: string): ContentPolicy[] {
+  return text.split(",").flatMap((one) => {
+    const policy = new Map<string, readonly string[]>();
+    for (const directive of one.split(";")) {
+      const [name = "", ...sources] = directive.trim().split(/[\t\n\f\r ]+/);
+      // Of a directive that is there twice the first one counts.
+      if (name !== "" && !policy.has(name.toLowerCase())) policy.set(name.toLowerCase(), sources);
+    }
+    return policy.size > 0 ? [policy] : [];
+  });
+}
+
+/** A script element as far as policies go. */
+export interface PolicyScript {
+  url: URL;
+  nonce: string | null;
+  integrity: string | null;
+}
+
+/** The directive that keeps a page from loading the script; null where all policies let it. */
+export function whyNotLoaded(policies: readonly ContentPolicy[], script: PolicyScript, page: URL): string | null {
+  return blockedBy(policies, ["script-src-elem", "script-src", "default-src"], (sources) => {
+    if (script.nonce !== null && script.nonce !== "" && sources.includes(`'nonce-${script.nonce}'`)) return true;
+    const hashes = (script.integrity ?? "").split(/\s+/).filter((hash) => hash !== "");
+    if (hashes.length > 0 && hashes.every((hash) => sources.includes(`'${hash}'`))) return true;
+    // Beside it hosts say nothing.
+    return !lower(sources).includes("'strict-dynamic'") && isListed(sources, script.url, page);
+  });
+}
+
+/** The directive that keeps a page from sending a request there; null where all policies let it. */
+export function whyNotCalled(policies: readonly ContentPolicy[], url: URL, page: URL): string | null {
+  return blockedBy(policies, ["connect-src", "default-src"], (sources) => isListed(sources, url, page));
+}
+
+/** Every policy has to allow it, each by the first of the directives that it has. */
+function blockedBy(
+  policies: readonly ContentPolicy[],
+  directives: readonly string[],
+  isAllowed: (sources: readonly string[]) => boolean,
+): string | null {
+  for (const policy of policies) {
+    const directive = directives.find((name) => policy.has(name));
+    if (directive !== undefined && !isAllowed(policy.get(directive)!)) return directive;
+  }
+  return null;
+}
+
+const lower = (sources: readonly string[]) => sources.map((source) => source.toLowerCase());
+
+function isListed(sources: readonly string[], url: URL, page: URL): boolean {
+  return sources.some((source) => matches(source, url, page));
+}
+
+const HOST_SOURCE = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*|(?:\*\.)?[^*:/?#]+|\[[0-9a-f:.]+\])(?::(\d+|\*))?(\/[^?#]*)?$/i;
+const SCHEME_SOURCE = /^([a-z][a-z0-9+.-]*):$/i;
+
+function matches(source: string, url: URL, page: URL): boolean {
+  if (source === "*") return isScheme("http", url) || url.protocol === page.protocol;
+  if (source.toLowerCase() === "'self'") return url.host === page.host && isScheme(page.protocol.slice(0, -1), url);
+  const [, scheme] = SCHEME_SOURCE.exec(source) ?? [];
+  if (scheme !== undefined) return isScheme(scheme, url);
+  const [, given = page.protocol.slice(0, -1), host, port, path] = HOST_SOURCE.exec(source) ?? [];
+  return (
+    host !== undefined && isScheme(given, url) && isHost(host, url) && isPort(port, url) && isPath(path ?? "", url)
+  );
+}
+
+/** One of the scheme, or of its secure form. */
+function isScheme(scheme: string, { protocol }: URL): boolean {
+  const own = `${scheme.toLowerCase()}:`;
+  return protocol === own || (own === "http:" && protocol === "https:");
+}
+
+function isHost(pattern: string, { hostname }: URL): boolean {
+  const host = pattern.toLowerCase();
+  if (host === "*") return true;
+  return host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host;
+}
+
+function isPort(port: string | undefined, url: URL): boolean {
+  const standard = url.protocol === "https:" ? "443" : "80";
+  const own = url.port === "" ? standard : url.port;
+  return port === "*" || own === (port ?? standard) || (port === "80" && own === "443");
+}
+
+/** A path that ends in a slash is that of all below it. */
+function isPath(path: string, { pathname }: URL): boolean {
+  if (path === "" || path === "/") return true;
+  return path.endsWith("/") ? pathname.startsWith(path) : pathname === path;
+}

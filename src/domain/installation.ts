@@ -1,0 +1,184 @@
+/** The check of an installation (PROG-12): what a page of the owner's site says, judged, each point with what to do. */
+import { readPolicies, whyNotCalled, whyNotLoaded, type ContentPolicy } from "./content-policy.ts";
+
+export const CHECKS = ["page", "script", "program", "script_policy", "click_policy", "click"] as const;
+export type CheckName = (typeof CHECKS)[number];
+
+/** `unknown`: an earlier check has failed, so it cannot be said. */
+export const CHECK_RESULTS = ["ok", "failed", "unknown"] as const;
+export type CheckResult = (typeof CHECK_RESULTS)[number];
+
+/** Why a check has failed. */
+export const CHECK_REASONS = [
+  ...(["refused", "dns", "unreachable", "timed_out", "too_many_redirects", "status", "not_html", "too_large"] as const),
+  ...(["absent", "held_back", "no_program", "other_program", "policy", "no_click"] as const),
+] as const;
+export type CheckReason = (typeof CHECK_REASONS)[number];
+
+export interface Check {
+  check: CheckName;
+  result: CheckResult;
+  reason: CheckReason | null;
+  /** What was found, and what to do, for people. */
+  text: string;
+}
+
+export type PageTrouble = {
+  reason: Exclude<CheckReason, "absent" | "held_back" | "no_program" | "other_program" | "policy" | "no_click">;
+  /** What was found: an address, a status, a type. */
+  found: string;
+};
+
+/** A script element that may be the tracking script's. */
+export interface ScriptTag {
+  src: string | null;
+  program: string | null;
+  type: string | null;
+  nonce: string | null;
+  integrity: string | null;
+  /** How many meta policies come before it: those after it do not keep it from loading. */
+  policies_before: number;
+}
+
+/** What was read of a page that answered. */
+export interface SitePage {
+  url: URL;
+  /** `base href`, where there is one. */
+  base: string | null;
+  scripts: readonly ScriptTag[];
+  /** Of the header. */
+  policy: string | null;
+  /** Of the meta elements, in their order. */
+  meta_policies: readonly string[];
+}
+
+export interface Expected {
+  program_id: string;
+  /** The address of the tracking script. */
+  script_url: string;
+  has_clicks: boolean;
+  /** A page to try a click on. */
+  try_url: string;
+}
+
+/** All checks in their order. Pure: the same for the API and the page. */
+export function checksOf(page: SitePage | PageTrouble, expected: Expected): Check[] {
+  const click = clickCheck(expected);
+  if ("reason" in page) {
+    return [failed("page", page.reason, PAGE_TEXTS[page.reason](page.found)), ...unknowns(CHECKS.slice(1, 5)), click];
+  }
+  const ok = passed("page", `The page ${page.url.href} answers.`);
+  const script = scriptOf(page, expected);
+  if (script === null) {
+    const held = page.scripts.find(isTracker);
+    const reason = held ? "held_back" : "absent";
+    return [ok, failed("script", reason, scriptText(held, expected)), ...unknowns(CHECKS.slice(2, 5)), click];
+  }
+  const { tag, url } = script;
+  return [
+    ok,
+    passed("script", `The script is there, from ${url.href}.`),
+    programCheck(tag.program, expected),
+    ...policyChecks(page, tag, url),
+    click,
+  ];
+}
+
+/** True where there is nothing to do. */
+export function isInstalled(checks: readonly Check[]): boolean {
+  return checks.every(({ result }) => result === "ok");
+}
+
+const RUNS = /^(?:|module|(?:text|application)\/(?:x-)?(?:java|ecma)script)$/i;
+const isTracker = ({ src, program }: ScriptTag) =>
+  src !== null && (program !== null || /\/service\.js(?:[?#]|$)/.test(src));
+
+/** The tag that the tracking script takes its options from: the first that names a program, else the first of its address. */
+function scriptOf(page: SitePage, { script_url }: Expected): { tag: ScriptTag; url: URL } | null {
+  const base = (page.base === null ? null : URL.parse(page.base, page.url)) ?? page.url;
+  const found = page.scripts.filter(isTracker).flatMap((tag) => {
+    const url = URL.parse(tag.src ?? "", base);
+    return url !== null && RUNS.test(tag.type?.trim() ?? "") ? [{ tag, url }] : [];
+  });
+  return (
+    found.find(({ tag }) => tag.program?.startsWith("prog_")) ??
+    found.find(({ url }) => url.href === script_url) ??
+    found[0] ??
+    null
+  );
+}
+
+function scriptText(held: ScriptTag | undefined, { script_url }: Expected): string {
+  return held
+    ? `The script is there with type="${held.type ?? ""}", so browsers do not run it: a consent tool may hold it back. Load it always, with data-consent="required", and call Service.consent() when visitors agree.`
+    : `No script from ${script_url} is in the HTML of the page. Paste the script tag before the closing body tag of every page, and publish the site. One that a tag manager adds is not in the HTML: then only a click shows that it works.`;
+}
+
+function programCheck(program: string | null, { program_id }: Expected): Check {
+  if (program === program_id) return passed("program", `data-program is ${program_id}.`);
+  const fix = `Set data-program="${program_id}" on the script tag.`;
+  return program === null || program === ""
+    ? failed("program", "no_program", `The script tag has no data-program. ${fix}`)
+    : failed("program", "other_program", `data-program is ${program}, which is not this program. ${fix}`);
+}
+
+function policyChecks(page: SitePage, tag: ScriptTag, url: URL): Check[] {
+  const header = page.policy === null ? [] : readPolicies(page.policy);
+  const metas = page.meta_policies.map((text) => readPolicies(text));
+  const before: ContentPolicy[] = [...header, ...metas.slice(0, tag.policies_before).flat()];
+  const click = new URL("/click", url);
+  const load = whyNotLoaded(before, { url, nonce: tag.nonce, integrity: tag.integrity }, page.url);
+  const call = whyNotCalled([...header, ...metas.flat()], click, page.url);
+  const where = page.policy === null ? "a meta element" : "the header or a meta element";
+  return [
+    load === null
+      ? passed("script_policy", "The page's Content-Security-Policy lets it load.")
+      : failed(
+          "script_policy",
+          "policy",
+          `The page's Content-Security-Policy (${where}) does not let the script load: add ${url.origin} to ${load === "default-src" ? "script-src" : load}, or give the tag the page's nonce.`,
+        ),
+    call === null
+      ? passed("click_policy", "The page's Content-Security-Policy lets it report clicks.")
+      : failed(
+          "click_policy",
+          "policy",
+          `The page's Content-Security-Policy (${where}) does not let the script report clicks to ${click.href}: add ${url.origin} to connect-src.`,
+        ),
+  ];
+}
+
+function clickCheck({ has_clicks, try_url }: Expected): Check {
+  return has_clicks
+    ? passed("click", "Clicks have come.")
+    : failed(
+        "click",
+        "no_click",
+        `No click has come yet. Open ${try_url} in a browser without a blocker: the slug is a partner's.`,
+      );
+}
+
+const PAGE_TEXTS: Record<PageTrouble["reason"], (found: string) => string> = {
+  refused: (found) => `The page was not asked: ${found}. Give the public https address of a page of your site.`,
+  dns: (found) => `The name of the host cannot be looked up (${found}). Check its spelling and the domain's DNS.`,
+  unreachable: () => "The page's host cannot be reached. Check that the site is up, and that its certificate is valid.",
+  timed_out: () => "The page did not answer in time. Check that the site is up, then try again.",
+  too_many_redirects: (found) =>
+    `The page redirects again and again, at last to ${found}. Give the address it ends at.`,
+  status: (found) =>
+    `The page answers with HTTP ${found}. Give a page that visitors see without signing in; a firewall may refuse requests of servers.`,
+  not_html: (found) => `What is there is not an HTML page but ${found}. Give the address of a page.`,
+  too_large: () => "The page is larger than 2 MiB, which is the most that is read. Give another page of the site.",
+};
+
+function passed(check: CheckName, text: string): Check {
+  return { check, result: "ok", reason: null, text };
+}
+
+function failed(check: CheckName, reason: CheckReason, text: string): Check {
+  return { check, result: "failed", reason, text };
+}
+
+function unknowns(checks: readonly CheckName[]): Check[] {
+  return checks.map((check) => ({ check, result: "unknown", reason: null, text: "Not known yet: see above." }));
+}

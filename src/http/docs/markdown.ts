@@ -1,0 +1,145 @@
+import { ERROR_CODES, statusOf } from "../errors.ts";
+import { GUIDES } from "../guides/list.ts";
+import { ERRORS } from "../openapi/errors.ts";
+import { samplesOf, type Place } from "../openapi/samples.ts";
+import type { OpenApiDocument } from "../openapi/types.ts";
+import { accessOf, fieldsOf, refusalsOf } from "./operation-parts.ts";
+import { pretty, textOf, typeOf } from "./schema-text.ts";
+import { sectionGroups, sectionPath, type Section } from "./sections.ts";
+import type { JsonSchema } from "../openapi/types.ts";
+
+/** `llms.txt`: every guide and every section of the reference, with the addresses of their texts. */
+export function llmsText({ info, ...document }: OpenApiDocument, server: string): string {
+  const line = (title: string, path: string, about: string) => `- [${title}](${server}${path}): ${about}`;
+  const [about = ""] = info.description.split("\n\n");
+  return [
+    `# ${info.title}`,
+    `> ${about}`,
+    "## Guides",
+    GUIDES.map((guide) => line(guide.title, `/docs/${guide.name}.md`, guide.about)).join("\n"),
+    ...sectionGroups({ info, ...document }).flatMap(({ name, sections }) => [
+      `## Reference: ${name}`,
+      sections.map((one) => line(one.title, `${sectionPath(one.name)}.md`, one.about)).join("\n"),
+    ]),
+    "## Optional",
+    line("OpenAPI", "/openapi.json", "the document that the reference is made from"),
+    "",
+  ].join("\n\n");
+}
+
+/** A section of the reference as Markdown. */
+export function sectionMarkdown(
+  document: OpenApiDocument,
+  server: string,
+  section: Section,
+  places: readonly Place[],
+): string {
+  const own = section.name === "errors" ? errorParts() : section.name === "outbound" ? eventParts(document) : [];
+  const parts = [`# ${section.title}`, section.about, ...own];
+  return [...parts, ...places.flatMap((place) => operationParts(document, server, place)), ""].join("\n\n");
+}
+
+function errorParts(): string[] {
+  return ERROR_CODES.map((code) => `- \`${code}\` (${statusOf(code)}): ${ERRORS[code].cause} ${ERRORS[code].cure}`);
+}
+
+function eventParts({ webhooks }: OpenApiDocument): string[] {
+  return Object.entries(webhooks).flatMap(([event, { post }]) => [
+    `## ${event}`,
+    post.description ?? "",
+    block("json", pretty(post.requestBody?.content["application/json"]?.example)),
+  ]);
+}
+
+function operationParts(document: OpenApiDocument, server: string, place: Place): string[] {
+  const { method, path, operation } = place;
+  const { operationId, summary, description, parameters = [], requestBody, responses, security } = operation;
+  const [body] = Object.values(requestBody?.content ?? {});
+  const samples = samplesOf(place, server);
+  return [
+    `## ${summary}`,
+    `\`${method} ${path}\` (\`${operationId}\`). ${accessOf(security)}`,
+    ...(description === undefined ? [] : [description]),
+    ...list(
+      "Parameters",
+      parameters.map(({ name, schema, required, description: text = "" }) =>
+        fieldLine(name, { description: text, ...schema }, required),
+      ),
+    ),
+    ...list("Body", fieldLines(document, body?.schema)),
+    ...(samples === null ? [] : [block("sh", samples.curl)]),
+    ...Object.entries(responses).flatMap(([status, answer]) => {
+      if ("$ref" in answer) return [];
+      const { schema, example } = answer.content?.["application/json"] ?? {};
+      return [
+        `${status}: ${answer.description}`,
+        ...list("Fields", fieldLines(document, schema)),
+        ...(example === undefined ? [] : [block("json", pretty(example))]),
+      ];
+    }),
+    `Errors: ${
+      refusalsOf(operation)
+        .map((code) => `\`${code}\``)
+        .join(", ") || "none"
+    }.`,
+  ];
+}
+
+function fieldLines(document: OpenApiDocument, schema: JsonSchema | undefined): string[] {
+  if (schema === undefined) return [];
+  return fieldsOf(document, schema).map(({ name, field, required }) => fieldLine(name, field, required));
+}
+
+function fieldLine(name: string, field: JsonSchema, required: boolean): string {
+  return `- \`${name}\` (${typeOf(field)}${required ? ", required" : ""}): ${textOf(field)}`;
+}
+
+function list(title: string, lines: string[]): string[] {
+  return lines.length === 0 ? [] : [`${title}:\n\n${lines.join("\n")}`];
+}
+
+function block(language: string, text: string): string {
+  return `\`\`\`${language}\n${text}\n\`\`\``;
+}
+
+/** A guide as Markdown again: of the elements that `npm run build:guides` writes. */
+export function guideMarkdown({ title, html }: (typeof GUIDES)[number]): string {
+  const parts = html.split(/(<pre [^>]*><code>[^<]*<\/code><\/pre>)/).map((part) => {
+    const code = /^<pre [^>]*><code>([^<]*)<\/code>/.exec(part)?.[1];
+    return code === undefined ? proseOf(part) : `\n${block("", code)}\n`;
+  });
+  return `# ${title}\n\n${unescaped(parts.join(""))}`;
+}
+
+function proseOf(html: string): string {
+  return html
+    .replaceAll(/<h([2-6]) id="[^"]*">/g, (_, depth: string) => `\n${"#".repeat(Number(depth))} `)
+    .replaceAll(/<\/h[2-6]>/g, "\n")
+    .replaceAll(/<\/?code>/g, "`")
+    .replaceAll(/<\/?strong>/g, "**")
+    .replaceAll(/<a href="([^"]*)">([^<]*)<\/a>/g, "[$2]($1)")
+    .replaceAll("<tbody>\n", "")
+    .replaceAll(/<\/thead>/g, (_, at: number, whole: string) => dashes(whole.slice(0, at)))
+    .replaceAll(/<tr><t[hd]>/g, "| ")
+    .replaceAll(/<\/t[hd]><t[hd]>/g, " | ")
+    .replaceAll(/<\/t[hd]><\/tr>/g, " |")
+    .replaceAll("<li>", "- ")
+    .replaceAll("<p>", "\n")
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll("\n\n\n", "\n\n");
+}
+
+/** The line below the head of a table. */
+function dashes(before: string): string {
+  const head = before.slice(before.lastIndexOf("<thead>"));
+  return `\n|${" - |".repeat(head.split("<th>").length - 1)}`;
+}
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
+}

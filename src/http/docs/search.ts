@@ -1,0 +1,105 @@
+import { GUIDES } from "../guides/list.ts";
+import { ERROR_CODES } from "../errors.ts";
+import { ERRORS } from "../openapi/errors.ts";
+import { placesOf } from "../openapi/samples.ts";
+import type { JsonSchema, OpenApiDocument } from "../openapi/types.ts";
+import { sectionPath } from "./sections.ts";
+
+/** Something that can be found: an operation, an event, an error, or a section of a guide. */
+export interface Entry {
+  title: string;
+  href: string;
+  /** What kind it is, for people. */
+  kind: string;
+  /** Every word that leads to it, in lower case, each once. */
+  words: string;
+}
+
+/** All that can be found in the guides and the reference. */
+export function searchIndex(document: OpenApiDocument): Entry[] {
+  return [...operationEntries(document), ...eventEntries(document), ...errorEntries(), ...guideEntries()];
+}
+
+const MOST = 30;
+
+/** What holds every word of the query, those with the words in their titles first; none for an empty query. */
+export function search(index: readonly Entry[], query: string): Entry[] {
+  const asked = query.toLowerCase().split(/\s/).filter(Boolean);
+  if (asked.length === 0) return [];
+  const inTitle = ({ title }: Entry) => asked.filter((word) => title.toLowerCase().includes(word)).length;
+  return index
+    .filter(({ title, words }) => asked.every((word) => `${title.toLowerCase()} ${words}`.includes(word)))
+    .toSorted((a, b) => inTitle(b) - inTitle(a))
+    .slice(0, MOST);
+}
+
+function operationEntries(document: OpenApiDocument): Entry[] {
+  return placesOf(document).map(({ method, path, operation }) => {
+    const { operationId, summary, description = "", tags, parameters = [], requestBody } = operation;
+    const body = Object.values(requestBody?.content ?? {})[0]?.schema;
+    const names = [...parameters.map(({ name }) => name), ...(body ? fieldsOf(document, body) : [])];
+    return {
+      title: summary,
+      href: `${sectionPath(tags[0] ?? "")}#${operationId}`,
+      kind: `${method} ${path}`,
+      words: wordsOf([operationId, method, path, description, ...tags, ...names].join(" ")),
+    };
+  });
+}
+
+function eventEntries({ webhooks }: OpenApiDocument): Entry[] {
+  return Object.entries(webhooks).map(([event, { post }]) => ({
+    title: event,
+    href: `${sectionPath("outbound")}#${event}`,
+    kind: "Event",
+    words: wordsOf(post.description ?? ""),
+  }));
+}
+
+function errorEntries(): Entry[] {
+  return ERROR_CODES.map((code) => ({
+    title: code,
+    href: `${sectionPath("errors")}#${code}`,
+    kind: "Error",
+    words: wordsOf(`${ERRORS[code].cause} ${ERRORS[code].cure}`),
+  }));
+}
+
+/** Each section of a guide, by its headings. */
+function guideEntries(): Entry[] {
+  return GUIDES.flatMap(({ name, title, about, html }) => [
+    { title, href: `/docs/${name}`, kind: "Guide", words: wordsOf(about) },
+    ...html
+      .split(/(?=<h[23] id=")/)
+      .slice(html.startsWith("<h2") ? 0 : 1)
+      .map((part) => {
+        const [, id = "", heading = ""] = /^<h[23] id="([^"]+)">(.*?)<\/h[23]>/.exec(part) ?? [];
+        return {
+          title: textOf(heading),
+          href: `/docs/${name}#${id}`,
+          kind: `${title} guide`,
+          words: wordsOf(textOf(part)),
+        };
+      }),
+  ]);
+}
+
+function fieldsOf({ components }: OpenApiDocument, { $ref, properties = {} }: JsonSchema): string[] {
+  const { properties: named = properties } = components.schemas[$ref?.split("/").at(-1) ?? ""] ?? {};
+  return Object.keys(named);
+}
+
+function textOf(html: string): string {
+  return html
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&amp;", "&")
+    .trim();
+}
+
+function wordsOf(text: string): string {
+  const words = text.toLowerCase().split(/[^a-z0-9_./-]/);
+  return [...new Set(words.filter((word) => word.length > 2))].join(" ");
+}

@@ -1,0 +1,35 @@
+import type { OpenApiDocument } from "../openapi/types.ts";
+
+/** A page of the reference. */
+export interface Section {
+  /** In its address. */
+  name: string;
+  title: string;
+  about: string;
+}
+
+/** The sections of the reference, in groups by who calls them; each has a page of its own. */
+export function sectionGroups(document: OpenApiDocument): { name: string; sections: Section[] }[] {
+  const groups = document["x-tagGroups"].map(({ name, tags }) => ({
+    name,
+    sections: document.tags
+      .filter((tag) => tags.includes(tag.name))
+      .map((tag) => ({ name: nameOf(tag.name), title: tag.name, about: tag.description })),
+  }));
+  return [...groups, { name: "For every call", sections: OWN }];
+}
+
+/** Those that are of no tag. */
+const OWN: Section[] = [
+  { name: "errors", title: "Errors", about: "Every error code, its cause and its cure." },
+  { name: "outbound", title: "Outbound webhooks", about: "What your endpoints receive: events, headers, signatures." },
+];
+
+/** Of a section by its name, or by the name of its tag. */
+export function sectionPath(name: string): string {
+  return `/docs/api/${nameOf(name)}`;
+}
+
+function nameOf(tag: string): string {
+  return tag.toLowerCase().replaceAll(" ", "-");
+}

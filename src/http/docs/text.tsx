@@ -1,0 +1,45 @@
+import type { Child } from "hono/jsx";
+import { Table } from "../pages/parts/table.tsx";
+
+/** Of three columns the last holds the text, and takes the room. */
+export function TextTable({ label, head, rows }: { label: string; head: string[]; rows: Child[][] }) {
+  const columns = head.map((name, i) => ({ label: name, grow: i === 2 }));
+  return <Table label={label} columns={columns} rows={rows.map((cells) => cells.map((cell) => <div>{cell}</div>))} />;
+}
+
+interface Described {
+  name: string;
+  type: string;
+  required: boolean;
+  text: string;
+}
+
+/** Parameters or fields, each with its type and what it is. */
+export function FieldList({ label, fields }: { label: string; fields: Described[] }) {
+  return (
+    <dl class="field-list" aria-label={label}>
+      {fields.map(({ name, type, required, text }) => (
+        <div>
+          <dt>
+            <code>{name}</code> <span class="muted small">{required ? `${type}, required` : type}</span>
+          </dt>
+          <dd>
+            <Marked text={text} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Text with `code` and **bold** in it. */
+export function Marked({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {
+        if (part.startsWith("`")) return <code>{part.slice(1, -1)}</code>;
+        return part.startsWith("**") ? <strong>{part.slice(2, -2)}</strong> : part;
+      })}
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+import { ID_PREFIXES } from "../../lib/id.ts";
+import { VENDOR_NAMES } from "../../providers/registry.ts";
+import { singular } from "./field-texts.ts";
+
+/** An id as the service mints them. */
+export function exampleId(prefix: string): string {
+  return `${prefix}_01kj41r9q0x5v7n2m8w3d6t4bz`;
+}
+
+const IN_PATHS: Record<string, string> = {
+  ...{ provider: String(VENDOR_NAMES[0]), program_id: exampleId("prog"), slug: "jane", section: "partners" },
+  ...{ file: "payout.paid.json", guide: "start" },
+};
+
+/** The value of a parameter of a path: of an id, one of the kind of the noun before it. */
+export function pathExample(name: string, path: string): string {
+  const noun = singular(new RegExp(`([a-z-]+)/:${name}(/|$)`).exec(path)?.[1] ?? "").replaceAll("-", "_");
+  const prefixes: Record<string, string> = { ...ID_PREFIXES, webhook: ID_PREFIXES.endpoint };
+  return IN_PATHS[name] ?? exampleId(prefixes[noun] ?? noun);
+}

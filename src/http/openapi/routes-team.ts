@@ -1,0 +1,43 @@
+import { MAX_MEMBERS } from "../../domain/member.ts";
+import { created, ok, type Route } from "./route.ts";
+
+/** Who signs in to the dashboard. */
+export const TEAM_ROUTES: Route[] = [
+  {
+    method: "GET",
+    path: "/api/v1/members",
+    tag: "Team",
+    summary: "List members",
+    description: "All of them, the oldest first.",
+    replies: ok("MemberList", "The members."),
+  },
+  {
+    method: "POST",
+    path: "/api/v1/members",
+    tag: "Team",
+    summary: "Add a member",
+    description: `At most ${MAX_MEMBERS}. They get an e-mail with a link that signs in, valid for 7 days.`,
+    body: { schema: "MemberCreate" },
+    replies: created("Member", "The new member."),
+    errors: ["already_exists"],
+  },
+  {
+    method: "PATCH",
+    path: "/api/v1/members/:id",
+    tag: "Team",
+    summary: "Give a member another role",
+    description: "Their sessions end. The last owner keeps the role.",
+    body: { schema: "MemberUpdate" },
+    replies: ok("Member", "The member as it is now."),
+    errors: ["not_found", "invalid_transition"],
+  },
+  {
+    method: "DELETE",
+    path: "/api/v1/members/:id",
+    tag: "Team",
+    summary: "Remove a member",
+    description: "Their sessions end. The last owner cannot be removed.",
+    replies: ok("Deleted", "The member is gone."),
+    errors: ["not_found", "invalid_transition"],
+  },
+];

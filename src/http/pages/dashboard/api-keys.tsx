@@ -1,0 +1,270 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import {
+  createApiKey,
+  deleteApiKey,
+  listApiKeys,
+  readApiKey,
+  type MadeApiKey,
+} from "../../../core/programs/api-keys.ts";
+import type { ApiKey, Decided } from "../../../core/kernel/rows.ts";
+import { MAX_API_KEY_NAME, SCOPES, type Scope } from "../../../domain/scope.ts";
+import { iso } from "../../../lib/time.ts";
+import { apiKeyCreate } from "../../api/api-keys.ts";
+import type { PageEnv } from "../../session.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { CopyLine } from "../parts/copy.tsx";
+import { Checkbox, Field, Form } from "../parts/form.tsx";
+import { Badge, When } from "../parts/figures.tsx";
+import { Done, Notice } from "../parts/notice.tsx";
+import { Empty, Facts, Table } from "../parts/table.tsx";
+import { ActionLink, IfMay } from "../rights.tsx";
+
+const SETTINGS = "/dashboard/settings";
+const AT = `${SETTINGS}/keys` as const;
+
+const DONE = { deleted: "The key is deleted. It no longer works." };
+
+const SCOPE_TEXTS: Record<Scope, string> = {
+  read: "See everything but full payout details and secrets.",
+  write: "Add and change partners, flows, commissions and settings, and report sales.",
+  payouts: "Pay, mark as paid, cancel and export payouts; see and change payout details.",
+  keys: "Make and delete keys; change the providers' secrets.",
+};
+
+/** `/dashboard/settings/keys` (PAGE-13): the keys beside the program's first. */
+export const apiKeys = new Hono<PageEnv>()
+  .get("/", (c) => keysPage(c, { name: "", scopes: ["read"], expires_at: "" }))
+  .post("/", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const values = { name: fields.text("name"), scopes: fields.all("scopes"), expires_at: fields.text("expires_at") };
+    const expires_at = fields.startOfDate("expires_at", c.var.session.program.time_zone) || null;
+    const parsed = parseInput(apiKeyCreate, { ...values, expires_at });
+    if (!parsed.ok) return keysPage(c, values, parsed.problems);
+    try {
+      return madePage(c, await createApiKey(c.var.ctx, parsed.value));
+    } catch (error) {
+      return keysPage(c, values, problemsOf(error));
+    }
+  })
+  .get("/:id/delete", async (c) => {
+    const { name, last4 } = await readApiKey(c.var.ctx, c.req.param("id"));
+    return framed(
+      c,
+      { title: "Delete the key", at: AT },
+      <>
+        <PageHead title="Delete this key?" back={{ href: AT, label: "API keys" }} />
+        <Form class="card stack form-narrow">
+          <p>
+            <strong>{name}</strong>, which ends in <code>{last4}</code>
+          </p>
+          <p>It stops working at once, wherever it is used. This cannot be undone.</p>
+          <div class="actions">
+            <button type="submit" class="danger">
+              Delete the key
+            </button>
+            <a href={AT}>Keep it</a>
+          </div>
+        </Form>
+      </>,
+    );
+  })
+  .post("/:id/delete", async (c) => {
+    await deleteApiKey(c.var.ctx, c.req.param("id"));
+    return c.redirect(`${AT}?done=deleted`, 303);
+  });
+
+/** A key in the list. */
+export type Listed = Decided<
+  ApiKey,
+  "id" | "name" | "scopes" | "last4" | "created_at" | "expires_at" | "last_used_at",
+  "program_id" | "hash"
+>;
+
+function KeyTable({ keys, now }: { keys: readonly Listed[]; now: number }) {
+  return (
+    <Table
+      label="Further keys"
+      columns={[
+        { label: "Key" },
+        { label: "Permissions" },
+        { label: "Made" },
+        { label: "Last used" },
+        { label: "Ends" },
+        { label: "Delete", hidden: true },
+      ]}
+      rows={keys.map((key) => [
+        <span>
+          {key.name}
+          <span class="second">
+            <code>sk_…{key.last4}</code>
+          </span>
+        </span>,
+        key.scopes.join(", "),
+        <When at={key.created_at} only="day" />,
+        key.last_used_at === null ? "never" : <When at={key.last_used_at} />,
+        <End at={key.expires_at} now={now} />,
+        <IfMay right="manage">
+          <a href={`${AT}/${key.id}/delete`} aria-label={`Delete ${key.name}`}>
+            Delete
+          </a>
+        </IfMay>,
+      ])}
+    />
+  );
+}
+
+function End({ at, now }: { at: string | null; now: number }) {
+  if (at === null) return <>never</>;
+  return (
+    <span>
+      <When at={at} /> {at <= iso(now) ? <Badge state="failed" label="over" /> : null}
+    </span>
+  );
+}
+
+interface FirstKeyProps {
+  api_key_last4: string;
+  api_key_created_at: string;
+  api_key_last_used_at: string | null;
+}
+
+/** The program's first key, which is replaced and never deleted. */
+export function FirstKey({ api_key_last4, api_key_created_at, api_key_last_used_at }: FirstKeyProps) {
+  return (
+    <>
+      <Facts
+        rows={[
+          ["Key", <code>sk_…{api_key_last4}</code>],
+          ["Permissions", "everything"],
+          ["Made", <When at={api_key_created_at} />],
+          ["Last used", api_key_last_used_at === null ? "never" : <When at={api_key_last_used_at} />],
+        ]}
+      />
+      <p class="more">
+        <ActionLink class="button danger" href={`${SETTINGS}/api-key`}>
+          Replace this key
+        </ActionLink>
+      </p>
+    </>
+  );
+}
+
+interface KeyValues {
+  name: string;
+  scopes: string[];
+  expires_at: string;
+}
+
+async function keysPage(c: Context<PageEnv>, values: KeyValues, problems?: Problems) {
+  const keys = await listApiKeys(c.var.ctx);
+  return framed(
+    c,
+    { title: "API keys", at: AT, status: problems ? 422 : 200 },
+    <>
+      {problems ? null : <Done code={c.req.query("done")} texts={DONE} />}
+      <PageHead
+        title="API keys"
+        lede="One for each of your systems, with what it needs. Changing one disturbs no other."
+        back={{ href: SETTINGS, label: "Settings" }}
+      />
+      <section class="card" id="first">
+        <h2>First key</h2>
+        <FirstKey {...c.var.session.program} />
+      </section>
+      <section class="card flush">
+        <h2>Further keys</h2>
+        {keys.length === 0 ? (
+          <Empty title="No further keys yet">
+            With a second key you can change over without a gap: make it, use it, then delete the other.
+          </Empty>
+        ) : (
+          <KeyTable keys={keys} now={c.var.now} />
+        )}
+      </section>
+      <IfMay right="manage">
+        <section class="card" id="make">
+          <h2>Make a key</h2>
+          <NewKey values={values} problems={problems} />
+        </section>
+      </IfMay>
+    </>,
+  );
+}
+
+function NewKey({ values, problems }: { values: KeyValues; problems: Problems | undefined }) {
+  // Of one of them, or of all.
+  const isUnscoped = Object.keys(problems?.fields ?? {}).some((path) => path.startsWith("scopes"));
+  return (
+    <Form action={`${AT}#make`} class="stack form-narrow" problems={problems}>
+      <Field
+        name="name"
+        label="Name"
+        value={values.name}
+        problems={problems}
+        maxlength={MAX_API_KEY_NAME}
+        required={true}
+        hint="The system that uses it. The audit log names it so."
+      />
+      <fieldset id="f-scopes" aria-describedby={isUnscoped ? "f-scopes-problem" : undefined}>
+        <legend>What it may do</legend>
+        <div class="rows">
+          {SCOPES.map((scope) => (
+            <Checkbox
+              name="scopes"
+              value={scope}
+              label={<code>{scope}</code>}
+              checked={values.scopes.includes(scope)}
+              hint={SCOPE_TEXTS[scope]}
+            />
+          ))}
+        </div>
+        {isUnscoped ? (
+          <p class="problem" id="f-scopes-problem">
+            Choose at least one.
+          </p>
+        ) : null}
+      </fieldset>
+      <Field
+        name="expires_at"
+        label="Ends on"
+        type="date"
+        value={values.expires_at}
+        problems={problems}
+        hint="At the start of that day. Without a day it works until you delete it."
+      />
+      <div class="actions">
+        <button type="submit" class="primary">
+          Make the key
+        </button>
+      </div>
+    </Form>
+  );
+}
+
+/** The only page that shows the key. */
+function madePage(c: Context<PageEnv>, { key, api_key }: MadeApiKey) {
+  return framed(
+    c,
+    { title: "Your new API key", at: AT },
+    <>
+      <PageHead title="Your new API key" back={{ href: AT, label: "API keys" }} />
+      <section class="card prose">
+        <Notice tone="warn">
+          <p>Copy it now: it is shown only this once.</p>
+        </Notice>
+        <CopyLine label="API key" text={api_key} />
+        <p>
+          {key.name}. It may: {key.scopes.join(", ")}. For your servers only.
+        </p>
+        <p>
+          <a class="button primary" href={AT}>
+            I have copied it
+          </a>
+        </p>
+      </section>
+    </>,
+  );
+}

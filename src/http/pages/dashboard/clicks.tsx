@@ -1,0 +1,119 @@
+import { Hono } from "hono";
+import { listEvents } from "../../../core/events/events.ts";
+import type { AuditEvent } from "../../../core/kernel/rows.ts";
+import type { PageEnv } from "../../session.ts";
+import { eventQuery } from "../../queries.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import {
+  ListFilter,
+  ListFoot,
+  ListTable,
+  partnerColumn,
+  readList,
+  textColumn,
+  type ListColumn,
+  type ListOf,
+} from "../list.tsx";
+import { countryText } from "../locale.ts";
+import { When } from "../parts/figures.tsx";
+import { Field } from "../parts/form.tsx";
+import { Empty } from "../parts/table.tsx";
+
+const EVENTS = "/dashboard/events";
+const AT = `${EVENTS}/clicks`;
+
+/** `/dashboard/events/clicks` (PAGE-27): the clicks of the audit log, newest first. */
+export const clicks = new Hono<PageEnv>()
+  .get("/", async (c) => {
+    const shown = await readList(c, LIST);
+    return framed(
+      c,
+      { title: "Clicks", at: EVENTS },
+      <>
+        <PageHead
+          title="Clicks"
+          lede="Visitors who came by partners' links."
+          back={{ href: EVENTS, label: "Events" }}
+        />
+        <ListFilter list={LIST} shown={shown} path={AT}>
+          <Field name="from" label="From" type="date" value={shown.filter.texts["from"]} />
+          <Field name="to" label="To" type="date" value={shown.filter.texts["to"]} />
+        </ListFilter>
+        <section class="card flush">
+          {shown.page.total === 0 ? (
+            shown.isFiltered ? (
+              <Empty title="No click matches">
+                <a href={AT}>Show all clicks</a>
+              </Empty>
+            ) : (
+              <Empty title="No clicks yet">Every visit by a partner's link is listed here.</Empty>
+            )
+          ) : (
+            <>
+              <ListTable list={LIST} shown={shown} />
+              <ListFoot shown={shown} path={AT} />
+            </>
+          )}
+        </section>
+      </>,
+    );
+  })
+  .get("/list.csv", (c) => csvOf(c, LIST));
+
+const clickQuery = eventQuery.omit({ type: true });
+
+interface Click extends Record<"id" | "created_at" | "ref" | "landing" | "referrer", string> {
+  partner_id: string | null;
+  sub: string | null;
+  /** ISO 3166-1; null of earlier clicks. */
+  country: string | null;
+}
+
+function clickOf({ id, created_at, payload }: AuditEvent): Click {
+  const given = (field: string) => (typeof payload[field] === "string" ? payload[field] : null);
+  const said = (field: string) => given(field) ?? "";
+  const own = { partner_id: given("partner_id"), sub: given("sub"), country: given("country") };
+  return { id, created_at, ref: said("ref"), landing: said("landing"), referrer: said("referrer"), ...own };
+}
+
+/** A column of an address of the web, which may be long. */
+function addressColumn(key: "landing" | "referrer", label: string): ListColumn<Click> {
+  return {
+    ...{ key, label, csv: { [key]: (click: Click) => click[key] } },
+    cell: (click) => (click[key] === "" ? <span class="muted">–</span> : click[key]),
+  };
+}
+
+const LIST: ListOf<typeof clickQuery, Click> = {
+  name: "clicks",
+  label: "Clicks",
+  query: clickQuery,
+  // The archive of clicks is read from its end.
+  reversible: false,
+  async read(c, filter) {
+    const { data, ...page } = await listEvents(c.var.ctx, { ...filter, type: "click" });
+    return { ...page, data: data.map(clickOf) };
+  },
+  partnerOf: (click) => click.partner_id,
+  columns: [
+    {
+      key: "when",
+      label: "When",
+      cell: (click) => <When at={click.created_at} />,
+      csv: { created_at: (click) => click.created_at, event_id: (click) => click.id },
+    },
+    partnerColumn(),
+    textColumn("ref", "Reference", (click) => click.ref),
+    addressColumn("landing", "Page"),
+    addressColumn("referrer", "From"),
+    textColumn("sub", "Sub-id", (click) => click.sub),
+    {
+      key: "country",
+      label: "Country",
+      cell: ({ country }) => (country === null ? <span class="muted">–</span> : countryText(country)),
+      csv: { country: (click) => click.country },
+    },
+  ],
+};

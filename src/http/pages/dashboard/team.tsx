@@ -1,0 +1,207 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { addMember, listMembers, removeMember, updateMember } from "../../../core/sessions/members.ts";
+import type { Decided, Member } from "../../../core/kernel/rows.ts";
+import { MEMBER_ROLES, ROLE_TITLES, type MemberRole } from "../../../domain/member.ts";
+import { AppError, notFound } from "../../../lib/errors.ts";
+import { memberCreate, memberPatch } from "../../api/members.ts";
+import type { PageEnv } from "../../session.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { When } from "../parts/figures.tsx";
+import { Field, Form, SelectField } from "../parts/form.tsx";
+import { Done, Notice } from "../parts/notice.tsx";
+import { Facts, Table } from "../parts/table.tsx";
+import { ActionLink, useMay } from "../rights.tsx";
+
+const PLACE = "/dashboard/settings";
+const AT = `${PLACE}/team`;
+
+const DONE = {
+  added: "The member was added.",
+  changed: "The role is changed. Whoever has it signs in again.",
+  removed: "The member was removed and signed out.",
+};
+
+const ROLE_OPTIONS = MEMBER_ROLES.map((value) => ({ value, label: ROLE_TITLES[value] }));
+
+const MAY: Record<MemberRole, string> = {
+  owner: "Everything, the team too.",
+  finance: "Sees all, approves and rejects commissions, prepares and pays payouts.",
+  viewer: "Sees all but where payouts go, and changes nothing.",
+};
+
+/** `/dashboard/settings/team` (PAGE-7): who signs in to the dashboard, and what they may do. */
+export const team = new Hono<PageEnv>()
+  .get("/", (c) => teamPage(c))
+  .post("/", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const values = { email: fields.text("email"), role: fields.text("role") };
+    const parsed = parseInput(memberCreate, values);
+    if (!parsed.ok) return teamPage(c, { values, problems: parsed.problems });
+    try {
+      await addMember(c.var.ctx, parsed.value);
+      return c.redirect(`${AT}?done=added`, 303);
+    } catch (error) {
+      return teamPage(c, { values, problems: problemsOf(error) });
+    }
+  })
+  .post("/:id", async (c) => {
+    await memberOf(c);
+    const parsed = parseInput(memberPatch, { role: new FormFields(await c.req.formData()).text("role") });
+    if (!parsed.ok) return teamPage(c, { refused: "There is no such role." });
+    return act(c, "changed", () => updateMember(c.var.ctx, c.req.param("id"), parsed.value));
+  })
+  .get("/:id/remove", async (c) => {
+    const member = await memberOf(c);
+    return framed(
+      c,
+      { title: "Remove from the team", at: PLACE },
+      <>
+        <PageHead title="Remove from the team?" back={{ href: AT, label: "Team" }} />
+        <Form action={`${AT}/${member.id}/remove`} class="card stack form-narrow">
+          <p>
+            <strong>{member.email}</strong> is signed out at once and can no longer sign in to this program. What they
+            did stays.
+          </p>
+          <div class="actions">
+            <button type="submit" class="danger">
+              Remove
+            </button>
+            <a href={AT}>Keep</a>
+          </div>
+        </Form>
+      </>,
+    );
+  })
+  .post("/:id/remove", (c) => act(c, "removed", () => removeMember(c.var.ctx, c.req.param("id"))));
+
+/** Who the address names. */
+async function memberOf(c: Context<PageEnv>): Promise<Member> {
+  const member = (await listMembers(c.var.ctx)).find(({ id }) => id === c.req.param("id"));
+  if (!member) throw notFound("member");
+  return member;
+}
+
+/** Does it, or says on the page why not. */
+async function act(c: Context<PageEnv>, done: keyof typeof DONE, verb: () => Promise<unknown>) {
+  try {
+    await verb();
+  } catch (error) {
+    if (error instanceof AppError && error.code === "invalid_transition")
+      return teamPage(c, { refused: error.message });
+    throw error;
+  }
+  return c.redirect(`${AT}?done=${done}`, 303);
+}
+
+interface TeamState {
+  values?: { email: string; role: string };
+  problems?: Problems;
+  refused?: string;
+}
+
+async function teamPage(c: Context<PageEnv>, { values, problems, refused }: TeamState = {}) {
+  const members = await listMembers(c.var.ctx);
+  const status = problems ? 422 : refused === undefined ? 200 : 409;
+  return framed(
+    c,
+    { title: "Team", at: PLACE, status },
+    <>
+      {status === 200 ? <Done code={c.req.query("done")} texts={DONE} /> : null}
+      <PageHead
+        title="Team"
+        lede="Who signs in to this dashboard, and what they may do."
+        back={{ href: PLACE, label: "Settings" }}
+      />
+      {refused === undefined ? null : (
+        <Notice tone="bad">
+          <p role="alert">{refused}</p>
+        </Notice>
+      )}
+      <section class="card flush">
+        <MemberTable members={members} />
+      </section>
+      <div class="grid pairs">
+        <Form action={AT} class="card stack" problems={problems}>
+          <h2>Add a member</h2>
+          <Field
+            name="email"
+            label="E-mail address"
+            type="email"
+            value={values?.email}
+            problems={problems}
+            required={true}
+            inputmode="email"
+            maxlength={254}
+            hint={
+              c.var.ctx.mailer === null
+                ? "They sign in with it. This service sends no e-mail: whoever runs it makes them a link."
+                : "They get a link that signs in, and later ask for one on the sign-in page."
+            }
+          />
+          <SelectField
+            name="role"
+            label="Role"
+            value={values?.role ?? "viewer"}
+            problems={problems}
+            options={ROLE_OPTIONS}
+          />
+          <div class="actions">
+            <button type="submit" class="primary">
+              Add
+            </button>
+          </div>
+        </Form>
+        <section class="card">
+          <h2>Roles</h2>
+          <Facts rows={MEMBER_ROLES.map((role) => [ROLE_TITLES[role], MAY[role]])} />
+        </section>
+      </div>
+    </>,
+  );
+}
+
+/** A member in the list. */
+export type Listed = Decided<Member, "id" | "email" | "role" | "created_at", "program_id" | "updated_at">;
+
+function MemberTable({ members }: { members: readonly Listed[] }) {
+  return (
+    <Table
+      label="Team"
+      columns={[
+        { label: "Member", grow: true },
+        { label: "Added" },
+        { label: "Role" },
+        { label: "Remove", hidden: true },
+      ]}
+      rows={members.map((member) => [
+        member.email,
+        <When at={member.created_at} only="day" />,
+        <Role member={member} />,
+        <ActionLink class="button" href={`${AT}/${member.id}/remove`}>
+          Remove<span class="visually-hidden"> {member.email}</span>
+        </ActionLink>,
+      ])}
+    />
+  );
+}
+
+function Role({ member: { id, email, role } }: { member: Listed }) {
+  if (!useMay("manage")) return <>{ROLE_TITLES[role]}</>;
+  return (
+    <Form action={`${AT}/${id}`} class="inline">
+      <select name="role" aria-label={`Role of ${email}`}>
+        {ROLE_OPTIONS.map(({ value, label }) => (
+          <option value={value} selected={value === role ? true : undefined}>
+            {label}
+          </option>
+        ))}
+      </select>{" "}
+      <button type="submit" class="quiet">
+        Change<span class="visually-hidden"> the role of {email}</span>
+      </button>
+    </Form>
+  );
+}

@@ -1,0 +1,309 @@
+/** What every list of the dashboard can do (PAGE-20): its filter, its order, its columns and its size are its address. */
+import type { Context } from "hono";
+import type { Child } from "hono/jsx";
+import type * as z from "zod";
+import { ORDERS, type Order, type Page } from "../../core/kernel/list-page.ts";
+import { decimalAmount } from "../../domain/currency.ts";
+import { findPartnerId, readPartnerNames, type PartnerName } from "../../core/partners/display-names.ts";
+import type { CsvCell } from "../../domain/csv.ts";
+import type { Cents } from "../../domain/money.ts";
+import { ID_PREFIXES } from "../../lib/id.ts";
+import type { PageEnv } from "../session.ts";
+import { DEFAULT_PER_PAGE, MAX_PER_PAGE, type pageQuery } from "../validate.ts";
+import { filterOf, type Filter } from "./filters.ts";
+import { When } from "./parts/figures.tsx";
+import { Checkbox, Field, SelectField } from "./parts/form.tsx";
+import { PartnerLink } from "./parts/partner.tsx";
+import { Pager, Table, type Column } from "./parts/table.tsx";
+import { ActionLink } from "./rights.tsx";
+
+export type Names = ReadonlyMap<string, PartnerName>;
+
+export interface ListColumn<Row> extends Pick<Column, "label" | "align" | "grow"> {
+  /** Its name in the address. */
+  key: string;
+  /** Shown only where it is asked for. */
+  extra?: boolean;
+  cell: (row: Row, names: Names) => Child;
+  /** What it is in the file, by the names of its columns there. */
+  csv: Record<string, (row: Row, names: Names) => CsvCell>;
+}
+
+/** A list of the dashboard: what it takes, reads and shows. */
+export interface ListOf<Query extends ListQuery, Row extends { id: string }> {
+  /** Its name in the audit log, and of its file. */
+  name: string;
+  /** What its table is called. */
+  label: string;
+  query: Query;
+  /** False where it is newest first only. */
+  reversible?: false;
+  read: (c: Context<PageEnv>, filter: ListRequest<Query>) => Promise<Page<Row>>;
+  /** Whose row it is, where the list names partners. */
+  partnerOf?: (row: Row) => string | null;
+  columns: readonly ListColumn<Row>[];
+}
+
+export type ListQuery = typeof pageQuery & z.ZodObject;
+export type ListRequest<Query extends ListQuery> = z.output<Query> & { order: Order; counted?: boolean };
+
+/** What the address of a list asks for. */
+export interface Asked<Query extends ListQuery> {
+  filter: Filter<z.output<Query>>;
+  order: Order;
+  /** The keys of the columns to show. */
+  columns: readonly string[];
+  /** What is not as it is without being asked for: the filter, and how the list is shown. */
+  query: Record<string, string>;
+  isFiltered: boolean;
+}
+
+/** A page of a list as its address asks for it. */
+export interface Shown<Query extends ListQuery, Row> extends Asked<Query> {
+  page: Page<Row>;
+  names: Names;
+}
+
+/** In place of a partner's id the address may have the slug or the e-mail address: that is what people type. */
+async function partnerAsked(c: Context<PageEnv>): Promise<Record<string, string>> {
+  const name = c.req.query("partner_id")?.trim() ?? "";
+  if (name === "" || name.startsWith(`${ID_PREFIXES.partner}_`)) return {};
+  // A name of nobody stays: then nothing matches.
+  return { partner_id: (await findPartnerId(c.var.ctx, name)) ?? name.slice(0, 64) };
+}
+
+export async function askedOf<Query extends ListQuery, Row extends { id: string }>(
+  c: Context<PageEnv>,
+  { query, columns, reversible }: ListOf<Query, Row>,
+): Promise<Asked<Query>> {
+  const filter = filterOf(c, query, "partner_id" in query.shape ? await partnerAsked(c) : {});
+  const { per_page, ...texts } = filter.texts;
+  const order = reversible !== false && c.req.query("order") === "oldest" ? "oldest" : "newest";
+  const wanted = new Set((c.req.queries("columns") ?? []).flatMap((text) => text.split(",")));
+  const usual = columns.flatMap(({ key, extra }) => (extra ? [] : [key]));
+  const chosen = columns.map(({ key }) => key).filter((key) => wanted.has(key));
+  const shown = chosen.length === 0 ? usual : chosen;
+  return {
+    filter: { ...filter, texts },
+    order,
+    columns: shown,
+    query: {
+      ...texts,
+      ...(per_page === undefined || per_page === String(DEFAULT_PER_PAGE) ? {} : { per_page }),
+      ...(order === "newest" ? {} : { order }),
+      ...(shown.join() === usual.join() ? {} : { columns: shown.join(",") }),
+    },
+    isFiltered: Object.keys(texts).length > 0,
+  };
+}
+
+/** A page of the list with the names of its partners, and of the one it is narrowed to. */
+export async function readList<Query extends ListQuery, Row extends { id: string }>(
+  c: Context<PageEnv>,
+  list: ListOf<Query, Row>,
+): Promise<Shown<Query, Row>> {
+  const asked = await askedOf(c, list);
+  const page = await list.read(c, { ...asked.filter.value, order: asked.order });
+  return { ...asked, page, names: await namesOf(c, list, page.data, asked) };
+}
+
+export async function namesOf<Query extends ListQuery, Row extends { id: string }>(
+  c: Context<PageEnv>,
+  { partnerOf }: ListOf<Query, Row>,
+  rows: readonly Row[],
+  asked?: Asked<Query>,
+): Promise<Names> {
+  const ids = partnerOf ? rows.map(partnerOf) : [];
+  return readPartnerNames(c.var.ctx, [asked?.filter.texts["partner_id"] ?? null, ...ids]);
+}
+
+/** The columns that are asked for, in the list's order. */
+export function columnsShown<Query extends ListQuery, Row extends { id: string }>(
+  list: ListOf<Query, Row>,
+  { columns }: Asked<Query>,
+): readonly ListColumn<Row>[] {
+  return list.columns.filter(({ key }) => columns.includes(key));
+}
+
+interface ListTableProps<Query extends ListQuery, Row extends { id: string }> {
+  list: ListOf<Query, Row>;
+  shown: Shown<Query, Row>;
+  /** A box to choose a row. */
+  pick?: (row: Row) => Child;
+  /** A column of links or buttons. */
+  act?: { label: string; cell: (row: Row) => Child };
+}
+
+export function ListTable<Query extends ListQuery, Row extends { id: string }>(props: ListTableProps<Query, Row>) {
+  const { list, shown, pick, act } = props;
+  const columns = columnsShown(list, shown);
+  return (
+    <Table
+      label={list.label}
+      columns={[
+        ...(pick ? [{ label: "Choose", hidden: true }] : []),
+        ...columns,
+        ...(act ? [{ label: act.label, hidden: true }] : []),
+      ]}
+      rows={shown.page.data.map((row) => [
+        ...(pick ? [pick(row)] : []),
+        ...columns.map(({ cell }) => cell(row, shown.names)),
+        ...(act ? [act.cell(row)] : []),
+      ])}
+    />
+  );
+}
+
+interface ListFilterProps<Query extends ListQuery, Row extends { id: string }> {
+  list: ListOf<Query, Row>;
+  shown: Shown<Query, Row>;
+  /** Its own address. */
+  path: string;
+  /** The filters that are used most. */
+  children: Child;
+  /** Those that are used less. */
+  more?: Child;
+  search?: boolean;
+}
+
+/** What narrows a list, and how it is shown: one form, which makes the address. */
+export function ListFilter<Query extends ListQuery, Row extends { id: string }>(props: ListFilterProps<Query, Row>) {
+  const { list, shown, path, children, more, search } = props;
+  const noun = list.label.toLowerCase();
+  return (
+    <form
+      method="get"
+      action={path}
+      class="filter"
+      role={search ? "search" : undefined}
+      aria-label={search ? list.label : `Filter ${noun}`}
+    >
+      {children}
+      <button type="submit">{search ? "Search" : "Filter"}</button>
+      {shown.isFiltered ? <a href={path}>Show all</a> : null}
+      <details class="drop view">
+        <summary class="button">View</summary>
+        <div class="drop-body stack">
+          {"partner_id" in list.query.shape ? <PartnerField shown={shown} /> : null}
+          {more}
+          {list.reversible === false ? null : (
+            <SelectField
+              name="order"
+              label="Order"
+              value={shown.order}
+              options={ORDERS.map((value) => ({ value, label: `${value} first` }))}
+            />
+          )}
+          <SelectField
+            name="per_page"
+            label="Rows on a page"
+            value={String(shown.page.per_page)}
+            options={sizesWith(shown.page.per_page).map((size) => ({ value: String(size), label: String(size) }))}
+          />
+          <fieldset class="columns">
+            <legend>Columns</legend>
+            {list.columns.map(({ key, label }) => (
+              <Checkbox name="columns" value={key} label={label} checked={shown.columns.includes(key)} />
+            ))}
+          </fieldset>
+          <button type="submit">Apply</button>
+        </div>
+      </details>
+    </form>
+  );
+}
+
+/** An address may ask for another size than those that are offered. */
+function sizesWith(size: number): number[] {
+  return [...new Set([DEFAULT_PER_PAGE, 50, MAX_PER_PAGE, size])].toSorted((a, b) => a - b);
+}
+
+function PartnerField<Query extends ListQuery, Row>({ shown }: { shown: Shown<Query, Row> }) {
+  const id = shown.filter.texts["partner_id"];
+  return (
+    <Field
+      name="partner_id"
+      label="Partner"
+      value={id === undefined ? undefined : (shown.names.get(id)?.slug ?? id)}
+      maxlength={254}
+      hint="Slug, e-mail address or id."
+    />
+  );
+}
+
+/** The ways to the other pages, and the file of all that the list shows. */
+export function ListFoot<Query extends ListQuery, Row extends { id: string }>(props: {
+  shown: Shown<Query, Row>;
+  path: string;
+  /** The address of its file, where it is not below the list's own. */
+  file?: string;
+}) {
+  const { shown, path, file = `${path}/list.csv` } = props;
+  const query = new URLSearchParams(shown.query).toString();
+  return (
+    <Pager page={shown.page} path={path} query={shown.query} order={shown.order}>
+      {/* The address says all that the page does, so the file is the same list. */}
+      <ActionLink class="file" href={query === "" ? file : `${file}?${query}`}>
+        CSV of all pages
+      </ActionLink>
+    </Pager>
+  );
+}
+
+interface Owned {
+  partner_id: string | null;
+}
+
+/** The column of whose row it is. */
+export function partnerColumn<Row extends Owned>(): ListColumn<Row> {
+  const of = (row: Row, names: Names) => (row.partner_id === null ? undefined : names.get(row.partner_id));
+  return {
+    key: "partner",
+    label: "Partner",
+    cell: (row, names) => <PartnerLink partner={of(row, names)} />,
+    csv: {
+      partner_id: (row) => row.partner_id,
+      partner_slug: (row, names) => of(row, names)?.slug ?? null,
+      partner_email: (row, names) => of(row, names)?.email ?? null,
+    },
+  };
+}
+
+/** A column of one text; `null` is shown as a dash. */
+export function textColumn<Row, Key extends keyof Row & string>(
+  key: Key,
+  label: string,
+  of: (row: Row) => string | null,
+): ListColumn<Row> {
+  return {
+    key,
+    label,
+    extra: true,
+    cell: (row) => {
+      const text = of(row);
+      return text === null || text === "" ? <span class="muted">–</span> : <span class="whole">{text}</span>;
+    },
+    csv: { [key]: of },
+  };
+}
+
+/** A column of an instant. */
+export function timeColumn<Row, Key extends keyof Row & string>(
+  key: Key,
+  label: string,
+  of: (row: Row) => string | null,
+): ListColumn<Row> {
+  return { key, label, extra: true, cell: (row) => <When at={of(row)} />, csv: { [key]: of } };
+}
+
+/** What an amount is in a file: in its currency's decimals with the currency, and in smallest units. */
+export function amountCells<Row extends { currency: string }>(
+  name: string,
+  of: (row: Row) => Cents,
+): ListColumn<Row>["csv"] {
+  return {
+    [name]: (row) => decimalAmount(of(row), row.currency),
+    currency: (row) => row.currency,
+    [`${name}_cents`]: of,
+  };
+}

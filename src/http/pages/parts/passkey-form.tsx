@@ -1,0 +1,33 @@
+import { CsrfField } from "../page.tsx";
+
+interface PasskeyFormProps {
+  action: string;
+  /** What the browser is asked for: a new passkey, or one that it has. */
+  purpose: "create" | "get";
+  options: object;
+  label: string;
+  class?: string;
+}
+
+/** A button that asks the browser for a passkey and sends its answer; hidden where the browser cannot (`script.txt`). */
+export function PasskeyForm({ action, purpose, options, label, ...rest }: PasskeyFormProps) {
+  return (
+    <form
+      method="post"
+      action={action}
+      class="stack"
+      hidden={true}
+      data-passkey={purpose}
+      data-options={JSON.stringify(options)}
+    >
+      <CsrfField />
+      <input type="hidden" name="credential" value="" />
+      <p class="notice bad" role="alert" hidden={true}>
+        The browser gave no passkey. Try again, or use a link.
+      </p>
+      <button type="submit" class={rest.class}>
+        {label}
+      </button>
+    </form>
+  );
+}

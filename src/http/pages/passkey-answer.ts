@@ -1,0 +1,106 @@
+import type { Context } from "hono";
+import * as z from "zod";
+import type { Answered } from "../../core/sessions/passkeys.ts";
+import { constantTimeEqual, hmacSha256 } from "../../lib/crypto.ts";
+import { base64url, challengeOf, PASSKEY_ALGORITHMS, PasskeyRefused } from "../../lib/passkey.ts";
+import { publicUrl, readPublicUrl } from "../../lib/public-url.ts";
+import type { PageEnv } from "../session.ts";
+
+const base64 = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[\w-]+$/);
+
+/** What a browser sends of a new passkey (`lib/passkey.ts`); more than this is not looked at. */
+const registration = z.object({
+  id: base64(1_400),
+  response: z.object({ clientDataJSON: base64(4_000), attestationObject: base64(24_000) }),
+});
+
+/** And of one that was used. */
+const assertion = z.object({
+  id: base64(1_400),
+  response: z.object({
+    clientDataJSON: base64(4_000),
+    authenticatorData: base64(4_000),
+    signature: base64(2_000),
+    userHandle: base64(100).optional(),
+  }),
+});
+
+const SCHEMAS = { create: registration, get: assertion };
+export type Purpose = keyof typeof SCHEMAS;
+type Json<P extends Purpose> = z.output<(typeof SCHEMAS)[P]>;
+
+/** The longest text of an answer that is read. */
+const MOST_CHARACTERS = 40_000;
+const TIME_BYTES = 8;
+
+/**
+ * A challenge of this page: when it was made and a mark that only the token of the page's forms gives, so that nothing is
+ * stored for a page that is only looked at, and no other browser's answer fits.
+ */
+export async function challengeFor(c: Context<PageEnv>, purpose: Purpose, at = c.var.now): Promise<Uint8Array> {
+  const challenge = new Uint8Array(TIME_BYTES + 32);
+  new DataView(challenge.buffer).setBigUint64(0, BigInt(at));
+  challenge.set(await hmacSha256(c.var.csrf, `passkey ${purpose} ${at}`), TIME_BYTES);
+  return challenge;
+}
+
+/** What a form sent as `credential`; null where it is no answer to a challenge of this browser's page. */
+export async function readAnswer<P extends Purpose>(
+  c: Context<PageEnv>,
+  purpose: P,
+  text: string,
+): Promise<Answered<Json<P>> | null> {
+  const answer = parseAnswer(purpose, text);
+  if (!answer) return null;
+  try {
+    const given = challengeOf(answer);
+    if (given.length < TIME_BYTES) return null;
+    const at = Number(new DataView(given.buffer, given.byteOffset).getBigUint64(0));
+    const challenge = await challengeFor(c, purpose, at);
+    if (!constantTimeEqual(challenge, given)) return null;
+    return { answer, challenged_at: at, challenge, origin: publicUrl(c.env) };
+  } catch (error) {
+    if (error instanceof PasskeyRefused) return null;
+    throw error;
+  }
+}
+
+export function parseAnswer<P extends Purpose>(purpose: P, text: string): Json<P> | null {
+  if (text.length > MOST_CHARACTERS) return null;
+  try {
+    return (SCHEMAS[purpose].safeParse(JSON.parse(text)).data ?? null) as Json<P> | null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * What `navigator.credentials.get` is asked for: any passkey of this site, with the person verified by the device. Null where
+ * the deployment has no address of its own yet.
+ */
+export async function requestOptions(c: Context<PageEnv>) {
+  const base = readPublicUrl(c.env);
+  if ("problem" in base) return null;
+  const rpId = new URL(base.origin).hostname;
+  return { challenge: base64url(await challengeFor(c, "get")), rpId, userVerification: "required" };
+}
+
+/** And `navigator.credentials.create`: a new one of this address, which none of `existing` is. */
+export async function creationOptions(
+  c: Context<PageEnv>,
+  { handle, email, existing }: { handle: string; email: string; existing: readonly string[] },
+) {
+  return {
+    challenge: base64url(await challengeFor(c, "create")),
+    rp: { id: new URL(publicUrl(c.env)).hostname, name: "Affiliate programs" },
+    user: { id: base64url(new TextEncoder().encode(handle)), name: email, displayName: email },
+    pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: "public-key", alg })),
+    excludeCredentials: existing.map((id) => ({ type: "public-key", id })),
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+    attestation: "none",
+  };
+}

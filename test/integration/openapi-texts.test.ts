@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import type { JsonSchema } from "../../src/http/openapi/types.ts";
+import { ERROR_CODES } from "../../src/http/errors.ts";
+import { ERRORS } from "../../src/http/openapi/errors.ts";
+import { FIELD_TEXTS } from "../../src/http/openapi/field-texts.ts";
+import { operations, servedDocument } from "../support/openapi.ts";
+import { call } from "../support/program.ts";
+
+/** Once published, an id is never changed: clients that were generated call operations by it. A new one is added here. */
+const OPERATION_IDS = `
+  allowClick checkInstallation approveApplication cancelPayout createApiKey createCommission createFlow createImport
+  createIntegrationDestination createMember createPartner createPartnerCode createPartnerPortalLink
+  createProgram createProgramApiKey createSignInLink createWebhook decideApplications declineApplication
+  declineClaim deleteApiKey deleteCode deleteFlow deleteMember deletePartner deleteWebhook eraseCustomer
+  exportCodes exportPayouts followLink generatePayouts getApplication getClaim getClickSummary getCode
+  getCodeSummary getCommission getDocs getDocsSection getDocument getEvent getEventSchema getFlow getGuide
+  getHealth getIntegrationStatus getPartner getPartnerBalance getPayment getPayout getProgram getScript
+  getSearchIndex getTextIndex getWebhook grantClaim invitePartner listApiKeys listApplications listClaims
+  listCommissions listEvents listFlows listMembers listPartnerCodes listPartnerEntries listPartners
+  listPayments listPayouts listPrograms listWebhookDeliveries listWebhooks markPayoutPaid payPayout
+  receiveProviderA receiveProviderB reconcileIntegration reconcileLedger recordClick recoverWebhook
+  redeliverWebhookDelivery reprocessPayment resealSecrets rotateWebhookSecret searchDocs simulateFlow
+  startPartnerOnboarding testWebhook trackLead trackRefund trackSale updateCommission updateCommissions
+  updateFlow updateMember updatePartner updateProgram updateWebhook
+`;
+
+interface Property {
+  at: string;
+  description: string | undefined;
+}
+
+/** Every property that a schema holds, at any depth. */
+function propertiesOf(schema: JsonSchema, at: string): Property[] {
+  const { properties = {}, items, anyOf = [], oneOf = [], allOf = [], additionalProperties: more } = schema;
+  return [
+    ...Object.entries(properties).flatMap(([name, property]) => [
+      { at: `${at}.${name}`, description: property.description },
+      ...propertiesOf(property, `${at}.${name}`),
+    ]),
+    ...[...anyOf, ...oneOf, ...allOf, ...(items ? [items] : []), ...(typeof more === "object" ? [more] : [])].flatMap(
+      (one) => propertiesOf(one, at),
+    ),
+  ];
+}
+
+function everyProperty(): Property[] {
+  const { components, webhooks } = servedDocument();
+  const bodies = Object.entries(webhooks).map(
+    ([event, { post }]) => [event, post.requestBody?.content["application/json"]?.schema ?? {}] as const,
+  );
+  return [...Object.entries(components.schemas), ...bodies].flatMap(([name, schema]) => propertiesOf(schema, name));
+}
+
+describe("the document's operation ids", () => {
+  it("are those that were published, and no other (HTTP-31)", () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(ids.toSorted()).toEqual(OPERATION_IDS.trim().split(/\s+/).toSorted());
+  });
+
+  it("are a verb and a noun (HTTP-31)", () => {
+    for (const { operation, method } of operations()) {
+      expect(operation.operationId).toMatch(/^[a-z]+([A-Z][a-z]*)+$/);
+      if (operation.operationId.startsWith("list")) expect(method).toBe("GET");
+    }
+  });
+});
+
+describe("the document's texts", () => {
+  it("describe every property of every schema (HTTP-32)", async () => {
+    const properties = everyProperty();
+    const missing = properties.filter(({ description = "" }) => !/^\S.*[.)]$/s.test(description));
+    expect(missing).toEqual([]);
+    const published = await Promise.all(
+      Object.keys(servedDocument().webhooks).map(async (event) => {
+        const { body } = await call<JsonSchema>(`/docs/events/${event}.json`);
+        return propertiesOf(body, event);
+      }),
+    );
+    expect(published.flat().filter(({ description }) => description === undefined)).toEqual([]);
+    // The walk itself sees what a search of the text sees.
+    const named = JSON.stringify(servedDocument().components.schemas).match(/"description":/g)?.length ?? 0;
+    expect(properties.length).toBeGreaterThan(named / 2);
+  });
+
+  it("describe every parameter (HTTP-32)", () => {
+    const parameters = operations().flatMap(({ path, operation }) =>
+      (operation.parameters ?? []).map(({ name, description = "" }) => [path, name, description.endsWith(".")]),
+    );
+    expect(parameters.filter(([, , isDescribed]) => isDescribed !== true)).toEqual([]);
+  });
+
+  it("are of fields that are there", () => {
+    const used = JSON.stringify(servedDocument());
+    const unused = Object.values(FIELD_TEXTS).filter((text) => !used.includes(JSON.stringify(text).slice(1, -1)));
+    expect(unused).toEqual([]);
+  });
+
+  it("give of each error its cause and its cure (HTTP-32)", () => {
+    const { responses } = servedDocument().components;
+    for (const code of ERROR_CODES) {
+      const { cause, cure } = ERRORS[code];
+      expect([code, cause.endsWith("."), cure.endsWith("."), cause === cure]).toEqual([code, true, true, false]);
+    }
+    for (const [name, { description }] of Object.entries(responses)) {
+      for (const code of ERROR_CODES.filter((one) => name.split("-or-").includes(one)))
+        expect(description).toContain(`\`${code}\`: ${ERRORS[code].cause} ${ERRORS[code].cure}`);
+    }
+  });
+
+  it("keep the operator's sections apart from the owner's (HTTP-31)", () => {
+    const document = servedDocument();
+    const [api, operator, others] = document["x-tagGroups"];
+    expect([api?.name, operator?.tags, others?.tags.includes("Tracking")]).toEqual(["API", ["Operator"], true]);
+    const grouped = document["x-tagGroups"].flatMap(({ tags }) => tags);
+    expect(grouped.toSorted()).toEqual(document.tags.map(({ name }) => name).toSorted());
+    for (const { path, operation } of operations()) {
+      const isOperators = Object.keys(operation.security[0] ?? {})[0] === "operator_token";
+      expect([path, operation.tags.includes("Operator")]).toEqual([path, isOperators]);
+      expect([path, isOperators]).toEqual([path, path.startsWith("/admin/")]);
+    }
+  });
+});

@@ -1,0 +1,178 @@
+/** Pages, e-mails and guides have names for people, and the API's words in code alone (PAGE-15). */
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Notice } from "../../src/core/kernel/notices.ts";
+import { sealerOf } from "../../src/core/kernel/sealer.ts";
+import type { Bindings, NameSettings } from "../../src/env.ts";
+import { GUIDES } from "../../src/http/guides/list.ts";
+import { composeFor } from "../../src/http/mails/compose.ts";
+import { SecretSealer } from "../../src/lib/seal.ts";
+import { sendB } from "../support/ledger.ts";
+import { NOTICES } from "../support/mail-notices.ts";
+import { API_KEY_A } from "../support/payouts.ts";
+import { makePartner } from "../support/program.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
+import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
+import { makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
+import { callWith } from "../support/watched-database.ts";
+
+/** What only machines read. */
+const API_WORDS = /\bprovider[ _-]?[ab]\b|\bwallets?\b/i;
+
+const OWN = { PROVIDER_A_NAME: "Ring & <b>Till</b>", PROVIDER_B_NAME: "Oar\r\nCo", WALLET_NAME: "P".repeat(50) };
+const SHOWN = ["Ring & <b>Till</b>", "Oar Co", "P".repeat(40)];
+const DEFAULTS = /\b(?:Stripe|Paddle|PayPal)\b/;
+
+const READ_TOO = /\b(?:aria-label|title|placeholder|alt|label|data-confirm)="([^"]*)"/g;
+
+/** Paths of the API, and types of events. */
+const MACHINE_WORDS = /(?<=\s)\/[\w{}:/.-]+|\b[a-z_]+\.[a-z_]+\b/g;
+
+/** What a person reads of a page outside of code: texts, and the attributes that are texts. */
+function readOf(html: string): string {
+  const prose = html
+    .replaceAll(/<(code|pre|textarea|style)\b[^]*?<\/\1>/g, " … ")
+    .replaceAll(/<a\b[^>]*>(https?:[^<]*)<\/a>/g, " … ");
+  const attributes = [...prose.matchAll(READ_TOO)].map(([, text]) => text);
+  return [prose.replaceAll(/<[^>]*>/g, " "), ...attributes]
+    .join("\n")
+    .replaceAll(MACHINE_WORDS, " … ")
+    .replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&amp;", "&");
+}
+
+let stocked: Stocked;
+let readers: Record<"dashboard" | "portal", Visitor>;
+
+beforeAll(async () => {
+  stocked = await makeStocked();
+  const { program, partner } = stocked;
+  await program.api("PATCH", "/api/v1/programs/me", { provider_a_api_key: API_KEY_A });
+  await program.api("PATCH", `/api/v1/partners/${partner.id}`, {
+    ...{ payout_method: "wallet", payout_email: "jane@pay.example", provider_a_account_id: "acct_1jane" },
+  });
+  await makePartner(program, { payout_method: "provider_a" });
+  await sendB(program, transactionCompleted({ ref: partner.slug }));
+  readers = { dashboard: await signInOwner(program), portal: await signInPartner(partner.email) };
+});
+
+const PAGES = pageRoutes("dashboard", "portal").filter(
+  ({ method, path }) => method === "GET" && !path.endsWith(".csv"),
+);
+
+async function pageOf(path: string, bindings: Partial<Bindings> = {}): Promise<string> {
+  const visitor = makeVisitor((address, init) => callWith<string>(bindings, address, init));
+  const { cookies } = readers[path.startsWith("/portal") ? "portal" : "dashboard"];
+  for (const [name, value] of cookies) visitor.cookies.set(name, value);
+  const { status, body } = await visitor.get(path);
+  expect([path, status]).toEqual([path, 200]);
+  return body;
+}
+
+const addresses = () => [
+  ...PAGES.map(({ path }) => pageAddress(path, stocked.ids)),
+  ...["/docs", ...GUIDES.map(({ name }) => `/docs/${name}`)],
+];
+
+describe("a page or a guide (PAGE-15)", () => {
+  it("has the API's words in code alone", async () => {
+    const found: string[] = [];
+    for (const address of addresses()) found.push(...having(address, await pageOf(address), API_WORDS));
+    expect(found).toEqual([]);
+  });
+
+  it("has the names that the deployment gives, as text and of bounded length", async () => {
+    const seen = new Set<string>();
+    const found: string[] = [];
+    for (const address of addresses()) {
+      const body = await pageOf(address, OWN);
+      found.push(...having(address, body, DEFAULTS));
+      if (body.includes("<b>Till") || body.includes("P".repeat(41))) found.push(address);
+      const read = readOf(body);
+      for (const name of SHOWN) if (read.includes(name)) seen.add(name);
+    }
+    expect(found).toEqual([]);
+    expect([...seen].toSorted()).toEqual(SHOWN.toSorted());
+  });
+
+  it("keeps the API's words where machines read", async () => {
+    const { program } = stocked;
+    const status = await callWith(OWN, "/api/v1/integrations/status", { headers: bearer(program.api_key) });
+    expect(Object.keys(status.body)).toEqual(expect.arrayContaining(["provider_a", "provider_b"]));
+    const payments = await callWith<{ data: { provider: string }[] }>(OWN, "/api/v1/payments", {
+      headers: bearer(program.api_key),
+    });
+    expect(new Set(payments.body.data.map(({ provider }) => provider))).toEqual(
+      new Set(["provider_a", "provider_b", "api"]),
+    );
+  });
+
+  it("is found where it has them elsewhere", () => {
+    for (const html of [
+      "<p>Pay through provider A</p>",
+      "<td>Provider_B</td>",
+      '<input aria-label="Your wallet">',
+      "<option value=x>provider&#95;a</option>",
+    ]) {
+      expect(readOf(html)).toMatch(API_WORDS);
+    }
+    for (const html of [
+      '<a href="#provider_a">x</a>',
+      "<code>provider_a</code>",
+      "<pre>wallet</pre>",
+      "Body of POST /webhooks/provider_a",
+    ]) {
+      expect(readOf(html)).not.toMatch(API_WORDS);
+    }
+  });
+});
+
+describe("a form that is refused (PAGE-15)", () => {
+  it("says the names", async () => {
+    const visitor = readers.portal;
+    await visitor.get("/portal/details");
+    const { status, body } = await visitor.post("/portal/details", { payout_method: "wallet", payout_email: "" });
+    expect(status).toBe(422);
+    expect(readOf(body)).toContain("A payout by PayPal needs the e-mail address of your account there.");
+    expect(readOf(body)).not.toMatch(API_WORDS);
+  });
+});
+
+const SEALER = sealerOf(new SecretSealer(["MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="]));
+const composed = (names: NameSettings, notice: Notice) =>
+  composeFor({ PUBLIC_URL: "https://service.example", ENVIRONMENT: "production", ...names }, SEALER)(notice);
+
+describe("an e-mail (PAGE-15)", () => {
+  it.each(Object.values<Notice>(NOTICES).map((notice) => [notice.kind, notice] as const))(
+    "of %s",
+    async (_, notice) => {
+      for (const { mail } of await composed({}, notice)) {
+        const text = mail.text.replaceAll(/\S+@\S+/g, "");
+        expect(`${mail.subject} ${text} ${readOf(mail.html).replaceAll(/\S+@\S+/g, "")}`).not.toMatch(API_WORDS);
+      }
+      for (const { mail } of await composed(OWN, notice)) {
+        expect(mail.html).not.toContain("<b>Till");
+        expect(`${mail.subject} ${mail.text} ${readOf(mail.html)}`).not.toMatch(DEFAULTS);
+      }
+    },
+  );
+
+  it("has the names that the deployment gives", async () => {
+    const [mail] = await composed(OWN, NOTICES.webhooks_refused);
+    expect(mail?.mail.text).toContain("Ring & <b>Till</b>");
+    const [changed] = await composed(OWN, NOTICES.payout_details);
+    expect(changed?.mail.text).toContain(`E-mail at ${"P".repeat(40)}`);
+  });
+});
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+/** What a page has of it, with the text around. */
+function having(address: string, html: string, pattern: RegExp): string[] {
+  const read = readOf(html).replaceAll(/\s+/g, " ");
+  return [...read.matchAll(new RegExp(pattern, "gi"))].map(
+    ({ index }) => `${address}: ${read.slice(Math.max(0, index - 50), index + 50)}`,
+  );
+}

@@ -50,9 +50,12 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     this.remember(created, [ref, other], customer, null, codes);
     if (how === "paid" && amount % 2 === 1) tellIntent();
     if (isPaid) return;
-    const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
     if (how === "late") tellIntent();
-    this.events.push(make({ ...fields, created: this.at() }));
+    const decided = this.at(1);
+    const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
+    this.events.push(make({ ...fields, created: decided }));
+    // The session says its references again: these are the newest then (REF-4).
+    if (how === "late") this.remember(decided, [ref, other], customer, null, codes);
   }
 
   /** With Elements or through the API: the intent is all there is. One without a reference is of some other shop's business. */

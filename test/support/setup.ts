@@ -1,5 +1,6 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { configureGlobal } from "fast-check";
 import { afterAll, beforeEach } from "vitest";
 import { checkTexts } from "../../src/db/query-text.ts";
 import { checkRows } from "../../src/db/rows.ts";
@@ -9,6 +10,9 @@ import { assertEmitted } from "./emitted.ts";
 checkRows();
 // So does one whose text is not what drizzle would write.
 checkTexts();
+
+// Of every property, whether or not it names its seed.
+if (env.PROPERTY_SEED) configureGlobal({ seed: Number(env.PROPERTY_SEED) });
 
 const databases = Object.entries(env as object).filter(([name]) => /^DB(_\d+)?$/.test(name));
 await Promise.all(

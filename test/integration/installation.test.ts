@@ -294,4 +294,19 @@ describe("the setup of a new program (PROG-12)", () => {
     await withClick(program);
     expect(await steps()).toMatch(/See a click *, done.*See a test payment *, still to do/);
   });
+
+  it("takes no lead for a payment, and asks for no provider where the owner's server reports the sales", async () => {
+    const program = await makeSite();
+    const owner = await signInOwner(program);
+    const steps = async () => textOf((await owner.get("/dashboard")).body);
+    const { slug: ref } = await makePartner(program);
+    const lead = { external_id: "lead-1", ref, customer: { id: "cus_1" } };
+    expect((await program.api("POST", "/api/v1/track/lead", lead)).status).toBe(200);
+    expect(await steps()).toMatch(/Connect Stripe *, still to do(?! *optional).*See a test payment *, still to do/);
+    const sale = { external_id: "sale-1", ref, amount_cents: 500, currency: "USD", net_of_tax: true };
+    expect((await program.api("POST", "/api/v1/track/sale", sale)).status).toBe(200);
+    expect(await steps()).toMatch(/Connect Stripe *, still to do *optional.*See a test payment *, done/);
+    await withClick(program);
+    expect(await steps()).not.toContain("Set up your program");
+  });
 });

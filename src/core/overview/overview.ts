@@ -95,7 +95,7 @@ export interface SetupSeen {
   clicks: boolean;
   /** A click on an active partner's link was recorded. */
   recorded_clicks: boolean;
-  /** A verified payment was taken in, of a provider's test mode or real. */
+  /** A payment was taken in, of a provider's test mode or real; a lead, which is a payment of nothing, is none. */
   payments: boolean;
 }
 
@@ -236,7 +236,8 @@ function seenSoFar(ctx: ProgramCtx, own: SQL): SQL {
   return sql`select
     exists (select 1 from partners where ${own}) as partners,
     exists (select 1 from webhook_endpoints where ${own} and deleted_at is null) as endpoints,
-    exists (select 1 from payments where ${own}) as payments, ${hasClicks(ctx)} as clicks,
+    (select coalesce(sum(iif(list = 'payments', count, -count)), 0) > 0 from list_counts
+      where ${own} and list in ('payments', 'leads')) as payments, ${hasClicks(ctx)} as clicks,
     ${hasRecordedClicks(ctx)} as recorded_clicks`;
 }
 

@@ -54,7 +54,8 @@ export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) 
 }
 
 function stepsOf(program: Program, seen: SetupSeen): Step[] {
-  const connected = VENDOR_NAMES.some((name) => connectionOf(program, name).last_event_at !== null);
+  // Sales that the owner's server reports need no provider.
+  const connected = seen.payments || VENDOR_NAMES.some((name) => connectionOf(program, name).last_event_at !== null);
   return [
     {
       title: "Set your domain",
@@ -128,7 +129,8 @@ function provingSteps(seen: SetupSeen): Step[] {
         <a href="/dashboard/payments">See your payments</a>
       ) : (
         <>
-          Buy something in the provider's test mode after that click. What came in is under{" "}
+          Buy something in the provider's test mode after that click, or{" "}
+          <a href="/dashboard/integration#api">report a sale from your server</a>. What came in is under{" "}
           <a href="/dashboard/payments">Payments</a>, what was refused on{" "}
           <a href="/dashboard/integration/check">the check</a>.
         </>

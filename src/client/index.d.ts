@@ -3383,6 +3383,10 @@ type Routes = {
         };
       };
       output: {
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
         data: {
           id: string;
           event_id: string;
@@ -3417,10 +3421,6 @@ type Routes = {
             response_excerpt: string | null;
           }[];
         }[];
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
       };
       outputFormat: "json";
       status: 200;

@@ -12,6 +12,7 @@ import type { Sum } from "../../domain/money.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import { bySecretSet } from "../../providers/registry.ts";
 import { connectionOf } from "./connections.ts";
+import type { PayoutDetail } from "./payout-details.ts";
 import type {
   ApiKey,
   Application,
@@ -51,14 +52,19 @@ export function viewPartner(partner: Partner): Omit<Partner, "search_text"> {
 
 export type PartnerView = ReturnType<typeof viewPartner>;
 
-/** What a reader without the scope `payouts` sees of a partner: payout details in part. */
-export function withoutPayoutDetails<P extends PartnerView>(partner: P): P {
-  const { payout_email, provider_a_account_id } = partner;
-  return {
-    ...partner,
-    payout_email: payout_email && maskAddress(payout_email),
-    provider_a_account_id: provider_a_account_id && maskAccount(provider_a_account_id),
-  };
+/** How a detail is shown in part; which method it is says nothing of where. */
+const MASKS: Record<Exclude<PayoutDetail, "payout_method">, (detail: string) => string> = {
+  payout_email: maskAddress,
+  provider_a_account_id: maskAccount,
+};
+
+/** What a reader without the scope `payouts` sees of a partner: payout details in part. The same object where it has none. */
+export function withoutPayoutDetails<P extends Partial<PartnerView>>(partner: P): P {
+  const details = Object.entries(MASKS).flatMap(([name, mask]) => {
+    const detail = partner[name as keyof typeof MASKS];
+    return detail ? [[name, mask(detail)]] : [];
+  });
+  return details.length === 0 ? partner : { ...partner, ...Object.fromEntries(details) };
 }
 
 /** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (PART-7). */

@@ -8,6 +8,7 @@ import type { SentEventType } from "../../domain/event.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { Reader } from "../kernel/context.ts";
 import type { Endpoint } from "../kernel/rows.ts";
+import { withoutPayoutDetails, type PartnerView } from "../kernel/views.ts";
 import { live } from "./endpoints.ts";
 
 export interface AttemptRecord {
@@ -32,6 +33,18 @@ export interface DeliveryRecord {
   /** What was signed and sent, parsed. */
   payload: Record<string, unknown> | null;
   attempts: AttemptRecord[];
+}
+
+/**
+ * A delivery for who may read it: where payout details were sent, they are shown in part without the scope `payouts`
+ * (ACCESS-12), and what the receiver answered is not, for it may repeat them.
+ */
+export function viewDelivery(delivery: DeliveryRecord, ctx: Pick<Reader, "may">): DeliveryRecord {
+  const data = delivery.payload?.["data"] as Partial<PartnerView> | undefined;
+  const masked = data && withoutPayoutDetails(data);
+  if (ctx.may("payouts") || masked === data) return delivery;
+  const attempts = delivery.attempts.map((attempt) => ({ ...attempt, response_excerpt: null }));
+  return { ...delivery, payload: { ...delivery.payload, data: masked }, attempts };
 }
 
 export interface DeliveryFilter extends PageRequest {

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { recover, redeliver, rotateSecret, sendPing } from "../../core/webhooks/actions.ts";
+import { viewDelivery } from "../../core/webhooks/history.ts";
 import { viewEndpoint } from "../../core/kernel/views.ts";
 import type { EndpointWithSecret } from "../../core/webhooks/endpoints.ts";
 import type { AppEnv } from "../../env.ts";
@@ -25,12 +26,12 @@ export const webhookActions = new Hono<AppEnv>()
     const rotated = await rotateSecret(c.var.ctx, c.req.param("id"), (ms) => scheduler.wait(ms));
     return c.json(viewRotated(rotated), 200);
   })
-  .post("/:id/test", optionalJson(nothing), replies(asIs, 201), async (c) => {
-    return c.json(await sendPing(c.var.ctx, c.req.param("id")), 201);
+  .post("/:id/test", optionalJson(nothing), replies(viewDelivery, 201), async (c) => {
+    return c.json(viewDelivery(await sendPing(c.var.ctx, c.req.param("id")), c.var.ctx), 201);
   })
-  .post("/:id/deliveries/:delivery_id/redeliver", optionalJson(nothing), replies(asIs, 201), async (c) => {
+  .post("/:id/deliveries/:delivery_id/redeliver", optionalJson(nothing), replies(viewDelivery, 201), async (c) => {
     const { id, delivery_id } = c.req.param();
-    return c.json(await redeliver(c.var.ctx, id, delivery_id), 201);
+    return c.json(viewDelivery(await redeliver(c.var.ctx, id, delivery_id), c.var.ctx), 201);
   })
   .post("/:id/recover", requireJson, jsonBody(recoverBody), replies(asIs, 200), async (c) => {
     return c.json(await recover(c.var.ctx, c.req.param("id"), c.req.valid("json").since), 200);

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { getEndpoint, listDeliveries } from "../../core/webhooks/history.ts";
+import { getEndpoint, listDeliveries, viewDelivery } from "../../core/webhooks/history.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -45,11 +45,12 @@ export const webhooks = new Hono<AppEnv>()
   .get("/", async (c) => c.json({ data: (await listEndpoints(c.var.ctx)).map(viewEndpoint) }))
   .get("/:id", async (c) => {
     const { endpoint, deliveries } = await getEndpoint(c.var.ctx, c.req.param("id"));
-    return c.json({ ...viewEndpoint(endpoint), deliveries });
+    return c.json({ ...viewEndpoint(endpoint), deliveries: deliveries.map((one) => viewDelivery(one, c.var.ctx)) });
   })
-  .get("/:id/deliveries", query(deliveryQuery), async (c) =>
-    c.json(await listDeliveries(c.var.ctx, c.req.param("id"), c.req.valid("query"))),
-  )
+  .get("/:id/deliveries", query(deliveryQuery), async (c) => {
+    const page = await listDeliveries(c.var.ctx, c.req.param("id"), c.req.valid("query"));
+    return c.json({ ...page, data: page.data.map((one) => viewDelivery(one, c.var.ctx)) });
+  })
   .patch("/:id", requireJson, jsonBody(endpointPatch), async (c) => {
     const endpoint = await updateEndpoint(c.var.ctx, c.req.param("id"), c.req.valid("json"));
     return c.json(viewEndpoint(endpoint));

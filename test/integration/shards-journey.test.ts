@@ -11,9 +11,11 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { shardOfKey, shardOfProgram, shardOfToken } from "../../src/domain/shard.ts";
 import type { WakeUpMessage } from "../../src/domain/delivery.ts";
+import { MOST_PASSKEYS } from "../../src/core/sessions/passkeys.ts";
 import type { Bindings } from "../../src/env.ts";
 import { baseContext } from "../../src/http/context.ts";
 import worker from "../../src/index.ts";
+import { addPasskey, makeAuthenticator, removePasskeys, usePasskey } from "../support/authenticator.ts";
 import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
 import { sendA, sendB } from "../support/ledger.ts";
 import { call, makePartner, testContext, type TestProgram } from "../support/program.ts";
@@ -342,6 +344,30 @@ describe("someone with accounts in both databases", () => {
         .first("n");
       expect([shard, left]).toEqual([shard, shard]);
     }
+  });
+
+  it("signs in with a passkey of either database, once, to the program of any, and has ten of both (PASS-1)", async () => {
+    const owner_email = `keyed-${Date.now()}@example.com`;
+    const programs = [await makeProgramOn(0, { owner_email }), await makeProgramOn(1, { owner_email })] as const;
+    const devices = [await makeAuthenticator(), await makeAuthenticator()] as const;
+    const visitor = makeVisitor();
+    for (const shard of [0, 1] as const) {
+      await followLink(visitor, await tokenOf(owner_email), programs[shard].id);
+      expect((await addPasskey(visitor, devices[shard])).status).toBe(303);
+    }
+    for (const { id } of programs) {
+      for (const device of devices) {
+        const own = makeVisitor();
+        expect((await usePasskey(own, device, { as: id })).headers.get("location")).toBe("/dashboard");
+        expect((await own.get("/dashboard/settings")).body).toContain(id);
+      }
+    }
+    for (let more = 2; more < MOST_PASSKEYS; more++) await addPasskey(visitor, await makeAuthenticator());
+    expect((await addPasskey(visitor, await makeAuthenticator())).status).toBe(409);
+    await visitor.get("/dashboard/settings/sessions");
+    expect(visitor.html.match(/name="id" value="pky_/g)).toHaveLength(MOST_PASSKEYS);
+    await removePasskeys(visitor);
+    for (const device of devices) expect((await usePasskey(makeVisitor(), device)).status).toBe(410);
   });
 
   it("uses a link up once, also when both accounts are chosen at the same moment", async () => {

@@ -23,7 +23,7 @@ import { askIdentities, findIdentity, type Identity } from "./identities.ts";
 import { actAs, openSession, type Session } from "./sessions.ts";
 import type { Confirmation } from "./sign-in.ts";
 
-/** Of one address in one database. */
+/** Of one address. Two that are added at the same moment in two databases may be one more. */
 export const MOST_PASSKEYS = 10;
 
 /** A passkey is added within this time of the sign-in: a stolen session alone makes none (PASS-2). */
@@ -76,6 +76,7 @@ export async function addPasskey(
   if (!canAddPasskey(session)) throw new AppError("forbidden", "To add a passkey, sign in again with a link.");
   refuseOld(base, challenged_at);
   const made = await readRegistration(answer, expected).catch(refuse);
+  if ((await listPasskeys(base, session)).length >= MOST_PASSKEYS) throw tooMany();
   const { bound } = await actAs(base, session.record);
   const { email } = session.record;
   const id = newId("passkey", base.now);
@@ -91,12 +92,15 @@ export async function addPasskey(
       occurrences: [{ type: "passkey.added", payload: { passkey_id: id, email, device } }],
     });
   } catch (error) {
-    if (!(error instanceof CommitConflict)) throw error;
-    throw new AppError(
-      "invalid_transition",
-      `An address has at most ${MOST_PASSKEYS} passkeys, and none twice. Remove one first.`,
-    );
+    throw error instanceof CommitConflict ? tooMany() : error;
   }
+}
+
+function tooMany(): AppError {
+  return new AppError(
+    "invalid_transition",
+    `An address has at most ${MOST_PASSKEYS} passkeys, and none twice. Remove one first.`,
+  );
 }
 
 /** Removes a passkey of the session's address. @throws `not_found` where it has none of this id. */

@@ -15,8 +15,10 @@ import {
 } from "../support/authenticator.ts";
 import { BASE_URL, call, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { callWith } from "../support/watched-database.ts";
 
 const SESSIONS = "/dashboard/settings/sessions";
+const KEY = btoa("the key of this deployment, 32 b");
 const REFUSED = "This passkey was not accepted";
 
 const HOSTILE: [what: string, changed: Changed][] = [
@@ -253,6 +255,37 @@ describe("signing in with one (PASS-3)", () => {
       expect((await usePasskey(third, device)).status).toBe(303);
     } finally {
       vi.useRealTimers();
+    }
+  });
+
+  it("asks with what follows from nothing that the browser has: whoever holds one makes no challenge of later", async () => {
+    const at = Date.now();
+    const visitor = makeVisitor();
+    await visitor.get("/sign-in");
+    const cookies = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const challenges = [];
+    vi.useFakeTimers({ toFake: ["Date"], now: at });
+    try {
+      for (const ENCRYPTION_KEY of [KEY, KEY, btoa("another key of a deployment 32 b")]) {
+        const { body } = await callWith<string>({ ENCRYPTION_KEY }, "/sign-in", { headers: { cookie: cookies } });
+        challenges.push(askedFor<{ challenge: string }>({ ...visitor, html: body }).challenge);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(challenges[1]).toBe(challenges[0]);
+    expect(challenges[2]).not.toBe(challenges[0]);
+  });
+
+  it("is on no page of a deployment that has no address or no key yet, and the page is there", async () => {
+    const { visitor } = await withPasskey();
+    for (const bindings of [{ ENVIRONMENT: "production", PUBLIC_URL: "" }, { ENCRYPTION_KEY: "" }]) {
+      const elsewhere = makeVisitor((path, init) => callWith<string>(bindings, path, init));
+      const signIn = await elsewhere.get("/sign-in");
+      for (const [name, value] of visitor.cookies) elsewhere.cookies.set(name, value);
+      const sessions = await elsewhere.get(SESSIONS);
+      expect([signIn.status, sessions.status]).toEqual([200, 200]);
+      expect(`${signIn.body}${sessions.body}`).not.toContain("data-passkey");
     }
   });
 

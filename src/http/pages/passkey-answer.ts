@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Answered } from "../../core/sessions/passkeys.ts";
 import { constantTimeEqual, hmacSha256 } from "../../lib/crypto.ts";
 import { base64url, challengeOf, PASSKEY_ALGORITHMS, PasskeyRefused } from "../../lib/passkey.ts";
-import { publicUrl, readPublicUrl } from "../../lib/public-url.ts";
+import { readPublicUrl } from "../../lib/public-url.ts";
 import type { PageEnv } from "../session.ts";
 
 const base64 = (most: number) =>
@@ -37,14 +37,30 @@ type Json<P extends Purpose> = z.output<(typeof SCHEMAS)[P]>;
 const MOST_CHARACTERS = 40_000;
 const TIME_BYTES = 8;
 
+/** Where passkeys are good, and the secret that marks challenges. */
+interface Site {
+  origin: string;
+  host: string;
+  key: string;
+}
+
+/** Null where the deployment has no address or no key of its own yet: then it has no passkeys. */
+function siteOf({ env }: Context<PageEnv>): Site | null {
+  const { ENCRYPTION_KEY: key } = env;
+  const base = readPublicUrl(env);
+  if ("problem" in base || !key) return null;
+  return { origin: base.origin, host: new URL(base.origin).hostname, key };
+}
+
 /**
- * A challenge of this page: when it was made and a mark that only the token of the page's forms gives, so that nothing is
- * stored for a page that is only looked at, and no other browser's answer fits.
+ * A challenge of this page: when it was made and a mark for the page's forms, so that nothing is stored for a page that is
+ * only looked at, and no other browser's answer fits. Only the deployment can mark: else who has the browser and the device
+ * for a moment could have challenges of later signed now.
  */
-export async function challengeFor(c: Context<PageEnv>, purpose: Purpose, at = c.var.now): Promise<Uint8Array> {
+async function challengeFor(c: Context<PageEnv>, { key }: Site, purpose: Purpose, at = c.var.now): Promise<Uint8Array> {
   const challenge = new Uint8Array(TIME_BYTES + 32);
   new DataView(challenge.buffer).setBigUint64(0, BigInt(at));
-  challenge.set(await hmacSha256(c.var.csrf, `passkey ${purpose} ${at}`), TIME_BYTES);
+  challenge.set(await hmacSha256(key, JSON.stringify(["passkey", purpose, at, c.var.csrf])), TIME_BYTES);
   return challenge;
 }
 
@@ -54,15 +70,16 @@ export async function readAnswer<P extends Purpose>(
   purpose: P,
   text: string,
 ): Promise<Answered<Json<P>> | null> {
+  const site = siteOf(c);
   const answer = parseAnswer(purpose, text);
-  if (!answer) return null;
+  if (!answer || !site) return null;
   try {
     const given = challengeOf(answer);
     if (given.length < TIME_BYTES) return null;
     const at = Number(new DataView(given.buffer, given.byteOffset).getBigUint64(0));
-    const challenge = await challengeFor(c, purpose, at);
+    const challenge = await challengeFor(c, site, purpose, at);
     if (!constantTimeEqual(challenge, given)) return null;
-    return { answer, challenged_at: at, challenge, origin: publicUrl(c.env) };
+    return { answer, challenged_at: at, challenge, origin: site.origin };
   } catch (error) {
     if (error instanceof PasskeyRefused) return null;
     throw error;
@@ -80,13 +97,16 @@ export function parseAnswer<P extends Purpose>(purpose: P, text: string): Json<P
 
 /**
  * What `navigator.credentials.get` is asked for: any passkey of this site, with the person verified by the device. Null where
- * the deployment has no address of its own yet.
+ * there are none.
  */
 export async function requestOptions(c: Context<PageEnv>) {
-  const base = readPublicUrl(c.env);
-  if ("problem" in base) return null;
-  const rpId = new URL(base.origin).hostname;
-  return { challenge: base64url(await challengeFor(c, "get")), rpId, userVerification: "required" };
+  const site = siteOf(c);
+  if (!site) return null;
+  return {
+    challenge: base64url(await challengeFor(c, site, "get")),
+    rpId: site.host,
+    userVerification: "required",
+  };
 }
 
 /** And `navigator.credentials.create`: a new one of this address, which none of `existing` is. */
@@ -94,9 +114,11 @@ export async function creationOptions(
   c: Context<PageEnv>,
   { handle, email, existing }: { handle: string; email: string; existing: readonly string[] },
 ) {
+  const site = siteOf(c);
+  if (!site) return null;
   return {
-    challenge: base64url(await challengeFor(c, "create")),
-    rp: { id: new URL(publicUrl(c.env)).hostname, name: "Affiliate programs" },
+    challenge: base64url(await challengeFor(c, site, "create")),
+    rp: { id: site.host, name: "Affiliate programs" },
     user: { id: base64url(new TextEncoder().encode(handle)), name: email, displayName: email },
     pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: "public-key", alg })),
     excludeCredentials: existing.map((id) => ({ type: "public-key", id })),

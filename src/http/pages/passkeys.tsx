@@ -40,11 +40,7 @@ export async function passkeySection(c: Context<PageEnv>) {
       <h2>Passkeys</h2>
       <div class="inset stack">
         <p class="muted">Sign in with your device's fingerprint, face or PIN in place of an e-mail.</p>
-        {canAddPasskey(session) ? (
-          <PasskeyForm action={AT} purpose="create" options={options} label="Add a passkey" />
-        ) : (
-          <p>To add one, sign out and in again: it can be added within 15 minutes of signing in.</p>
-        )}
+        {addForm(canAddPasskey(session), options)}
       </div>
       {listed.length === 0 ? null : (
         <Table
@@ -60,4 +56,10 @@ export async function passkeySection(c: Context<PageEnv>) {
       )}
     </section>
   );
+}
+
+function addForm(isFresh: boolean, options: object | null) {
+  if (!options) return <p>This service takes none before whoever runs it has set its address and key.</p>;
+  if (!isFresh) return <p>To add one, sign out and in again: it can be added within 15 minutes of signing in.</p>;
+  return <PasskeyForm action={AT} purpose="create" options={options} label="Add a passkey" />;
 }

@@ -1,9 +1,14 @@
 /** The check of an installation (PROG-12), against a played site. */
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
 import { checkInstallation, type Installation } from "../../src/core/overview/installation.ts";
 import type { Check } from "../../src/domain/installation.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import { HOUR } from "../../src/lib/time.ts";
 import { click, recorded } from "../support/clicks.ts";
 import { never, OWN_HOSTS, playOutsideWorld, RESOLVER_URL, type Receiver, type ZoneEntry } from "../support/dns.ts";
+import { serveAll } from "../support/jobs.ts";
 import { callApi, makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
@@ -282,6 +287,26 @@ describe("GET /api/v1/integrations/script and its page (PROG-12)", () => {
     expect(body).toContain("data-program is &lt;b&gt;x");
     const long = await owner.post("/dashboard/integration/check", { url: "x".repeat(3_000) });
     expect(long.status).toBe(422);
+  });
+});
+
+describe("the last click (PROG-12)", () => {
+  it("is said on the page of the check, before it is rolled up and after", async () => {
+    const program = await makeSite();
+    const owner = await signInOwner(program);
+    const page = async () => (await owner.get("/dashboard/integration/check")).body;
+    expect(textOf(await page())).toContain("No click on a partner's link has come yet");
+    await env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, '2026-01-01', 'bot', 1)")
+      .bind(program.id)
+      .run();
+    expect(textOf(await page())).toContain("Clicks have come, but none that led to an active partner");
+    await withClick(program);
+    const events = await program.api<{ data: { created_at: string }[] }>("GET", "/api/v1/events?type=click");
+    const at = events.body.data[0]!.created_at;
+    expect(await page()).toContain(`datetime="${at}"`);
+    await serveAll(rollUpClicks({ db: openDatabase(env.DB), now: Date.now() + HOUR }));
+    expect(await page()).toContain(`datetime="${at.slice(0, 16)}:00.000Z"`);
+    expect(textOf(await page())).toMatch(/The last click came .* See the clicks/);
   });
 });
 

@@ -1,9 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
-import { shaped, whole } from "../../db/rows.ts";
+import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { checksOf, isInstalled, type Check } from "../../domain/installation.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
-import { prove, type Caller, type Reader } from "../kernel/context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { readSitePage, type SiteReach } from "./site-page.ts";
 
 export interface InstallationInput {
@@ -47,6 +47,31 @@ export async function checkInstallation(
     try_url: `https://${program.domain ?? URL.parse(address)?.host ?? "your-domain.example"}/?ref=SLUG`,
   });
   return { url: address, installed: isInstalled(checks), checks };
+}
+
+export interface ClicksSeen {
+  /** Of the last one on an active partner's link; of one that is rolled up, its minute. Null: there is none. */
+  last_at: string | null;
+  /** Clicks have come that were not recorded. */
+  dropped: boolean;
+}
+
+/** When the last click came, from the kept counts and the clicks that are not rolled up yet: the rows of one day at most. */
+export async function readLastClick(ctx: ProgramCtx): Promise<ClicksSeen> {
+  const kept = sql`select max(h.hour || ':' || m.key) || ':00.000Z'
+    from (select max(day) as day from event_counts where program_id = ${ctx.programId} and type = 'click') d
+    cross join event_hours h on h.program_id = ${ctx.programId} and h.hour between d.day and d.day || 'T~'
+      and h.type = 'click'
+    cross join json_each(h.minutes) m`;
+  const [[seen]] = await ctx.read(
+    shaped(
+      ctx.db,
+      { last_at: orNull(text), dropped: whole },
+      sql`select max(at) as last_at, exists (select 1 from click_drops where program_id = ${ctx.programId}) as dropped
+      from (select (${kept}) as at union all select max(created_at) from ${uncountedClicks(ctx)})`,
+    ),
+  );
+  return { last_at: seen?.last_at ?? null, dropped: seen?.dropped === 1 };
 }
 
 /** Whether a click on an active partner's link has come, as 0 or 1. */

@@ -1,6 +1,11 @@
 import { Hono, type Context } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
-import { checkInstallation, type Installation } from "../../../core/overview/installation.ts";
+import {
+  checkInstallation,
+  readLastClick,
+  type ClicksSeen,
+  type Installation,
+} from "../../../core/overview/installation.ts";
 import type { Check, CheckName } from "../../../domain/installation.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
@@ -13,6 +18,7 @@ import { providerWithin } from "../../brand-names.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { When } from "../parts/figures.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { ConnectionState } from "./connection-state.tsx";
 
@@ -68,8 +74,9 @@ const MARKS: Record<Check["result"], { mark: string; said: string }> = {
   unknown: { mark: "–", said: "not known yet" },
 };
 
-function checkPage(c: Context<PageEnv>, { url, found, problems, status }: CheckState = {}) {
+async function checkPage(c: Context<PageEnv>, { url, found, problems, status }: CheckState = {}) {
   const { program } = c.var.session;
+  const clicks = await readLastClick(c.var.ctx);
   return framed(
     c,
     { title: "Check the installation", at: AT, status: status ?? 200 },
@@ -99,6 +106,10 @@ function checkPage(c: Context<PageEnv>, { url, found, problems, status }: CheckS
         </Form>
       </section>
       {found === undefined ? null : <Found found={found} />}
+      <section class="card prose">
+        <h2>Clicks</h2>
+        <LastClick clicks={clicks} />
+      </section>
       {VENDORS.map((provider) => (
         <section class="card prose">
           <h2>Webhooks of {providerWithin(provider.name)}</h2>
@@ -111,6 +122,24 @@ function checkPage(c: Context<PageEnv>, { url, found, problems, status }: CheckS
         </section>
       ))}
     </>,
+  );
+}
+
+function LastClick({ clicks: { last_at, dropped } }: { clicks: ClicksSeen }) {
+  if (last_at !== null) {
+    return (
+      <p>
+        The last click came <When at={last_at} />. <a href="/dashboard/events/clicks">See the clicks</a>
+      </p>
+    );
+  }
+  return (
+    <p>
+      {dropped
+        ? "Clicks have come, but none that led to an active partner: look at the partners' status, and at what their links end in. Those of known bots do not count."
+        : "No click on a partner's link has come yet."}{" "}
+      <a href="/dashboard/partners">See the partners</a>
+    </p>
   );
 }
 

@@ -28,6 +28,8 @@ export interface PageEnv {
     session: Session;
     /** What a form of this page must send back as `csrf`. */
     csrf: string;
+    /** Names of what the address has, and what was not understood and left out. */
+    left_out?: readonly string[];
   };
 }
 

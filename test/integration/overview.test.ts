@@ -348,7 +348,8 @@ describe("the figures of some days (PAGE-16)", () => {
     const { program, jane, owner } = await madeDays();
     await makeCommissions(program, (await makePartner(program)).id, [{ created_at: at(3), amount_cents: 1 }]);
     const { body } = await owner.get(`/dashboard?from=${day(3)}&to=${day(5)}`);
-    const href = `/dashboard/commissions?partner_id=${jane.id}&amp;from=${day(3)}&amp;to=${day(5)}`;
+    const days = new URLSearchParams({ from: `${day(3)}T00:00:00Z`, to: `${day(6)}T00:00:00Z` }).toString();
+    const href = `/dashboard/commissions?partner_id=${jane.id}&amp;${days.replace("&", "&amp;")}`;
     expect(body).toContain(`<a href="${href}">Jane</a>`);
     const list = await owner.get(href.replaceAll("&amp;", "&"));
     expect(textOf(list.body)).toContain("1–2 of 2");

@@ -181,6 +181,53 @@ describe("a partner in the filter of a list (PAGE-20)", () => {
   });
 });
 
+describe("what of an address is not understood (PAGE-20)", () => {
+  const said = (name: string) => `Of this address, ${name} is not understood. Choose it again.`;
+
+  it.each(LISTS)("is left out of %s, which says so, and of no file", async (page, name) => {
+    const at = pageAddress(page, stocked.ids);
+    const { body } = await owner.get(at);
+    const chosen = /<select id="[^"]*" name="(status|type|outcome)"/.exec(body)?.[1];
+    expect(chosen).toBeDefined();
+    const shown = await owner.get(`${at}?${chosen}=nonsense&per_page=0`);
+    expect(shown.status).toBe(200);
+    expect(textOf(shown.body)).toContain(`Of this address, per_page and ${chosen} are not understood`);
+    const refused = await owner.get(`${at}/${name}?${chosen}=nonsense&per_page=0`);
+    expect([refused.status, refused.headers.get("content-disposition")]).toEqual([422, null]);
+    expect(textOf(refused.body)).toContain(said(chosen!));
+    expect(textOf(body)).not.toContain("not understood");
+  });
+
+  it("is said wherever an address narrows what is shown", async () => {
+    for (const [path, name] of [
+      ["/dashboard/payments/leads?credited=perhaps", "credited"],
+      ["/dashboard/events/clicks?from=2026-02-30", "from"],
+      [`/dashboard/customers?search=${"x".repeat(201)}`, "search"],
+      [`/dashboard/search?search=${"x".repeat(201)}`, "search"],
+      ["/dashboard/payouts/new?to=tomorrow", "to"],
+      ["/dashboard/commissions/matching?status=pending&from=yesterday", "from"],
+      ["/dashboard?from=yesterday", "from"],
+    ] as const) {
+      const { status, body } = await owner.get(path);
+      expect([path, status, textOf(body).includes(said(name))]).toEqual([path, 200, true]);
+    }
+  });
+
+  it("makes no file of payouts, and changes no commission", async () => {
+    const bank = await owner.get("/dashboard/payouts/export.csv?format=bnak");
+    expect([bank.status, textOf(bank.body).includes(said("format"))]).toEqual([422, true]);
+    const program = await makeProgram();
+    const { id } = await makePartner(program);
+    await makeCommissions(program, id, [{ status: "pending" }]);
+    const visitor = await signInOwner(program);
+    await visitor.get("/dashboard/commissions");
+    const numbers = { seen_at: new Date().toISOString(), plain: "1", flagged: "0" };
+    const sent = await visitor.post("/dashboard/commissions/matching?move=approve&from=yesterday", numbers);
+    expect([sent.status, textOf(sent.body).includes(said("from"))]).toEqual([422, true]);
+    expect(await rowsOf(program, "/commissions?status=pending")).toHaveLength(1);
+  });
+});
+
 describe("what an endpoint missed (HOOK-10)", () => {
   it("is sent from a page that asks since when, and what waits at once from the list", async () => {
     const { program, ids } = await makeStocked();

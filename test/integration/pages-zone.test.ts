@@ -256,6 +256,20 @@ describe("a day of 23 hours as a filter", () => {
     expect(body.data.map(({ created_at }) => created_at).toSorted()).toEqual(Object.values(INSTANTS).slice(0, 2));
   });
 
+  it("figures of UTC days lead to what is behind them, and a filter that is sent again keeps their instants", async () => {
+    const { body } = await people.dashboard.get("/dashboard?from=2026-03-08&to=2026-03-08");
+    const links = [...body.matchAll(/href="(\/dashboard\/(?:commissions|payments\/leads)\?[^"]*from=[^"]*)"/g)];
+    expect(links).toHaveLength(2);
+    for (const [, href = ""] of links) {
+      const to = href.replaceAll("&amp;", "&");
+      const range = new URL(to, "https://service.example").searchParams;
+      expect([range.get("from"), range.get("to")]).toEqual(["2026-03-08T00:00:00Z", "2026-03-09T00:00:00Z"]);
+      const list = await people.dashboard.get(to);
+      for (const name of ["from", "to"])
+        expect(list.body).toMatch(new RegExp(`<input type="text"[^>]* name="${name}" value="${range.get(name)}"`));
+    }
+  });
+
   it("a rule applies from its first instant", async () => {
     const flow = {
       ...{ name: "From then", action_type: "percentage", action_value: "5", priority: "0", active: "on" },

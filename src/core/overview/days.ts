@@ -15,6 +15,11 @@ export function daysOf({ from, to }: Days): string[] {
   return Array.from({ length: Math.round((Date.parse(to) - first) / DAY) + 1 }, (_, i) => utcDay(first + i * DAY));
 }
 
+/** The first instant of the days, and the first after them: a list takes a date as a day of the program's zone. */
+export function instantsOf({ from, to }: Days): { from: string; to: string } {
+  return { from: `${from}T00:00:00Z`, to: `${utcDay(Date.parse(to) + DAY)}T00:00:00Z` };
+}
+
 /** As many days, right before. */
 export function daysBefore(days: Days): Days {
   const first = Date.parse(days.from);

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type * as z from "zod";
 import { isDate, laterDate, startOfDateIn } from "../../domain/time-zone.ts";
+import { AppError } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { PageEnv } from "../session.ts";
 
@@ -22,11 +23,28 @@ export function startOfTyped(text: string, zone: string, later = 0): string {
   return iso(startOfDateIn(zone, laterDate(text, later)));
 }
 
+/** What a page is, says nothing about its list. */
+const OF_PAGES = new Set(["page", "per_page"]);
+
+/**
+ * For what is more than a page: a file, or a change of all that match, of another list than the one that was meant.
+ * @throws `validation_failed` where something of the filter was left out.
+ */
+export function refuseLeftOut(c: Context<PageEnv>): void {
+  const names = c.var.left_out?.filter((name) => !OF_PAGES.has(name)) ?? [];
+  if (names.length > 0) throw new AppError("validation_failed", leftOutText(names));
+}
+
+export function leftOutText(names: readonly string[]): string {
+  const [are, them] = names.length === 1 ? ["is", "it"] : ["are", "them"];
+  return `Of this address, ${names.join(" and ")} ${are} not understood. Choose ${them} again.`;
+}
+
 /** Of `to` the day is included: it ends where the next one begins. */
 const DAYS_LATER: Record<string, number> = { from: 0, to: 1 };
 
 /**
- * What cannot be understood is left out, so that no address of a list is a dead end. `known` are values that stand for
+ * What cannot be understood is left out, so that no address of a list is a dead end, and `framed` says so. `known` are values that stand for
  * what the address says. Dates of `from` and `to` are days of the program's time zone, but of sums by UTC day; the texts keep them.
  */
 export function filterOf<T extends z.ZodObject>(
@@ -48,7 +66,9 @@ export function filterOf<T extends z.ZodObject>(
       }),
     );
   const first = schema.safeParse(asTimes());
-  for (const issue of first.error?.issues ?? []) delete given[String(issue.path[0])];
+  const left_out = new Set(first.error?.issues.map((issue) => String(issue.path[0])));
+  for (const name of left_out) delete given[name];
+  if (left_out.size > 0) c.set("left_out", [...new Set([...(c.var.left_out ?? []), ...left_out])]);
   const { page: _page, ...texts } = given;
   return { value: schema.parse(asTimes()), texts };
 }

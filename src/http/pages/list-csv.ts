@@ -5,6 +5,7 @@ import { csvRecord } from "../../domain/csv.ts";
 import { AppError } from "../../lib/errors.ts";
 import { streamOf } from "../api/payouts.ts";
 import type { PageEnv } from "../session.ts";
+import { refuseLeftOut } from "./filters.ts";
 import {
   askedOf,
   columnsShown,
@@ -25,13 +26,14 @@ const MAX_ROWS = 100_000;
  * The rows of a list and the columns that its address shows, as CSV (RFC 4180): of all pages, in the same order, in
  * pieces of at most 500 rows of which only one is held. The event of it is written, and the first piece read, before
  * the answer begins, so that a refusal is no broken file.
- * @throws `validation_failed` for more than 100,000 rows.
+ * @throws `validation_failed` for more than 100,000 rows, and for a filter that is not understood.
  */
 export async function csvOf<Q extends ListQuery, Row extends { id: string }>(
   c: Context<PageEnv>,
   list: ListOf<Q, Row>,
 ): Promise<Response> {
   const asked = await askedOf(c, list);
+  refuseLeftOut(c);
   const first = await list.read(c, requestFor(asked));
   if (first.total > MAX_ROWS) {
     throw new AppError(

@@ -20,6 +20,7 @@ import { CopyLine } from "../parts/copy.tsx";
 import { Badge, When } from "../parts/figures.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Done } from "../parts/notice.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { IfMay } from "../rights.tsx";
 import { ApplicationDetail } from "./application-detail.tsx";
@@ -53,8 +54,7 @@ export const applications = new Hono<PageEnv>()
             value={shown.filter.texts["status"]}
             options={[{ value: "", label: "Any" }, ...APPLICATION_STATUSES.map((value) => ({ value, label: value }))]}
           />
-          <Field name="from" label="From" type="date" value={shown.filter.texts["from"]} />
-          <Field name="to" label="To" type="date" value={shown.filter.texts["to"]} />
+          <RangeFields texts={shown.filter.texts} />
         </ListFilter>
         <section class="card flush">
           {shown.page.total === 0 ? (

@@ -18,7 +18,7 @@ import {
 } from "../list.tsx";
 import { countryText } from "../locale.ts";
 import { When } from "../parts/figures.tsx";
-import { Field } from "../parts/form.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 
 const EVENTS = "/dashboard/events";
@@ -38,8 +38,7 @@ export const clicks = new Hono<PageEnv>()
           back={{ href: EVENTS, label: "Events" }}
         />
         <ListFilter list={LIST} shown={shown} path={AT}>
-          <Field name="from" label="From" type="date" value={shown.filter.texts["from"]} />
-          <Field name="to" label="To" type="date" value={shown.filter.texts["to"]} />
+          <RangeFields texts={shown.filter.texts} />
         </ListFilter>
         <section class="card flush">
           {shown.page.total === 0 ? (

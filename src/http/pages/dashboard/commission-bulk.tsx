@@ -15,7 +15,7 @@ import { iso } from "../../../lib/time.ts";
 import { commissionBulk } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { commissionQuery } from "../../queries.ts";
-import { filterOf } from "../filters.ts";
+import { filterOf, refuseLeftOut } from "../filters.ts";
 import { FormFields, parseInput } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -124,6 +124,7 @@ export const commissionsMatching = new Hono<PageEnv>()
     const move = moveOf(c);
     const fields = new FormFields(await c.req.formData());
     const filter = filterOf(c, commissionQuery);
+    refuseLeftOut(c);
     const status = MOVES[move].status;
     const reason = (move === "reject" && fields.text("reason")) || null;
     const include_flagged = fields.isTicked("include_flagged") ?? false;

@@ -16,6 +16,7 @@ import { Badge, Flag, Money, providerText, When } from "../parts/figures.tsx";
 import { Field, SelectField } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { reviewText } from "../parts/trace.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { kindText } from "../parts/words.ts";
 
 export const COMMISSIONS = "/dashboard/commissions";
@@ -134,8 +135,7 @@ export function FilterForm({ shown }: { shown: Shown<typeof commissionQuery, Lis
         value={value.provider}
         options={[any, ...PROVIDER_NAMES.map((value) => ({ value, label: providerText(value) }))]}
       />
-      <Field name="from" label="From" type="date" value={texts["from"]} />
-      <Field name="to" label="To" type="date" value={texts["to"]} />
+      <RangeFields texts={texts} />
     </ListFilter>
   );
 }

@@ -12,8 +12,9 @@ import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { csvOf } from "../list-csv.ts";
 import { ListFilter, ListFoot, ListTable, readList, type ListOf } from "../list.tsx";
-import { Field, SelectField } from "../parts/form.tsx";
+import { SelectField } from "../parts/form.tsx";
 import { When } from "../parts/figures.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { PAYOUT_METHODS } from "../../../domain/partner.ts";
 import { payoutMethodText } from "../parts/payout-method.ts";
@@ -46,8 +47,7 @@ export const events = new Hono<PageEnv>()
             value={filter.value.type}
             options={[{ value: "", label: "Any" }, ...TYPES.map((value) => ({ value, label: typeText(value) }))]}
           />
-          <Field name="from" label="From" type="date" value={filter.texts["from"]} />
-          <Field name="to" label="To" type="date" value={filter.texts["to"]} />
+          <RangeFields texts={filter.texts} />
         </ListFilter>
         <section class="card flush">
           {page.total === 0 ? (

@@ -18,7 +18,8 @@ import {
   type Shown,
 } from "../list.tsx";
 import { When } from "../parts/figures.tsx";
-import { Field, SelectField } from "../parts/form.tsx";
+import { SelectField } from "../parts/form.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { OutcomeCell } from "./payments.tsx";
 
@@ -68,8 +69,7 @@ function FilterForm({ shown }: { shown: Shown<typeof leadQuery, Listed> }) {
           { value: "false", label: "no" },
         ]}
       />
-      <Field name="from" label="From" type="date" value={texts["from"]} />
-      <Field name="to" label="To" type="date" value={texts["to"]} />
+      <RangeFields texts={texts} />
     </ListFilter>
   );
 }

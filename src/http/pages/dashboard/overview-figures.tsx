@@ -1,8 +1,7 @@
 import type { Overview, Standing } from "../../../core/overview/overview.ts";
-import type { Days } from "../../../core/overview/days.ts";
+import { instantsOf, type Days } from "../../../core/overview/days.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { amountOf, compareCurrencies } from "../../../domain/amount.ts";
-import { laterDate } from "../../../domain/time-zone.ts";
 import { addUp } from "../../../domain/money.ts";
 import { changeText, Count, countText, Money, shareText, Stat } from "../parts/figures.tsx";
 import { Table } from "../parts/table.tsx";
@@ -54,9 +53,7 @@ export function MoneyTable({ overview, program }: { overview: Overview; program:
 
 /** The way from a click to a sale, each step with its share and with what it was before. */
 export function Steps({ overview: { now, before }, days }: { overview: Overview; days: Days }) {
-  // Instants: a date would be a day of the program's zone, and the figure is of UTC days.
-  const [from, to] = [`${days.from}T00:00:00Z`, `${laterDate(days.to, 1)}T00:00:00Z`];
-  const leads = new URLSearchParams({ credited: "true", from, to }).toString();
+  const leads = new URLSearchParams({ credited: "true", ...instantsOf(days) }).toString();
   const note = (count: number, earlier: number, ...shares: string[]) => (
     <>
       {shares.map((share) => (

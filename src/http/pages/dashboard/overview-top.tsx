@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { ClickSources } from "../../../core/clicks/sources.ts";
 import { NO_REFERRER } from "../../../core/kernel/click-sources.ts";
+import { instantsOf } from "../../../core/overview/days.ts";
 import type { Overview, TopPartner } from "../../../core/overview/overview.ts";
 import type { CodeStats } from "../../../core/partners/code-stats.ts";
 import { amountOf } from "../../../domain/amount.ts";
@@ -16,7 +17,7 @@ import { Empty, Table } from "../parts/table.tsx";
 export function TopPartners({ overview: { top, days } }: { overview: Overview }) {
   const currencies = [...Map.groupBy(top, ({ currency }) => currency)];
   const href = ({ partner_id }: TopPartner) =>
-    `${COMMISSIONS}?${new URLSearchParams({ partner_id, ...days }).toString()}`;
+    `${COMMISSIONS}?${new URLSearchParams({ partner_id, ...instantsOf(days) }).toString()}`;
   if (currencies.length === 0) {
     return (
       <section class="card flush">
@@ -40,7 +41,7 @@ export function TopPartners({ overview: { top, days } }: { overview: Overview })
               columns={[
                 { label: "Partner", grow: true },
                 { label: "Clicks", align: "end" },
-                { label: "Sales", align: "end" },
+                { label: "Commissions", align: "end" },
                 { label: "Earned", align: "end" },
               ]}
               rows={rows.map((row) => [

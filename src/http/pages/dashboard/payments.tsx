@@ -27,6 +27,7 @@ import { ActionButton, Field, SelectField } from "../parts/form.tsx";
 import { Badge, Money, providerText, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { Trace } from "../parts/trace.tsx";
 import { EVENT_TEXTS, OUTCOME_TEXTS } from "../parts/words.ts";
@@ -150,8 +151,7 @@ function FilterForm({ shown }: { shown: Shown<typeof paymentQuery, Listed> }) {
           ...PROVIDER_NAMES.map((value) => ({ value, label: providerText(value) })),
         ]}
       />
-      <Field name="from" label="From" type="date" value={texts["from"]} />
-      <Field name="to" label="To" type="date" value={texts["to"]} />
+      <RangeFields texts={texts} />
     </ListFilter>
   );
 }

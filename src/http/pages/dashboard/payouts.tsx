@@ -13,7 +13,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
 import { exportQuery, payoutQuery } from "../../queries.ts";
-import { filterOf } from "../filters.ts";
+import { filterOf, refuseLeftOut } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -34,6 +34,7 @@ import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Badge, Money, moneyText, plural, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { payoutMethodText, recipientText } from "../parts/payout-method.ts";
 import { isOffered, isPayable, obstacleTo, type OwnersMove } from "../parts/payout-move.ts";
@@ -81,8 +82,7 @@ export const payouts = new Hono<PageEnv>()
             value={status}
             options={[{ value: "", label: "Any" }, ...PAYOUT_STATUSES.map((value) => ({ value, label: value }))]}
           />
-          <Field name="from" label="From" type="date" value={filter.texts["from"]} />
-          <Field name="to" label="To" type="date" value={filter.texts["to"]} />
+          <RangeFields texts={filter.texts} />
         </ListFilter>
         <section class="card flush">
           {page.total === 0 ? (
@@ -110,7 +110,9 @@ export const payouts = new Hono<PageEnv>()
   })
   .get("/list.csv", (c) => csvOf(c, LIST))
   .get("/export.csv", async (c) => {
-    const pieces = await exportPayouts(c.var.ctx, filterOf(c, exportQuery).value);
+    const { value } = filterOf(c, exportQuery);
+    refuseLeftOut(c);
+    const pieces = await exportPayouts(c.var.ctx, value);
     return c.body(streamOf(pieces), 200, {
       "Content-Type": "text/csv; charset=utf-8; header=present",
       "Content-Disposition": 'attachment; filename="payouts.csv"',

@@ -9,8 +9,9 @@ import { commissionQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
-import { Field, SelectField } from "../parts/form.tsx";
+import { SelectField } from "../parts/form.tsx";
 import { Badge, Money, When } from "../parts/figures.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
 import { waitText, whyText } from "./commission-words.ts";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";
@@ -37,8 +38,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
           value={filter.value.status}
           options={[{ value: "", label: "Any" }, ...COMMISSION_STATUSES.map((value) => ({ value, label: value }))]}
         />
-        <Field name="from" label="From" type="date" value={filter.texts.from} />
-        <Field name="to" label="To" type="date" value={filter.texts.to} />
+        <RangeFields texts={filter.texts} />
         {filter.value.payout_id ? <input type="hidden" name="payout_id" value={filter.value.payout_id} /> : null}
         <button type="submit">Filter</button>
         {isFiltered ? <a href={AT}>Show all</a> : null}

@@ -110,6 +110,34 @@ describe("asking for a link", () => {
     vi.restoreAllMocks();
   });
 
+  it("sends with it what it was asked for with and roughly where, in words of the service's own (PAGE-11)", async () => {
+    const { program } = await makeProgram();
+    const sent: { text: string; html: string }[] = [];
+    const EMAIL = { send: async (mail: (typeof sent)[number]) => void sent.push(mail) } as unknown as SendEmail;
+    const ask = async (user_agent: string, cf: object) => {
+      const visitor = makeVisitor((path, init) => {
+        const headers = new Headers(init.headers);
+        headers.set("user-agent", user_agent);
+        return callWith<string>({ EMAIL, EMAIL_FROM: "a@b.example" }, path, { ...init, headers, cf } as RequestInit);
+      });
+      await visitor.get("/sign-in");
+      await visitor.post("/sign-in", { email: program.owner_email });
+      return sent.pop()!;
+    };
+    const firefox = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0";
+    const known = await ask(firefox, { country: "DE", city: "Berlin" });
+    expect(known.text).toContain("Asked for with: Firefox on Windows\nNear: Berlin, Germany\n");
+    expect(known.html).toContain("Firefox on Windows");
+    expect(known.html).toContain("Berlin, Germany");
+    const rough = await ask(firefox, { country: "FR" });
+    expect(rough.text).toContain("Asked for with: Firefox on Windows\nNear: France\n");
+    // Tor, an unknown country, and a header that is written for the reader of the e-mail.
+    for (const country of ["T1", "XX", undefined]) {
+      const { text, html } = await ask("call +1 555 0100 <b>now</b>", { country, city: "a\nb" });
+      expect(`${text}${html}`).not.toMatch(/555|Near|Asked for with/);
+    }
+  });
+
   it("answers the same when the e-mail cannot be sent (PAGE-11)", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const { program } = await makeProgram();

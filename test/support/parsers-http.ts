@@ -208,9 +208,12 @@ const BODIES: Parser[] = [
     name: "a program's name in the subject",
     good: "Shop",
     read: (program_name) =>
-      signInMail("a@b.co", URL_OF_TESTS, [
-        { audience: "owner", program_id: "prog_1", program_name, brand_color: null, partner_id: null, role: "owner" },
-      ]),
+      signInMail(
+        "a@b.co",
+        URL_OF_TESTS,
+        [{ audience: "owner", program_id: "prog_1", program_name, brand_color: null, partner_id: null, role: "owner" }],
+        { device: null, place: null },
+      ),
   },
 ];
 

@@ -117,14 +117,13 @@ describe("the e-mail with a sign-in link", () => {
       role: "owner",
       brand_color: "#aa0000",
     } as const;
-    const one = signInMail("a@b.example", url, [{ ...owner, program_name: NAMED }]);
+    const asker = { device: "Safari on macOS", place: null };
+    const one = signInMail("a@b.example", url, [{ ...owner, program_name: NAMED }], asker);
     expect([one.html.includes(`bgcolor="#aa0000"`), one.html.includes(url), one.text.includes(url)]).toEqual(
       Array(3).fill(true),
     );
-    const two = signInMail("a@b.example", url, [
-      { ...owner, program_name: "One" },
-      { ...owner, program_name: "Two" },
-    ]);
+    const both = ["One", "Two"].map((program_name) => ({ ...owner, program_name }));
+    const two = signInMail("a@b.example", url, both, asker);
     expect(two.subject).toBe("Your sign-in link for your affiliate programs");
     expect(two.html).not.toContain("#aa0000");
   });

@@ -1,16 +1,45 @@
 import type { Identity } from "../../core/sessions/identities.ts";
+import { countryOf, type VisitorLocation } from "../../clicks/region.ts";
+import { deviceOf } from "../../domain/device.ts";
 import { oneLine, type Mail } from "../../lib/mail.ts";
 import { framed } from "./frame.ts";
+import type { LetterRow } from "./letter.ts";
 
-/** The e-mail that carries a sign-in link: from the program, where the address has one account only. */
-export function signInMail(to: string, url: string, identities: readonly Identity[]): Mail {
+/** What a link was asked for with, and roughly where; null where nobody knows. */
+export interface Asker {
+  device: string | null;
+  /** `Berlin, Germany`, or the country alone. */
+  place: string | null;
+}
+
+/** Of a request: in words of this service and of the platform, none of the sender's. */
+export function askerOf(request: Pick<Request, "headers" | "cf">): Asker {
+  const location = request.cf as (VisitorLocation & { city?: unknown }) | undefined;
+  const code = countryOf(location);
+  const country = code === null ? [] : [new Intl.DisplayNames("en", { type: "region" }).of(code) ?? code];
+  const city = country.length > 0 && typeof location?.city === "string" ? [oneLine(location.city)] : [];
+  return {
+    device: deviceOf(request.headers.get("user-agent") ?? ""),
+    place: [...city, ...country].join(", ") || null,
+  };
+}
+
+/**
+ * The e-mail that carries a sign-in link: from the program, where the address has one account only. Who reads it can tell
+ * from `asker` whether it was they.
+ */
+export function signInMail(to: string, url: string, identities: readonly Identity[], { device, place }: Asker): Mail {
   const [only] = identities.length === 1 ? identities : [];
   const where = only ? oneLine(only.program_name) : "your affiliate programs";
+  const rows: LetterRow[] = [
+    ...(device === null ? [] : [["Asked for with", device] as const]),
+    ...(place === null ? [] : [["Near", place] as const]),
+  ];
   const letter = {
     to,
     subject: `Your sign-in link for ${where}`,
     program: { name: where, brand_color: only?.brand_color ?? null },
-    parts: [`Sign in to ${where}. The link works once and for 15 minutes.`],
+    parts: [`Sign in to ${where}. The link works once and for 15 minutes.`, ...(rows.length === 0 ? [] : [rows])],
     action: { label: "Sign in", url },
   };
   return framed(letter, {

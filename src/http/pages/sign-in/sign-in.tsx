@@ -21,7 +21,7 @@ import { logLine, reasonOf } from "../../../lib/log.ts";
 import { newId } from "../../../lib/id.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { mailOf } from "../../mails/mailer.ts";
-import { signInMail } from "../../mails/sign-in.ts";
+import { askerOf, signInMail } from "../../mails/sign-in.ts";
 import {
   currentSession,
   dropSession,
@@ -145,7 +145,8 @@ async function sendLink(c: Context<PageEnv>, base: string, to: string, request: 
   try {
     const opened = await openRequest(c.var.base, request);
     if (!opened) return;
-    const mail = signInMail(to, `${base}/sign-in?token=${opened.link.token}`, opened.identities);
+    const url = `${base}/sign-in?token=${opened.link.token}`;
+    const mail = signInMail(to, url, opened.identities, askerOf(c.req.raw));
     await sendNow(mailOf(c.env).senders, { id: newId("mail", c.var.now), ...mail }, request_id);
   } catch (error) {
     logLine("error", { what: "sign-in link not sent", request_id, reason: reasonOf(error) });

@@ -1,7 +1,8 @@
 /** Passkeys of members: added on the sessions page, used in place of a link, refused in every other way. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { MOST_PASSKEYS } from "../../src/core/sessions/passkeys.ts";
+import { addPasskey as addPasskeyOf, MOST_PASSKEYS } from "../../src/core/sessions/passkeys.ts";
+import { readSession } from "../../src/core/sessions/sessions.ts";
 import { PasskeyRefused, readAssertion, readRegistration } from "../../src/lib/passkey.ts";
 import { iso, MINUTE } from "../../src/lib/time.ts";
 import {
@@ -13,8 +14,9 @@ import {
   usePasskey,
   type Changed,
 } from "../support/authenticator.ts";
-import { BASE_URL, call, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { BASE_URL, call, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { makeVisitor, signInMember, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
 const SESSIONS = "/dashboard/settings/sessions";
@@ -105,6 +107,39 @@ describe("a passkey (PASS-1)", () => {
       await env.DB.prepare("update programs set owner_email = ? where id = ?").bind(`new-${email}`, id).run();
     }
     expect(textOf((await usePasskey(makeVisitor(), device)).body)).toContain("There is no active account");
+  });
+
+  it("ends with the last team of its address, and does not come back with the member (TEAM-3)", async () => {
+    const [program, other] = [await makeProgram(), await makeProgram()];
+    const device = await makeAuthenticator();
+    const email = `${uniqueId("kim")}@shop.example`.toLowerCase();
+    const join = async ({ api }: TestProgram) =>
+      (await api<{ id: string }>("POST", "/api/v1/members", { email, role: "viewer" })).body.id;
+    const leave = ({ api }: TestProgram, id: string) => api("DELETE", `/api/v1/members/${id}`);
+    const first = await join(program);
+    const visitor = await signInMember(program, email);
+    await addPasskey(visitor, device);
+    const second = await join(other);
+    await leave(program, first);
+    const there = makeVisitor();
+    expect((await usePasskey(there, device)).headers.get("location")).toBe("/dashboard");
+    expect((await there.get("/dashboard/settings")).body).toContain(other.id);
+    // One that was begun before the removal is not added after it.
+    await there.get(SESSIONS);
+    const late = JSON.stringify(await (await makeAuthenticator()).create(askedFor(there)));
+    const session = (await readSession(testContext(), there.cookies.get("__Host-session")!))!;
+    const { challenge } = JSON.parse(atob(JSON.parse(late).response.clientDataJSON)) as { challenge: string };
+    const bytes = Uint8Array.from(atob(challenge.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+    expect((await leave(other, second)).status).toBe(200);
+    const answered = { answer: JSON.parse(late), challenge: bytes, challenged_at: Date.now(), origin: BASE_URL };
+    await expect(addPasskeyOf(testContext(), session, answered, null)).rejects.toMatchObject({ code: "forbidden" });
+    expect(await countOf(email)).toBe(0);
+    expect(await eventsOf(other, "passkey.removed")).toMatchObject([
+      { payload: { email }, actor: { type: "api_key" } },
+    ]);
+    expect(await eventsOf(program, "passkey.removed")).toEqual([]);
+    await join(program);
+    expect((await usePasskey(makeVisitor(), device)).status).toBe(410);
   });
 
   it("is a member's own: not a partner's, nor another member's to remove", async () => {

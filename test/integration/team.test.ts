@@ -296,6 +296,20 @@ describe("a new member (TEAM-4)", () => {
     expect((await followLink(makeVisitor(), token)).status).toBe(410);
   });
 
+  it("signs in by it no more once they are removed, though they are added again (TEAM-3)", async () => {
+    const program = await makeProgram();
+    const mailbox = openMailbox();
+    const email = addressOf("former");
+    const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ email, role: "viewer" });
+    const { id } = (await callWith<Member>(mailbox.bindings, MEMBERS, { method: "POST", headers, body })).body;
+    const [mail] = (await mailbox.deliver(program.id)).filter(({ to }) => to === email);
+    const token = /\/sign-in\?token=([A-Za-z0-9_-]+)/.exec(mail?.text ?? "")?.[1] ?? "";
+    expect((await program.api("DELETE", `${MEMBERS}/${id}`)).status).toBe(200);
+    await add(program, "owner", email);
+    expect((await followLink(makeVisitor(), token)).status).toBe(410);
+  });
+
   it("is sent no more links than an address gets", async () => {
     const program = await makeProgram();
     const mailbox = openMailbox();

@@ -13,7 +13,8 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { InputOf, Member, PayloadOf, Program } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
-import { invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
+import { endLastPasskeys, selectLastPasskeys } from "./passkeys.ts";
+import { endInvitationsOf, invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
 
 export type MemberInput = InputOf<Member, "id" | "program_id" | "created_at" | "updated_at", "email" | "role">;
 
@@ -87,19 +88,24 @@ export async function updateMember(caller: Caller, id: string, { role }: MemberP
   });
 }
 
-/** Removes a member, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2). */
+/**
+ * Removes a member, which ends their sessions, the links of this program's invitation, and their passkeys where no team is
+ * left to them: none of it comes back with who is added later under the same address. @throws `invalid_transition` for the last owner (TEAM-2). */
 export async function removeMember(caller: Caller, id: string): Promise<Member> {
   return untilWon(async () => {
-    const { ctx, before, program, members } = await readTeam(caller, id);
+    const { ctx, before, program, members, lastPasskeys } = await readTeam(caller, id);
     const left = leaveOwners(ctx, { before, program, members });
+    const ended = endLastPasskeys(ctx, before.email, lastPasskeys);
     await commit(ctx, {
       writes: [
         ...left.writes,
         { statement: ctx.db.delete(programMembers).where(unchanged(before)), expect: 1 },
+        ...ended.writes,
         contactIsOwner(ctx),
         endSessionsOf(ctx, before.email),
+        endInvitationsOf(ctx, before.email),
       ],
-      occurrences: [{ type: "member.removed", payload: payloadOf(before) }, ...left.occurrences],
+      occurrences: [{ type: "member.removed", payload: payloadOf(before) }, ...left.occurrences, ...ended.occurrences],
       result: before,
     });
     return before;
@@ -135,15 +141,16 @@ interface Team {
   members: readonly Member[];
 }
 
-async function readTeam(caller: Caller, id: string): Promise<Team & { ctx: ProgramCtx }> {
-  const [ctx, members, [program]] = await prove(
+async function readTeam(caller: Caller, id: string) {
+  const [ctx, members, [program], lastPasskeys] = await prove(
     caller,
     selectMembers(caller),
     selectPrograms(caller.db).where(sql`${programs.id} = ${caller.programId}`),
+    selectLastPasskeys(caller, id),
   );
   const before = members.find((member) => member.id === id);
   if (!before || !program) throw notFound("member");
-  return { ctx, before, program, members };
+  return { ctx, before, program, members, lastPasskeys };
 }
 
 /**

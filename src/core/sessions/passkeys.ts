@@ -1,5 +1,6 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import { atMost, runBatch } from "../../db/client.ts";
+import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { passkeys } from "../../db/schema.ts";
 import { shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken } from "../../lib/crypto.ts";
@@ -14,9 +15,9 @@ import {
   type RegistrationJson,
 } from "../../lib/passkey.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
-import { commit, type Write } from "../kernel/commit.ts";
+import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
-import type { BaseCtx } from "../kernel/context.ts";
+import type { BaseCtx, ProgramCtx, Reader } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { askIdentities, findIdentity, type Identity } from "./identities.ts";
@@ -73,27 +74,35 @@ export async function addPasskey(
   { answer, challenged_at, ...expected }: Answered<RegistrationJson>,
   device: string | null,
 ): Promise<void> {
-  if (!canAddPasskey(session)) throw new AppError("forbidden", "To add a passkey, sign in again with a link.");
+  if (!canAddPasskey(session)) throw notFresh();
   refuseOld(base, challenged_at);
   const made = await readRegistration(answer, expected).catch(refuse);
   if ((await listPasskeys(base, session)).length >= MOST_PASSKEYS) throw tooMany();
   const { bound } = await actAs(base, session.record);
   const { email } = session.record;
+  // With the session ends what it may do, at whatever moment; a member's ends with the membership.
+  const isSignedIn = sql`exists (select 1 from sessions where token_hash = ${session.record.token_hash})`;
   const id = newId("passkey", base.now);
   const add = bound.db.run(sql`insert into passkeys
       (id, program_id, email, credential_id, public_key, sign_count, challenged_at, device, created_at)
     select ${id}, ${bound.program.id}, ${email}, ${made.credential_id}, ${JSON.stringify(made.public_key)},
       ${made.sign_count}, ${challenged_at}, ${device}, ${iso(base.now)}
     where (select count(*) from passkeys where email = ${email}) < ${MOST_PASSKEYS}
-      and not exists (select 1 from passkeys where credential_id = ${made.credential_id})`);
+      and not exists (select 1 from passkeys where credential_id = ${made.credential_id}) and ${isSignedIn}`);
   try {
     await commit(bound, {
       writes: [{ statement: add, expect: 1 }],
       occurrences: [{ type: "passkey.added", payload: { passkey_id: id, email, device } }],
     });
   } catch (error) {
-    throw error instanceof CommitConflict ? tooMany() : error;
+    if (!(error instanceof CommitConflict)) throw error;
+    const [[left]] = await runBatch(bound.db, [shaped(bound.db, { is: whole }, sql`select ${isSignedIn} as "is"`)]);
+    throw left?.is ? tooMany() : notFresh();
   }
+}
+
+function notFresh(): AppError {
+  return new AppError("forbidden", "To add a passkey, sign in again with a link.");
 }
 
 function tooMany(): AppError {
@@ -120,6 +129,39 @@ export async function removePasskey(base: BaseCtx, { record }: Session, id: stri
     if (!(error instanceof CommitConflict)) throw error;
   }
 }
+
+/** The passkeys that end with a member: those of an address that is in no other team of this database. */
+export function selectLastPasskeys({ db, programId }: Reader, member_id: string) {
+  const address = sql`select lower(email) from program_members where id = ${member_id} and program_id = ${programId}`;
+  return shaped(
+    db,
+    { id: text, device: orNull(text) },
+    sql`select id, device from passkeys where email = (${address}) and not exists (
+      select 1 from program_members o where lower(o.email) = (${address}) and o.id <> ${member_id})`,
+  );
+}
+
+/**
+ * Ends them, as events, in the commit that has removed the member: `found` are those of `selectLastPasskeys`, and where
+ * others are there by then, the commit reads again.
+ */
+export function endLastPasskeys(
+  { db }: ProgramCtx,
+  address: string,
+  found: readonly LastPasskey[],
+): Pick<CommitPlan, "writes" | "occurrences"> {
+  const email = address.toLowerCase();
+  const isLeft = sql`not exists (select 1 from program_members where lower(email) = ${email})`;
+  return {
+    writes: [{ statement: db.delete(passkeys).where(and(eq(passkeys.email, email), isLeft)), expect: found.length }],
+    occurrences: found.map(({ id, device }) => ({
+      type: "passkey.removed",
+      payload: { passkey_id: id, email, device },
+    })),
+  };
+}
+
+type LastPasskey = Pick<Passkey, "id" | "device">;
 
 /**
  * Opens a session for whoever holds a passkey, as `confirmLink` does for a link: `as` chooses among several programs. Each

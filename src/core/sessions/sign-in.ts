@@ -235,8 +235,24 @@ export function endLinks({ db, now }: BaseCtx, email: string) {
     );
 }
 
+/** Ends the links by which the program invited an address to its team. */
+export function endInvitationsOf({ db, now, program }: ProgramCtx, email: string): Write {
+  const isInvitation = and(
+    eq(signInLinks.email, email.toLowerCase()),
+    eq(signInLinks.program_id, program.id),
+    eq(signInLinks.audience, "owner"),
+    isNull(signInLinks.used_at),
+  );
+  return {
+    statement: db
+      .update(signInLinks)
+      .set({ used_at: iso(now) })
+      .where(isInvitation),
+  };
+}
+
 /**
- * The same in the other databases. Before the own link is used up, not after: so of two links of different databases
+ * The same as `endLinks` in the other databases. Before the own link is used up, not after: so of two links of different databases
  * that are used at the same moment at most one opens a session.
  */
 async function endLinksElsewhere(ctx: BaseCtx, email: string): Promise<void> {

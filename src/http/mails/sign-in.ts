@@ -25,8 +25,8 @@ export function askerOf(request: Pick<Request, "headers" | "cf">): Asker {
 }
 
 /**
- * The e-mail that carries a sign-in link: from the program, where the address has one account only. Who reads it can tell
- * from `asker` whether it was they.
+ * The e-mail that carries a sign-in link: from the program, where the address has one account only. By `asker` its
+ * reader knows whether it was they who asked.
  */
 export function signInMail(to: string, url: string, identities: readonly Identity[], { device, place }: Asker): Mail {
   const [only] = identities.length === 1 ? identities : [];

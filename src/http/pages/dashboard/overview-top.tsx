@@ -41,7 +41,7 @@ export function TopPartners({ overview: { top, days } }: { overview: Overview })
               columns={[
                 { label: "Partner", grow: true },
                 { label: "Clicks", align: "end" },
-                { label: "Commissions", align: "end" },
+                { label: "Sales", align: "end" },
                 { label: "Earned", align: "end" },
               ]}
               rows={rows.map((row) => [

@@ -102,6 +102,20 @@ describe("the documentation is pages for people (HTTP-17, HTTP-33)", () => {
     }
   });
 
+  it("shows headings and results as text, escaped once", async () => {
+    const pages = ["/docs/integrate", "/docs/security", "/docs/search?q=owner%27s+website"];
+    for (const path of pages) {
+      const { body } = await call<string>(path);
+      expect([path, /&amp;(?:#\d+|[a-z]+);/.exec(body.replaceAll(/<pre.*?<\/pre>/gs, ""))?.[0]]).toEqual([
+        path,
+        undefined,
+      ]);
+    }
+    const { body: index } = await call<Found[]>("/docs/search.json");
+    expect(index.filter(({ title }) => /&(?:#\d+|[a-z]+);/.test(title))).toEqual([]);
+    expect(index.map(({ title }) => title)).toContain("On the owner's website");
+  });
+
   it("loads nothing from elsewhere, and no page is more than 60 KB (HTTP-33)", async () => {
     for (const [path, { headers, body }] of bodies) {
       expect(headers.get("content-security-policy")).toContain("default-src 'none'");

@@ -6,6 +6,7 @@ import { PageHead } from "../pages/layout.tsx";
 import { DocsFrame } from "../pages/parts/docs-frame.tsx";
 import type { PageEnv } from "../session.ts";
 import { CACHE, docsPage, rendered, textReply } from "./docs-page.tsx";
+import { textOfHtml } from "./html-text.ts";
 import { guideMarkdown } from "./markdown.ts";
 
 /** `GET /docs/:guide`: the guides of src/docs, made into pages by `npm run build:guides`; with `.md`, as Markdown. */
@@ -25,7 +26,7 @@ export const guides = new Hono<PageEnv>().get("/docs/:guide", (c) => {
 function Guide({ name, title, about, html: contents }: (typeof GUIDES)[number]) {
   const sections = [...contents.matchAll(/<h2 id="([^"]+)">([^\n]*)<\/h2>/g)].map(([, id = "", label = ""]) => ({
     href: `#${id}`,
-    label: label.replaceAll(/<[^>]*>/g, ""),
+    label: textOfHtml(label),
   }));
   return (
     <DocsFrame at={`/docs/${name}`} places={sections}>

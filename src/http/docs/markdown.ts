@@ -3,6 +3,7 @@ import { GUIDES } from "../guides/list.ts";
 import { ERRORS } from "../openapi/errors.ts";
 import { samplesOf, type Place } from "../openapi/samples.ts";
 import type { OpenApiDocument } from "../openapi/types.ts";
+import { unescaped } from "./html-text.ts";
 import { accessOf, fieldsOf, refusalsOf } from "./operation-parts.ts";
 import { pretty, textOf, typeOf } from "./schema-text.ts";
 import { sectionGroups, sectionPath, type Section } from "./sections.ts";
@@ -133,13 +134,4 @@ function proseOf(html: string): string {
 function dashes(before: string): string {
   const head = before.slice(before.lastIndexOf("<thead>"));
   return `\n|${" - |".repeat(head.split("<th>").length - 1)}`;
-}
-
-function unescaped(text: string): string {
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");
 }

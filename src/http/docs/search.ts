@@ -3,6 +3,7 @@ import { ERROR_CODES } from "../errors.ts";
 import { ERRORS } from "../openapi/errors.ts";
 import { placesOf } from "../openapi/samples.ts";
 import type { JsonSchema, OpenApiDocument } from "../openapi/types.ts";
+import { textOfHtml } from "./html-text.ts";
 import { sectionPath } from "./sections.ts";
 
 /** Something that can be found: an operation, an event, an error, or a section of a guide. */
@@ -75,10 +76,10 @@ function guideEntries(): Entry[] {
       .map((part) => {
         const [, id = "", heading = ""] = /^<h[23] id="([^"]+)">(.*?)<\/h[23]>/.exec(part) ?? [];
         return {
-          title: textOf(heading),
+          title: textOfHtml(heading),
           href: `/docs/${name}#${id}`,
           kind: `${title} guide`,
-          words: wordsOf(textOf(part)),
+          words: wordsOf(textOfHtml(part, " ")),
         };
       }),
   ]);
@@ -87,16 +88,6 @@ function guideEntries(): Entry[] {
 function fieldsOf({ components }: OpenApiDocument, { $ref, properties = {} }: JsonSchema): string[] {
   const { properties: named = properties } = components.schemas[$ref?.split("/").at(-1) ?? ""] ?? {};
   return Object.keys(named);
-}
-
-function textOf(html: string): string {
-  return html
-    .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&amp;", "&")
-    .trim();
 }
 
 function wordsOf(text: string): string {

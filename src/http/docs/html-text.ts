@@ -1,0 +1,14 @@
+/** The text of HTML that `npm run build:guides` wrote: `gap` in place of each tag, and every character as itself. */
+export function textOfHtml(html: string, gap = ""): string {
+  return unescaped(html.replaceAll(/<[^>]*>/g, gap)).trim();
+}
+
+/** What is escaped in HTML, as itself. */
+export function unescaped(text: string): string {
+  return text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
+}

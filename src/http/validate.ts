@@ -104,7 +104,9 @@ export const pageQuery = z.object({
     .string()
     .min(1)
     .max(200)
-    .meta({ description: "The `next_cursor` of the page before: walks deep lists at constant cost." })
+    .meta({
+      description: "The `next_cursor` of the previous page; each page is then equally fast, however long the list.",
+    })
     .optional(),
 });
 
@@ -122,7 +124,7 @@ export const timeRange = z.object({
     .meta({ description: "ISO 8601 date or time, inclusive. A time without a zone is UTC." })
     .optional(),
   to: instant((ms, bareDate) => (bareDate ? ms + DAY : ms))
-    .meta({ description: "ISO 8601: a time is exclusive, a bare date inclusive." })
+    .meta({ description: "ISO 8601 date (inclusive) or time (exclusive). A time without a zone is UTC." })
     .optional(),
 });
 

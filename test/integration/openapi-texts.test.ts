@@ -66,6 +66,14 @@ describe("the document's operation ids", () => {
 });
 
 describe("the document's texts", () => {
+  it("name each operation by what it does: a verb first, once", () => {
+    const summaries = operations().map(({ operation }) => operation.summary);
+    const verbs =
+      /^(?:Add|Answer|Approve|Cancel|Change|Check|Create|Deactivate|Decide|Decline|Delete|Erase|Export|Fetch|Follow|Generate|Get|Give|Grant|Import|Invite|List|Mark|Pay|Receive|Record|Recover|Redeliver|Remove|Replace|Report|Reprocess|Reseal|Rotate|Search|Send|Simulate|Start|Summarize|Take|Update)\b/;
+    expect(summaries.filter((summary) => !verbs.test(summary))).toEqual([]);
+    expect(new Set(summaries).size).toBe(summaries.length);
+  });
+
   it("describe every property of every schema (HTTP-32)", async () => {
     const properties = everyProperty();
     const missing = properties.filter(({ description = "" }) => !/^\S.*[.)]$/s.test(description));

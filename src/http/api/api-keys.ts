@@ -14,7 +14,7 @@ import { replies } from "../idempotency.ts";
 import { jsonBody, requireJson, takes, text, timeRange } from "../validate.ts";
 
 export const apiKeyCreate = takes<ApiKeyInput>()({
-  name: text(MAX_API_KEY_NAME).describe("What the key is for; the audit log names it so."),
+  name: text(MAX_API_KEY_NAME).describe("What the key is for; the audit log shows this name."),
   scopes: z
     .array(z.enum(SCOPES))
     .min(1)

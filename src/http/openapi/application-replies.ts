@@ -9,11 +9,14 @@ const application = once(() =>
     id: idOf("application"),
     program_id: idOf("program"),
     status: z.enum(APPLICATION_STATUSES),
-    email: z.string().nullable().describe("Proved. Null, as all that the person wrote, once it is forgotten."),
+    email: z
+      .string()
+      .nullable()
+      .describe("Confirmed by a link. Null, like everything the person wrote, once it has been deleted."),
     name: z.string().nullable(),
     website: z.string().nullable(),
     answers: z.array(shows<Answer>()({ question: z.string(), answer: z.string() })).nullable(),
-    terms_version: z.int().nullable().describe("Of the program's terms that were agreed to."),
+    terms_version: z.int().nullable().describe("The version of the terms that were agreed to."),
     consented_at: timestamp.nullable(),
     partner_id: idOf("partner").nullable().describe("The partner it became."),
     note: z.string().nullable(),

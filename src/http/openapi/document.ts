@@ -29,21 +29,21 @@ export const ROUTES: readonly Route[] = [
   ...OUTSIDE_ROUTES,
 ];
 
-const INTRODUCTION = `All API operations act on the one program that owns the API key, sent as \`Authorization: Bearer <API_KEY>\`. Bodies are JSON; a field that is not known is refused. Amounts are integers in the smallest unit of their currency, times ISO 8601 in UTC.
+const INTRODUCTION = `Every API operation acts on the program that owns the API key, which is sent as \`Authorization: Bearer <API_KEY>\`. Bodies are JSON; unknown fields are refused. Amounts are integers in the smallest unit of their currency. Times are ISO 8601 in UTC.
 
-**Scopes**: the program's first key may do everything. Further keys (\`POST /api/v1/api-keys\`) have some of \`read\`, \`write\`, \`payouts\` (pay, and see and change payout details) and \`keys\` (make keys and see or change secrets). Each operation names those that it needs; without one of them the answer is 403 \`forbidden\`, which names it, and nothing is done. Without \`payouts\`, payout details are shown in part.
+**Scopes**: the program's first key may do everything. Further keys (\`POST /api/v1/api-keys\`) have one or more of the scopes \`read\`, \`write\`, \`payouts\` (pay, and see and change payout details) and \`keys\` (create keys, and see or change secrets). Each operation names the scopes it needs. Without one of them, the answer is 403 \`forbidden\` with the name of the scope, and nothing is done. Without \`payouts\`, payout details are masked.
 
-**Lists** take \`page\`, \`per_page\` (100 at most) and \`cursor\`, and answer \`{data, total, page, per_page, next_cursor}\`.
+**Lists** take \`page\`, \`per_page\` (at most 100) and \`cursor\`, and return \`{data, total, page, per_page, next_cursor}\`.
 
-**Repeating a POST** is safe with the header \`Idempotency-Key\`: the same key and body within 24 hours get the stored reply, marked \`Idempotent-Replayed: true\`.
+**Repeating a POST** is safe with the header \`Idempotency-Key\`: the same key and body within 24 hours get the stored reply again, marked \`Idempotent-Replayed: true\`.
 
-**Errors** are \`{error: {code, message, details?, request_id}}\`. Each answer carries \`X-Request-Id\`. Another program's object is not found, as is an unknown address; a known one under another method is 405 with \`Allow\`.
+**Errors** are \`{error: {code, message, details?, request_id}}\`. Every reply carries \`X-Request-Id\`. Objects of other programs and unknown paths are 404; a known path with the wrong method is 405 with \`Allow\`.
 
-**Reading what was just written**: where the deployment reads from copies of its database, lists and gets may be some moments old. Each reply then carries \`X-D1-Bookmark\`: sent on with a later request, it shows at least what that reply showed or wrote. Elsewhere every read is of now, and the header is not there.
+**Reading your own writes**: where the deployment reads from replicas of its database, lists and gets may lag by a moment. Each reply then carries \`X-D1-Bookmark\`; send it with a later request, and what you read is at least as new as that reply. Elsewhere reads are always current, and there is no such header.
 
-**Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per address, and limits of their own for clicks; over them 429 with \`Retry-After\`. Bodies are at most 64 KiB, 1 MiB for inbound webhooks and imports, 4 KiB for clicks.
+**Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per address, and separate limits for clicks. Beyond a limit, the answer is 429 with \`Retry-After\`. Bodies may have at most 64 KiB (1 MiB for inbound webhooks and imports, 4 KiB for clicks).
 
-**Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body keyed with the endpoint's secret, and the Standard Webhooks headers come with it. An endpoint answers 2xx within 5 seconds; else there are attempts after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
+**Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret; the Standard Webhooks headers are sent as well. An endpoint must answer 2xx within 5 seconds; otherwise the delivery is tried again after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
 
 /** The document of the whole service, made again on every call from the schemas that validate. */
 export function buildDocument(): OpenApiDocument {
@@ -75,7 +75,8 @@ export function buildDocument(): OpenApiDocument {
           schema: { type: "string", const: "true" },
         },
         [BOOKMARK_HEADER]: {
-          description: "Where the deployment reads from copies: what this reply shows or wrote, for later requests.",
+          description:
+            "Where the deployment reads from replicas: how new this reply is. Send it with later requests to read nothing older.",
           schema: { type: "string", pattern: BOOKMARK_PATTERN.source },
         },
       },
@@ -83,7 +84,7 @@ export function buildDocument(): OpenApiDocument {
         api_key: {
           type: "http",
           scheme: "bearer",
-          description: "An API key of the program; the roles of an operation are the scopes that it needs.",
+          description: "An API key of the program; each operation lists the scopes that it needs.",
         },
         operator_token: { type: "http", scheme: "bearer", description: "The deployment's ADMIN_TOKEN." },
         ...Object.fromEntries(
@@ -99,7 +100,7 @@ export function buildDocument(): OpenApiDocument {
 
 /** The owner's sections, the operator's, and those that need no key. */
 function tagGroups(): OpenApiDocument["x-tagGroups"] {
-  const groups = { api_key: "API", operator_token: "Operator", none: "Called by others" };
+  const groups = { api_key: "API", operator_token: "Operator", none: "Without a key" };
   const tagsOf = (scheme: string) =>
     Object.keys(TAGS).filter((tag) =>
       ROUTES.some((route) => route.tag === tag && (securityOf(route) ?? "none") === scheme),
@@ -161,7 +162,7 @@ function parametersOf(route: Route): Parameter[] {
     name: BOOKMARK_HEADER,
     in: "header",
     required: false,
-    description: "That of an earlier reply to this program: what is read is at least as new. Used by lists and gets.",
+    description: "The value from an earlier reply; what is read is at least as new. Lists and gets use it.",
     schema: { type: "string", pattern: BOOKMARK_PATTERN.source },
   };
   return [
@@ -308,7 +309,7 @@ function outboundWebhooks(): OpenApiDocument["webhooks"] {
           required: true,
           content: contentOf(undefined, envelope, { event, timestamp: EXAMPLE_TIME, data: REPLY_EXAMPLES[data] }),
         },
-        responses: { "2XX": { description: "It has arrived. Any other answer is a failed attempt." } },
+        responses: { "2XX": { description: "The event was received. Any other answer is a failed attempt." } },
       };
       return [event, { post }];
     }),

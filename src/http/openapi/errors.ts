@@ -6,73 +6,76 @@ import type { Route } from "./route.ts";
 export const ERRORS: Record<ErrorCode, { cause: string; cure: string }> = {
   invalid_json: {
     cause: "The body is not valid JSON.",
-    cure: "Send the whole body, as a JSON serializer writes it.",
+    cure: "Send a complete JSON document as the body, written by a JSON library.",
   },
   unauthorized: {
-    cause: "The bearer is missing, unknown or no longer valid.",
-    cure: "Send `Authorization: Bearer <API_KEY>` with a key that is in use.",
+    cause: "The bearer token is missing, unknown or no longer valid.",
+    cure: "Send `Authorization: Bearer <API_KEY>` with a valid key.",
   },
   invalid_signature: {
-    cause: "The signature is missing, wrong, or older than five minutes; nothing was stored.",
-    cure: "Store the secret that the provider shows for this address; the provider sends the event again.",
+    cause: "The signature is missing, wrong or more than five minutes old. Nothing was stored.",
+    cure: "In the settings, store the signing secret that the provider shows for this URL; the provider will send the event again.",
   },
   forbidden: {
-    cause: "The API key lacks a scope, which the message names; nothing was done.",
-    cure: "Use a key that has it: the owner makes one in the settings.",
+    cause: "The API key lacks a scope, which the message names. Nothing was done.",
+    cure: "Use a key with that scope; an owner can create one in the settings.",
   },
   not_found: {
-    cause: "There is no such thing in this program.",
-    cure: "Compare the id with the list; keys of other programs and of test deployments have objects of their own.",
+    cause: "There is no such object in this program, or no such path.",
+    cure: "Look the id up in the list of such objects, and check that the key belongs to the right program and deployment.",
   },
   method_not_allowed: {
-    cause: "The address takes other methods: see the header `Allow`.",
-    cure: "Use one of those.",
+    cause: "The path does not take this method.",
+    cure: "Use one of the methods in the header `Allow`.",
   },
   already_exists: {
     cause:
-      "Something else has this value already, or the same was reported differently before: `details` names the fields.",
-    cure: "Look for what has it, and change that; or send another value.",
+      "Another object already has this value, or the same report was sent before with other values. `details` names the fields.",
+    cure: "Send another value, or change the object that has it.",
   },
   invalid_transition: {
-    cause: "The thing is in a state that does not allow this; nothing was changed.",
-    cure: "Read it again: it may be done already. If not, bring it to a state that the route names first.",
+    cause: "The object is in a state that does not allow this. Nothing was changed.",
+    cure: "Get the object again: it may already be done. If not, first bring it into a state that the operation allows.",
   },
   idempotency_conflict: {
     cause: "A request with this `Idempotency-Key` is still running.",
-    cure: "Wait a moment and send the same again: the reply is then that of the first.",
+    cure: "Wait a moment and send the same request again; you then get the reply to the first one.",
   },
   provider_not_configured: {
-    cause: "The program lacks a secret or key of this provider.",
-    cure: "Store it in the settings, or with `updateProgram`.",
+    cause: "The program has no secret or API key for this provider.",
+    cure: "Store it in the settings, or with the operation `updateProgram`.",
   },
-  payload_too_large: { cause: "The body is too large.", cure: "Send less at a time." },
+  payload_too_large: {
+    cause: "The body is too large.",
+    cure: "Send less at a time; the documentation names the limits.",
+  },
   unsupported_media_type: {
-    cause: "The body is of another media type.",
-    cure: "Send `Content-Type: application/json`, or what the route names.",
+    cause: "The body has another media type than the operation takes.",
+    cure: "Send `Content-Type: application/json`, or the media type that the operation names.",
   },
   validation_failed: {
     cause: "Something in the request is not valid: `details` names each field.",
-    cure: "Correct these fields; the same request again is refused again.",
+    cure: "Correct these fields; the same request would be refused again.",
   },
   rate_limited: {
-    cause: "Too many requests: try again after `Retry-After` seconds.",
-    cure: "Wait so long, then go on more slowly.",
+    cause: "There were too many requests in a short time.",
+    cure: "Wait for the seconds in `Retry-After`, then send requests more slowly.",
   },
   internal_error: {
-    cause: "Something went wrong on the service's side.",
-    cure: "Try again, a POST under the same `Idempotency-Key`; then give the operator the `request_id`.",
+    cause: "Something went wrong in the service.",
+    cure: "Try again, with the same `Idempotency-Key` for a POST. If it fails again, give the operator the `request_id`.",
   },
   storage_unavailable: {
-    cause: "The storage did not answer. Whether a change was made is not known.",
-    cure: "Try again after `Retry-After` seconds, a POST under the same `Idempotency-Key`.",
+    cause: "The database did not answer. It is not known whether a change was made.",
+    cure: "Try again after the seconds in `Retry-After`, with the same `Idempotency-Key` for a POST.",
   },
   not_configured: {
-    cause: "The deployment lacks a setting that this needs, such as `PUBLIC_URL`.",
-    cure: "The operator mends that; `/healthz` says whether it is done.",
+    cause: "The deployment lacks a setting that this operation needs, such as `PUBLIC_URL`.",
+    cure: "Ask the operator to set it; `/healthz` says when it is done.",
   },
   provider_unavailable: {
-    cause: "The provider did not answer as it should.",
-    cure: "Try again after `Retry-After` seconds; the provider's status page says more.",
+    cause: "The payment provider did not answer as expected.",
+    cure: "Try again after the seconds in `Retry-After`, and look at the provider's status page.",
   },
 };
 

@@ -56,9 +56,9 @@ const reconciling = once(() =>
           found_at: timestamp,
         }),
       )
-      .describe("Those that are there, at most 100, of the programs that this call looked at."),
+      .describe("The differences in the programs that this call checked, at most 100."),
     repaired: z.array(idOf("partner")).describe("Partners whose balances were recomputed."),
-    next: z.string().nullable().describe("Goes on there as `next`; null when everything was looked at."),
+    next: z.string().nullable().describe("Send it as `next` to go on; null when everything has been checked."),
   }),
 );
 
@@ -69,17 +69,17 @@ const commission = once(() =>
     partner_id: idOf("partner"),
     payment_id: idOf("payment").nullable(),
     flow_id: idOf("flow").nullable(),
-    payout_id: idOf("payout").nullable().describe("The payout that holds it; held, it cannot change."),
+    payout_id: idOf("payout").nullable().describe("The payout that holds it; as long as one does, it cannot change."),
     kind: z
       .enum(COMMISSION_KINDS)
-      .describe("A clawback carries a difference on a paid commission; a lead is what a flow of leads gave."),
+      .describe("A `clawback` corrects a commission that is already paid; a `lead` comes from a flow for leads."),
     source_commission_id: idOf("commission").nullable(),
     status: z.enum(COMMISSION_STATUSES),
     flagged: z.boolean().describe("Flagged commissions are never approved automatically."),
     review_reason: z
       .enum([...REVIEW_REASONS, "manual"])
       .nullable()
-      .describe("Why a person should look; `manual` where one said so."),
+      .describe("Why a person should look at it; `manual` if a person flagged it."),
     rejected_reason: z.string().nullable(),
     amount_cents: cents,
     txn_amount_cents: cents,
@@ -113,13 +113,13 @@ const refused = once(() =>
 );
 
 const bulkReport = {
-  matched: z.int().min(0).describe("Commissions that were meant."),
+  matched: z.int().min(0).describe("How many commissions were selected."),
   changed: z.int().min(0),
   skipped: z
     .int()
     .min(0)
-    .describe("Left as they are: flagged, in a payout, or of a status from which there is no such move."),
-  remaining: z.int().min(0).describe("With `filter`: not reached in this call; send it again to go on."),
+    .describe("How many were left unchanged: flagged, in a payout, or with a status that does not allow it."),
+  remaining: z.int().min(0).describe("With `filter`, how many were not reached in this call; send it again to go on."),
 } satisfies { [K in keyof BulkReport]: z.ZodType<BulkReport[K]> };
 
 const bulkResult = once(() =>
@@ -150,7 +150,7 @@ const paymentFields = once(() => ({
   subscription_id: z.string().nullable(),
   created_at: timestamp,
   updated_at: timestamp,
-  event: z.enum(FLOW_EVENTS).describe("What it is: a payment, or a lead that your server reported, of amount 0."),
+  event: z.enum(FLOW_EVENTS).describe("A payment, or a lead that your server reported, which has the amount 0."),
 }));
 
 const payment = once(() => shows<ReturnType<typeof viewPayment>>()(paymentFields()));
@@ -189,7 +189,7 @@ const paymentWithTrace = once(() =>
           shows<PaymentWithTrace["trace"]["candidates"][number]>()({
             ref: z.string(),
             source: z.enum(CANDIDATE_SOURCES),
-            partner_id: idOf("partner").nullable().describe("Null where the reference leads to nobody."),
+            partner_id: idOf("partner").nullable().describe("The partner it leads to; null if it leads to none."),
           }),
         )
         .describe("The references in the order tried; the first that leads to a partner counts."),
@@ -221,9 +221,9 @@ const claimData = once(() =>
 
 const claimFields = once(() => ({
   ...claimData().shape,
-  order_id: z.string().nullable().describe("As the partner entered it. Null of a claim by day."),
+  order_id: z.string().nullable().describe("As the partner entered it. Null if the claim names a day."),
   day: z.string().nullable().describe("The day of the sale that the partner entered: 2026-11-02."),
-  email_domain: z.string().nullable().describe("With `day`: the domain of the customer's address."),
+  email_domain: z.string().nullable().describe("With `day`, the domain of the customer's e-mail address."),
   note: z.string().nullable(),
 }));
 
@@ -232,7 +232,7 @@ const claim = once(() => shows<ReturnType<typeof viewClaim>>()(claimFields()));
 const claimWithPayments = once(() =>
   shows<ReturnType<typeof viewClaimWithPayments>>()({
     ...claimFields(),
-    payments: z.array(paymentWithTrace()).describe("Those that it can be about."),
+    payments: z.array(paymentWithTrace()).describe("The payments that fit the claim."),
   }),
 );
 
@@ -248,7 +248,7 @@ const payoutFields = once(() => ({
     .string()
     .nullable()
     .describe(
-      "Where it goes, masked; fixed when it was generated. Null where the partner had no details for its method.",
+      "Where the money goes, masked; fixed when the payout was generated. Null if the partner had no details for the method.",
     ),
   period_start: timestamp.nullable(),
   period_end: timestamp,
@@ -319,7 +319,7 @@ const simulation = once(() =>
         new_amount_cents: cents,
       }),
     ),
-    more: z.boolean().describe("Whether there are other payments that the change is about."),
+    more: z.boolean().describe("Whether the change concerns more payments than are shown."),
   }),
 );
 
@@ -328,11 +328,13 @@ const balance = once(() =>
     currency: currencyCode,
     pending_cents: cents,
     payable_cents: cents.describe(
-      "Approved and in no payout; below 0 where more was paid than is earned by now. Smallest units.",
+      "Approved and in no payout; negative if more was paid than is earned by now. Smallest units of the currency.",
     ),
     in_payout_cents: cents,
     paid_cents: cents,
-    forgiven_cents: cents.describe("Clawbacks that the owner rejected: paid, and not asked back. Smallest units."),
+    forgiven_cents: cents.describe(
+      "Clawbacks that the owner rejected: paid, and not taken back. Smallest units of the currency.",
+    ),
   }),
 );
 
@@ -362,7 +364,7 @@ export const moneyReplies = once(() => ({
   Reconciling: reconciling(),
   EntryList: listOf(entry()),
   BulkResults: z.strictObject({
-    data: z.array(bulkResult()).describe("Of `ids`, a result each, in the order given; empty with `filter`."),
+    data: z.array(bulkResult()).describe("With `ids`, a result for each, in the order given; empty with `filter`."),
     ...bulkReport,
   }),
   Payment: payment(),

@@ -99,12 +99,12 @@ const program = once(() =>
 const apiKeyFields = once(() => ({
   id: idOf("api_key"),
   program_id: idOf("program"),
-  name: z.string().describe("What the key is for; the audit log names it so."),
+  name: z.string().describe("What the key is for; the audit log shows this name."),
   scopes: z.array(z.enum(SCOPES)).describe("What the key may do."),
   last4: z.string().describe("The last four characters of the key."),
   created_at: timestamp,
-  expires_at: timestamp.nullable().describe("From then on it is no key any more; null: it does not end."),
-  last_used_at: timestamp.nullable().describe("Noted once an hour at most."),
+  expires_at: timestamp.nullable().describe("When the key stops working; null: never."),
+  last_used_at: timestamp.nullable().describe("When the key was last used, to the hour; null: never."),
 }));
 
 const apiKey = once(() => shows<ReturnType<typeof viewApiKey>>()(apiKeyFields()));
@@ -119,8 +119,8 @@ const partnerFields = once(() => ({
   status: z.enum(PARTNER_STATUSES),
   commission_pct: percentage.nullable().describe("Null: the program's default."),
   payout_method: z.enum(PAYOUT_METHODS).nullable(),
-  payout_email: z.string().nullable().describe("Shown in part to a key without the scope `payouts`."),
-  provider_a_account_id: z.string().nullable().describe("Shown in part to a key without the scope `payouts`."),
+  payout_email: z.string().nullable().describe("Masked for a key without the scope `payouts`."),
+  provider_a_account_id: z.string().nullable().describe("Masked for a key without the scope `payouts`."),
   metadata: bag.nullable(),
   created_at: timestamp,
   updated_at: timestamp,
@@ -184,11 +184,13 @@ const codeStats = once(() =>
     partner_id: idOf("partner"),
     provider: z.enum(VENDOR_NAMES),
     code: z.string(),
-    ended_at: timestamp.nullable().describe("When it was taken away or given to another; null while it holds."),
+    ended_at: timestamp.nullable().describe("When the partner lost the code; null while the partner has it."),
     currency: currencyCode,
     sales: z.int().describe("Payments that the code decided."),
-    revenue_cents: cents.describe("Of them, net of tax, less what was refunded. Smallest units."),
-    earned_cents: cents.describe("The partner's commissions of them that are not rejected. Smallest units."),
+    revenue_cents: cents.describe("Their revenue, net of tax and refunds. Smallest units of the currency."),
+    earned_cents: cents.describe(
+      "The partner's commissions for them that are not rejected. Smallest units of the currency.",
+    ),
   }),
 );
 
@@ -198,20 +200,20 @@ const event = once(() =>
     program_id: idOf("program"),
     type: z.enum(AUDIT_EVENT_TYPES),
     payload: bag.describe(
-      "Its fields depend on the type. A click has `ref`, `landing`, `referrer`, `partner_id`, `sub` where the link has one, and `country`: the visitor's (ISO 3166-1 alpha-2), null where it is not known.",
+      "Its fields depend on the type. A click has `ref`, `landing`, `referrer`, `partner_id`, `sub` if the link has one, and `country`: the visitor's (ISO 3166-1 alpha-2), null if it is not known.",
     ),
     actor: z
       .strictObject({
         type: z.enum(ACTOR_TYPES),
-        id: z.string().nullable().describe("Of a partner its id, of a member the address, of a vendor's event its id."),
+        id: z.string().nullable().describe("A partner's id, a member's address, or the id of a provider's event."),
         name: z.string().nullable(),
       })
       .nullable()
-      .describe("Who did it; null for events written before actors were."),
+      .describe("Who did it; null for events from before this was recorded."),
     changes: z
       .record(z.string(), z.tuple([z.unknown(), z.unknown()]))
       .nullable()
-      .describe("Of a change, each field's old and new value; secrets and payout details are masked."),
+      .describe("For a change, each field's old and new value; secrets and payout details are masked."),
     created_at: timestamp,
   }),
 );
@@ -240,7 +242,7 @@ const endpointFields = once(() => ({
   events: z.array(z.enum(SUBSCRIPTIONS)),
   description: z.string().nullable(),
   active: z.boolean(),
-  disabled_at: timestamp.nullable().describe("When it was switched off because nothing arrived any more."),
+  disabled_at: timestamp.nullable().describe("When it was disabled because deliveries failed."),
   created_at: timestamp,
   updated_at: timestamp,
 }));
@@ -264,7 +266,7 @@ const delivery = once(() =>
     next_attempt_at: timestamp.nullable(),
     created_at: timestamp,
     completed_at: timestamp.nullable(),
-    payload: bag.nullable().describe("What was signed and sent; null once it is no longer kept."),
+    payload: bag.nullable().describe("What was signed and sent; null once it has been deleted."),
     attempts: z.array(
       shows<AttemptRecord>()({
         number: z.int(),
@@ -284,35 +286,34 @@ const readingFields = () => ({
   complete_until: timestamp
     .nullable()
     .describe(
-      "Everything that the provider reported since `complete_from` and until then is taken in, whether or not its webhooks came. Null while its list of events was not read to its end; without an API key it never is.",
+      "Everything that the provider reported from `complete_from` until then has been taken in, even if its webhooks did not arrive. Null until its list of events has been read to the end, which needs an API key.",
     ),
-  recovered: z.int().min(0).describe("Events that no webhook had brought."),
-  is_reading: z.boolean().describe("The list is being read; what it has is taken in step by step."),
+  recovered: z.int().min(0).describe("How many events were taken in that no webhook had delivered."),
+  is_reading: z.boolean().describe("Whether the list is being read now; its events are taken in step by step."),
   read_failure: z
     .strictObject({ reason: z.enum(READ_TROUBLES), at: timestamp, since: timestamp })
     .nullable()
-    .describe("Why the list could not be read at the last attempt, and since when not; it is tried again."),
+    .describe("Why the list could not be read at the last attempt, and since when; it is tried again."),
 });
 
 const provider = once(() =>
   shows<ProviderStatus>()({
-    configured: z.boolean().describe("A secret is set and a verified event has arrived."),
+    configured: z.boolean().describe("Whether a secret is set and a verified event has arrived."),
     webhook_secret_set: z.boolean(),
     last_event_at: timestamp.nullable(),
-    is_last_event_test: z.boolean().describe("It was of the provider's test mode: its address there is another one."),
+    is_last_event_test: z.boolean().describe("Whether the last event was from the provider's test mode."),
     event_types: z
       .array(
         z.strictObject({
           type: z.string(),
           need: z.enum(["required", "recommended", "none"]),
-          last_seen_at: timestamp.nullable().describe("To the day. Null where none came within 30 days."),
+          last_seen_at: timestamp
+            .nullable()
+            .describe("When one last arrived, to the day; null if none did within 30 days."),
         }),
       )
-      .describe("The types of events to select at the provider, then others that came within 30 days."),
-    refused: z
-      .int()
-      .min(0)
-      .describe("Deliveries that were refused so far; those of the last minute may not count yet."),
+      .describe("The event types to select at the provider, then others that arrived within 30 days."),
+    refused: z.int().min(0).describe("How many deliveries were refused so far; the last minute may be missing."),
     last_refusal: z
       .strictObject({ at: timestamp, reason: z.enum(REFUSAL_REASONS) })
       .nullable()
@@ -324,17 +325,17 @@ const provider = once(() =>
 const destination = () =>
   shows<MadeDestination>()({
     provider: z.enum(VENDOR_NAMES),
-    destination_id: z.string().describe("The provider's id of it."),
+    destination_id: z.string().describe("The provider's id of the destination."),
     url: z.string(),
     outcome: z.enum(["created", "updated", "unchanged"]),
-    event_types_added: z.array(z.string()).describe("Types of events that it did not get before."),
-    test: z.boolean().describe("It gets the events of the provider's test mode, and no others."),
+    event_types_added: z.array(z.string()).describe("Event types that it did not receive before."),
+    test: z.boolean().describe("Whether it only receives events from the provider's test mode."),
     secret: z
       .enum(["stored", "kept", "unverified"])
       .describe(
         "`stored` by this call; `kept`: its secret was stored before; `unverified`: one that was pasted is stored, and the provider shows none to compare it with.",
       ),
-    not_removed: z.int().min(0).describe("Others at the same URL that the provider did not remove."),
+    not_removed: z.int().min(0).describe("How many other destinations with the same URL the provider did not remove."),
   });
 
 const health = () =>
@@ -345,31 +346,31 @@ const health = () =>
         behind: z.array(
           shows<ReturnType<typeof viewLate>>()({
             job: z.string(),
-            database: z.string().describe("Its binding."),
+            database: z.string().describe("The database, by its binding."),
             since: timestamp,
-            left: z.int().min(0).describe("How many still have something to be done, at least."),
-            failed: z.int().min(0).describe("How many failed; they are tried again."),
+            left: z.int().min(0).describe("How many programs still have work to do, at least."),
+            failed: z.int().min(0).describe("How many programs it failed for; they are tried again."),
           }),
         ),
       })
       .optional()
-      .describe("Only where periodic jobs are more than an hour behind."),
+      .describe("Only present if jobs are more than an hour late."),
   });
 
 const imported = () =>
   shows<ReturnType<typeof viewImport>>()({
     kind: z.enum(IMPORT_KINDS),
     product: z.enum(IMPORT_PRODUCT_IDS),
-    dry_run: z.boolean().describe("True: nothing was changed, the counts are what would be."),
+    dry_run: z.boolean().describe("True: nothing was changed, and the counts are what would happen."),
     data_param: z
       .string()
       .nullable()
-      .describe("The script's `data-param` with which old links go on working; null where it needs none."),
-    lines: z.int().describe("Lines below the column names; the five counts add up to it."),
-    added: z.int().describe("New partners, or customers bound to a partner; what was really written."),
-    completed: z.int().describe("Lines that added something to a partner who is there."),
-    unchanged: z.int().describe("Lines that are there already."),
-    left_out: z.int().describe("Lines that are nothing to import, such as a customer that another partner has."),
+      .describe("The script's `data-param` that keeps old links working; null if none is needed."),
+    lines: z.int().describe("Lines below the column names; the five counts below add up to it."),
+    added: z.int().describe("New partners, or customers bound to a partner."),
+    completed: z.int().describe("Lines that added something to an existing partner."),
+    unchanged: z.int().describe("Lines that changed nothing."),
+    left_out: z.int().describe("Lines that were left out, such as a customer of another partner."),
     refused: z.int().describe("Lines with a mistake."),
     columns: z.array(z.strictObject({ column: z.string(), taken_as: z.enum(ALL_IMPORT_FIELDS).nullable() })),
     problems: z
@@ -384,27 +385,27 @@ const imported = () =>
       .describe("The lines left out and refused, and why; the first 500."),
     notes: z
       .array(z.strictObject({ line: z.int(), column: z.string(), message: z.string() }))
-      .describe("What was chosen in lines that are taken: of two addresses to be paid at, one. The first 500."),
+      .describe("Choices made in imported lines, such as one of two payout addresses; the first 500."),
   });
 
 const integrations = () =>
   z.strictObject({
     ...byVendor(() => provider().describe("The connection to this provider.")),
     reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
-    differences: z.int().min(0).describe("Differences that it has found and that are still there, at most 100."),
+    differences: z.int().min(0).describe("How many differences the check found that still exist, at most 100."),
     deliveries_left: z
       .int()
       .min(0)
-      .describe("Deliveries to webhook endpoints that it found waiting an hour beyond their time, at most 100."),
+      .describe("How many deliveries to webhook endpoints it found more than an hour late, at most 100."),
     email: z.strictObject({
       configured: z.boolean().meta({ description: "Whether the deployment sends e-mail." }),
       last_refusal: z
         .strictObject({
-          at: timestamp.meta({ description: "When." }),
-          reason: z.string().nullable().meta({ description: "What the sender answered." }),
+          at: timestamp.meta({ description: "When it was tried." }),
+          reason: z.string().nullable().meta({ description: "What the e-mail service answered." }),
         })
         .nullable()
-        .meta({ description: "The last attempt for this program that was not taken." }),
+        .meta({ description: "The last e-mail of this program that was not accepted." }),
     }),
   });
 
@@ -422,11 +423,11 @@ export const replies = once(() => ({
   ApiKeyWithText: z.strictObject({ ...apiKeyFields(), api_key: prefixed("sk_").describe("Shown only here.") }),
   SignInLink: z.strictObject({ url: z.string(), expires_at: timestamp }),
   Resealing: z.strictObject({
-    resealed: z.int().min(0).describe("Values sealed again by this call."),
-    left: z.int().min(0).describe("Values not under the present key yet."),
+    resealed: z.int().min(0).describe("How many values this call resealed."),
+    left: z.int().min(0).describe("How many values are not sealed with the current key yet."),
     unreadable: z
       .array(z.strictObject({ program_id: z.string(), field: z.string(), id: z.string() }))
-      .describe("Values that no configured key opens, at most 100 of them; they are left as they are."),
+      .describe("The values that no configured key opens, at most 100; they are left unchanged."),
   }),
   ...{ Integrations: integrations(), Installation: installation() },
   ListReading: shows<ReadingStatus>()(readingFields()),
@@ -437,7 +438,7 @@ export const replies = once(() => ({
   Onboarding: z.strictObject({
     partner_id: idOf("partner"),
     provider_a_account_id: z.string().nullable(),
-    url: z.string().describe("The vendor's hosted page, for this partner alone."),
+    url: z.string().describe("The provider's hosted page, for this partner only."),
     expires_at: timestamp,
   }),
   ...{ Code: code(), CodeList: allOf(code()), CodeSummary: allOf(codeStats()) },
@@ -448,7 +449,7 @@ export const replies = once(() => ({
       .boolean()
       .nullable()
       .describe(
-        "Whether the reference leads to an active partner and, with `first`, whether the one in `kept` does not. Null where it cannot be known now.",
+        "Whether the script should keep the new reference: it leads to an active partner and, with `first`, the one in `kept` does not. Null if that is not known yet.",
       ),
   }),
   ClickSummary: clickSummary(),
@@ -474,7 +475,7 @@ export const replies = once(() => ({
   Received: z.strictObject({
     received: z.literal(true),
     outcome: z.enum(EVENT_OUTCOMES),
-    reason: z.string().optional().describe("Why the event was deliberately not used."),
+    reason: z.string().optional().describe("Why the event was ignored."),
   }),
   ...{ ...teamReplies(), ...applicationReplies() },
   ...moneyReplies(),

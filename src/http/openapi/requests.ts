@@ -27,7 +27,7 @@ import { nothing } from "../optional-json.ts";
 const click = z.strictObject({
   program_id: z.string().regex(PROGRAM_ID_PATTERN),
   ref: z.string().regex(SLUG_PATTERN).describe("The partner's slug."),
-  landing: z.string().regex(/^\//).optional().describe("The path the visitor arrived at."),
+  landing: z.string().regex(/^\//).optional().describe("The path of the page that the visitor arrived at."),
   referrer: z
     .string()
     .regex(/^$|^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/]/)
@@ -36,8 +36,12 @@ const click = z.strictObject({
   sub: z
     .string()
     .optional()
-    .describe("Where the partner placed the link; left out unless 1 to 64 letters, digits, - or _."),
-  id: z.string().regex(CLICK_ID_PATTERN).optional().describe("The same on a retry, so that it counts once."),
+    .describe("Where the partner placed the link: 1 to 64 letters, digits, - or _; anything else is ignored."),
+  id: z
+    .string()
+    .regex(CLICK_ID_PATTERN)
+    .optional()
+    .describe("An id that stays the same on a retry, so that the click counts once."),
 });
 
 /** `ProviderAEvent`: the name that the document gives to the events of a provider. */
@@ -85,7 +89,7 @@ const OWN_REQUESTS = {
   CustomerErase: erasure,
   ImportFile: z
     .string()
-    .describe("A CSV with a head line: UTF-8, UTF-16 or Windows-1252; 1 MiB and 5,000 lines at most."),
+    .describe("A CSV file with a header line: UTF-8, UTF-16 or Windows-1252; 1 MiB and 5,000 lines at most."),
   Click: click,
 } as const;
 

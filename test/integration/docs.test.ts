@@ -165,6 +165,13 @@ describe("the search of the documentation (HTTP-34)", () => {
     expect((await found("webhook secret")).some((href) => href.startsWith("/docs/webhooks#"))).toBe(true);
   });
 
+  it("says of each result what it is and how its text begins", async () => {
+    const { body } = await call<string>("/docs/search?q=reprocess");
+    const [, result = ""] = /<li>(<a href="\/docs\/api\/payments#reprocessPayment">.*?)<\/li>/s.exec(body) ?? [];
+    expect(result).toContain("POST /api/v1/payments/{id}/reprocess");
+    expect(result).toContain("Use it after you corrected a slug or a partner.");
+  });
+
   it("answers nothing, too much and markup as what it is", async () => {
     for (const query of ["", "   ", "qqqqqq", "x".repeat(5_000)]) expect(await found(query)).toEqual([]);
     const { body } = await call<string>(`/docs/search?q=${encodeURIComponent('"><script>alert(1)</script>')}`);

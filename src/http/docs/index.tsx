@@ -29,8 +29,8 @@ export const docs = new Hono<PageEnv>()
     const document = openApiDocument();
     const places = [
       { href: "#guides", label: "Guides" },
-      { href: "#every-call", label: "Every call" },
       ...sectionGroups(document).map(({ name }) => ({ href: `#${idOf(name)}`, label: name })),
+      { href: "#conventions", label: "Conventions" },
     ];
     c.header("Cache-Control", CACHE);
     return docsPage(
@@ -56,7 +56,7 @@ export const docs = new Hono<PageEnv>()
   // The index of the search, for the script of these pages.
   .get("/docs/search.json", (c) => {
     c.header("Cache-Control", CACHE);
-    return c.json(index().map((entry) => ({ ...entry, title: renamed(entry.title) })));
+    return c.json(index().map(({ about: _, ...entry }) => ({ ...entry, title: renamed(entry.title) })));
   })
   // With `.md` behind its name, the same as Markdown.
   .get("/docs/api/:section", (c) => {

@@ -50,13 +50,16 @@ export function SectionPage({ document, server, section, places }: SectionProps)
   );
 }
 
-/** Open wherever there is room for it: only on a phone it is folded. */
-function Folded({ title, children }: { title: string } & Children) {
+/** Folded on a phone only: where there is room it is open, below its heading where it has one. */
+function Folded({ title, hasHeading = false, children }: { title: string; hasHeading?: boolean } & Children) {
   return (
-    <details class="folded">
-      <summary>{title}</summary>
-      {children}
-    </details>
+    <>
+      {hasHeading ? <h3 class="not-on-phone">{title}</h3> : null}
+      <details class="folded">
+        <summary>{title}</summary>
+        {children}
+      </details>
+    </>
   );
 }
 
@@ -103,7 +106,7 @@ function OperationCard({ document, server, place }: OperationProps) {
           </p>
         )}
         <p class="muted small">
-          <Marked text={accessOf(security)} /> <code>{operationId}</code>
+          <Marked text={accessOf(security)} /> Operation id: <code>{operationId}</code>
         </p>
         <Parameters place={place} />
         <Body document={document} place={place} />
@@ -138,7 +141,7 @@ function Parameters({ place: { method, path, operation } }: { place: Place }) {
   return (
     <>
       {own.length > 0 ? (
-        <Folded title="Parameters">
+        <Folded title="Parameters" hasHeading>
           <FieldList
             label={`Parameters of ${method} ${path}`}
             fields={own.map(({ name, schema, required, description = "", in: place }) => ({
@@ -150,10 +153,10 @@ function Parameters({ place: { method, path, operation } }: { place: Place }) {
       ) : null}
       {headers.length > 0 ? (
         <p class="muted small">
-          Takes <a href="/docs#every-call">as every call</a>
-          {headers.map(({ name }) => (
+          <a href="/docs#conventions">Common headers</a>:
+          {headers.map(({ name }, i) => (
             <>
-              {" "}
+              {i === 0 ? " " : ", "}
               <code>{name}</code>
             </>
           ))}
@@ -168,7 +171,7 @@ function Body({ document, place: { method, path, operation } }: { document: Open
   if (!content?.schema) return null;
   const optional = operation.requestBody?.required === false;
   return (
-    <Folded title="Body">
+    <Folded title="Body" hasHeading>
       <Fields document={document} schema={content.schema} label={`Body of ${method} ${path}`} optional={optional} />
     </Folded>
   );
@@ -190,9 +193,9 @@ function Answers({ operation }: { operation: Operation }) {
       {codes.length > 0 ? (
         <p class="small">
           Errors:
-          {codes.map((code) => (
+          {codes.map((code, i) => (
             <>
-              {" "}
+              {i === 0 ? " " : ", "}
               <a href={`/docs/api/errors#${code}`}>{code}</a>
             </>
           ))}
@@ -213,7 +216,7 @@ function ReplyFields({ document, answer, label, status }: ReplyProps & { documen
   if (!schema) return null;
   return (
     <details class="more">
-      <summary>The fields of the {status} reply</summary>
+      <summary>Fields of the {status} reply</summary>
       <Fields document={document} schema={schema} label={`Fields of ${label}`} />
     </details>
   );
@@ -224,7 +227,7 @@ function ReplyExample({ answer, label, status }: ReplyProps) {
   if (example === undefined) return null;
   return (
     <details class="more">
-      <summary>The {status} reply</summary>
+      <summary>Example of the {status} reply</summary>
       <CopyBlock label={`Example of ${label}`} text={pretty(example)}>
         Example
       </CopyBlock>
@@ -292,7 +295,7 @@ function EventCard({ document, event }: { document: OpenApiDocument; event: (typ
         </p>
         {schema ? (
           <details class="more">
-            <summary>The fields</summary>
+            <summary>Fields</summary>
             <Fields document={document} schema={schema} label={`Fields of ${event}`} />
           </details>
         ) : null}

@@ -12,6 +12,8 @@ export interface Entry {
   href: string;
   /** What kind it is, for people. */
   kind: string;
+  /** How its text begins, for people; Markdown. */
+  about: string;
   /** Every word that leads to it, in lower case, each once. */
   words: string;
 }
@@ -43,6 +45,7 @@ function operationEntries(document: OpenApiDocument): Entry[] {
       title: summary,
       href: `${sectionPath(tags[0] ?? "")}#${operationId}`,
       kind: `${method} ${path}`,
+      about: beginning(description),
       words: wordsOf([operationId, method, path, description, ...tags, ...names].join(" ")),
     };
   });
@@ -53,6 +56,7 @@ function eventEntries({ webhooks }: OpenApiDocument): Entry[] {
     title: event,
     href: `${sectionPath("outbound")}#${event}`,
     kind: "Event",
+    about: beginning(post.description ?? ""),
     words: wordsOf(post.description ?? ""),
   }));
 }
@@ -62,6 +66,7 @@ function errorEntries(): Entry[] {
     title: code,
     href: `${sectionPath("errors")}#${code}`,
     kind: "Error",
+    about: ERRORS[code].cause,
     words: wordsOf(`${ERRORS[code].cause} ${ERRORS[code].cure}`),
   }));
 }
@@ -69,7 +74,7 @@ function errorEntries(): Entry[] {
 /** Each section of a guide, by its headings. */
 function guideEntries(): Entry[] {
   return GUIDES.flatMap(({ name, title, about, html }) => [
-    { title, href: `/docs/${name}`, kind: "Guide", words: wordsOf(about) },
+    { title, href: `/docs/${name}`, kind: "Guide", about: `${about}.`, words: wordsOf(about) },
     ...html
       .split(/(?=<h[23] id=")/)
       .slice(html.startsWith("<h2") ? 0 : 1)
@@ -79,6 +84,7 @@ function guideEntries(): Entry[] {
           title: textOfHtml(heading),
           href: `/docs/${name}#${id}`,
           kind: `${title} guide`,
+          about: beginning(textOfHtml(/<p>(.*?)<\/p>/s.exec(part)?.[1] ?? "")),
           words: wordsOf(textOfHtml(part, " ")),
         };
       }),
@@ -88,6 +94,11 @@ function guideEntries(): Entry[] {
 function fieldsOf({ components }: OpenApiDocument, { $ref, properties = {} }: JsonSchema): string[] {
   const { properties: named = properties } = components.schemas[$ref?.split("/").at(-1) ?? ""] ?? {};
   return Object.keys(named);
+}
+
+/** The first sentence. */
+function beginning(text: string): string {
+  return (/^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text).replace(/:$/, ".");
 }
 
 function wordsOf(text: string): string {

@@ -16,13 +16,17 @@ export function sectionGroups(document: OpenApiDocument): { name: string; sectio
       .filter((tag) => tags.includes(tag.name))
       .map((tag) => ({ name: nameOf(tag.name), title: tag.name, about: tag.description })),
   }));
-  return [...groups, { name: "For every call", sections: OWN }];
+  return [...groups, { name: "Errors and events", sections: OWN }];
 }
 
 /** Those that are of no tag. */
 const OWN: Section[] = [
-  { name: "errors", title: "Errors", about: "Every error code, its cause and its cure." },
-  { name: "outbound", title: "Outbound webhooks", about: "What your endpoints receive: events, headers, signatures." },
+  { name: "errors", title: "Errors", about: "Every error code, with its cause and its cure." },
+  {
+    name: "outbound",
+    title: "Outbound webhooks",
+    about: "What your endpoints receive: events, headers and signatures.",
+  },
 ];
 
 /** Of a section by its name, or by the name of its tag. */

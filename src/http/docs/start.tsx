@@ -5,7 +5,7 @@ import { PageHead } from "../pages/layout.tsx";
 import { sectionGroups, sectionPath } from "./sections.ts";
 import { Marked } from "./text.tsx";
 
-/** The first page: every guide, what holds for every call, and every operation by section. */
+/** The first page: every guide, every operation by section, and what all calls have in common. */
 export function StartPage({ document }: { document: OpenApiDocument }) {
   const places = placesOf(document);
   return (
@@ -14,37 +14,33 @@ export function StartPage({ document }: { document: OpenApiDocument }) {
         title="Documentation"
         lede={
           <>
-            The reference is also there as <a href="/openapi.json">OpenAPI 3.1</a>, and all of it as{" "}
-            <a href="/llms.txt">text</a>.
+            Guides, and a reference with samples for every operation. For tools there are an{" "}
+            <a href="/openapi.json">OpenAPI 3.1 document</a> and an{" "}
+            <a href="/llms.txt">index of everything as Markdown</a>.
           </>
         }
       />
       <section class="card" id="guides">
         <h2>Guides</h2>
-        <ul class="plain-list">
+        <ul class="titled-list in-columns">
           {GUIDES.map(({ name, title, about }) => (
             <li>
-              <a href={`/docs/${name}`}>{title}</a> <span class="muted">{about}</span>
+              <a href={`/docs/${name}`}>{title}</a>
+              <p class="muted small">{about}</p>
             </li>
           ))}
         </ul>
-      </section>
-      <section class="card prose" id="every-call">
-        <h2>Every call</h2>
-        {document.info.description.split("\n\n").map((paragraph) => (
-          <p>
-            <Marked text={paragraph} />
-          </p>
-        ))}
       </section>
       {sectionGroups(document).map((group) => (
         <section class="card" id={idOf(group.name)}>
           <h2>{group.name}</h2>
           {group.sections.map(({ name, title, about }) => (
-            <details class="more">
-              <summary>{title}</summary>
-              <p>
-                <a href={sectionPath(name)}>{title}</a> <span class="muted">{about}</span>
+            <details class="docs-section">
+              <summary>
+                <strong>{title}</strong> <span class="muted small">{about}</span>
+              </summary>
+              <p class="small">
+                <a href={sectionPath(name)}>Open {title}</a>
               </p>
               <Operations
                 at={sectionPath(name)}
@@ -54,6 +50,14 @@ export function StartPage({ document }: { document: OpenApiDocument }) {
           ))}
         </section>
       ))}
+      <section class="card prose" id="conventions">
+        <h2>Conventions</h2>
+        {document.info.description.split("\n\n").map((paragraph) => (
+          <p>
+            <Marked text={paragraph} />
+          </p>
+        ))}
+      </section>
     </>
   );
 }
@@ -61,13 +65,15 @@ export function StartPage({ document }: { document: OpenApiDocument }) {
 function Operations({ at, places }: { at: string; places: Place[] }) {
   if (places.length === 0) return null;
   return (
-    <ul class="plain-list">
+    <ul class="titled-list in-columns">
       {places.map(({ method, path, operation }) => (
         <li>
-          <a href={`${at}#${operation.operationId}`}>{operation.summary}</a>{" "}
-          <code>
-            {method} {path}
-          </code>
+          <a href={`${at}#${operation.operationId}`}>{operation.summary}</a>
+          <p class="muted small">
+            <code>
+              {method} {path}
+            </code>
+          </p>
         </li>
       ))}
     </ul>

@@ -1,9 +1,9 @@
 import type { Child } from "hono/jsx";
 import { Table } from "../pages/parts/table.tsx";
 
-/** Of three columns the last holds the text, and takes the room. */
+/** A table of texts, whose columns share the room by what they hold. */
 export function TextTable({ label, head, rows }: { label: string; head: string[]; rows: Child[][] }) {
-  const columns = head.map((name, i) => ({ label: name, grow: i === 2 }));
+  const columns = head.map((name) => ({ label: name }));
   return <Table label={label} columns={columns} rows={rows.map((cells) => cells.map((cell) => <div>{cell}</div>))} />;
 }
 

@@ -203,6 +203,21 @@ describe("a key that makes keys (ACCESS-12)", () => {
     expect([until.status, (await listed(program)).length]).toEqual([201, 2]);
   });
 
+  it("brings nobody into the team where it ends itself, for a member makes keys without end", async () => {
+    const program = await makeProgram();
+    const [ending, lasting] = [
+      await newKey(program, SCOPES, { expires_at: iso(Date.now() + DAY) }),
+      await newKey(program, SCOPES),
+    ];
+    const added = { email: `${program.id}@team.example`.toLowerCase(), role: "viewer" };
+    const refused = await ending.api<Failure>("POST", "/api/v1/members", added);
+    expect([refused.status, refused.body.error?.code]).toEqual([403, "forbidden"]);
+    const { id } = (await lasting.api<{ id: string }>("POST", "/api/v1/members", added)).body;
+    const raised = await ending.api<Failure>("PATCH", `/api/v1/members/${id}`, { role: "owner" });
+    expect([raised.status, raised.body.error?.code]).toEqual([403, "forbidden"]);
+    expect((await ending.api("DELETE", `/api/v1/members/${id}`)).status).toBe(200);
+  });
+
   it("ends every other and itself, and never the first", async () => {
     const program = await makeProgram();
     const key = await newKey(program, ["keys"]);

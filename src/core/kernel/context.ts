@@ -90,6 +90,8 @@ export interface Unproven extends Reader {
 /** A context that acts for one program. */
 export interface ProgramCtx extends Reader, Ctx {
   program: Program;
+  /** When the API key that acts ends (ISO 8601); null of one that does not, and of anybody else. */
+  key_ends_at: string | null;
   /** Where no row has proven yet who acts: the guard that proves it beside the change, and what notes that it held. */
   assumed?: { holds: Statement; held: () => void };
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
@@ -148,7 +150,7 @@ export interface PageRead<View> {
 export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
   const read: Read = (...statements) => runBatch(ctx.db, statements);
   const readPage: Reader["readPage"] = (parts) => readPageBy(read, ctx.db, parts);
-  return { ...ctx, program, programId: sql`${program.id}`, read, readPage, may: () => true };
+  return { ...ctx, program, programId: sql`${program.id}`, read, readPage, may: () => true, key_ends_at: null };
 }
 
 /** A text and a total: one row for the whole, whose total is a number, and one for each object of the page. */
@@ -243,7 +245,8 @@ function lacking({ further }: PresentedKey, { key }: Holder): Scope | undefined 
 function holdersContext(ctx: BaseCtx, { program, key }: Holder, reads: Pick<Reader, "read" | "readPage">): ProgramCtx {
   const actor = key ? actors.furtherKey(key) : actors.apiKey(program);
   const may = (scope: Scope) => key === null || key.scopes.includes(scope);
-  return { ...actingAs(ctx, actor), ...reads, program, programId: sql`${program.id}`, may };
+  const key_ends_at = key?.expires_at ?? null;
+  return { ...actingAs(ctx, actor), ...reads, program, programId: sql`${program.id}`, may, key_ends_at };
 }
 
 /** A copy of the database that serves reads. */

@@ -6,6 +6,15 @@ export function requireScope(ctx: { may: (scope: Scope) => boolean }, scope: Sco
   if (!ctx.may(scope)) throw lacksScope(scope);
 }
 
+/**
+ * @throws `forbidden` where the API key that acts ends before `end` (ISO 8601, or null for never), the end of what it would
+ * leave behind.
+ */
+export function requireNoEndBefore({ key_ends_at }: { key_ends_at: string | null }, end: string | null): void {
+  if (key_ends_at === null || (end !== null && end <= key_ends_at)) return;
+  throw new AppError("forbidden", `This API key ends at ${key_ends_at}; what it lets in ends no later.`);
+}
+
 export function lacksScope(scope: Scope): AppError {
   return new AppError("forbidden", `This API key lacks the scope ${scope}.`);
 }

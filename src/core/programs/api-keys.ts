@@ -4,14 +4,14 @@ import { apiKeys } from "../../db/schema.ts";
 import { MAX_API_KEYS, missingScope, SCOPES, type Scope } from "../../domain/scope.ts";
 import { keyOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
-import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { type AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { ApiKey, PayloadOf } from "../kernel/rows.ts";
-import { lacksScope } from "../kernel/scopes.ts";
+import { lacksScope, requireNoEndBefore } from "../kernel/scopes.ts";
 
 export interface ApiKeyInput {
   name: string;
@@ -50,7 +50,7 @@ export async function createApiKey(caller: Caller, input: ApiKeyInput): Promise<
     const [ctx, held] = await prove(caller, selectKeys(caller));
     const missing = missingScope(input.scopes, SCOPES.filter(ctx.may));
     if (missing) throw lacksScope(missing);
-    const expires_at = endOf(ctx, input, held);
+    const expires_at = endOf(ctx, input);
     if (held.length >= MAX_API_KEYS) throw tooManyKeys();
     const key: ApiKey = {
       id: newId("api_key", ctx.now),
@@ -94,15 +94,11 @@ export async function deleteApiKey(caller: Caller, id: string): Promise<ApiKey> 
 /** One more than of a program's first key: the text says which it is (`domain/shard.ts`). */
 const FURTHER_KEY_BYTES = 33;
 
-function endOf(ctx: ProgramCtx, { expires_at }: ApiKeyInput, held: readonly ApiKey[]): string | null {
+function endOf(ctx: ProgramCtx, { expires_at }: ApiKeyInput): string | null {
   const end = expires_at ?? null;
   if (end !== null && end <= ctx.now) throw invalidField("expires_at", "This time is over.");
-  const { actor } = ctx;
-  const acting = actor.type === "api_key" ? held.find(({ id }) => id === actor.id) : undefined;
   const stamp = end === null ? null : iso(end);
-  if (acting?.expires_at && (stamp === null || stamp > acting.expires_at)) {
-    throw new AppError("forbidden", `This API key ends at ${acting.expires_at}; one that it makes ends no later.`);
-  }
+  requireNoEndBefore(ctx, stamp);
   return stamp;
 }
 

@@ -12,6 +12,7 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { InputOf, Member, PayloadOf, Program } from "../kernel/rows.ts";
+import { requireNoEndBefore } from "../kernel/scopes.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { endLastPasskeys, selectLastPasskeys } from "./passkeys.ts";
 import { endInvitationsOf, invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
@@ -22,6 +23,9 @@ export interface MemberPatch {
   role?: MemberRole | undefined;
 }
 
+/** A member stays, and makes keys: so a key that ends lets nobody in (ACCESS-12). */
+const NO_END = null;
+
 /** The team of the program, the oldest first: at most `MAX_MEMBERS`. */
 export async function listMembers(ctx: Reader): Promise<Member[]> {
   const [members] = await ctx.read(selectMembers(ctx));
@@ -31,7 +35,7 @@ export async function listMembers(ctx: Reader): Promise<Member[]> {
 /**
  * Adds somebody to the team, and e-mails them a link that signs in (TEAM-4).
  * @throws `already_exists` for the address of a member; `validation_failed` past the limit; `rate_limited` where the address
- * was sent too many links.
+ * was sent too many links; `forbidden` to a key that ends.
  */
 export async function addMember(caller: Caller, { email, role }: MemberInput): Promise<Member> {
   return untilWon(async () => {
@@ -41,6 +45,7 @@ export async function addMember(caller: Caller, { email, role }: MemberInput): P
       selectMembers(caller),
       shaped(caller.db, { links: whole }, sql`select (${recentLinks}) as links`),
     );
+    requireNoEndBefore(ctx, NO_END);
     if (members.some((member) => isAddressOf(member, email))) throw memberThere();
     if (members.length >= MAX_MEMBERS) {
       throw invalidField("email", `A program has at most ${MAX_MEMBERS} members.`);
@@ -67,10 +72,11 @@ export async function addMember(caller: Caller, { email, role }: MemberInput): P
   });
 }
 
-/** Gives a member another role, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2). */
+/** Gives a member another role, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2), `forbidden` to a key that ends. */
 export async function updateMember(caller: Caller, id: string, { role }: MemberPatch): Promise<Member> {
   return untilWon(async () => {
     const { ctx, before, program, members } = await readTeam(caller, id);
+    requireNoEndBefore(ctx, NO_END);
     if (role === undefined || role === before.role) return before;
     const member: Member = { ...before, role, updated_at: nextStamp(before.updated_at, ctx.now) };
     const { email, updated_at } = member;

@@ -40,14 +40,17 @@ describe("the README and the guides", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("have a main journey whose commands all work and end in a paid commission", () => {
+  it("have a main journey whose commands all work, after those of the README, and end in a paid commission", () => {
     const printed = (what: string) => new RegExp(`^ {2}${what} +(\\S+)`, "m").exec(running.printed.out)?.[1] ?? "";
     const env = { BASE_URL: printed("Base URL"), PROGRAM: printed("Program"), API_KEY: printed("API key") };
     const guide = pages.get("src/docs/start.md")!;
     assert.ok(guide.includes(MARK));
     const section = guide.slice(guide.indexOf(MARK));
-    const commands = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block);
-    assert.ok(commands.length >= 6);
+    const readme = pages.get("README.md")!;
+    const first = readme.slice(readme.indexOf("## The API"));
+    const blocks = (text: string) => [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block);
+    const commands = [...blocks(first), ...blocks(section)];
+    assert.ok(commands.length >= 7);
     const script = `set -euo pipefail\n${commands.join("echo\n")}`;
     const run = spawnSync("bash", ["-c", script], { env: { ...process.env, ...env }, encoding: "utf8" });
     assert.equal(run.status, 0, `${run.stdout}\n${run.stderr}`);

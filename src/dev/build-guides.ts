@@ -8,15 +8,15 @@ import { Marked, type RendererObject, type Tokens } from "marked";
 
 /** The guides for people who use the service, in the order of the navigation; `src/docs/<name>.md` is each one's source. */
 const GUIDES = [
-  { name: "start", title: "Start", about: "The local service, and the main journey by hand" },
+  { name: "start", title: "Start", about: "The local service, and a first sale step by step" },
   { name: "integrate", title: "Integrate", about: "The script, the API, the typed client" },
   { name: "migrate", title: "Migrate", about: "Imports from another product" },
-  { name: "payouts", title: "Payouts", about: "From an approved commission to money at the partner" },
+  { name: "payouts", title: "Payouts", about: "From an approved commission to the partner's money" },
   { name: "webhooks", title: "Webhooks", about: "What the service sends, and how to verify it" },
   { name: "deploy", title: "Deploy", about: "Configuration, upgrade, rollback, more than one database" },
   { name: "operate", title: "Operate", about: "E-mail, monitoring, backups, rotating keys" },
   { name: "security", title: "Security", about: "What is protected by what, and what is not" },
-  { name: "changelog", title: "Changelog", about: "What callers of the API see, by date" },
+  { name: "changelog", title: "Changelog", about: "Changes of the API, by date" },
 ];
 
 const SOURCES = new URL("../docs/", import.meta.url);

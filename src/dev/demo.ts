@@ -26,7 +26,9 @@ async function run(): Promise<Steps> {
     console.log(`Webhooks go to ${RECEIVER_HOST}, a name that does not exist, so their first attempt fails.\n`);
     return journey(target);
   }
-  console.log("Against a service of its own, with a played outside world (resolver and receiver of webhooks).\n");
+  console.log(
+    "Against a service of its own, with a simulated outside world (DNS resolver and receiver of webhooks).\n",
+  );
   const state = await mkdtemp(join(tmpdir(), "affiliate-demo-"));
   const world = new PlayedWorld(RECEIVER_HOST);
   const secrets = { ...randomSecrets(), DNS_RESOLVER_URL: world.resolver_url };

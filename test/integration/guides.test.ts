@@ -101,7 +101,7 @@ describe("GET /docs/:guide", () => {
 
   it("of a migration names a column for every field that an import can fill", () => {
     const guide = SOURCES["../../src/docs/migrate.md"] ?? "";
-    const sentence = /columns are found by common names \(([^)]*)\)/.exec(guide)?.[1] ?? "";
+    const sentence = /columns are recognized by common names \(([^)]*)\)/.exec(guide)?.[1] ?? "";
     const columns = [...sentence.matchAll(/`([^`]+)`/g)].map(([, column = ""]) => column);
     for (const kind of IMPORT_KINDS) {
       const fields = new Set(columns.map((column) => matchColumns(kind, {}, [column]).columns[0]?.field));

@@ -261,7 +261,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
         (text) => `integrate.md: ${text}`,
       ),
       "operate.md: | payouts",
-      ...["| `provider_a_api_key`", "| `provider_a` ", "A connected account", "| through Stripe"].map(
+      ...["| `provider_a_api_key`", "| `provider_a` ", "To connect an account", "| through Stripe"].map(
         (text) => `payouts.md: ${text}`,
       ),
       "security.md: | money",
@@ -271,12 +271,12 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   {
     why: "its payments have the customer's address",
     of: having("has_email: true"),
-    texts: ["migrate.md: - A customer is known"],
+    texts: ["migrate.md: - A customer is identified"],
   },
   {
     why: "it has thin events",
     of: having("thinOf: "),
-    texts: ["integrate.md: Stripe's thin", "specification.md: - IN-18 "],
+    texts: ["integrate.md: The same holds for Stripe's thin", "specification.md: - IN-18 "],
   },
   { why: "its events may name the program", of: CLAIMING, texts: ["deploy.md: A program's id names"] },
   {

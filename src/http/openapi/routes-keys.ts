@@ -16,7 +16,7 @@ export const KEY_ROUTES: Route[] = [
     tag: "Program",
     summary: "Create an API key",
     description:
-      "The new key works at once, alongside the others, so a key can be replaced without a gap. A key cannot create one that may do more than itself or that expires later. At most 50 besides the program's first.",
+      "The new key works at once, alongside the others, so a key can be replaced without a gap. A key cannot create one that may do more than itself or that expires later. At most 50, not counting the program's first.",
     body: { schema: "ApiKeyCreate" },
     replies: created("ApiKeyWithText", "The key; no other reply shows it."),
   },

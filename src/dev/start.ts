@@ -23,6 +23,7 @@ try {
   const port = portFrom(process.env["PORT"], DEFAULT_PORT);
   const persistTo = resolve(process.env["PERSIST_TO"] || DEFAULT_STATE);
   await makeDevVars();
+  console.log("Preparing the local database and starting the service. The first start can take a minute …");
   const service = await startLocalService({ port, persistTo, onLog: print });
   endWithCaller(service);
   const { ADMIN_TOKEN } = await readDevVars();

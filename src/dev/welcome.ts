@@ -48,6 +48,7 @@ export async function welcome(url: string, admin_token: string | undefined): Pro
     `  API key       ${api_key}   (shown only now; for servers only)`,
     `  Script tag    <script src="${url}/service.js" data-program="${program.id}" defer></script>`,
     ...(await dashboardLine(url, program, operator)),
+    `  Docs          ${url}/docs`,
     "",
     "Next:",
     `  curl ${url}/api/v1/programs/me -H "Authorization: Bearer ${api_key}"`,

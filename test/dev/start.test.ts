@@ -50,6 +50,8 @@ describe("npm start", () => {
       new RegExp(`^ {2}Script tag +<script src="${url}/service.js" data-program="${program}" defer></script>$`, "m"),
     );
     assert.match(out, new RegExp(`^ {2}Dashboard +${url}/sign-in\\?`, "m"));
+    assert.match(out, new RegExp(`^ {2}Docs +${url}/docs$`, "m"));
+    assert.match(out.slice(0, out.indexOf("The service is ready")), /can take a minute/);
     assert.deepEqual(await me().then(({ status, body: { id } }) => ({ status, id })), { status: 200, id: program });
   });
 

@@ -137,7 +137,7 @@ describe("a provider that only the list of the tests has", () => {
 
   it("is in the OpenAPI document", () => {
     const { paths, components } = servedDocument();
-    expect(paths[PATH]?.["post"]).toMatchObject({ summary: "An event of Example Pay" });
+    expect(paths[PATH]?.["post"]).toMatchObject({ summary: "Receive an event from Example Pay" });
     expect(components.schemas).toHaveProperty("ProviderExampleEvent");
     expect(components.securitySchemes).toHaveProperty("provider_example_signature");
     const { enum: providers } = (paths["/api/v1/payments"]?.["get"]?.parameters ?? []).find(

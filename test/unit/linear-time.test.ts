@@ -192,8 +192,8 @@ const OURS: Record<string, string[]> = {
   ],
   "errors of the database and the runtime": ["core/kernel/conflict.ts", "http/errors.ts"],
   "its own routes and schemas": [
-    ...["http/docs/guides.tsx", "http/docs/index.tsx", "http/docs/markdown.ts", "http/docs/search.ts"],
-    ...["http/docs/text.tsx", "http/openapi/example-id.ts", "http/openapi/samples.ts"],
+    ...["http/docs/guides.tsx", "http/docs/html-text.ts", "http/docs/index.tsx", "http/docs/markdown.ts"],
+    ...["http/docs/search.ts", "http/docs/text.tsx", "http/openapi/example-id.ts", "http/openapi/samples.ts"],
     ...["http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
     ...["http/openapi/field-texts.ts", "http/openapi/operation-id.ts"],
     "http/pages/assets.ts",

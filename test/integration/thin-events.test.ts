@@ -52,6 +52,16 @@ function happen(event: EventA, fields: Parameters<typeof thinOfA>[1] = {}): Thin
   return thinOfA(event, fields);
 }
 
+/** How provider A has what a thin event is about: the event that it names, that event in its list, or the object alone. */
+const FORMS = ["named", "listed", "object"] as const;
+type Form = (typeof FORMS)[number];
+
+/** What happens at the vendor, in one of the forms. */
+function happenAs(form: Form, event: EventA): ThinA {
+  lists.faultOf = () => (form === "object" && lists.calls.at(-1)!.pathname === "/v1/events" ? "forbidden" : null);
+  return happen(event, { snapshot: form === "named" });
+}
+
 interface AuditEvent {
   payload: { event_id: string; event_type: string; outcome: string };
 }
@@ -83,40 +93,59 @@ describe("a thin event", () => {
     expect(parsed).toMatchObject({ type: "v1.checkout.session.completed", snapshot_event: thin.snapshot_event });
   });
 
-  it.each([true, false])(
-    "earns as its snapshot event, whether it names that (%s) or its object alone (IN-18)",
-    async (snapshot) => {
-      const program = await shop();
-      const sale = sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000, payment_intent: "pi_thin" });
-      const thin = happen(sale, { snapshot });
-      expect(await sendThin(program, thin)).toMatchObject({ status: 200, body: { outcome: "commission" } });
-      const refund = happen(chargeRefunded({ payment_intent: "pi_thin", amount: 12_000, refunded: 6_000 }), {
-        snapshot,
-      });
-      expect(await sendThin(program, refund)).toMatchObject({ status: 200, body: { outcome: "adjusted" } });
-      const { commissions } = await ledgerOf(program);
-      expect(commissions).toMatchObject([{ amount_cents: 1_000, txn_amount_cents: 10_000 }]);
-      // It is stored as the whole event.
-      expect((await audited(program)).map(({ event_id, event_type }) => [event_id, event_type])).toEqual([
-        [snapshot ? refund.snapshot_event : refund.id, "charge.refunded"],
-        [snapshot ? sale.id : thin.id, "checkout.session.completed"],
-      ]);
-    },
-  );
+  it.each(FORMS)("earns as its snapshot event (%s) (IN-18)", async (form) => {
+    const program = await shop();
+    const sale = sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000, payment_intent: "pi_thin" });
+    const thin = happenAs(form, sale);
+    expect(await sendThin(program, thin)).toMatchObject({ status: 200, body: { outcome: "commission" } });
+    const refund = chargeRefunded({ payment_intent: "pi_thin", amount: 12_000, refunded: 6_000 });
+    const thinRefund = happenAs(form, refund);
+    expect(await sendThin(program, thinRefund)).toMatchObject({ status: 200, body: { outcome: "adjusted" } });
+    const { commissions } = await ledgerOf(program);
+    expect(commissions).toMatchObject([{ amount_cents: 1_000, txn_amount_cents: 10_000 }]);
+    // It is stored as the whole event.
+    const isWhole = form !== "object";
+    expect((await audited(program)).map(({ event_id, event_type }) => [event_id, event_type])).toEqual([
+      [isWhole ? refund.id : thinRefund.id, "charge.refunded"],
+      [isWhole ? sale.id : thin.id, "checkout.session.completed"],
+    ]);
+  });
 
-  it.each([true, false])(
-    "counts once with its snapshot event, in either order (names it: %s) (IN-18)",
-    async (snapshot) => {
-      for (const isThinFirst of [true, false]) {
-        const program = await shop();
-        const sale = sessionCompleted({ ref: "jane" });
-        const thin = happen(sale, { snapshot });
-        const sends = [() => sendThin(program, thin), () => sendA(program, sale), () => sendThin(program, thin)];
-        for (const send of isThinFirst ? sends : sends.toReversed()) expect((await send()).status).toBe(200);
-        const { commissions, payments } = await ledgerOf(program);
-        expect([payments.length, commissions.length]).toEqual([1, 1]);
-        expect(await audited(program)).toHaveLength(snapshot ? 1 : 2);
-      }
+  it.each(FORMS)("counts once with its snapshot event, in either order (%s) (IN-18)", async (form) => {
+    for (const isThinFirst of [true, false]) {
+      const program = await shop();
+      const sale = sessionCompleted({ ref: "jane" });
+      const thin = happenAs(form, sale);
+      const sends = [() => sendThin(program, thin), () => sendA(program, sale), () => sendThin(program, thin)];
+      for (const send of isThinFirst ? sends : sends.toReversed()) expect((await send()).status).toBe(200);
+      const { commissions, payments } = await ledgerOf(program);
+      expect([payments.length, commissions.length]).toEqual([1, 1]);
+      expect(await audited(program)).toHaveLength(form === "object" ? 2 : 1);
+    }
+  });
+
+  it.each(["named", "listed"] as const)(
+    "that comes late says what was so then, whatever its object has become (%s) (IN-18)",
+    async (form) => {
+      const program = await shop();
+      await makePartner(program, { slug: "bob" });
+      const second = Math.floor(Date.now() / 1000) - 3600;
+      const updated = (created: number, slug: string, more: object = {}) =>
+        eventA(
+          "customer.updated",
+          { id: "cus_1", object: "customer", metadata: { service_ref: slug } },
+          { created, ...more },
+        );
+      const thin = happenAs(form, updated(second, "jane"));
+      // Of the same time, and about another: of the same customer later.
+      lists.a.push(eventA("customer.updated", { id: "cus_2", object: "customer" }, { created: second }));
+      lists.a.push(updated(second + 1, "bob"), updated(second + 60, "bob"));
+      await sendThin(program, thin);
+      expect((await audited(program)).map(({ event_id }) => event_id)).toEqual([lists.a[0]!.id]);
+      const sale = sessionCompleted({ created: second + 30, customer: "cus_1" });
+      expect(await sendA(program, sale)).toMatchObject({ body: { outcome: "commission" } });
+      const { payments } = await ledgerOf(program);
+      expect(payments).toMatchObject([{ ref: "jane" }]);
     },
   );
 
@@ -205,16 +234,20 @@ describe("no event of a type that is needed is acknowledged and dropped", () => 
   it.each(["BLACK-FRIDAY", "20 % / off", "été.50", "../balance"])(
     "a coupon whose id, which its owner chose, is %s (IN-18)",
     async (id) => {
-      for (const snapshot of [true, false]) {
+      for (const form of FORMS) {
         const program = await shop();
-        const thin = happen(couponEvent({ id, name: "Half" }), { snapshot });
+        const thin = happenAs(form, couponEvent({ id, name: "Half" }));
         expect(await sendThin(program, thin)).toMatchObject({ status: 200, body: { outcome: "linked" } });
         expect(lists.calls.at(-1)!.pathname).toBe(
-          snapshot ? `/v1/events/${thin.snapshot_event}` : `/v1/coupons/${encodeURIComponent(id)}`,
+          {
+            named: `/v1/events/${thin.snapshot_event}`,
+            listed: "/v1/events",
+            object: `/v1/coupons/${encodeURIComponent(id)}`,
+          }[form],
         );
         // Where the event is named, it does not matter how the address of its object is written.
         const strange = { id, type: "coupon", url: `/v1/coupons/${id}?x` };
-        if (snapshot)
+        if (form === "named")
           expect(await sendThin(program, { ...thin, related_object: strange })).toMatchObject({ status: 200 });
       }
     },
@@ -248,12 +281,12 @@ describe("no event of a type that is needed is acknowledged and dropped", () => 
       const ctx = programContext(await makeProgram({ ...KEY, live_only: false }));
       const parsed = providerA.parse(JSON.parse(JSON.stringify(event)));
       if (!parsed.ok) throw new Error("a sample is refused");
-      for (const snapshot of [true, false]) {
-        const thin = happen(event, { snapshot });
+      for (const form of FORMS) {
+        const thin = happenAs(form, event);
         const understood = await understand(ctx, providerA, { value: thin, text: "" }, lists.readsOf(providerA));
         expect(understood).toEqual({
           ...{ value: expect.anything(), text: expect.any(String) },
-          parsed: { ok: true, event: { ...parsed.event, event_id: snapshot ? event.id : thin.id } },
+          parsed: { ok: true, event: { ...parsed.event, event_id: form === "object" ? thin.id : event.id } },
         });
       }
     },

@@ -126,7 +126,7 @@ export function refusalB(status: number, type: string, code: string): Reply {
   return { status, body: { error: { type, code, detail: "The call is refused." }, meta: { request_id: "req_1" } } };
 }
 
-const PARAMETERS_A = /^(?:limit|created\[gte\]|types\[\d*\]|starting_after)$/;
+const PARAMETERS_A = /^(?:limit|created\[(?:gte|lte)\]|types\[\d*\]|starting_after)$/;
 
 /** Newest first; those of one second in the order in which they came, newest first. */
 function listA(events: readonly EventA[], { searchParams }: URL): Reply {
@@ -136,6 +136,7 @@ function listA(events: readonly EventA[], { searchParams }: URL): Reply {
   const limit = Number(searchParams.get("limit") ?? 10);
   if (types.length > 20 || limit < 1 || limit > 100) return refusalA(400, "invalid_request_error", "parameter_invalid");
   const since = Number(searchParams.get("created[gte]") ?? 0);
+  const until = Number(searchParams.get("created[lte]") ?? Infinity);
   const after = searchParams.get("starting_after");
   const all = events.toReversed().toSorted((x, y) => y.created - x.created);
   if (after !== null && !all.some(({ id }) => id === after)) {
@@ -143,7 +144,9 @@ function listA(events: readonly EventA[], { searchParams }: URL): Reply {
   }
   const matching = all
     .slice(after === null ? 0 : all.findIndex(({ id }) => id === after) + 1)
-    .filter(({ created, type }) => created >= since && (types.length === 0 || types.includes(type)));
+    .filter(
+      ({ created, type }) => created >= since && created <= until && (types.length === 0 || types.includes(type)),
+    );
   const data = matching.slice(0, limit);
   return { status: 200, body: { object: "list", url: "/v1/events", has_more: matching.length > limit, data } };
 }

@@ -26,7 +26,7 @@ const SMALL_PAGE = 5;
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const MAX_EVENT_BYTES = 1024 * 1024;
 
-/** The vendor waits for the answer to its webhook meanwhile. */
+/** For the two calls that an event can take: the vendor waits for the answer to its webhook meanwhile. */
 const EVENT_TIMEOUT_MS = 10_000;
 
 /** The vendor takes no more types in a call: the list is read once for each group of them. */
@@ -43,7 +43,7 @@ const page = z.object({
 
 export function providerAReads(reach: ApiReach): VendorReads {
   const { timeoutMs = EVENT_TIMEOUT_MS } = reach;
-  const soon = { ...reach, timeoutMs: Math.min(timeoutMs, EVENT_TIMEOUT_MS) };
+  const soon = { ...reach, timeoutMs: Math.min(timeoutMs, EVENT_TIMEOUT_MS / 2) };
   return {
     kept_ms: 30 * DAY,
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
@@ -88,30 +88,71 @@ const object = z.looseObject({ object: z.string(), id: z.string().nullish() });
 const DISCOUNT = "discount";
 
 /**
- * The snapshot event that a thin event names: the same occurrence, under the id that it has as a webhook too. Where it
- * names none, an event around the object as it is now.
+ * The snapshot event of a thin one: the same occurrence, under the id that it has as a webhook too. Where the thin one
+ * does not name it, it is looked for in the list, for its object may have changed since. An event around the object as
+ * it is now stands for one that the list does not have, or does not show to this key.
  */
 async function readEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer> {
-  const { snapshot_id, object: about, context } = thin;
-  const type = snapshotType(thin.event_type);
-  const path = snapshot_id === null ? about?.path : `/v1/events/${snapshot_id}`;
-  const answer = await call(reach, api_key, "GET", path ?? "/", { most_bytes: MAX_EVENT_BYTES, context });
-  const { event_id: id, occurred_at: created, test } = thin;
+  const { snapshot_id } = thin;
+  if (snapshot_id === null) return (await listedEvent(reach, api_key, thin)) ?? readObject(reach, api_key, thin);
+  const answer = await call(reach, api_key, "GET", `/v1/events/${snapshot_id}`, asking(thin));
+  const read = answer.status === 200 ? snapshot.safeParse(answer.json).data : undefined;
+  const isIt = read?.id === snapshot_id && read.type === snapshotType(thin.event_type);
+  return isIt ? { outcome: "read", body: read } : failureOf(answer);
+}
+
+function asking({ context }: ThinEvent) {
+  return { most_bytes: MAX_EVENT_BYTES, context };
+}
+
+/** A thin event and its snapshot event are of one instant, which the snapshot event has in whole seconds. */
+const APART_S = 2;
+
+const snapshots = z.object({
+  data: z.array(
+    z.looseObject({
+      created: z.number(),
+      data: z.looseObject({ object: object.extend({ customer: z.unknown().optional() }) }),
+    }),
+  ),
+});
+
+/** Of the listed events of that type and time the nearest about the object; null where there is none. */
+async function listedEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer | null> {
+  const { object: about, occurred_at } = thin;
+  const at = Date.parse(occurred_at) / 1000;
+  const query = new URLSearchParams({
+    ...{ "types[]": snapshotType(thin.event_type), limit: String(PAGE) },
+    ...{ "created[gte]": String(Math.floor(at) - APART_S), "created[lte]": String(Math.ceil(at) + APART_S) },
+  });
+  const path = `/v1/events?${query.toString()}`;
+  const answer = await call(reach, api_key, "GET", path, { ...asking(thin), most_bytes: MAX_PAGE_BYTES });
+  if (answer.status === 403 || answer.status === 404 || answer.is_too_long) return null;
+  const read = answer.status === 200 ? page.safeParse(answer.json).data && snapshots.safeParse(answer.json).data : null;
+  if (!read) return failureOf(answer);
+  // A discount has no address of its own, only that of its customer.
+  const isAbout = ({ object: type, id, customer }: (typeof read.data)[number]["data"]["object"]) =>
+    type === about?.type && (about.id === null ? about.path.split("/").includes(String(customer)) : id === about.id);
+  const [nearest] = read.data
+    .filter(({ data }) => isAbout(data.object))
+    .toSorted((a, b) => Math.abs(a.created - at) - Math.abs(b.created - at));
+  return nearest ? { outcome: "read", body: nearest } : null;
+}
+
+/** An event around the object that a thin one names, as it is now. */
+async function readObject(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer> {
+  const { object: about, event_id, occurred_at: created, test } = thin;
   const around = (read: object) => {
-    return { object: "event", id, type, created, livemode: !test, data: { object: read } };
+    const type = snapshotType(thin.event_type);
+    return { object: "event", id: event_id, type, created, livemode: !test, data: { object: read } };
   };
+  const answer = await call(reach, api_key, "GET", about?.path ?? "/", asking(thin));
   // A discount is its customer's while it lasts. Once it is over it says nothing: what was paid with it does (CODE-8).
-  const isOver = snapshot_id === null && about?.type === DISCOUNT && answer.status === 404;
+  const isOver = about?.type === DISCOUNT && answer.status === 404;
   if (isOver) return { outcome: "read", body: around({ object: DISCOUNT }) };
-  if (answer.status !== 200) return failureOf(answer);
-  if (snapshot_id !== null) {
-    const read = snapshot.safeParse(answer.json).data;
-    return read?.id === snapshot_id && read.type === type ? { outcome: "read", body: read } : failureOf(answer);
-  }
-  const read = object.safeParse(answer.json).data;
+  const read = answer.status === 200 ? object.safeParse(answer.json).data : undefined;
   const isIt = read?.object === about?.type && (about?.id === null || read?.id === about?.id);
-  if (!read || !isIt) return failureOf(answer);
-  return { outcome: "read", body: around(read) };
+  return read && isIt ? { outcome: "read", body: around(read) } : failureOf(answer);
 }
 
 const charge = z.object({ object: z.literal("charge"), payment_intent: expandableId });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { understand } from "../../src/core/inbound/thin.ts";
 import { UNREAD_REASONS } from "../../src/domain/refusal.ts";
-import { HOUR } from "../../src/lib/time.ts";
+import { DAY, HOUR } from "../../src/lib/time.ts";
 import { READ_TYPES } from "../../src/providers/provider-a/events.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
@@ -324,6 +324,20 @@ describe("a thin event that cannot be read", () => {
       }
     },
   );
+
+  it("is refused where it is older than the provider's list, whatever its object is by now (IN-18)", async () => {
+    const program = await shop();
+    const created = Math.floor((Date.now() - 30 * DAY) / 1000) - 60;
+    const old = eventA("customer.updated", { id: "cus_1", object: "customer", metadata: { service_ref: "jane" } });
+    const thin = happenAs("object", { ...old, created });
+    expect(await sendThin(program, thin)).toMatchObject({
+      status: 503,
+      body: { error: { code: "provider_unavailable" } },
+    });
+    expect(await storedOf(program)).toBe(0);
+    const young = happenAs("object", { ...old, created: created + 3_600 });
+    expect(await sendThin(program, young)).toMatchObject({ status: 200, body: { outcome: "remembered" } });
+  });
 
   it("has a case for each reason", () => {
     const cases = [...FAULTS.map(([, , reason]) => reason), "no_api_key", "api_key_refused"];

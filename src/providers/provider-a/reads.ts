@@ -26,6 +26,9 @@ const SMALL_PAGE = 5;
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const MAX_EVENT_BYTES = 1024 * 1024;
 
+/** How far back the list goes. */
+const KEPT_MS = 30 * DAY;
+
 /** For the two calls that an event can take: the vendor waits for the answer to its webhook meanwhile. */
 const EVENT_TIMEOUT_MS = 10_000;
 
@@ -45,7 +48,7 @@ export function providerAReads(reach: ApiReach): VendorReads {
   const { timeoutMs = EVENT_TIMEOUT_MS } = reach;
   const soon = { ...reach, timeoutMs: Math.min(timeoutMs, EVENT_TIMEOUT_MS / 2) };
   return {
-    kept_ms: 30 * DAY,
+    kept_ms: KEPT_MS,
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
     readEvent: (api_key, thin) => readEvent(soon, api_key, thin),
     readLinks: (api_key, id) => readLinks(reach, api_key, id),
@@ -90,11 +93,16 @@ const DISCOUNT = "discount";
 /**
  * The snapshot event of a thin one: the same occurrence, under the id that it has as a webhook too. Where the thin one
  * does not name it, it is looked for in the list, for its object may have changed since. An event around the object as
- * it is now stands for one that the list does not have, or does not show to this key.
+ * it is now stands for one that the list does not have, or does not show to this key; never for one that is older than
+ * the list.
  */
 async function readEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer> {
-  const { snapshot_id } = thin;
-  if (snapshot_id === null) return (await listedEvent(reach, api_key, thin)) ?? readObject(reach, api_key, thin);
+  const { snapshot_id, occurred_at } = thin;
+  if (snapshot_id === null) {
+    if (Date.parse(occurred_at) < reach.now() - KEPT_MS)
+      return { outcome: "failed", reason: "refused", retry_after_ms: null };
+    return (await listedEvent(reach, api_key, thin)) ?? readObject(reach, api_key, thin);
+  }
   const answer = await call(reach, api_key, "GET", `/v1/events/${snapshot_id}`, asking(thin));
   const read = answer.status === 200 ? snapshot.safeParse(answer.json).data : undefined;
   const isIt = read?.id === snapshot_id && read.type === snapshotType(thin.event_type);

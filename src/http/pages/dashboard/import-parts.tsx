@@ -76,7 +76,7 @@ export function FileFields({ csv, problems }: { csv: string; problems: Problems 
   return (
     <>
       <Field name="file" label="CSV file" type="file" accept=".csv,text/csv,text/plain" problems={problems} />
-      <TextArea name="csv" label="Or paste it here" value={csv} rows={8} problems={problems} />
+      <TextArea name="csv" label="Or paste it here" value={csv} rows={8} problems={problems} code={true} />
     </>
   );
 }

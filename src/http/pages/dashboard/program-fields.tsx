@@ -5,7 +5,7 @@ import { MAX_QUESTIONS, MAX_TERMS } from "../../../domain/application.ts";
 import { assetsText, MAX_ASSETS, readAssets } from "../../../domain/asset.ts";
 import { isLiveOnly } from "../../../domain/program.ts";
 import { moneyValue, type FormFields, type Problems } from "../forms.ts";
-import { Field, SelectField, TextArea } from "../parts/form.tsx";
+import { Field, FieldGroup, SelectField, TextArea } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
 
 /** The secrets have forms of their own. */
@@ -95,78 +95,123 @@ interface ProgramFieldsProps {
   currency: string;
 }
 
+/** The settings in groups, in the order in which a new program needs them. */
 export function ProgramFields({ values, problems, currency }: ProgramFieldsProps) {
+  const shown = { values, problems };
   return (
     <>
-      <div class="fields two">
-        <Field name="name" label="Name" value={values.name} problems={problems} required={true} maxlength={200} />
-        <Field
-          name="domain"
-          label="Domain"
-          value={values.domain}
-          problems={problems}
-          placeholder="shop.example.com"
-          maxlength={253}
-          inputmode="url"
-          hint="Where partners' links lead."
-        />
-        <Field
-          name="default_commission_pct"
-          label="Commission rate"
-          value={values.default_commission_pct}
-          problems={problems}
-          required={true}
-          inputmode="decimal"
-          unit="%"
-          hint="For partners without a rate of their own, where no flow matches."
-        />
-        <ApplyFromField value={values.apply_from} problems={problems} />
-        <Field
-          name="currency"
-          label="Currency"
-          value={values.currency}
-          problems={problems}
-          required={true}
-          maxlength={3}
-          hint="Locked once a commission exists. Payments in others keep theirs."
-        />
-        <Field
-          name="auto_approve_days"
-          label="Approve automatically after"
-          value={values.auto_approve_days}
-          problems={problems}
-          inputmode="numeric"
-          unit="days"
-          hint="Counted from the payment; flagged ones always wait for you. Empty: you approve all."
-        />
-        <Field
-          name="payout_term"
-          label="Payout term"
-          value={values.payout_term}
-          problems={problems}
-          required={true}
-          maxlength={7}
-          hint="NET-30: due 30 days after the period ends."
-        />
-        <LaterFields values={values} problems={problems} currency={currency} />
-      </div>
+      <FieldGroup name="General">
+        <GeneralFields {...shown} />
+      </FieldGroup>
+      <FieldGroup name="Commissions">
+        <CommissionFields {...shown} />
+        <AttributionFields {...shown} />
+      </FieldGroup>
+      <FieldGroup name="Payouts">
+        <PayoutFields {...shown} currency={currency} />
+      </FieldGroup>
+      <FieldGroup name="Partner portal">
+        <PortalFields {...shown} />
+      </FieldGroup>
+      <FieldGroup name="Applications">
+        <ApplicationFields {...shown} />
+      </FieldGroup>
     </>
   );
 }
 
-/** The rest of them. */
-function LaterFields({ values, problems, currency }: ProgramFieldsProps) {
+type GroupProps = Omit<ProgramFieldsProps, "currency">;
+
+/** What the program is, and how it looks and counts days. */
+function GeneralFields({ values, problems }: GroupProps) {
+  return (
+    <>
+      <Field name="name" label="Name" value={values.name} problems={problems} required={true} maxlength={200} />
+      <Field
+        name="domain"
+        label="Domain"
+        value={values.domain}
+        problems={problems}
+        placeholder="shop.example.com"
+        maxlength={253}
+        inputmode="url"
+        hint="Where partners' links lead."
+      />
+      <Field
+        name="currency"
+        label="Currency"
+        value={values.currency}
+        problems={problems}
+        required={true}
+        maxlength={3}
+        hint="Locked once a commission exists. Payments in others keep theirs."
+      />
+      <Field
+        name="time_zone"
+        label="Time zone"
+        value={values.time_zone}
+        problems={problems}
+        required={true}
+        maxlength={64}
+        placeholder="Europe/Berlin"
+        hint="Of the dates and times on all pages, the portal's too, and of the days of e-mails."
+      />
+      <Field
+        name="brand_color"
+        label="Color of e-mails"
+        value={values.brand_color}
+        problems={problems}
+        maxlength={7}
+        placeholder="#3730a3"
+        hint="Of the buttons and the top line in e-mails from your program: # and six hexadecimal digits."
+      />
+    </>
+  );
+}
+
+/** What a payment earns, and when that is approved. */
+function CommissionFields({ values, problems }: GroupProps) {
   return (
     <>
       <Field
-        name="min_payout_cents"
-        label="Minimum payout"
-        value={values.min_payout_cents}
+        name="default_commission_pct"
+        label="Commission rate"
+        value={values.default_commission_pct}
         problems={problems}
+        required={true}
         inputmode="decimal"
-        unit={currency}
-        hint="Less than that is carried forward."
+        unit="%"
+        hint="For partners without a rate of their own, where no flow matches."
       />
+      <ApplyFromField value={values.apply_from} problems={problems} />
+      <Field
+        name="auto_approve_days"
+        label="Approve automatically after"
+        value={values.auto_approve_days}
+        problems={problems}
+        inputmode="numeric"
+        unit="days"
+        hint="Counted from the payment; flagged ones always wait for you. Empty: you approve all."
+      />
+      <SelectField
+        name="live_only"
+        label="The providers' test payments"
+        value={values.live_only}
+        problems={problems}
+        options={[
+          { value: "true", label: "earn nothing" },
+          { value: "false", label: "earn as real ones do" },
+        ]}
+        hint="For trying things out; commissions on test payments can be paid out like any others."
+      />
+    </>
+  );
+}
+
+/** Whose a payment is. */
+function AttributionFields({ values, problems }: GroupProps) {
+  return (
+    <>
       <Field
         name="cookie_days"
         label="Remember a click for"
@@ -199,20 +244,31 @@ function LaterFields({ values, problems, currency }: ProgramFieldsProps) {
         ]}
         hint="For payments from now on."
       />
-      <SelectField
-        name="live_only"
-        label="The providers' test payments"
-        value={values.live_only}
+    </>
+  );
+}
+
+function PayoutFields({ values, problems, currency }: ProgramFieldsProps) {
+  return (
+    <>
+      <Field
+        name="payout_term"
+        label="Payout term"
+        value={values.payout_term}
         problems={problems}
-        options={[
-          { value: "true", label: "earn nothing" },
-          { value: "false", label: "earn as real ones do" },
-        ]}
-        hint="For trying things out; commissions on test payments can be paid out like any others."
+        required={true}
+        maxlength={7}
+        hint="NET-30: due 30 days after the period ends."
       />
-      <PortalFields values={values} problems={problems} />
-      <MailFields values={values} problems={problems} />
-      <ApplicationFields values={values} problems={problems} />
+      <Field
+        name="min_payout_cents"
+        label="Minimum payout"
+        value={values.min_payout_cents}
+        problems={problems}
+        inputmode="decimal"
+        unit={currency}
+        hint="Less than that is carried forward."
+      />
     </>
   );
 }
@@ -227,7 +283,7 @@ function assetProblems(problems: Problems | undefined): Problems | undefined {
 }
 
 /** What partners see in the portal. */
-function PortalFields({ values, problems }: Omit<ProgramFieldsProps, "currency">) {
+function PortalFields({ values, problems }: GroupProps) {
   return (
     <>
       <SelectField
@@ -246,6 +302,7 @@ function PortalFields({ values, problems }: Omit<ProgramFieldsProps, "currency">
         label="Banners, texts and pages for partners"
         value={values.assets}
         problems={assetProblems(problems)}
+        code={true}
         rows={6}
         hint={`Each begins with banner:, text: or link: and a name; below it the https:// address of the picture or page, or the text, with {link} where the partner's link goes. A line --- between two; ${MAX_ASSETS} at most.`}
       />
@@ -253,34 +310,8 @@ function PortalFields({ values, problems }: Omit<ProgramFieldsProps, "currency">
   );
 }
 
-function MailFields({ values, problems }: Omit<ProgramFieldsProps, "currency">) {
-  return (
-    <>
-      <Field
-        name="brand_color"
-        label="Color of e-mails"
-        value={values.brand_color}
-        problems={problems}
-        maxlength={7}
-        placeholder="#3730a3"
-        hint="Of the buttons and the top line in e-mails from your program: # and six hexadecimal digits."
-      />
-      <Field
-        name="time_zone"
-        label="Time zone"
-        value={values.time_zone}
-        problems={problems}
-        required={true}
-        maxlength={64}
-        placeholder="Europe/Berlin"
-        hint="Of the dates and times on all pages, the portal's too, and of the days of e-mails."
-      />
-    </>
-  );
-}
-
 /** Who may apply to become a partner, and what they are asked. */
-function ApplicationFields({ values, problems }: Omit<ProgramFieldsProps, "currency">) {
+function ApplicationFields({ values, problems }: GroupProps) {
   return (
     <>
       <SelectField

@@ -109,6 +109,16 @@ export function Field({ name, label, problems, hint, unit, value, ...input }: Fi
   );
 }
 
+/** Fields of one kind below their name, beside it where there is room; a text of several lines has the width of two. */
+export function FieldGroup({ name, children }: Children & { name: string }) {
+  return (
+    <fieldset class="field-group">
+      <legend>{name}</legend>
+      <div class="fields two">{children}</div>
+    </fieldset>
+  );
+}
+
 export interface Option {
   value: string;
   label: string;
@@ -155,9 +165,11 @@ interface TextAreaProps {
   rows?: number;
   required?: boolean;
   maxlength?: number;
+  /** Lines that a machine reads. */
+  code?: boolean;
 }
 
-export function TextArea({ name, label, value, problems, hint, rows, required, maxlength }: TextAreaProps) {
+export function TextArea({ name, label, value, problems, hint, rows, required, maxlength, code }: TextAreaProps) {
   const { id, described, problem } = about(name, problems, hint);
   return (
     <div class={classes("field", problem !== undefined && "has-problem")}>
@@ -171,7 +183,8 @@ export function TextArea({ name, label, value, problems, hint, rows, required, m
         rows={rows ?? 3}
         required={required}
         maxlength={maxlength}
-        spellcheck={false}
+        spellcheck={code ? false : undefined}
+        class={code ? "code" : undefined}
         aria-invalid={problem === undefined ? undefined : "true"}
         aria-describedby={described}
       >

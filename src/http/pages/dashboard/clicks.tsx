@@ -77,11 +77,18 @@ function clickOf({ id, created_at, payload }: AuditEvent): Click {
   return { id, created_at, ref: said("ref"), landing: said("landing"), referrer: said("referrer"), ...own };
 }
 
-/** A column of an address of the web, which may be long. */
+/** A column of an address of the web, two lines of it at most: the pointer and the file have the whole. */
 function addressColumn(key: "landing" | "referrer", label: string): ListColumn<Click> {
   return {
     ...{ key, label, csv: { [key]: (click: Click) => click[key] } },
-    cell: (click) => (click[key] === "" ? <span class="muted">–</span> : click[key]),
+    cell: (click) =>
+      click[key] === "" ? (
+        <span class="muted">–</span>
+      ) : (
+        <span class="brief" title={click[key]}>
+          {click[key]}
+        </span>
+      ),
   };
 }
 

@@ -41,7 +41,7 @@ export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) 
   );
   if (open.length === 0) return null;
   return (
-    <section class="card" aria-labelledby="setup">
+    <section class="card setup" aria-labelledby="setup">
       <div class="card-head">
         <h2 id="setup">Set up your program</h2>
         <span class="muted small">

@@ -95,7 +95,7 @@ export function Flag({ label }: { label: string }) {
         <path d="M6 .8 11.6 11H.4Z" fill="currentColor" />
         <path d="M6 4.4v3.1M6 8.9v.6" class="flag-mark" />
       </svg>
-      {label}
+      <span>{label}</span>
     </span>
   );
 }

@@ -220,7 +220,7 @@ function Prepared({ plan, names, program }: PreparedProps) {
       ]}
       rows={[...Map.groupBy(plan.payouts.slice(0, SHOWN), (row) => row.partner_id)].map(([id, rows]) => [
         <PartnerLink partner={names.get(id)} />,
-        payoutMethodText(rows[0]?.method ?? null),
+        <span class="one-line">{payoutMethodText(rows[0]?.method ?? null)}</span>,
         countText(rows.reduce((sum, row) => sum + row.commission_count, 0)),
         <Sums of={sumUp(rows, program)} />,
       ])}

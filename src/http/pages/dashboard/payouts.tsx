@@ -336,7 +336,7 @@ const LIST: ListOf<typeof payoutQuery, Listed> = {
       label: "Paid by",
       cell: (row) => (
         <span>
-          {payoutMethodText(row.method)}
+          <span class="one-line">{payoutMethodText(row.method)}</span>
           <IfMay right="details">{row.recipient === null ? null : <span class="second">{row.recipient}</span>}</IfMay>
         </span>
       ),

@@ -66,8 +66,8 @@ describe("the list of leads (PAGE-24)", () => {
       "cus_4",
     ]);
     const [nobodys, two, one, never] = rows;
-    expect(never!.text).toMatch(/jane@partners\.example.* jane no flow of leads none yet/);
-    expect(nobodys!.text).toMatch(/– nobody unknown partner none yet/);
+    expect(never!.text).toMatch(/jane@partners\.example.* jane no flow of leads no sale yet/);
+    expect(nobodys!.text).toMatch(/– nobody unknown partner no sale yet/);
     expect(two!.text).toContain("bob@partners.example");
     expect(two!.html).toContain(`href="/dashboard/payments/${sales.addressed}"`);
     expect(one!.html).toContain(`href="/dashboard/payments/${sales.first}"`);

@@ -100,7 +100,7 @@ function CustomerCell({ lead: { id, customer_email, customer_id } }: { lead: Lis
 }
 
 function FirstSaleCell({ lead: { first_sale } }: { lead: Listed }) {
-  if (first_sale === null) return <span class="muted">none yet</span>;
+  if (first_sale === null) return <span class="muted">no sale yet</span>;
   return (
     <a href={`${PAYMENTS}/${first_sale.id}`}>
       <When at={first_sale.created_at} />

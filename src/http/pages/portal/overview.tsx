@@ -51,9 +51,9 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
           <LinkBuilder built={built} />
         )}
       </section>
+      <EarningsOf earnings={seen.earnings} program={program} />
       <Codes codes={codes} />
       <CodeStatsCard stats={stats} days={DAYS} hidesSales={program.sale_amounts === "hidden"} />
-      <EarningsOf earnings={seen.earnings} program={program} />
       <UtcDays />
       <div class="grid pairs">
         <section class="card">

@@ -111,7 +111,7 @@ describe("the statistics (PORTAL-2)", () => {
     const shown = textOf((await visitor.get(AT)).body);
     expect(shown).toContain("Clicks 4 0 before");
     expect(shown).toContain("Sales 2 0 before");
-    expect(shown).toContain("Conversion 50.0 % – before");
+    expect(shown).toContain("Conversion 50.0 % Earned");
     for (const text of ["/pricing 4", "news-1 2", "blog 1", "cannot be split by sub-id"]) expect(shown).toContain(text);
     expect(shown).toMatch(/Earned 20\.00 USD 100 JPY/);
     expect(shown).not.toContain("of-joe");

@@ -96,7 +96,7 @@ function Head({ now, before, program }: { now: Results; before: Results; program
         value={<Count of={now.first_sales} />}
         note={`${countText(before.first_sales)} before`}
       />
-      <Stat label="Conversion" value={rateText(now)} note={`${rateText(before)} before`} />
+      <Stat label="Conversion" value={rateText(now)} note={before.clicks === 0 ? null : `${rateText(before)} before`} />
       <Stat
         label="Earned"
         value={<Sums of={earnedOf(now, program)} />}

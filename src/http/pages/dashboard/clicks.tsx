@@ -47,7 +47,16 @@ export const clicks = new Hono<PageEnv>()
                 <a href={AT}>Show all clicks</a>
               </Empty>
             ) : (
-              <Empty title="No clicks yet">Every visit by a partner's link is listed here.</Empty>
+              <Empty
+                title="No clicks yet"
+                action={
+                  <a class="button" href="/dashboard/integration/check">
+                    Check the installation
+                  </a>
+                }
+              >
+                Every visit by a partner's link is listed here.
+              </Empty>
             )
           ) : (
             <>

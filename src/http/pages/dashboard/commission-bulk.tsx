@@ -190,7 +190,11 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
       <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
         {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
         {count + held === 0 ? (
-          <Empty title={matched === 0 ? "No commission matches" : `None of those that match can be ${status}`} />
+          <Empty title={matched === 0 ? "No commission matches" : `None of those that match can be ${status}`}>
+            <a href={matched === 0 ? AT : backUrl(filter)}>
+              {matched === 0 ? "Show all commissions" : "Look at those that match"}
+            </a>
+          </Empty>
         ) : (
           <>
             <Facts

@@ -46,7 +46,7 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
         label="State of new partners without one in the file"
         value={order.status}
         options={[
-          { value: "invited", label: "invited, and turn active when they first sign in" },
+          { value: "invited", label: "invited until they first sign in" },
           { value: "active", label: "active at once" },
         ]}
       />

@@ -101,6 +101,8 @@ export interface DecisionInput {
   previous: { outcome: Outcome | null; decision: PaymentDecision | null; erased: boolean };
   /** The owner asks: a refused partner is judged by what it is now (PART-4). */
   isRequested: boolean;
+  /** Partners whose claim of this payment the owner granted (CLAIM-5): of them this is asked for good. */
+  granted: readonly string[];
   /** The partners that already have a commission row for this payment: a decision once taken is not asked again whether the partner is active. */
   commissionedPartners: readonly string[];
 }
@@ -164,10 +166,11 @@ function outcomeOf(
 }
 
 /** Whether a partner earns: one who was active when the payment was made does, whatever happened to it since. */
-function admitted({ previous, isRequested }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
+function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
   const then = rules.ofPartner(partner.id).status;
   if (then === "active") return "commission";
   // What named a deactivated partner earns only where the owner asks for it (PART-4).
+  const isRequested = input.isRequested || granted.includes(partner.id);
   const isRefused = previous.outcome === "partner_deactivated" && previous.decision?.partner_id === partner.id;
   if (!isRequested && (isRefused || then === "deactivated")) return "partner_deactivated";
   if (partner.status === "deactivated") return "partner_deactivated";

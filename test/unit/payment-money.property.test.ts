@@ -72,6 +72,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
       }),
       previous: { outcome: null, decision: null, erased: false },
       isRequested: false,
+      granted: [],
       commissionedPartners: [],
     });
     const { outcome, record, review_reasons } = decision!;

@@ -55,6 +55,7 @@ export async function grantClaim(caller: Caller, id: string, { payment_id }: Gra
         decided(ctx, after),
         refuseWhere(ctx, isChanged(payment, partner)),
         ...(facts.length > 0 ? rememberReferences(ctx, payment, facts) : []),
+        unsettled(ctx, payment),
       ],
       occurrences: [
         {
@@ -69,7 +70,7 @@ export async function grantClaim(caller: Caller, id: string, { payment_id }: Gra
     });
     return { ctx, after, payment, facts };
   });
-  await settle(ctx, payment, { isRequested: true });
+  await settle(ctx, payment);
   await settleServed(ctx, payment.provider, facts);
   return after;
 }
@@ -181,6 +182,16 @@ function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
 function isChanged({ id, facts_revision }: Payment, partner: Partner) {
   return sql`exists (select 1 from payments where id = ${id} and facts_revision <> ${facts_revision})
     or exists (select 1 from partners where id = ${partner.id} and updated_at <> ${partner.updated_at})`;
+}
+
+/** That the claim was granted is read in settling its payment: where this call ends before, the minute's job settles it. */
+function unsettled(ctx: ProgramCtx, { id }: Payment): Write {
+  return {
+    statement: ctx.db
+      .update(payments)
+      .set({ facts_revision: sql`${payments.facts_revision} + 1`, updated_at: iso(ctx.now) })
+      .where(eq(payments.id, id)),
+  };
 }
 
 function decided(ctx: ProgramCtx, { id, status, payment_id, note, decided_at }: SaleClaim): Write {

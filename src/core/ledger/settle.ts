@@ -211,6 +211,7 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
       erased: state.payments.some((row) => row.erased_at !== null),
     },
     isRequested,
+    granted: state.granted,
     commissionedPartners: state.commissions.filter(isEarned).map((row) => row.partner_id),
   });
 }

@@ -33,6 +33,8 @@ export interface LedgerState {
   commissions: Commission[];
   /** Decisions about what the payment earned itself, in the order taken. */
   decisions: SaleDecision[];
+  /** The partners that the owner granted the payment to (CLAIM-5). */
+  granted: string[];
   flows: Flow[];
   /** What rules were, of the program and the partners that are named, as far back as the payment needs. */
   past: PastRow[];
@@ -82,6 +84,7 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     facts: all("fact"),
     commissions: sorted(all<Commission>("commission"), ({ id }) => id),
     decisions: sorted(all<SaleDecision>("decision"), ({ id }) => id),
+    granted: all("granted"),
     flows: all("flow"),
     past: all("past"),
     settings: all<ProgramRules>("settings")[0]!,
@@ -143,6 +146,7 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
       when 'commission' then (select ${COMMISSION} from commissions where id = e.value ->> 1)
       when 'decision' then (select ${DECISION} from decisions
         where program_id = found.program_id and subject = e.value ->> 1 and id = e.value ->> 2)
+      when 'granted' then json_quote(e.value ->> 1)
       when 'flow' then (select ${FLOW} from flows where id = e.value ->> 1)
       when 'partner' then (select ${PARTNER} from partners where id = e.value ->> 1)
       when 'settings' then (select ${SETTINGS} from programs where id = found.program_id)
@@ -272,5 +276,8 @@ function partsOf(): SQL {
       select json_array('code', value ->> 0, value ->> 1, value ->> 2, value ->> 3) as part from json_each(due.codes)
       where value ->> 3 is not null
       union all
-      select json_array('held_code', value) from json_each(due.held))`;
+      select json_array('held_code', value) from json_each(due.held)
+      union all
+      select json_array('granted', c.partner_id) from json_each(due.own) o
+        cross join claims c indexed by claims_payment on c.payment_id = o.value where +c.status = 'granted')`;
 }

@@ -1,0 +1,95 @@
+/** A claim that is granted holds where the process ends before its payment is settled (CLAIM-5). */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
+import { MINUTE } from "../../src/lib/time.ts";
+import { makeClaim } from "../support/claims.ts";
+import { serveAll } from "../support/jobs.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { invoicePaid, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const finish = () => serveAll(settleUnsettled(testContext(Date.now() + 2 * MINUTE)));
+
+const commissionsOf = async (program: TestProgram) =>
+  (await ledgerOf(program)).commissions.map(({ partner_id, amount_cents }) => ({ partner_id, amount_cents }));
+
+/** Grants a claim, and dies once that is committed. */
+async function grantAndDie(program: TestProgram, id: string): Promise<void> {
+  let isGranted = false;
+  const { binding } = watchDatabase(env.DB, {
+    before: (statements) => {
+      if (isGranted) throw new Error("the process died");
+      isGranted = statements.some((text) => text.includes('update "claims"'));
+    },
+  });
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const headers = { authorization: `Bearer ${program.api_key}` };
+  const { status } = await callWith({ DB: binding }, `/api/v1/claims/${id}/grant`, { method: "POST", headers });
+  expect([status, isGranted]).toEqual([503, true]);
+  vi.restoreAllMocks();
+  expect((await program.api("GET", `/api/v1/claims/${id}`)).body).toMatchObject({ status: "granted" });
+}
+
+async function scene() {
+  const program = await makeProgram();
+  const jane = await makePartner(program, { slug: "jane" });
+  const turn = (status: string) => program.api("PATCH", `/api/v1/partners/${jane.id}`, { status });
+  return { program, jane, turn };
+}
+
+describe("a claim that was granted when the process ended", () => {
+  it.each([
+    ["names its partner itself", "jane"],
+    ["names nobody", null],
+  ])("is settled by the minute's job, of a payment that %s, made while the partner was deactivated", async (_, ref) => {
+    const { program, jane, turn } = await scene();
+    await turn("deactivated");
+    const session = sessionCompleted({ ref, customer: uniqueId("cus_") });
+    await sendA(program, session);
+    await turn("active");
+    await grantAndDie(program, await makeClaim(program, jane.id, { order_id: session.data.object.id }));
+    expect(await commissionsOf(program)).toEqual([]);
+    await finish();
+    expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);
+    // Of no other payment anything was decided.
+    await turn("deactivated");
+    await sendA(program, sessionCompleted({ ref: "jane" }));
+    await turn("active");
+    await finish();
+    expect(await commissionsOf(program)).toHaveLength(1);
+  });
+
+  it("leads to the partner what the customer pays later, too", async () => {
+    const { program, jane } = await scene();
+    const [customer, subscription] = [uniqueId("cus_"), uniqueId("sub_")];
+    const first = invoicePaid({ ref: null, customer, subscription });
+    await sendA(program, first);
+    await grantAndDie(program, await makeClaim(program, jane.id, { order_id: first.data.object.id }));
+    await finish();
+    await sendA(
+      program,
+      invoicePaid({ ref: null, customer, subscription, created: Math.floor(Date.now() / 1000) + 60 }),
+    );
+    expect(await commissionsOf(program)).toHaveLength(2);
+  });
+});
+
+describe("a claim of a payment that was not paid yet, made while the partner was deactivated", () => {
+  it("is paid for once the payment is", async () => {
+    const { program, jane, turn } = await scene();
+    await turn("deactivated");
+    const [id, customer] = [uniqueId("cs_"), uniqueId("cus_")];
+    await sendA(program, sessionCompleted({ id, customer, ref: null, payment_status: "unpaid" }));
+    await turn("active");
+    const claim = await makeClaim(program, jane.id, { order_id: id });
+    expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
+    expect(await commissionsOf(program)).toEqual([]);
+    await sendA(program, sessionAsyncSucceeded({ id, customer, ref: null }));
+    expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);
+  });
+});

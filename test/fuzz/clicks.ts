@@ -9,6 +9,7 @@ import {
   hostileQuery,
   hostileSegment,
 } from "./hostile.ts";
+import { ODDITIES } from "../support/odd-shapes.ts";
 import { changed, piecesOf, textOf, type JsonText } from "./json-text.ts";
 import { place } from "./places.ts";
 import { withHeader, type Draft } from "./requests.ts";
@@ -31,10 +32,12 @@ const click: fc.Arbitrary<Draft> = fc
           "remove" as const,
           "double" as const,
           "add" as const,
+          "odd" as const,
         ),
         at: fc.nat(100),
         value: hostileJson,
         name: hostileName,
+        oddity: fc.constantFrom(...ODDITIES),
       }),
       { maxLength: 2 },
     ),

@@ -1,7 +1,8 @@
 /** Events of the payment providers: real ones, with things changed in them, rightly signed and not. */
 import fc from "fast-check";
 import { claimsPrograms, VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
-import { EVENTS } from "../support/vendor-events.ts";
+import { ODDITIES } from "../support/odd-shapes.ts";
+import { EVENTS, THIN_EVENTS } from "../support/vendor-events.ts";
 import { contentType, hostileBody, hostileHeader, hostileJson, hostileName, hostileQuery } from "./hostile.ts";
 import { changed, piecesOf, textOf, type Change, type JsonText } from "./json-text.ts";
 import { place } from "./places.ts";
@@ -13,16 +14,20 @@ export interface SignedDraft extends Draft {
 }
 
 const change: fc.Arbitrary<Change> = fc.record({
-  kind: fc.constantFrom<Change["kind"][]>("replace", "replace", "replace", "remove", "double", "add", "wrap"),
+  kind: fc.constantFrom<Change["kind"][]>(
+    ...(["replace", "replace", "replace", "remove", "double", "add", "wrap", "odd", "odd", "odd"] as const),
+  ),
   at: fc.nat(5_000),
   value: hostileJson,
   name: hostileName,
+  oddity: fc.constantFrom(...ODDITIES),
 });
 
 export const inboundRequest: fc.Arbitrary<SignedDraft> = fc
   .record({
     provider: fc.constantFrom(...VENDOR_NAMES),
     event: fc.nat(1_000),
+    isThin: fc.nat(5).map((n) => n === 0),
     nonce: fc.nat(),
     changes: fc.array(change, { maxLength: 3 }),
     hostile: fc.option(hostileBody, { freq: 6 }),
@@ -36,8 +41,8 @@ export const inboundRequest: fc.Arbitrary<SignedDraft> = fc
     type: fc.option(contentType, { freq: 8 }),
     query: fc.option(hostileQuery, { freq: 8 }),
   })
-  .map(({ provider, event, nonce, changes, hostile, program, isSigned, header, type, query }) => {
-    const events = EVENTS[provider];
+  .map(({ provider, event, isThin, nonce, changes, hostile, program, isSigned, header, type, query }) => {
+    const events = (isThin ? THIN_EVENTS[provider] : undefined) ?? EVENTS[provider];
     const pieces = piecesOf(events[event % events.length]);
     // Each event is a new one, of one of a few payments.
     const text = textOf(changes.reduce<JsonText>((at, one) => changed(at, one), pieces))

@@ -1,3 +1,5 @@
+import { oddOf, type Oddity } from "../support/odd-shapes.ts";
+
 /** JSON as text in the making, so that what no object can hold (a field twice, 1e400, half a number) can be in it. */
 export type JsonText = string | { items: JsonText[] } | { fields: [string, JsonText][] };
 
@@ -18,20 +20,23 @@ export function textOf(pieces: JsonText): string {
 
 /** One change to a text; `at` chooses where, of all the places that there are. */
 export interface Change {
-  kind: "replace" | "remove" | "double" | "add" | "wrap";
+  kind: "replace" | "remove" | "double" | "add" | "wrap" | "odd";
   at: number;
   /** What comes in, as JSON text, and its name where it needs one. */
   value: string;
   name: string;
+  /** Of an odd one: in which way it differs from what is there. */
+  oddity: Oddity;
 }
 
 /** The text with one thing changed in it. */
-export function changed(pieces: JsonText, { kind, at, value, name }: Change): JsonText {
+export function changed(pieces: JsonText, { kind, at, value, name, oddity }: Change): JsonText {
   let left = at % countOf(pieces);
   const visit = (one: JsonText): JsonText | null => {
     if (left-- === 0) {
       if (kind === "remove") return null;
       if (kind === "wrap") return { items: [one] };
+      if (kind === "odd") return oddPieces(one, oddity);
       const holds = typeof one === "object" && "fields" in one;
       if (kind === "add" && holds) return { fields: [...one.fields, [name, value]] };
       if (kind === "double" && holds && one.fields[0]) return { fields: [[one.fields[0][0], value], ...one.fields] };
@@ -46,6 +51,18 @@ export function changed(pieces: JsonText, { kind, at, value, name }: Change): Js
     return { fields };
   };
   return visit(pieces) ?? "";
+}
+
+/** What is there in another shape; the same where this way does not change it, or an earlier change made it no JSON. */
+function oddPieces(pieces: JsonText, oddity: Oddity): JsonText {
+  let value: unknown;
+  try {
+    value = JSON.parse(textOf(pieces));
+  } catch {
+    return pieces;
+  }
+  const odd = oddOf(value, oddity);
+  return odd === undefined ? pieces : piecesOf(odd);
 }
 
 function countOf(pieces: JsonText): number {

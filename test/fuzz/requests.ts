@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { Operation, Parameter } from "../../src/http/openapi/types.ts";
 import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { ODDITIES } from "../support/odd-shapes.ts";
 import { operations } from "../support/openapi.ts";
 import { recordOf, valueOf } from "./from-schema.ts";
 import {
@@ -126,10 +127,21 @@ function withQuery(path: string, query: Record<string, unknown>): string {
 /** A valid request with one thing about it that is not. */
 function almost(valid: fc.Arbitrary<Draft>, body: fc.Arbitrary<unknown> | null): fc.Arbitrary<Draft> {
   const change: fc.Arbitrary<Change> = fc.record({
-    kind: fc.constantFrom<Change["kind"][]>("replace", "replace", "replace", "remove", "double", "add", "add", "wrap"),
+    kind: fc.constantFrom<Change["kind"][]>(
+      "replace",
+      "replace",
+      "replace",
+      "remove",
+      "double",
+      "add",
+      "add",
+      "wrap",
+      "odd",
+    ),
     at: fc.nat(1_000),
     value: hostileJson,
     name: hostileName,
+    oddity: fc.constantFrom(...ODDITIES),
   });
   const elsewhere = fc.oneof(
     fc.tuple(valid, hostileHeader).map(([draft, header]) => ({ ...draft, headers: withHeader(draft.headers, header) })),

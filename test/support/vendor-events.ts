@@ -28,6 +28,7 @@ import {
   type EventB,
 } from "./provider-b.ts";
 import { couponEvent, discount, discountEventA, discountEventB, promotionCodeEvent } from "./codes.ts";
+import { thinOfA } from "./thin.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
 import { place } from "../fuzz/places.ts";
 
@@ -148,6 +149,11 @@ const EVENTS_B: EventB[] = [
 
 /** One that the list has more does not compile without its own. What each must have: `test/unit/registry.test.ts`. */
 export const EVENTS: Record<ListedVendor, readonly object[]> = { provider_a: EVENTS_A, provider_b: EVENTS_B };
+
+/** The same of a vendor that also sends events which only name what they are about, with and without their snapshot event. */
+export const THIN_EVENTS: Partial<Record<ListedVendor, readonly object[]>> = {
+  provider_a: EVENTS_A.flatMap((event) => [true, false].map((snapshot) => thinOfA(event, { snapshot }))),
+};
 
 /** An event of each as its test mode, sandbox or simulator sends it (PAY-13, PAY-19). */
 export const IN_TEST_MODE: Record<ListedVendor, (event: object) => object> = {

@@ -1,0 +1,141 @@
+/**
+ * Events in which one value is of a shape that the vendor documents nowhere: each is refused with its place, so that the
+ * vendor sends it again, or says what it said before. None is taken for less than it is, and none pays more.
+ */
+import { describe, expect, it } from "vitest";
+import type { Fact, PaymentFact } from "../../src/domain/fact.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
+import { VENDORS } from "../../src/providers/registry.ts";
+import { oddEventsOf, type OddEvent } from "../support/odd-shapes.ts";
+import { EVENTS, THIN_EVENTS } from "../support/vendor-events.ts";
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+interface Case extends OddEvent {
+  type: string;
+  /** What the event says as it is. */
+  whole: Fact[];
+}
+
+function casesOf(vendor: (typeof VENDORS)[number]): Case[] {
+  return EVENTS[vendor.name as ListedVendor].flatMap((event) => {
+    const sent = plain(event);
+    const read = vendor.parse(sent);
+    if (!read.ok) throw new Error("an event that is refused as it is");
+    return oddEventsOf(sent).map((odd) => ({ ...odd, type: read.event.event_type, whole: read.event.facts }));
+  });
+}
+
+/** Of which any shape is taken: what owners write themselves, and the type, by which a reader is chosen. */
+const OF_OWNER = /service_ref$|metadata$/;
+const TYPES = ["type", "event_type"];
+/** The vendor's only word on the tax: without it there is none (PAY-1). */
+const TAX = /^data\.object\.(?:total_details|amount_details)/;
+/** Old shapes of lists whose items are objects, of which an id alone says less. */
+const NAMED_BY_ID = [
+  "promotion_code.updated data.object.coupon expanded",
+  "invoice.paid data.object.discount expanded",
+];
+
+const paymentIn = (facts: readonly Fact[]) => facts.find((fact): fact is PaymentFact => fact.kind === "payment");
+/**
+ * An intent is a payment by the owner's reference alone (PAY-24), a refund of no charge and no intent is of what was never
+ * a payment, and a type that is not known says nothing.
+ */
+const isAnother = ({ at, type }: Case) =>
+  TYPES.includes(at) ||
+  (type === "payment_intent.succeeded" && OF_OWNER.test(at)) ||
+  (/refund\./.test(type) && at.endsWith(".payment_intent"));
+const nameOf = ({ type, at, oddity }: Case) => `${type} ${at} ${oddity}`;
+
+describe.each(VENDORS)("an event of $name with one value of another shape", (vendor) => {
+  const cases = casesOf(vendor);
+  const readings = cases.map((one) => ({ one, read: vendor.parse(one.event) }));
+
+  it("is refused with a place, or gives facts that can be stored", () => {
+    expect(cases.length).toBeGreaterThan(1_000);
+    for (const { one, read } of readings) {
+      vendor.claimedOwner(one.event);
+      vendor.thinOf?.(one.event);
+      if (!read.ok) {
+        expect([nameOf(one), read.details.length > 0 && read.details.every(({ message }) => message !== "")]).toEqual([
+          nameOf(one),
+          true,
+        ]);
+        continue;
+      }
+      const { facts, ignored } = read.event;
+      expect([nameOf(one), facts.length === 0]).toEqual([nameOf(one), ignored !== null]);
+      for (const fact of facts) {
+        const amounts = Object.entries(fact).filter(([name]) => name.endsWith("_cents"));
+        for (const [name, amount] of amounts) {
+          expect([nameOf(one), name, Number.isSafeInteger(amount) && Number(amount) >= 0]).toEqual([
+            nameOf(one),
+            name,
+            true,
+          ]);
+        }
+        const ids = "aliases" in fact ? fact.aliases : [];
+        expect(ids.filter((id) => typeof id !== "string" || id === "" || id.length > 255)).toEqual([]);
+      }
+      const payment = paymentIn(facts);
+      if (payment) expect([nameOf(one), payment.base_cents <= payment.gross_cents]).toEqual([nameOf(one), true]);
+    }
+  });
+
+  it("says the same with ids expanded or in short, and with numbers as texts, where it is not refused", () => {
+    const differing = readings.flatMap(({ one, read }) => {
+      if (!["expanded", "retyped"].includes(one.oddity) || !read.ok || OF_OWNER.test(one.at)) return [];
+      return JSON.stringify(read.event.facts) === JSON.stringify(one.whole) ? [] : [nameOf(one)];
+    });
+    expect([...new Set(differing)].filter((name) => !NAMED_BY_ID.includes(name))).toEqual([]);
+  });
+
+  it.each([
+    ["a payment", "payment"],
+    ["an adjustment", "adjustment"],
+  ] as const)("stays %s where it is one, or is refused: it is never acknowledged as something else", (_, kind) => {
+    const has = (facts: readonly Fact[]) => facts.some((fact) => fact.kind === kind);
+    const lost = readings.flatMap(({ one, read }) =>
+      has(one.whole) && read.ok && !has(read.event.facts) && !isAnother(one) ? [nameOf(one)] : [],
+    );
+    expect([...new Set(lost)]).toEqual([]);
+  });
+
+  it("pays no more than the whole one where a value is absent or null", () => {
+    const more = readings.flatMap(({ one, read }) => {
+      if (!["absent", "nulled"].includes(one.oddity) || !read.ok || TAX.test(one.at)) return [];
+      const [before, after] = [paymentIn(one.whole), paymentIn(read.event.facts)];
+      return before && after && after.base_cents > before.base_cents ? [nameOf(one)] : [];
+    });
+    expect([...new Set(more)]).toEqual([]);
+  });
+});
+
+describe("an event that only names what it is about, with one value of another shape", () => {
+  const thin = VENDORS.flatMap((vendor) =>
+    (THIN_EVENTS[vendor.name as ListedVendor] ?? []).flatMap((event) => {
+      const sent = plain(event);
+      if (!vendor.thinOf?.(sent)) return [];
+      return oddEventsOf(sent).map((odd) => ({ ...odd, vendor }));
+    }),
+  );
+
+  it("is still read, or is refused: it is never acknowledged unread", () => {
+    expect(thin.length).toBeGreaterThan(1_000);
+    const acknowledged = thin.filter(({ vendor, event, at }) => !TYPES.includes(at) && vendor.parse(event).ok);
+    expect(acknowledged.map(({ at, oddity }) => `${at} ${oddity}`)).toEqual([]);
+  });
+
+  it("names what can be put into an address of the vendor's API, where it is read", () => {
+    const named = thin.flatMap(({ vendor, event }) => vendor.thinOf?.(event) ?? []);
+    expect(named.length).toBeGreaterThan(100);
+    for (const { snapshot_id, object } of named) {
+      const { origin } = new URL(
+        snapshot_id === null ? (object?.path ?? "") : `/v1/${snapshot_id}`,
+        "https://vendor.example",
+      );
+      expect(origin).toBe("https://vendor.example");
+    }
+  });
+});

@@ -40,6 +40,14 @@ export const leadQuery = pageQuery.extend({
   ...timeRange.shape,
 });
 
+/** Of a page alone: the API has no list of customers. */
+export const customerQuery = pageQuery.extend({
+  search: z.string().max(200).optional(),
+  provider: z.enum(PROVIDER_NAMES).optional(),
+  partner_id: id,
+  ...timeRange.shape,
+});
+
 export const claimQuery = pageQuery.extend({ status: z.enum(CLAIM_STATUSES).optional(), partner_id: id });
 
 export const commissionQuery = pageQuery.extend({

@@ -1,5 +1,6 @@
 /** Customers as payments know them, and their erasure from a page. */
 import { describe, expect, it } from "vitest";
+import { readCsv } from "../support/csv.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
@@ -8,6 +9,8 @@ import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 
 const AT = "/dashboard/customers";
 const DAY = 86_400;
+
+const day = (seconds: number) => new Date(seconds * 1_000).toISOString().slice(0, 10);
 
 type Sale = Parameters<typeof sessionCompleted>[0];
 
@@ -69,7 +72,7 @@ describe("the list of customers (PAGE-21)", () => {
     expect(body).toContain(`href="/dashboard/partners/${partner.id}"`);
   });
 
-  it("walks on to those who bought before, each customer on one page only", async () => {
+  it("has each on one page only, from either end, with how many there are", async () => {
     const program = await makeProgram();
     const now = Math.floor(Date.now() / 1000);
     for (let i = 0; i < 57; i++) {
@@ -77,14 +80,85 @@ describe("the list of customers (PAGE-21)", () => {
       await sell(program, { customer, ref: null, amount: 100, created: now - i * 60 });
     }
     const visitor = await signInOwner(program);
-    const first = await listed(visitor);
-    expect(first).toHaveLength(46);
-    const next = /rel="next" href="([^"]+)"/.exec(visitor.html)?.[1]?.replace(AT, "") ?? "";
-    const second = await listed(visitor, next);
-    expect(second).toHaveLength(6);
-    expect(new Set([...first, ...second].map(({ href }) => href)).size).toBe(52);
-    expect(visitor.html).not.toContain('rel="next"');
-    expect((await visitor.get(`${AT}?after=x`)).status).toBe(200);
+    const walked: string[] = [];
+    for (const [page, length] of [20, 20, 12, 0].entries()) {
+      const rows = await listed(visitor, `?per_page=20&page=${page + 1}`);
+      expect(rows).toHaveLength(length);
+      if (length > 0) expect(textOf(visitor.html)).toContain(`–${page * 20 + length} of 52`);
+      walked.push(...rows.map(({ href }) => href));
+    }
+    expect(new Set(walked).size).toBe(52);
+    const oldest = await listed(visitor, "?per_page=100&order=oldest");
+    expect(oldest.map(({ href }) => href)).toEqual(walked.toReversed());
+    // That of six payments.
+    expect(oldest.at(-1)!.text).toMatch(/ 6 6\.00/);
+  });
+
+  it("is narrowed by partner, provider, days and any payment of theirs (PAGE-20)", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    await makePartner(program, { slug: "kim" });
+    const now = Math.floor(Date.now() / 1000);
+    const ago = (days: number) => now - days * DAY;
+    const first = sessionCompleted({ customer: "cus_ada", ref: "jane", amount: 100, created: ago(9) });
+    expect((await sendA(program, first)).status).toBe(200);
+    await sell(program, { customer: "cus_ada", ref: null, amount: 200, created: ago(2) });
+    // Whose customer it is, the newest payment with a partner says.
+    await sell(program, { customer: "cus_ben", ref: "jane", amount: 100, created: ago(8) });
+    await sell(program, { customer: "cus_ben", ref: "kim", amount: 100, created: ago(5) });
+    await sell(program, { customer: null, email: "eve@customers.example", ref: "kim", amount: 100, created: ago(4) });
+    const visitor = await signInOwner(program);
+    const names = async (query: string) =>
+      (await listed(visitor, query)).map(({ text }) => /eve@|cus_ada|cus_ben/.exec(text)?.[0]);
+    const byId = "columns=customer_id,customer";
+    expect(await names(`?${byId}`)).toEqual(["cus_ada", "eve@", "cus_ben"]);
+    for (const [query, found] of [
+      ["partner_id=jane", ["cus_ada"]],
+      ["partner_id=kim", ["eve@", "cus_ben"]],
+      ["partner_id=kim&order=oldest", ["cus_ben", "eve@"]],
+      ["search=jane", ["cus_ada", "cus_ben"]],
+      ["search=jane&partner_id=kim", ["cus_ben"]],
+      ["provider=provider_a", ["cus_ada", "eve@", "cus_ben"]],
+      ["provider=provider_b", []],
+      [`to=${day(ago(3))}`, ["eve@", "cus_ben"]],
+      [`from=${day(ago(4))}&search=kim`, ["eve@"]],
+    ] as const) {
+      expect([query, await names(`?${byId}&${query}`)]).toEqual([query, found]);
+    }
+    // By an order that is not the newest one.
+    const { body } = await program.api<{ data: { provider_transaction_id: string; txn_amount_cents: number }[] }>(
+      "GET",
+      "/api/v1/payments?per_page=100",
+    );
+    const order = body.data.find(({ txn_amount_cents }, i) => txn_amount_cents === 100 && i === body.data.length - 1);
+    expect(await names(`?${byId}&search=${order!.provider_transaction_id}`)).toEqual(["cus_ada"]);
+  });
+
+  it("is a file of exactly what is shown, with each currency's amount (PAGE-20)", async () => {
+    const program = await makeProgram();
+    const { id } = await makePartner(program, { slug: "jane" });
+    const now = Math.floor(Date.now() / 1000);
+    const ada = { customer: "cus_ada", email: "ada@customers.example" };
+    await sell(program, { ...ada, ref: "jane", amount: 1_234_500, created: now - 2 * DAY });
+    await sell(program, { ...ada, ref: null, amount: 1_500, currency: "JPY", created: now - DAY });
+    await sell(program, { customer: "cus_bob", email: null, ref: null, amount: 900, created: now - 3 * DAY });
+    const visitor = await signInOwner(program);
+    const { body } = await visitor.get(`${AT}?order=oldest&columns=customer,last_seen`);
+    expect(body.match(/<th /g)).toHaveLength(2);
+    expect(body).toContain(`href="${AT}/list.csv?order=oldest&amp;columns=customer%2Clast_seen"`);
+    const file = async (query: string) => readCsv((await visitor.get(`${AT}/list.csv${query}`)).body);
+    const shown = await file("?order=oldest&columns=customer,last_seen");
+    expect(shown[0]).toEqual(["newest_payment_id", "email", "customer_id", "provider", "last_seen"]);
+    expect(shown.slice(1).map((row) => row[2])).toEqual(["cus_bob", "cus_ada"]);
+    const [, first] = await file("?columns=partner,payments,revenue");
+    expect(first).toEqual([id, "jane", expect.any(String), "2", "12345.00; 1500", "USD; JPY", "1234500; 1500"]);
+    const [, found] = await file("?search=cus_bob&columns=revenue");
+    expect(found).toEqual(["9.00", "USD", "900"]);
+    const { body: events } = await program.api<{ data: { payload: unknown }[] }>(
+      "GET",
+      "/api/v1/events?type=list.exported",
+    );
+    expect(events.data.map(({ payload }) => payload)).toContainEqual({ list: "customers", count: 2 });
   });
 
   it("shows nothing of another program", async () => {

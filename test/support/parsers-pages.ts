@@ -6,7 +6,6 @@ import { assetProblem, bannerHtml, readAssets, textWithLink } from "../../src/do
 import { readPolicies, whyNotCalled, whyNotLoaded } from "../../src/domain/content-policy.ts";
 import { checksOf } from "../../src/domain/installation.ts";
 import { mayRequest } from "../../src/http/pages/rights.tsx";
-import { customerQuery } from "../../src/http/pages/dashboard/customers.tsx";
 import { FormFields } from "../../src/http/pages/forms.ts";
 import { localeOf } from "../../src/http/pages/locale.ts";
 import { joinValues, readForm, readStamp } from "../../src/http/pages/join/form.tsx";
@@ -144,13 +143,6 @@ export const PAGES: Parser[] = [
     good: "/dashboard/flows/flw_1",
     read: (text) => [mayRequest("viewer", "GET", text), mayRequest("viewer", "POST", text)],
     frames: [["/dashboard/", "/x"]],
-  },
-  {
-    module: "http/pages/dashboard/customers.tsx",
-    name: "the place of a page of customers",
-    good: `pmt_${"0".repeat(26)}`,
-    read: (text) => customerQuery.safeParse({ after: text, search: text }),
-    frames: [["pmt_", ""]],
   },
   {
     module: "http/pages/passkey-answer.ts",

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
+import { cursorId, pageOf, window, type Page, type PageRequest } from "../../db/page.ts";
 import { unionOf } from "../../db/parts.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { ASKED_BY_EMAIL } from "../../db/schema.ts";
@@ -7,6 +8,7 @@ import type { Amount } from "../../domain/amount.ts";
 import { subtract } from "../../domain/money.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
 import { exactSum, readSum } from "../kernel/sums.ts";
 import { paymentsFound } from "../ledger/find.ts";
@@ -26,39 +28,81 @@ export interface Customer {
   last_seen: string;
   payments: number;
   /** Net of tax and refunds, one for each currency. */
-  revenue: Amount[];
+  revenue: readonly Amount[];
 }
 
-export interface CustomerFilter {
-  /** What `paymentsFound` takes. */
+/** What narrows the list, of each customer's newest payment or, where it says so, of the customer. */
+export interface CustomerFilter extends PageRequest {
+  /** What `paymentsFound` takes: of any of the customer's payments. */
   search?: string | undefined;
-  /** The id of a payment: goes on with the payments before it. */
-  after?: string | undefined;
+  /** Who had the customer's newest payment that has a partner. */
+  partner_id?: string | undefined;
+  provider?: ProviderName | undefined;
+  /** Milliseconds; `to` is the first instant no longer included. */
+  from?: number | undefined;
+  to?: number | undefined;
 }
-
-export interface CustomerPage {
-  customers: Customer[];
-  /** For `after`; null at the end. */
-  next: string | null;
-}
-
-/** So many of the newest payments are looked through for a page: it has at most as many customers. */
-const LOOKED_THROUGH = 50;
 
 /**
- * Customers by their newest payment, newest first. A page is made of the newest payments, and of all payments of those
- * whose newest is among them, so that it costs no more where a program has more customers (invariant 8).
+ * Customers by their newest payment or lead, newest first. A customer has no row: each is the payment that no other of
+ * the same customer is newer than, so that all payments that match are looked through to count them.
  */
-export async function listCustomers(ctx: Reader, { search, after }: CustomerFilter): Promise<CustomerPage> {
-  const seen = sql`select id, provider, customer_id, customer_email from payments
-    where ${search ? sql`+` : sql``}program_id = ${ctx.programId} ${after ? sql`and id < ${after}` : sql``}
-      ${search ? sql`and ${paymentsFound(ctx, search)}` : sql``}
-    order by id desc limit ${literal(LOOKED_THROUGH)}`;
-  const [[end], rows] = await ctx.read(
-    shaped(ctx.db, { count: whole, last: orNull(text) }, sql`select count(*) as count, min(id) as last from (${seen})`),
-    shaped(ctx.db, ROW, selectCustomers(ctx, seen, sql`having max(o.id) = o.seen_id`)),
+export async function listCustomers(ctx: Reader, filter: CustomerFilter): Promise<Page<Customer>> {
+  const after = cursorId(filter, "payment");
+  const { limit, offset } = window(filter);
+  const isOldest = filter.order === "oldest";
+  const [direction, beyond] = isOldest ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
+  const conditions = newestThatMatch(ctx, filter);
+  const wanted = after === null ? conditions : sql`${conditions} and payments.id ${beyond} ${after}`;
+  const seen = sql`select id, provider, customer_id, customer_email from payments where ${wanted}
+    order by id ${direction} limit ${literal(limit)} offset ${offset}`;
+  const total = filter.counted === false ? sql`select 0` : sql`select count(*) from payments where ${conditions}`;
+  const [[counted], rows] = await ctx.read(
+    shaped(ctx.db, { total: whole }, sql`select (${total}) as total`),
+    selectCustomersOf(ctx, seen),
   );
-  return { customers: customersOf(rows), next: end?.count === LOOKED_THROUGH ? end.last : null };
+  const customers = customersOf(rows);
+  return pageOf(filter, isOldest ? customers.toReversed() : customers, counted?.total ?? 0, (customer) => customer);
+}
+
+/** The newest payment of each customer that the filter asks for: a condition on `payments`. */
+function newestThatMatch(ctx: Reader, { search, partner_id, provider, from, to }: CustomerFilter): SQL {
+  const own = sql`program_id = ${ctx.programId}`;
+  // Of few customers the newest payments are found by those that were found.
+  const found = search ? paymentsFound(ctx, search) : partner_id ? sql`payments.partner_id = ${partner_id}` : undefined;
+  const all: (SQL | undefined)[] = [
+    found
+      ? sql`+payments.${own} and payments.id in (${newestOf(
+          ctx,
+          sql`select id, provider, customer_id, customer_email
+          from payments where ${found} and +${own}`,
+        )})`
+      : sql`payments.${own} and ${isNewest(ctx)}`,
+    partner_id ? sql`${partnerOfCustomer(ctx)} = ${partner_id}` : undefined,
+    provider ? sql`payments.provider = ${literal(provider)}` : undefined,
+    from === undefined ? undefined : sql`payments.created_at >= ${iso(from)}`,
+    to === undefined ? undefined : sql`payments.created_at < ${iso(to)}`,
+  ];
+  return sql.join(
+    all.filter((condition) => condition !== undefined),
+    sql` and `,
+  );
+}
+
+/** Whether no payment of the same customer is newer than a row of `payments` that has a customer. */
+function isNewest(ctx: Reader): SQL {
+  const newer = ofCustomer(ctx, "payments").map(
+    (others) => sql`not exists (select 1 from ${others} and +o.id > payments.id)`,
+  );
+  return sql`(payments.customer_id is not null or payments.customer_email is not null) and ${sql.join(newer, sql` and `)}`;
+}
+
+/** Who had the newest payment with a partner of the customer of a row of `payments`. */
+function partnerOfCustomer(ctx: Reader): SQL {
+  const all = ofCustomer(ctx, "payments").map(
+    (others) => sql`select o.id, o.partner_id from ${others} and o.partner_id is not null`,
+  );
+  return sql`(select partner_id from (${unionOf(all, "different")}) order by id desc limit 1)`;
 }
 
 /** The customer of a payment. */
@@ -73,7 +117,7 @@ export async function getCustomer(ctx: Reader, payment_id: string): Promise<Cust
 
 /** The customers of payments that `seen` selects (`id`, `provider`, `customer_id`, `customer_email`): for `customersOf`. */
 export function selectCustomersOf(ctx: Reader, seen: SQL) {
-  return shaped(ctx.db, ROW, selectCustomers(ctx, seen, sql``));
+  return shaped(ctx.db, ROW, selectCustomers(ctx, seen));
 }
 
 interface Row {
@@ -107,31 +151,46 @@ const SOLD = sql.raw(
   "o.event <> 'lead_created' and coalesce(o.outcome, '') <> 'merged' and coalesce(o.outcome, '') <> 'test_mode'",
 );
 
-/** The customers of the payments that are seen, with all of their own; `only` narrows them by those. */
-function selectCustomers(ctx: Reader, seen: SQL, only: SQL): SQL {
+/**
+ * All payments of the customer of a row, as parts of a `from` with its `where`: `o` are those of its id or, where it has none, of its
+ * address, in the two indexes that hold them. The row is one of `payments`, or `w` with the address in lower case.
+ */
+function ofCustomer(ctx: Reader, row: "payments" | "w"): SQL[] {
+  const of = sql.raw(row);
+  const email = row === "w" ? sql`w.email` : sql`lower(payments.customer_email)`;
+  const same = sql`o.program_id = ${ctx.programId} and +o.provider = ${of}.provider`;
+  const addressed = sql`${of}.customer_id is null and lower(o.customer_email) = ${email} and o.customer_email is not null
+    and o.customer_id is null`;
+  const asked = sql.raw(ASKED_BY_EMAIL.replaceAll(/\b(partner_id|decision)\b/g, "o.$1"));
+  return [
+    sql`payments o indexed by payments_by_customer where o.customer_id = ${of}.customer_id and ${same}`,
+    sql`payments o indexed by payments_by_email where ${addressed} and ${asked} and ${same}`,
+    sql`payments o indexed by payments_by_named_email where ${addressed} and not ${asked} and ${same}`,
+  ];
+}
+
+/** As common table expressions: `customers` of the payments that are seen, and `o`, `columns` of all of their payments. */
+function withPayments(ctx: Reader, seen: SQL, columns: SQL): SQL {
+  const own = ofCustomer(ctx, "w").map((payments) => sql`select ${columns} from customers w cross join ${payments}`);
+  return sql`customers as materialized (
+      select provider, customer_id, iif(customer_id is null, lower(customer_email), null) as email, max(id) as id
+      from (${seen}) where customer_id is not null or customer_email is not null group by 1, 2, 3),
+    o as materialized (${unionOf(own, "different")})`;
+}
+
+/** The ids of the newest payments of the customers of the payments that are seen. */
+function newestOf(ctx: Reader, seen: SQL): SQL {
+  const columns = sql.raw("w.id as seen_id, o.id");
+  return sql`with ${withPayments(ctx, seen, columns)} select max(id) from o group by seen_id`;
+}
+
+/** The customers of the payments that are seen, with all of their own. */
+function selectCustomers(ctx: Reader, seen: SQL): SQL {
   const columns = sql.raw(
     "w.id as seen_id, w.provider, w.customer_id, o.id, o.customer_email, o.partner_id, o.currency, o.outcome, o.event, o.created_at, o.txn_amount_cents, o.adjusted_cents",
   );
-  const same = sql`o.program_id = ${ctx.programId} and +o.provider = w.provider`;
-  const addressed = sql`w.customer_id is null and lower(o.customer_email) = w.email and o.customer_email is not null
-    and o.customer_id is null`;
-  const asked = sql.raw(ASKED_BY_EMAIL.replaceAll(/\b(partner_id|decision)\b/g, "o.$1"));
-  const own = unionOf(
-    [
-      sql`select ${columns} from customers w cross join payments o indexed by payments_by_customer
-        on o.customer_id = w.customer_id and ${same}`,
-      sql`select ${columns} from customers w cross join payments o indexed by payments_by_email
-        on ${addressed} and ${asked} and ${same}`,
-      sql`select ${columns} from customers w cross join payments o indexed by payments_by_named_email
-        on ${addressed} and not ${asked} and ${same}`,
-    ],
-    "different",
-  );
   const sold = (value: SQL) => sql`iif(${SOLD}, ${value}, 0)`;
-  return sql`with customers as materialized (
-      select provider, customer_id, iif(customer_id is null, lower(customer_email), null) as email, max(id) as id
-      from (${seen}) where customer_id is not null or customer_email is not null group by 1, 2, 3),
-    o as materialized (${own}),
+  return sql`with ${withPayments(ctx, seen, columns)},
     sums as (select o.seen_id, json_group_array(json_array(o.currency, o.payments, o.paid, o.taken_back)) as sums from (
       select o.seen_id, o.currency, sum(${sold(sql`1`)}) as payments,
         ${exactSum(sold(sql`o.txn_amount_cents`))} as paid, ${exactSum(sold(sql`o.adjusted_cents`))} as taken_back
@@ -140,7 +199,7 @@ function selectCustomers(ctx: Reader, seen: SQL, only: SQL): SQL {
       max(iif(o.customer_email is null, null, o.id || ' ' || o.customer_email)) as email,
       max(iif(o.partner_id is null, null, o.id || ' ' || o.partner_id)) as partner,
       min(o.created_at) as first_seen, max(o.created_at) as last_seen, s.sums
-    from o cross join sums s on s.seen_id = o.seen_id group by o.seen_id ${only} order by o.seen_id desc`;
+    from o cross join sums s on s.seen_id = o.seen_id group by o.seen_id order by o.seen_id desc`;
 }
 
 /** What `selectCustomersOf` found. */

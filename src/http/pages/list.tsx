@@ -19,7 +19,7 @@ import { ActionLink } from "./rights.tsx";
 
 export type Names = ReadonlyMap<string, PartnerName>;
 
-export interface ListColumn<Row> extends Pick<Column, "label" | "align" | "grow"> {
+export interface ListColumn<Row> extends Pick<Column, "label" | "align" | "grow" | "named"> {
   /** Its name in the address. */
   key: string;
   /** Shown only where it is asked for. */

@@ -22,7 +22,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
       "GET /commissions/:id",
       "GET /commissions/list.csv",
     ],
-    ...["GET /customers", "GET /customers/:id", "GET /events", "GET /events/list.csv"],
+    ...["GET /customers", "GET /customers/list.csv", "GET /customers/:id", "GET /events", "GET /events/list.csv"],
     ...["GET /events/clicks", "GET /events/clicks/list.csv"],
     ...[
       "GET /flows",

@@ -1,97 +1,65 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import * as z from "zod";
 import { getCustomer, listCustomers, type Customer } from "../../../core/customers/customers.ts";
 import { eraseCustomer } from "../../../core/customers/erase.ts";
+import type { Decided } from "../../../core/kernel/rows.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
-import { sumUp } from "../../../domain/amount.ts";
-import { ID_PATTERN } from "../../../lib/id.ts";
+import { sumUp, type Amount, type Amounts } from "../../../domain/amount.ts";
+import { decimalAmount } from "../../../domain/currency.ts";
+import { PROVIDER_NAMES } from "../../../providers/registry.ts";
+import { customerQuery } from "../../queries.ts";
 import type { PageEnv } from "../../session.ts";
-import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { csvOf } from "../list-csv.ts";
+import {
+  ListFilter,
+  ListFoot,
+  ListTable,
+  partnerColumn,
+  readList,
+  textColumn,
+  timeColumn,
+  type ListOf,
+  type Shown,
+} from "../list.tsx";
 import { countText, providerText, Sums, When } from "../parts/figures.tsx";
-import { Field, Form } from "../parts/form.tsx";
+import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Done } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
-import { Empty, Facts, Table } from "../parts/table.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
+import { Empty, Facts } from "../parts/table.tsx";
 import { ActionLink } from "../rights.tsx";
 
 const AT = "/dashboard/customers";
 
 const DONE = { erased: "The customer is forgotten: the address and what the provider sent of it are gone." };
 
-/** What the address of the list may hold. */
-export const customerQuery = z.object({
-  search: z.string().max(200).optional(),
-  after: z.string().regex(ID_PATTERN).optional(),
-});
-
 /** `/dashboard/customers` (PAGE-21): customers with their partner and revenue, and their erasure. */
 export const customers = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const { value, texts } = filterOf(c, customerQuery);
-    const { customers: shown, next } = await listCustomers(c.var.ctx, value);
-    const names = await readPartnerNames(
-      c.var.ctx,
-      shown.map(({ partner_id }) => partner_id),
-    );
-    const older = next === null ? null : new URLSearchParams({ ...texts, after: next }).toString();
+    const shown = await readList(c, LIST);
     return framed(
       c,
       { title: "Customers", at: AT },
       <>
         <Done code={c.req.query("done")} texts={DONE} />
         <PageHead title="Customers" lede="Everybody the providers reported, by the newest payment." />
-        <form method="get" action={AT} class="filter" role="search" aria-label="Customers">
-          <Field
-            name="search"
-            label="Order, customer or partner"
-            type="search"
-            value={value.search}
-            maxlength={200}
-            class="grow"
-          />
-          <button type="submit">Search</button>
-          {value.search || value.after ? <a href={AT}>Show all</a> : null}
-        </form>
+        <FilterForm shown={shown} />
         <section class="card flush">
-          {shown.length === 0 && next === null ? (
-            <NoCustomers isFiltered={Object.keys(texts).length > 0} />
+          {shown.page.total === 0 ? (
+            <NoCustomers isFiltered={shown.isFiltered} />
           ) : (
             <>
-              <Table
-                label="Customers"
-                columns={[
-                  { label: "Customer" },
-                  { label: "Partner" },
-                  { label: "First seen" },
-                  { label: "Payments", align: "end" },
-                  { label: "Revenue", align: "end", named: true },
-                ]}
-                rows={shown.map((customer) => [
-                  <CustomerCell customer={customer} />,
-                  <PartnerLink partner={customer.partner_id === null ? undefined : names.get(customer.partner_id)} />,
-                  <When at={customer.first_seen} only="day" />,
-                  countText(customer.payments),
-                  <Sums of={sumUp(customer.revenue, c.var.session.program)} />,
-                ])}
-              />
-              {older === null ? null : (
-                <nav class="pager" aria-label="Pages">
-                  <p class="pager-links">
-                    <a rel="next" href={`${AT}?${older}`}>
-                      Earlier customers →
-                    </a>
-                  </p>
-                </nav>
-              )}
+              <ListTable list={LIST} shown={shown} />
+              <ListFoot shown={shown} path={AT} />
             </>
           )}
         </section>
       </>,
     );
   })
+  .get("/list.csv", (c) => csvOf(c, LIST))
   .get("/:id", (c) => customerPage(c, c.req.param("id")))
   .get("/:id/erase", (c) => erasePage(c, c.req.param("id")))
   .post("/:id/erase", async (c) => {
@@ -100,6 +68,32 @@ export const customers = new Hono<PageEnv>()
     await eraseCustomer(c.var.ctx, email);
     return c.redirect(`${AT}?done=erased`, 303);
   });
+
+function FilterForm({ shown }: { shown: Shown<typeof customerQuery, Listed> }) {
+  const { value, texts } = shown.filter;
+  return (
+    <ListFilter list={LIST} shown={shown} path={AT} search>
+      <Field
+        name="search"
+        label="Order, customer or partner"
+        type="search"
+        value={texts["search"]}
+        maxlength={200}
+        class="grow"
+      />
+      <SelectField
+        name="provider"
+        label="Provider"
+        value={value.provider}
+        options={[
+          { value: "", label: "Any" },
+          ...PROVIDER_NAMES.map((name) => ({ value: name, label: providerText(name) })),
+        ]}
+      />
+      <RangeFields texts={texts} />
+    </ListFilter>
+  );
+}
 
 /** What a customer is called: by the address, where it is known. */
 function nameOf({ email, customer_id }: Customer): string {
@@ -115,6 +109,72 @@ export function CustomerCell({ customer }: { customer: Customer }) {
     </span>
   );
 }
+
+/** A customer in the list. */
+export type Listed = Decided<
+  Omit<Customer, "revenue"> & { revenue: Amounts },
+  ("id" | "provider" | "customer_id" | "email" | "partner_id" | "first_seen" | "last_seen") | ("payments" | "revenue"),
+  never
+>;
+
+/** What of each currency is in one cell of a file. */
+function ofEach(revenue: Amounts, cell: (amount: Amount) => string): string {
+  return revenue.map(cell).join("; ");
+}
+
+const LIST: ListOf<typeof customerQuery, Listed> = {
+  name: "customers",
+  label: "Customers",
+  query: customerQuery,
+  async read(c, filter) {
+    const { data, ...page } = await listCustomers(c.var.ctx, filter);
+    const { program } = c.var.session;
+    return { ...page, data: data.map((customer) => ({ ...customer, revenue: sumUp(customer.revenue, program) })) };
+  },
+  partnerOf: (customer) => customer.partner_id,
+  columns: [
+    {
+      key: "customer",
+      label: "Customer",
+      cell: (customer) => <CustomerCell customer={customer} />,
+      csv: {
+        newest_payment_id: (customer) => customer.id,
+        email: (customer) => customer.email,
+        customer_id: (customer) => customer.customer_id,
+        provider: (customer) => customer.provider,
+      },
+    },
+    textColumn("customer_id", "Customer id", (customer) => customer.customer_id),
+    partnerColumn(),
+    {
+      key: "first_seen",
+      label: "First seen",
+      cell: (customer) => <When at={customer.first_seen} only="day" />,
+      csv: { first_seen: (customer) => customer.first_seen },
+    },
+    timeColumn("last_seen", "Last seen", (customer) => customer.last_seen),
+    {
+      key: "payments",
+      label: "Payments",
+      align: "end",
+      cell: (customer) => countText(customer.payments),
+      csv: { payments: (customer) => customer.payments },
+    },
+    {
+      key: "revenue",
+      label: "Revenue",
+      align: "end",
+      named: true,
+      cell: (customer) => <Sums of={customer.revenue} />,
+      csv: {
+        revenue: ({ revenue }) =>
+          ofEach(revenue, ({ amount_cents, currency }) => decimalAmount(amount_cents, currency)),
+        currency: ({ revenue }) => ofEach(revenue, ({ currency }) => currency),
+        revenue_cents: ({ revenue }) => ofEach(revenue, ({ amount_cents }) => String(amount_cents)),
+      },
+    },
+  ],
+};
 
 function NoCustomers({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (

@@ -1,6 +1,6 @@
 /** D1 as the service sees it, on SQLite in this process. A test holds that both answer alike (`stand-in.test.ts`). */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { random64, time } from "./played-globals.ts";
+import { random64, randomBytes, time } from "./played-globals.ts";
 
 /** Limits of the platform. */
 const MAX_PARAMETERS = 100;
@@ -92,6 +92,7 @@ export class PlayedDatabase {
   constructor(migrations: readonly string[], gate: Gate) {
     this.#gate = gate;
     this.sqlite.function("random", () => random64());
+    this.sqlite.function("randomblob", (length) => randomBytes(Number(length)));
     this.sqlite.function("strftime", (format, instant) => written(format, instant));
     for (const migration of migrations) this.sqlite.exec(migration);
   }

@@ -17,6 +17,8 @@ let now = START;
 let timers: Timer[] = [];
 let nextTimer = 1;
 let chance = new Chance(0);
+/** Of what SQLite mints alone. */
+let minted = new Chance(0);
 
 export const time = {
   get now(): number {
@@ -52,11 +54,17 @@ export function restart(seed: number): void {
   timers = [];
   nextTimer = 1;
   chance = new Chance(seed);
+  minted = new Chance(~seed);
 }
 
 /** For SQLite's own `random()`. */
 export function random64(): bigint {
   return BigInt.asIntN(64, (BigInt(chance.whole(0, 2 ** 32 - 1)) << 32n) | BigInt(chance.whole(0, 2 ** 32 - 1)));
+}
+
+/** For SQLite's own `randomblob()`. */
+export function randomBytes(length: number): Uint8Array {
+  return Uint8Array.from({ length }, () => minted.whole(0, 255));
 }
 
 class PlayedDate extends REAL.Date {

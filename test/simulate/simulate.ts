@@ -4,7 +4,8 @@
  * `--before=COMMIT` deploys that commit and this version in turn, on the schema of this one. A mistake of that commit that is
  * mended since is a difference; one that does not know rules applied from an earlier time is not asked to apply them.
  * `--plants`, or `--plants=` a part of their names: shows for each planted mistake the seed that finds it, and fails
- * where none does within `--for` seconds (600) of computing each. The last line is `N passed, N failed`: seeds, or plants.
+ * where none does within `--for` seconds (600) of computing each. A line for each seed says how it ended. The last line is
+ * `N passed, N failed`: seeds, or plants.
  */
 import { bundleCommit, bundleService } from "./bundle.ts";
 import { PLANTS, type Plant } from "./plants.ts";
@@ -52,7 +53,10 @@ async function simulate(): Promise<Tally> {
   const versions = { now: await bundleService(), before: before === undefined ? null : await bundleCommit(before) };
   let done = 0;
   for (let seed = first; done < seeds && seconds() < limit; seed++, done++) {
+    const began = computed();
     const failure = await runSteps(versions, seed, stepsOf(seed, steps));
+    const took = `${(computed() - began).toFixed(1)} s`;
+    say(`seed ${seed}: ${failure ? "different" : "ok"}, ${took} of the processor; ${done + 1} so far`);
     if (!failure) continue;
     const again = `npm run simulate -- --seed=${seed} --steps=${steps}${before === undefined ? "" : ` --before=${before}`}`;
     say(`Seed ${seed} fails at step ${failure.step + 1}: ${again}`);

@@ -42,7 +42,8 @@ async function play(): Promise<Tally> {
     const took = (computed() - began).toFixed(1);
     say(
       `Seed ${seed}: ${story.payments} payments, ${story.events} events in ${story.deliveries} deliveries, ` +
-        `${story.recovered} found in the lists, ${took} s`,
+        `${story.recovered} found in the lists, ${took} s; ` +
+        `${differences.length === 0 ? "ok" : "different"}, ${seed - first + 1} so far`,
     );
     if (differences.length === 0) tally.passed += 1;
     else {

@@ -7,6 +7,7 @@ import type { Listed as ApplicationListed } from "../../src/http/pages/dashboard
 import type { Detailed as CommissionDetailed } from "../../src/http/pages/dashboard/commission-detail.tsx";
 import type { Detailed as ClaimDetailed, Listed as ClaimListed } from "../../src/http/pages/dashboard/claims.tsx";
 import type { Listed as CommissionListed } from "../../src/http/pages/dashboard/commission-list.tsx";
+import type { Listed as CustomerListed } from "../../src/http/pages/dashboard/customers.tsx";
 import type { Detailed as EndpointDetailed } from "../../src/http/pages/dashboard/endpoint-detail.tsx";
 import type { Listed as FlowListed } from "../../src/http/pages/dashboard/flows.tsx";
 import type { Listed as CodeListed } from "../../src/http/pages/dashboard/partner-codes.tsx";
@@ -192,6 +193,13 @@ const LEAD_LISTED: Marks<LeadListed> = {
   // Of other rows: `pages-leads.test.ts` looks for it.
   first_sale: "decides",
 };
+const CUSTOMER_LISTED: Marks<CustomerListed> = {
+  provider: { to: "provider_b", reads: "Paddle" },
+  customer_id: { to: "marked-customer" },
+  // Of all payments of the customer: `pages-customers.test.ts` looks for them.
+  ...{ id: "decides", email: "decides", partner_id: "decides", first_seen: "decides", last_seen: "decides" },
+  ...{ payments: "decides", revenue: "decides" },
+};
 const COMMISSION_LISTED: Marks<CommissionListed> = {
   id: "as it is",
   partner_id: "as it is",
@@ -351,6 +359,7 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>, kin
     LEAD_LISTED,
     "leads",
   ],
+  ["/dashboard/customers?columns=customer,customer_id", "payments", CUSTOMER_LISTED],
   [
     "/dashboard/commissions?columns=commission,partner,status,approved_at,paid_at,rejected_reason,provider_transaction_id,customer_email,subscription_id,note,payment,amount",
     "commissions",

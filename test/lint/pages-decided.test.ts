@@ -12,7 +12,6 @@ const NO_ROWS: Record<string, string> = {
   "dashboard/clicks.tsx": "clicks, whose payloads are shown in full",
   "dashboard/codes.tsx": "sums, and codes that payments wait for, by name",
   "dashboard/commission-new.tsx": "partners by name, to choose one",
-  "dashboard/customers.tsx": "customers, who are sums of payments",
   "dashboard/events.tsx": "events, whose payloads are shown whole",
   "dashboard/import-parts.tsx": "lines of a file",
   "dashboard/overview-figures.tsx": "sums",

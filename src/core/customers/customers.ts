@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../../db/page.ts";
-import { unionOf } from "../../db/parts.ts";
+import { joined, unionOf } from "../../db/parts.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { ASKED_BY_EMAIL } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
@@ -83,10 +83,8 @@ function newestThatMatch(ctx: Reader, { search, partner_id, provider, from, to }
     from === undefined ? undefined : sql`payments.created_at >= ${iso(from)}`,
     to === undefined ? undefined : sql`payments.created_at < ${iso(to)}`,
   ];
-  return sql.join(
-    all.filter((condition) => condition !== undefined),
-    sql` and `,
-  );
+  const there = all.filter((condition) => condition !== undefined);
+  return joined(there, sql` and `, "different");
 }
 
 /** Whether no payment of the same customer is newer than a row of `payments` that has a customer. */
@@ -94,7 +92,7 @@ function isNewest(ctx: Reader): SQL {
   const newer = ofCustomer(ctx, "payments").map(
     (others) => sql`not exists (select 1 from ${others} and +o.id > payments.id)`,
   );
-  return sql`(payments.customer_id is not null or payments.customer_email is not null) and ${sql.join(newer, sql` and `)}`;
+  return sql`(payments.customer_id is not null or payments.customer_email is not null) and ${joined(newer, sql` and `, "different")}`;
 }
 
 /** Who had the newest payment with a partner of the customer of a row of `payments`. */

@@ -170,6 +170,18 @@ function backUrl(filter: CommissionListFilter): string {
   return `${AT}?${new URLSearchParams(filter.texts).toString()}`;
 }
 
+function NothingToDo({ matched, filter, status }: { matched: number; filter: CommissionListFilter; status: string }) {
+  return matched === 0 ? (
+    <Empty title="No commission matches">
+      <a href={AT}>Show all commissions</a>
+    </Empty>
+  ) : (
+    <Empty title={`None of those that match can be ${status}`}>
+      <a href={backUrl(filter)}>Look at those that match</a>
+    </Empty>
+  );
+}
+
 async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
   const filter = filterOf(c, commissionQuery);
   const { verb, kind, status } = MOVES[move];
@@ -190,11 +202,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
       <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
         {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
         {count + held === 0 ? (
-          <Empty title={matched === 0 ? "No commission matches" : `None of those that match can be ${status}`}>
-            <a href={matched === 0 ? AT : backUrl(filter)}>
-              {matched === 0 ? "Show all commissions" : "Look at those that match"}
-            </a>
-          </Empty>
+          <NothingToDo matched={matched} filter={filter} status={status} />
         ) : (
           <>
             <Facts

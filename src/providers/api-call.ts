@@ -1,4 +1,5 @@
 /** One call of a vendor's API over HTTP, as the clients of all vendors make it. */
+import { retryAfterMs } from "../domain/retry-after.ts";
 import { EXPIRED, fetchWithin, startDeadline } from "../lib/deadline.ts";
 import { readAtMost } from "../lib/http-body.ts";
 import type { Reach } from "./reach.ts";
@@ -40,7 +41,7 @@ export function vendorWords(text: string): string {
 
 /** Calls once, follows no redirect, and gives up after 20 s. Never throws: what went wrong is the answer. */
 export async function callApi(
-  { fetch, baseUrl, timeoutMs = TIMEOUT_MS }: ApiReach,
+  { fetch, baseUrl, now, timeoutMs = TIMEOUT_MS }: ApiReach,
   { method, path, headers, body, most_bytes = MAX_ANSWER_BYTES }: ApiRequest,
 ): Promise<Answer> {
   const deadline = startDeadline(timeoutMs);
@@ -55,12 +56,11 @@ export async function callApi(
     if (response === EXPIRED) return silence;
     const { bytes, ended } = await readAtMost(response.body, most_bytes, deadline);
     if (ended !== "complete") return { ...silence, is_too_long: ended === "cut" };
-    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
     return {
       status: response.status,
       is_too_long: false,
       json: parsed(new TextDecoder().decode(bytes)),
-      retry_after_ms: seconds > 0 ? Math.min(seconds, 86_400) * 1000 : null,
+      retry_after_ms: retryAfterMs(response.headers.get("retry-after"), now()),
     };
   } catch {
     return silence;

@@ -180,6 +180,11 @@ describe("the client of provider A's connected accounts", () => {
   it("waits as long as the vendor asks, within reason, and never longer than its own time limit", async () => {
     const limited = answering(() => json(429, error({ code: "rate_limit" }), { "retry-after": "7" }));
     expect(await limited.send(KEY, limited.freeze(ORDER), "key")).toMatchObject({ retry_after_ms: 7_000 });
+    const date = new Date(Date.now() + 60_500).toUTCString();
+    const dated = answering(() => json(429, error({ code: "rate_limit" }), { "retry-after": date }));
+    const { retry_after_ms } = (await dated.send(KEY, dated.freeze(ORDER), "key")) as { retry_after_ms: number };
+    expect(retry_after_ms).toBeGreaterThan(50_000);
+    expect(retry_after_ms).toBeLessThanOrEqual(60_500);
     const odd = answering(() => json(429, error({ code: "rate_limit" }), { "retry-after": "soon" }));
     expect(await odd.send(KEY, odd.freeze(ORDER), "key")).toMatchObject({ retry_after_ms: null });
     const never = providerAConnect({

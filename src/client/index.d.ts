@@ -1507,6 +1507,11 @@ type Routes = {
           at: string;
           since: string;
         } | null;
+        unanswered: {
+          reason: "api_key_refused" | "permission_missing" | "rate_limited" | "refused" | "unavailable" | "unreadable";
+          at: string;
+          since: string;
+        } | null;
       };
       outputFormat: "json";
       status: 200;
@@ -1580,6 +1585,17 @@ type Routes = {
             at: string;
             since: string;
           } | null;
+          unanswered: {
+            reason:
+              | "api_key_refused"
+              | "permission_missing"
+              | "rate_limited"
+              | "refused"
+              | "unavailable"
+              | "unreadable";
+            at: string;
+            since: string;
+          } | null;
           refused: number;
           last_refusal: {
             at: string;
@@ -1617,6 +1633,17 @@ type Routes = {
             reason:
               | "api_key_refused"
               | "not_stored"
+              | "permission_missing"
+              | "rate_limited"
+              | "refused"
+              | "unavailable"
+              | "unreadable";
+            at: string;
+            since: string;
+          } | null;
+          unanswered: {
+            reason:
+              | "api_key_refused"
               | "permission_missing"
               | "rate_limited"
               | "refused"

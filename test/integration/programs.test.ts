@@ -288,7 +288,8 @@ describe("provider secrets", () => {
     const program = await makeProgram({ provider_b_webhook_secret: null, provider_b_last_event_at: arrived });
     const status = () => program.api("GET", "/api/v1/integrations/status");
     const refusals = { refused: 0, last_refusal: null };
-    const unread = { complete_from: null, complete_until: null, recovered: 0, is_reading: false, read_failure: null };
+    const unread = { complete_from: null, complete_until: null, recovered: 0, is_reading: false };
+    const untroubled = { read_failure: null, unanswered: null };
     const event_types = byVendor((_, provider) =>
       seenTypes(provider, connectionOf({ connections: {} }, provider.name), 0),
     );
@@ -300,7 +301,7 @@ describe("provider secrets", () => {
         is_last_event_test: false,
         event_types: event_types[name],
         ...refusals,
-        ...{ api_key_set: false, ...unread },
+        ...{ api_key_set: false, ...unread, ...untroubled },
       })),
       email: { configured: false, last_refusal: null },
       reconciled_at: null,

@@ -4,12 +4,20 @@ import { sql } from "drizzle-orm";
 import Stripe from "stripe";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
-import { HOUR, MINUTE } from "../../src/lib/time.ts";
+import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
-import { chargeRefunded, disputeEvent, invoicePaid, refundEvent, sessionCompleted } from "../support/provider-a.ts";
+import {
+  chargeRefunded,
+  disputeEvent,
+  invoicePaid,
+  invoicePaymentPaid,
+  refundEvent,
+  sessionCompleted,
+} from "../support/provider-a.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
 
 const NOW = Date.now();
 
@@ -39,6 +47,10 @@ const waiting = async ({ id }: TestProgram) =>
   (await env.DB.prepare("select count(*) as n from waiting_events where program_id = ?")
     .bind(id)
     .first<{ n: number }>())!.n;
+
+const unanswered = async (program: TestProgram) =>
+  (await program.api<Record<string, { unanswered: unknown }>>("GET", "/api/v1/integrations/status")).body["provider_a"]
+    ?.unanswered;
 
 describe("a refund whose payment is not known", () => {
   const refund = () => chargeRefunded({ charge: "ch_1", payment_intent: "pi_1", amount: 10_000, refunded: 4_000 });
@@ -85,9 +97,22 @@ describe("a refund whose payment is not known", () => {
     expect(await adjusted(program)).toEqual([4_000]);
   });
 
-  it.each(["lost", "cut", "garbage", "other", "limited", "broken", "forbidden", "slow"] as const)(
-    "%s: is asked for again after the next reading, and none is lost (IN-19)",
-    async (fault: ListFault) => {
+  it.each([
+    ...([
+      ["lost", "unavailable"],
+      ["cut", "unreadable"],
+      ["garbage", "unreadable"],
+      ["other", "unreadable"],
+    ] as const),
+    ...([
+      ["limited", "rate_limited"],
+      ["broken", "unavailable"],
+      ["forbidden", "permission_missing"],
+    ] as const),
+    ["slow", "unavailable"] as const,
+  ])(
+    "%s: is asked for again after the next reading, none is lost, and the status says that they wait: %s (IN-19)",
+    async (fault: ListFault, reason) => {
       const program = await shop();
       await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
       await sendA(program, refund());
@@ -96,12 +121,34 @@ describe("a refund whose payment is not known", () => {
       await read(NOW);
       expect([await adjusted(program), await waiting(program)]).toEqual([[0], 1]);
       const { body } = await program.api<Record<string, object>>("GET", "/api/v1/integrations/status");
-      expect(body["provider_a"]).toMatchObject({ read_failure: null, complete_until: expect.any(String) });
-      lists.faultOf = () => null;
+      expect(body["provider_a"]).toMatchObject({
+        ...{ read_failure: null, complete_until: expect.any(String) },
+        unanswered: { reason, at: iso(NOW), since: iso(NOW) },
+      });
       await read(NOW + HOUR + MINUTE);
-      expect([await adjusted(program), await waiting(program)]).toEqual([[4_000], 0]);
+      expect(await unanswered(program)).toEqual({ reason, at: iso(NOW + HOUR + MINUTE), since: iso(NOW) });
+      lists.faultOf = () => null;
+      await read(NOW + 2 * (HOUR + MINUTE));
+      expect([await adjusted(program), await waiting(program), await unanswered(program)]).toEqual([[4_000], 0, null]);
     },
   );
+
+  it("that waits for a permission is said on the page, until its payment is known by an event (IN-19)", async () => {
+    const program = await shop();
+    await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+    await sendA(program, refund());
+    lists.faultOf = (call) => (lists.calls[call - 1]!.pathname === "/v1/events" ? null : "forbidden");
+    await read(NOW);
+    const owner = await signInOwner(program);
+    const page = async () => textOf((await owner.get("/dashboard/integration")).body);
+    expect(await page()).toMatch(/which payments its refunds are of.* since .*permission/);
+    await sendA(program, invoicePaymentPaid({ invoice: "in_1", payment_intent: "pi_1" }));
+    await read(NOW + HOUR + MINUTE);
+    expect(await adjusted(program)).toEqual([4_000]);
+    await read(NOW + 2 * (HOUR + MINUTE));
+    expect(await unanswered(program)).toBeNull();
+    expect(await page()).not.toContain("which payments its refunds");
+  });
 
   it("of which the answer is of no use keeps no other waiting (IN-19)", async () => {
     const program = await shop();

@@ -1,5 +1,6 @@
 /** What a provider is asked after its list of events was read to the end: payments of refunds (IN-19), names of codes (CODE-8). */
 import type { VendorName } from "../../domain/provider-name.ts";
+import type { VendorTrouble } from "../../domain/read-trouble.ts";
 import type { VendorReads } from "../../providers/reads.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { openApiKey } from "../kernel/provider-secrets.ts";
@@ -14,6 +15,8 @@ interface Question {
 
 /** A bounded number of questions. */
 export interface Questions {
+  /** Why the first of them that was not answered was not; null while all were. */
+  readonly trouble: VendorTrouble | null;
   /** Asks one of them; whether another is to be asked now. */
   next(): Promise<boolean>;
 }
@@ -31,7 +34,11 @@ export async function openQuestions(
     ...unnamed.map((subject) => ({ ask: nameCode, subject })),
   ];
   if (open.length === 0) return null;
+  let unanswered: VendorTrouble | null = null;
   return {
+    get trouble() {
+      return unanswered;
+    },
     /**
      * Where the provider does not answer, it is asked after the next reading; an answer of no use keeps no other waiting,
      * and a permission that the key lacks keeps only those of its kind.
@@ -41,6 +48,7 @@ export async function openQuestions(
       const api_key = await openApiKey(ctx, provider).catch(() => null);
       if (!first || api_key === null) return false;
       const trouble = await first.ask(ctx, provider, reads, api_key, first.subject);
+      unanswered ??= trouble;
       const isForbidden = trouble === "permission_missing";
       open = isForbidden ? others.filter(({ ask }) => ask !== first.ask) : others;
       return open.length > 0 && (trouble === null || trouble === "unreadable" || isForbidden);

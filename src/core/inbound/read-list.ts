@@ -18,6 +18,7 @@ import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-sec
 import { takeEvent } from "./program.ts";
 import { openQuestions, type Questions } from "./questions.ts";
 import {
+  asked,
   begun,
   failed,
   keepReading,
@@ -99,12 +100,19 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
     if (await keep(passed(reading, next, iso(now - reads.kept_ms)))) return true;
     if (kept === null) return false;
     questions = await openQuestions(ctx, provider.name, reads);
+    if (!questions && reading.unanswered) await keep(asked(reading, null, now));
     return questions !== null;
+  }
+
+  async function ask(open: Questions): Promise<boolean> {
+    if (await open.next()) return true;
+    if (open.trouble !== null || reading.unanswered) await keep(asked(reading, open.trouble, now));
+    return false;
   }
 
   return {
     async step() {
-      if (questions) return questions.next();
+      if (questions) return ask(questions);
       if (!page) return open();
       const listed = page.left.pop();
       try {

@@ -1,7 +1,7 @@
 /** How far a provider's list of events is read for a program: `provider_connections.reading`. */
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
-import type { ReadTrouble } from "../../domain/read-trouble.ts";
+import type { ReadTrouble, VendorTrouble } from "../../domain/read-trouble.ts";
 import { HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { connectionOf } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -28,6 +28,14 @@ export interface Reading {
   under_way: { from: string; until: string; cursor: string | null } | null;
   /** Of the last attempt; null where it went well. */
   trouble: { reason: ReadTrouble; at: string; since: string; attempts: number } | null;
+  /** Why what was asked after the last reading was not answered; absent or null where it was, or nothing was to be asked. */
+  unanswered?: Unanswered | null;
+}
+
+interface Unanswered {
+  reason: VendorTrouble;
+  at: string;
+  since: string;
 }
 
 export const UNREAD: Reading = {
@@ -52,14 +60,17 @@ export interface ReadingStatus {
   /** Whether a reading has begun and is not at its end. */
   is_reading: boolean;
   read_failure: { reason: ReadTrouble; at: string; since: string } | null;
+  /** Which payments refunds are of, and what codes are called, was asked and not answered. */
+  unanswered: Unanswered | null;
 }
 
 export function readingStatus(program: Program, provider: VendorName): ReadingStatus {
-  const { complete_from, complete_until, recovered, under_way, trouble } = readingOf(program, provider);
+  const { complete_from, complete_until, recovered, under_way, trouble, unanswered } = readingOf(program, provider);
   return {
     api_key_set: connectionOf(program, provider).api_key !== null,
     ...{ complete_from, complete_until, recovered, is_reading: under_way !== null },
     read_failure: trouble && { reason: trouble.reason, at: trouble.at, since: trouble.since },
+    unanswered: unanswered ?? null,
   };
 }
 
@@ -102,6 +113,12 @@ export function failed(reading: Reading, reason: ReadTrouble, now: number): Read
   const at = iso(now);
   const { since, attempts } = reading.trouble ?? { since: at, attempts: 0 };
   return { ...reading, trouble: { reason, at, since, attempts: attempts + 1 } };
+}
+
+/** After what waited was asked, of which the first that was not answered was not for this reason. */
+export function asked(reading: Reading, reason: VendorTrouble | null, now: number): Reading {
+  const at = iso(now);
+  return { ...reading, unanswered: reason && { reason, at, since: reading.unanswered?.since ?? at } };
 }
 
 /** When the list is to be read on. `asked_ms`: how long the vendor asks to wait. */

@@ -216,12 +216,9 @@ const delivery = {
   attempts: [{ number: 1, started_at: AT, duration_ms: 84, status_code: 200, error: null, response_excerpt: "ok" }],
 };
 const listRead = {
-  api_key_set: true,
-  complete_from: "2026-02-01T09:30:00.000Z",
-  complete_until: AT,
-  recovered: 3,
-  is_reading: false,
-  read_failure: null,
+  ...{ api_key_set: true, complete_from: "2026-02-01T09:30:00.000Z", complete_until: AT, recovered: 3 },
+  ...{ is_reading: false, read_failure: null },
+  unanswered: { reason: "permission_missing", at: AT, since: AT },
 };
 const connected = {
   configured: true,
@@ -246,6 +243,7 @@ const unconnected = {
   last_refusal: null,
   ...{ api_key_set: true, complete_from: null, complete_until: null, recovered: 0, is_reading: false },
   read_failure: { reason: "api_key_refused", at: AT, since: AT },
+  unanswered: null,
 };
 const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 

@@ -269,6 +269,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   "last_refusal.reason": "Why it was refused.",
   complete_from: "The beginning of the time for which everything is taken in.",
   "read_failure.reason": "Why it could not be read.",
+  "unanswered.reason": "Why it did not answer.",
   since: "The beginning of the time to read.",
   "Destination.provider": "The provider.",
   "Destination.url": "Where it sends its webhooks.",

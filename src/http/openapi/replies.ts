@@ -32,7 +32,7 @@ import { EVENT_OUTCOMES } from "../../domain/payment.ts";
 import { ASSET_KINDS } from "../../domain/asset.ts";
 import { SCOPES } from "../../domain/scope.ts";
 import { ATTRIBUTIONS, CODE_PRECEDENCES, SALE_AMOUNTS } from "../../domain/program.ts";
-import { READ_TROUBLES } from "../../domain/read-trouble.ts";
+import { READ_TROUBLES, VENDOR_TROUBLES } from "../../domain/read-trouble.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
 import { AUDIT_EVENT_TYPES, byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
@@ -294,6 +294,12 @@ const readingFields = () => ({
     .strictObject({ reason: z.enum(READ_TROUBLES), at: timestamp, since: timestamp })
     .nullable()
     .describe("Why the list could not be read at the last attempt, and since when; it is tried again."),
+  unanswered: z
+    .strictObject({ reason: z.enum(VENDOR_TROUBLES), at: timestamp, since: timestamp })
+    .nullable()
+    .describe(
+      "Why the provider did not say which payments refunds are of, or what codes are called, and since when; they wait, and it is asked again.",
+    ),
 });
 
 const provider = once(() =>

@@ -10,7 +10,10 @@ import { providerWithin } from "../../brand-names.ts";
 /** Up to when everything that a provider reported is taken in, and what keeps its list of events from being read. */
 export function CompleteUntil({ program, provider }: { program: Program; provider: Vendor }) {
   if (provider.reads === undefined) return null;
-  const { api_key_set, complete_until, recovered, is_reading, read_failure } = readingStatus(program, provider.name);
+  const { api_key_set, complete_until, recovered, is_reading, read_failure, unanswered } = readingStatus(
+    program,
+    provider.name,
+  );
   if (!api_key_set) {
     if (connectionOf(program, provider.name).webhook_secret === null) return null;
     return (
@@ -39,6 +42,15 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
           <p>
             The list of events of {providerWithin(provider.name)} cannot be read since <When at={read_failure.since} />:{" "}
             {READ_TROUBLE_TEXTS[read_failure.reason].why}. {READ_TROUBLE_TEXTS[read_failure.reason].help}
+          </p>
+        </Notice>
+      )}
+      {unanswered === null ? null : (
+        <Notice tone="warn">
+          <p>
+            We have asked {providerWithin(provider.name)} which payments its refunds are of, or what its codes are
+            called, without an answer since <When at={unanswered.since} />: {READ_TROUBLE_TEXTS[unanswered.reason].why}.{" "}
+            {READ_TROUBLE_TEXTS[unanswered.reason].help} Until then these refunds lower no commission.
           </p>
         </Notice>
       )}

@@ -261,9 +261,10 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
         (text) => `integrate.md: ${text}`,
       ),
       "operate.md: | payouts",
-      ...["| `provider_a_api_key`", "| `provider_a` ", "To connect an account", "| through Stripe"].map(
-        (text) => `payouts.md: ${text}`,
-      ),
+      ...[
+        ...["| `provider_a_api_key`", "| `provider_a` ", "To connect an account", "| through Stripe"],
+        ...["Stripe makes these transfers only where ", "- `failure_code` `balance_insufficient`:"],
+      ].map((text) => `payouts.md: ${text}`),
       "security.md: | money",
       ...["PART-9", "OUT-6", "OUT-15"].map((rule) => `specification.md: - ${rule} `),
     ],

@@ -102,6 +102,41 @@ describe("the client of provider A's connected accounts", () => {
     expect(API_VERSION).toBe(Stripe.API_VERSION);
   });
 
+  it("asks for accounts, links, transfers and its own account as the vendor's SDK does, whose types hold each field", async () => {
+    const { vendor, client } = played();
+    const { payout_id, program_id, partner_id } = ORDER;
+    const [return_url, refresh_url] = ["https://shop.example/done", "https://shop.example/again"];
+    const person = { email: "jane@mail.example", display_name: "Jane Doe" };
+    await client.createAccount(KEY, { ...person, program_id, partner_id, country: "DE" });
+    await client.createLink(KEY, { account_id: ACCOUNT, return_url, refresh_url });
+    await client.find(KEY, payout_id);
+    await client.identify(KEY);
+    const ours = vendor.calls.splice(0);
+    const sdk = sdkOf(vendor);
+    await sdk.v2.core.accounts.create({
+      contact_email: "jane@mail.example",
+      display_name: "Jane Doe",
+      dashboard: "express",
+      identity: { country: "de" },
+      configuration: { recipient: { capabilities: { stripe_balance: { stripe_transfers: { requested: true } } } } },
+      defaults: { responsibilities: { fees_collector: "application", losses_collector: "application" } },
+      metadata: { partner_id, program_id },
+    });
+    await sdk.v2.core.accountLinks.create({
+      account: ACCOUNT,
+      use_case: { type: "account_onboarding", account_onboarding: { refresh_url, return_url } },
+    });
+    await sdk.transfers.list({ transfer_group: payout_id, limit: 10 });
+    await sdk.accounts.retrieveCurrent();
+    const sent = (calls: typeof ours) =>
+      calls.map(({ method, path, headers, body }) => ({
+        ...{ method, path, version: headers.get("stripe-version") },
+        ...(body === "" ? {} : { type: headers.get("content-type"), body: JSON.parse(body) as unknown }),
+      }));
+    expect(sent(ours)).toEqual(sent(vendor.calls));
+    expect(ours.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+
   it("the same order always freezes to the same bytes", () => {
     const { client } = played();
     expect(client.freeze({ ...ORDER })).toBe(client.freeze({ ...ORDER }));

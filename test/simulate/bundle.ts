@@ -2,14 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
 import { ROOT } from "../../src/dev/root.ts";
-
-const require = createRequire(import.meta.url);
 
 /** A text of a source file that is put in place of another; it must be found. */
 export interface Patch {
@@ -50,34 +47,53 @@ export interface VersionBefore {
   appliesRules: boolean;
 }
 
-/** Bundles the service as it is in `root`. */
+/**
+ * Bundles the service as it is in `root`. Libraries hold no state of a request: all isolates have them as Node has
+ * evaluated them once, so that only the service's own modules are evaluated again.
+ */
 export async function bundleService(patches: readonly Patch[] = [], root = ROOT): Promise<() => Service> {
+  const modules = new Map<string, unknown>();
   const { outputFiles } = await build({
     entryPoints: [join(root, "src", "index.ts")],
     bundle: true,
     write: false,
     format: "cjs",
     platform: "neutral",
-    mainFields: ["module", "main"],
-    conditions: ["workerd", "worker", "import"],
     target: "es2024",
     jsx: "automatic",
     jsxImportSource: "hono/jsx",
     loader: { ".txt": "text", ".css": "text" },
-    plugins: [platform, patched(patches)],
-    // The one module of Node that the platform has for the service.
-    external: ["node:async_hooks"],
+    plugins: [platform, patched(patches), shared(modules)],
     logLevel: "error",
   });
-  const script = new Script(`(function (module, exports, require) {${outputFiles[0]!.text}\n})`, {
-    filename: "service.js",
-  });
+  const script = new Script(`(function (module, modules) {${outputFiles[0]!.text}\n})`, { filename: "service.js" });
+  // One function for all isolates: what the engine has learned of the code and compiled, it keeps.
+  const load = script.runInThisContext() as (module: object, modules: ReadonlyMap<string, unknown>) => void;
   return () => {
     const module = { exports: {} as Pick<Service, "ClickCounter"> & { default: Omit<Service, "ClickCounter"> } };
-    const load = script.runInThisContext() as (module: object, exports: object, require: NodeJS.Require) => void;
-    load(module, module.exports, require);
+    load(module, modules);
     const { default: handlers, ClickCounter } = module.exports;
     return { ...handlers, ClickCounter };
+  };
+}
+
+/** Libraries, and the one module of Node that the platform has for the service, in place of their text. */
+function shared(modules: Map<string, unknown>): Plugin {
+  return {
+    name: "shared",
+    setup(builder) {
+      builder.onResolve({ filter: /^(@?[a-z]|node:)/ }, ({ path, kind }) =>
+        kind === "entry-point" || path.startsWith("cloudflare:") ? null : { path, namespace: "shared" },
+      );
+      builder.onLoad({ filter: /.*/, namespace: "shared" }, async ({ path }) => {
+        const module = (await import(path)) as Record<string, unknown>;
+        modules.set(path, module);
+        const names = Object.keys(module).map((name) => JSON.stringify(name));
+        const contents = `const { ${names.map((name, i) => `${name}: _${i}`).join(", ")} } = modules.get("${path}");
+          export { ${names.map((name, i) => `_${i} as ${name}`).join(", ")} };`;
+        return { contents };
+      });
+    },
   };
 }
 

@@ -82,7 +82,7 @@ class Statement implements Bound {
 
 export class PlayedDatabase {
   readonly sqlite = new DatabaseSync(":memory:");
-  readonly #prepared = new Map<string, { statement: StatementSync; hasRows: boolean }>();
+  readonly #prepared = new Map<string, { statement: StatementSync; hasRows: boolean; reads: boolean }>();
   readonly #begin = this.sqlite.prepare("begin immediate");
   readonly #commit = this.sqlite.prepare("commit");
   readonly #gate: Gate;
@@ -149,12 +149,13 @@ export class PlayedDatabase {
     if (!prepared) {
       if (isLonger(sql, MAX_SQL_BYTES)) throw new Error("statement too long");
       const statement = this.sqlite.prepare(sql);
-      statement.setReadBigInts(true);
-      prepared = { statement, hasRows: statement.columns().length > 0 };
+      const reads = /^\s*select\b/i.test(sql);
+      statement.setReadBigInts(!reads);
+      prepared = { statement, hasRows: statement.columns().length > 0, reads };
       this.#prepared.set(sql, prepared);
     }
-    const { statement, hasRows } = prepared;
-    const results = hasRows ? statement.all(...values).map((row) => outputOf(row)) : [];
+    const { statement, hasRows, reads } = prepared;
+    const results = !hasRows ? [] : reads ? readRows(statement, values) : exactRows(statement, values);
     const changes = hasRows ? 0 : Number(statement.run(...values).changes);
     return {
       results,
@@ -182,6 +183,24 @@ function inputOf(value: unknown): SQLInputValue {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (value === undefined) throw new Error("D1_TYPE_ERROR: Type 'undefined' not supported for value 'undefined'");
   return value as SQLInputValue;
+}
+
+/** What D1 gives of rows: numbers, which of the largest are not exact. */
+function exactRows(statement: StatementSync, values: SQLInputValue[]): Record<string, unknown>[] {
+  return statement.all(...values).map((row) => outputOf(row));
+}
+
+/** The same of what only reads, and can be asked again where a number is too large for Node to read it as one. */
+function readRows(statement: StatementSync, values: SQLInputValue[]): Record<string, unknown>[] {
+  try {
+    return statement.all(...values);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "ERR_OUT_OF_RANGE") throw error;
+    statement.setReadBigInts(true);
+    const rows = exactRows(statement, values);
+    statement.setReadBigInts(false);
+    return rows;
+  }
 }
 
 function outputOf(row: Record<string, unknown>): Record<string, unknown> {

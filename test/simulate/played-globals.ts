@@ -43,6 +43,11 @@ export async function breathe(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => REAL.setImmediate(resolve));
 }
 
+/** The same where nothing is on its way that takes a turn of the event loop, which costs more than what it lets run. */
+export async function breatheLightly(): Promise<void> {
+  for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => process.nextTick(resolve));
+}
+
 /** What waits for a moment waits forever. */
 export function stopTimers(): void {
   timers = [];

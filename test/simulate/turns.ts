@@ -1,6 +1,6 @@
 /** Who goes on next, and what goes wrong: every call that leaves the service waits here for its turn. */
 import type { Chance } from "../faults/random.ts";
-import { breathe, time } from "./played-globals.ts";
+import { breathe, breatheLightly, time } from "./played-globals.ts";
 
 /** What can happen to a call: it fails before or after it is carried out, or it is carried out and never answered. */
 export type Fault = "before" | "after" | "silence";
@@ -70,7 +70,7 @@ export class Turns {
     let calls = 0;
     for (let turn = 0; ; turn++) {
       if (turn > MAX_TURNS) throw new Error("the service goes on forever");
-      await breathe();
+      await (turn === 0 || idle > 0 ? breathe() : breatheLightly());
       if (crash !== null && calls === crash.after) {
         await this.#end(crash.happens);
         return ended;

@@ -29,6 +29,7 @@ import { idempotency } from "./http/idempotency.ts";
 import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
 import { renderPageError } from "./http/pages/errors.tsx";
 import { pages } from "./http/pages/index.ts";
+import { withoutLastSlash } from "./http/page-slash.ts";
 import { limitParameters } from "./http/query-limit.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { inbound } from "./http/inbound.ts";
@@ -61,6 +62,7 @@ app.route("/", track);
 app.use(requestContext());
 app.use(securityHeaders());
 app.use(limitParameters);
+app.use(withoutLastSlash(app));
 
 const limitBody = bodyLimit({
   maxSize: API_BODY_LIMIT,

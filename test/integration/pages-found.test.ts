@@ -1,7 +1,10 @@
 /** Every page is found: a link or a form of another page leads to it, and the browser's suite looks at it. */
+import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
 import { LOOKED_AT, NOT_LOOKED_AT } from "../support/looked-at.ts";
 import { CHANGING, MAKING, OTHERS } from "../support/page-forms.ts";
+import { BASE_URL } from "../support/program.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
 
@@ -54,5 +57,39 @@ describe("every page", () => {
   it("that makes or changes a thing is among the forms that are tried", () => {
     const posts = pageRoutes("dashboard", "portal").flatMap(({ method, path }) => (method === "POST" ? [path] : []));
     expect([...MAKING, ...CHANGING, ...Object.values(OTHERS).flat()].toSorted()).toEqual(posts.toSorted());
+  });
+});
+
+describe("an address with a slash at its end (PAGE-28)", () => {
+  const addresses = new Set(
+    app.routes.flatMap(({ method, path }) =>
+      method === "GET" && path !== "/" && !path.includes("*") ? [path.replaceAll(/:[a-z_]+(\{[^}]*\})?/g, "some")] : [],
+    ),
+  );
+  /** What programs ask for. */
+  const STRICT = /^\/(api|admin|webhooks|r|assets)\/|^\/(healthz|click|service\.js|openapi\.json|llms\.txt)$/;
+  const ask = (path: string, init: RequestInit = {}) =>
+    exports.default.fetch(new Request(`${BASE_URL}${path}`, { redirect: "manual", ...init }));
+
+  it("leads to every page, signed in or not, with its query; what programs ask for is strict", async () => {
+    for (const page of ["/dashboard", "/dashboard/customers", "/portal/details", "/docs", "/sign-in"]) {
+      expect(addresses).toContain(page);
+    }
+    for (const path of addresses) {
+      for (const method of ["GET", "HEAD"]) {
+        const { status, headers } = await ask(`${path}/?a=b%2F&c=1`, { method });
+        const found = [path, status, headers.get("location")];
+        if (!STRICT.test(path)) expect(found).toEqual([path, 308, `${path}?a=b%2F&c=1`]);
+        else expect([401, 404], path).toContain(status);
+      }
+    }
+    expect((await visitors.dashboard.get("/dashboard/")).headers.get("location")).toBe("/dashboard");
+  });
+
+  it("is unknown where there is no page, and for a form", async () => {
+    for (const path of ["/nowhere/", "/dashboard/nowhere/", "//example.com/", "/dashboard//example.com/", "//docs/"]) {
+      expect([path, (await visitors.dashboard.get(path)).status]).toEqual([path, 404]);
+    }
+    expect((await ask("/sign-in/", { method: "POST" })).headers.get("location")).toBeNull();
   });
 });

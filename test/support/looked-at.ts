@@ -73,6 +73,7 @@ export const NOT_LOOKED_AT: Record<string, string> = {
   "/dashboard/partners/list.csv": "a file",
   "/dashboard/partners/applications/list.csv": "a file",
   "/dashboard/claims/list.csv": "a file",
+  "/dashboard/customers/list.csv": "a file",
   "/dashboard/payments/list.csv": "a file",
   "/dashboard/commissions/list.csv": "a file",
   "/dashboard/payouts/list.csv": "a file",

@@ -130,8 +130,9 @@ export async function repeatStory(story: Story, from: number, to: number): Promi
   }
 }
 
+/** No id is made with a `u`: a copy has none of the story's own, whatever chance drew for those. */
 function copyOf(row: Row, nth: number): Row {
-  const digits = String(nth).padStart(4, "0");
+  const digits = `u${nth.toString(36).padStart(3, "0")}`;
   const text = JSON.stringify(row).replaceAll(OWN, (_, time?: string, rest?: string, vendors?: string) => {
     if (time !== undefined) return `${time}${digits}${rest}`;
     return vendors === undefined ? `${NAME}${nth}` : `${vendors}x${nth}`;

@@ -16,6 +16,8 @@ import { serveAll } from "../support/jobs.ts";
 import { meterRowsRead } from "../support/metered-database.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { makeCommissions, type CommissionRow, type PayoutRow } from "../support/payouts.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
 import { signInMember, signInOwner, textOf } from "../support/visitor.ts";
 
@@ -38,13 +40,6 @@ function sums(rows: readonly (readonly [name: string, amount: number])[]): Recor
   );
 }
 
-function topOf(currency: string, partner_id: string, commissions: number, amount: number) {
-  return [
-    [`${currency} ${partner_id} commissions`, commissions] as const,
-    [`${currency} ${partner_id}`, amount] as const,
-  ];
-}
-
 /** What is plotted, by day and currency. */
 function plotted(amounts: readonly DailyAmounts[]): Record<string, number> {
   const days = amounts.flatMap(({ currency, days: own }) =>
@@ -65,7 +60,7 @@ async function fromRows(program: TestProgram, partner_id?: string) {
   const earned = commissions.filter(({ status, created_at }) => status !== "rejected" && created_at >= from);
   return {
     days: nonZero(sums(earned.map((row) => [`${row.created_at.slice(0, 10)} ${row.currency}`, row.amount_cents]))),
-    top: sums(earned.flatMap((row) => topOf(row.currency, row.partner_id, 1, row.amount_cents))),
+    top: sums(earned.map((row) => [`${row.currency} ${row.partner_id}`, row.amount_cents])),
     waiting: {
       ...{ pending: pending.length, flagged: pending.filter((row) => row.flagged).length, payouts: open.length },
       unpaid: open.filter(({ status }) => status === "pending").length,
@@ -90,7 +85,7 @@ async function shown(program: TestProgram) {
   );
   return {
     days: plotted(commissions),
-    top: sums(top.flatMap((row) => topOf(row.currency, row.partner_id, row.commissions, Number(row.amount_cents)))),
+    top: sums(top.map((row) => [`${row.currency} ${row.partner_id}`, Number(row.amount_cents)])),
     waiting,
     standing: sums(standing.map((row) => [`${row.account} ${row.currency}`, Number(row.amount_cents)] as const)),
   };
@@ -438,5 +433,24 @@ describe("the figures of some days (PAGE-16)", () => {
     expect(pages).toContain(`${"x".repeat(119)}…`);
     expect(textOf(body)).toMatch(/Top referrers Host Clicks blog\.example 12 No referrer 11/);
     expect(textOf((await owner.get(`/dashboard?from=${day(0)}&to=${day(2)}`)).body)).not.toContain("Top pages");
+  });
+});
+
+describe("the top partners (PAGE-16)", () => {
+  it("have as many sales as they made, none for a commission by hand", async () => {
+    const program = await makeProgram();
+    const [jane, kim] = [await makePartner(program, { slug: "jane" }), await makePartner(program)];
+    for (const currency of ["USD", "USD", "JPY"]) {
+      expect((await sendA(program, sessionCompleted({ ref: "jane", currency }))).status).toBe(200);
+    }
+    await makeCommissions(program, jane.id, [{ amount_cents: 100 }]);
+    await makeCommissions(program, kim.id, [{ amount_cents: 50 }]);
+    const { top, now } = await readOverview(programContext(program), lastDays(Date.now(), DAYS));
+    expect(top.map(({ currency, partner_id, sales }) => [currency, partner_id, sales])).toEqual([
+      ["USD", jane.id, 3],
+      ["USD", kim.id, 0],
+      ["JPY", jane.id, 3],
+    ]);
+    expect(now.sales).toBe(3);
   });
 });

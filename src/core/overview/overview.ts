@@ -70,7 +70,8 @@ export interface TopPartner {
   slug: string;
   first_name: string | null;
   last_name: string | null;
-  commissions: number;
+  /** In all currencies, as in `Steps`. */
+  sales: number;
   amount_cents: Sum;
   clicks: number;
 }
@@ -82,7 +83,7 @@ const TOP_PARTNER: Columns<Unread<TopPartner>> = {
   slug: text,
   first_name: orNull(text),
   last_name: orNull(text),
-  commissions: whole,
+  sales: whole,
   amount_cents: text,
   clicks: whole,
 };
@@ -220,13 +221,14 @@ function topPartners(ctx: ProgramCtx, { from, to }: Days): SQL {
   const range = { from: Date.parse(from), to: Date.parse(to) + DAY };
   const inSpan = sql`program_id = ${ctx.programId} and day between ${from} and ${to}`;
   return sql`with uncounted as materialized (
-      select payload ->> 'partner_id' as partner_id, count(*) as n from ${uncountedClicks(ctx, range)} group by 1)
+      select payload ->> 'partner_id' as partner_id, count(*) as n from ${uncountedClicks(ctx, range)} group by 1),
+    sold as materialized (select partner_id, sum(sales) as n from sale_days where ${inSpan} group by 1)
     select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
-      p.first_name as first_name, p.last_name as last_name, t.commissions as commissions,
-      t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
+      p.first_name as first_name, p.last_name as last_name,
+      coalesce((select n from sold where sold.partner_id = p.id), 0) as sales, t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
         where k.program_id = p.program_id and k.partner_id = p.id and k.day between ${from} and ${to})
         + coalesce((select u.n from uncounted u where u.partner_id = p.id), 0) as clicks
-    from (select currency, partner_id, sum(commissions) as commissions, ${EARNED} as amount_cents,
+    from (select currency, partner_id, ${EARNED} as amount_cents,
         row_number() over (partition by currency order by ${COMPARABLE} desc, partner_id) as place
       from earning_days where ${inSpan} group by 1, 2 having sum(commissions) > 0) t
     cross join partners p on p.id = t.partner_id where t.place <= ${MOST_TOP} order by t.place`;

@@ -50,7 +50,7 @@ export function TopPartners({ overview: { top, days } }: { overview: Overview })
                   <span class="second">{row.slug}</span>
                 </span>,
                 <Count of={row.clicks} />,
-                <Count of={row.commissions} />,
+                <Count of={row.sales} />,
                 <>
                   <Money of={row} />
                   <ShareBar value={Number(row.amount_cents)} of={most} />

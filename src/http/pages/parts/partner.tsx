@@ -9,7 +9,7 @@ export function partnerText(partner: Pick<PartnerName, "first_name" | "last_name
 export function PartnerLink({ partner }: { partner: PartnerName | undefined }) {
   if (!partner) return <span class="muted">–</span>;
   return (
-    <span>
+    <span class="person">
       <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a>
       <span class="second">{partner.slug}</span>
     </span>

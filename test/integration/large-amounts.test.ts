@@ -120,6 +120,7 @@ describe("the largest amounts", () => {
       "/dashboard",
       "/dashboard/commissions/matching",
       "/dashboard/customers",
+      "/dashboard/customers/list.csv",
       "/dashboard/partners/:id",
       "/dashboard/payouts/new",
       "/portal",

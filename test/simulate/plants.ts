@@ -226,10 +226,14 @@ export const STORY_PLANTS: readonly Plant[] = [
     "aliases: aliasesOf(session.id, session.invoice?.id, session.payment_intent),",
     "aliases: aliasesOf(session.id, session.invoice?.id),",
   ]),
-  plant("provider A: what a thin event names is of the time at which it is read", "providers/provider-a/reads.ts", [
-    "const { event_id: id, occurred_at: created, test } = thin;",
-    "const { event_id: id, test } = thin;\n  const created = Math.floor(Date.now() / 1000);",
-  ]),
+  plant(
+    "provider A: a thin event that names no snapshot event is read of its object",
+    "providers/provider-a/reads.ts",
+    [
+      "return (await listedEvent(reach, api_key, thin)) ?? readObject(reach, api_key, thin);",
+      "return readObject(reach, api_key, thin);",
+    ],
+  ),
   plant("leads: the customers of other providers are not bound", "providers/api/events.ts", [
     "bound.map((fact) => ({ ...fact, any_provider: true }))",
     "bound",

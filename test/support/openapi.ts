@@ -81,6 +81,8 @@ function documentationProblems(
   // A browser gets an error as a page (HTTP-24).
   const isHtml = headers?.get("content-type")?.startsWith("text/html") === true;
   const isErrorPage = isHtml && status >= 400 && !path.startsWith("/api/");
+  // A page with a slash at the end of its address leads to the page (PAGE-28).
+  if (status === 308 && path.endsWith("/") && !path.startsWith("/api/")) return [];
   if (!operationAt(method, path)) {
     if (!ELSEWHERE.has(status)) return ["no such route"];
     return body === null || isErrorPage ? [] : schemaProblems(ERROR, body, document);

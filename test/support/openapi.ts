@@ -82,7 +82,9 @@ function documentationProblems(
   const isHtml = headers?.get("content-type")?.startsWith("text/html") === true;
   const isErrorPage = isHtml && status >= 400 && !path.startsWith("/api/");
   // A page with a slash at the end of its address leads to the page (PAGE-28).
-  if (status === 308 && path.endsWith("/") && !path.startsWith("/api/")) return [];
+  const [address = ""] = path.split("?");
+  const to = headers?.get("location")?.split("?")[0];
+  if (status === 308 && address === `${to}/` && !address.startsWith("/api/")) return [];
   if (!operationAt(method, path)) {
     if (!ELSEWHERE.has(status)) return ["no such route"];
     return body === null || isErrorPage ? [] : schemaProblems(ERROR, body, document);

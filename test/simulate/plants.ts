@@ -230,8 +230,8 @@ export const STORY_PLANTS: readonly Plant[] = [
     "provider A: a thin event that names no snapshot event is read of its object",
     "providers/provider-a/reads.ts",
     [
-      "return (await listedEvent(reach, api_key, thin)) ?? readObject(reach, api_key, thin);",
-      "return readObject(reach, api_key, thin);",
+      "return (await listedEvent(half, api_key, thin)) ?? readObject(half, api_key, thin);",
+      "return readObject(half, api_key, thin);",
     ],
   ),
   plant("leads: the customers of other providers are not bound", "providers/api/events.ts", [

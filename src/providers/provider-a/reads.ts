@@ -29,7 +29,7 @@ const MAX_EVENT_BYTES = 1024 * 1024;
 /** How far back the list goes. */
 const KEPT_MS = 30 * DAY;
 
-/** For the two calls that an event can take: the vendor waits for the answer to its webhook meanwhile. */
+/** For all calls that an event takes: the vendor waits for the answer to its webhook meanwhile. */
 const EVENT_TIMEOUT_MS = 10_000;
 
 /** The vendor takes no more types in a call: the list is read once for each group of them. */
@@ -38,15 +38,16 @@ const GROUPS = Array.from({ length: Math.ceil(READ_TYPES.length / TYPES_A_CALL) 
   READ_TYPES.slice(i * TYPES_A_CALL, (i + 1) * TYPES_A_CALL),
 );
 
+const listed = z.looseObject({ id: z.string().regex(/^\w{1,255}$/) });
 const page = z.object({
   object: z.literal("list"),
-  data: z.array(z.looseObject({ id: z.string().regex(/^\w{1,255}$/) })),
+  data: z.array(listed),
   has_more: z.boolean(),
 });
 
 export function providerAReads(reach: ApiReach): VendorReads {
   const { timeoutMs = EVENT_TIMEOUT_MS } = reach;
-  const soon = { ...reach, timeoutMs: Math.min(timeoutMs, EVENT_TIMEOUT_MS / 2) };
+  const soon = { ...reach, timeoutMs: Math.min(timeoutMs, EVENT_TIMEOUT_MS) };
   return {
     kept_ms: KEPT_MS,
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
@@ -96,12 +97,17 @@ const DISCOUNT = "discount";
  * it is now stands for one that the list does not have, or does not show to this key; never for one that is older than
  * the list.
  */
-async function readEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer> {
+async function readEvent(
+  reach: ApiReach & { timeoutMs: number },
+  api_key: string,
+  thin: ThinEvent,
+): Promise<EventAnswer> {
   const { snapshot_id, occurred_at } = thin;
   if (snapshot_id === null) {
     if (Date.parse(occurred_at) < reach.now() - KEPT_MS)
       return { outcome: "failed", reason: "refused", retry_after_ms: null };
-    return (await listedEvent(reach, api_key, thin)) ?? readObject(reach, api_key, thin);
+    const half = { ...reach, timeoutMs: reach.timeoutMs / 2 };
+    return (await listedEvent(half, api_key, thin)) ?? readObject(half, api_key, thin);
   }
   const answer = await call(reach, api_key, "GET", `/v1/events/${snapshot_id}`, asking(thin));
   const read = answer.status === 200 ? snapshot.safeParse(answer.json).data : undefined;
@@ -116,9 +122,9 @@ function asking({ context }: ThinEvent) {
 /** A thin event and its snapshot event are of one instant, which the snapshot event has in whole seconds. */
 const APART_S = 2;
 
-const snapshots = z.object({
+const snapshots = page.extend({
   data: z.array(
-    z.looseObject({
+    listed.extend({
       created: z.number(),
       data: z.looseObject({ object: object.extend({ customer: z.unknown().optional() }) }),
     }),
@@ -136,7 +142,7 @@ async function listedEvent(reach: ApiReach, api_key: string, thin: ThinEvent): P
   const path = `/v1/events?${query.toString()}`;
   const answer = await call(reach, api_key, "GET", path, { ...asking(thin), most_bytes: MAX_PAGE_BYTES });
   if (answer.status === 403 || answer.status === 404 || answer.is_too_long) return null;
-  const read = answer.status === 200 ? page.safeParse(answer.json).data && snapshots.safeParse(answer.json).data : null;
+  const read = answer.status === 200 ? snapshots.safeParse(answer.json).data : undefined;
   if (!read) return failureOf(answer);
   // A discount has no address of its own, only that of its customer.
   const isAbout = ({ object: type, id, customer }: (typeof read.data)[number]["data"]["object"]) =>

@@ -15,6 +15,7 @@ import { viewClaimData } from "../kernel/views.ts";
 import { rememberReferences } from "../ledger/facts.ts";
 import { settleServed } from "../ledger/payments.ts";
 import { settle } from "../ledger/settle.ts";
+import { unsettle } from "../ledger/unsettled.ts";
 import { claimPayload, selectClaim } from "./claims.ts";
 import { CLAIMABLE, selectMatches } from "./matches.ts";
 
@@ -55,7 +56,8 @@ export async function grantClaim(caller: Caller, id: string, { payment_id }: Gra
         decided(ctx, after),
         refuseWhere(ctx, isChanged(payment, partner)),
         ...(facts.length > 0 ? rememberReferences(ctx, payment, facts) : []),
-        unsettled(ctx, payment),
+        // That the claim was granted is read in settling the payment, also where this call ends before.
+        unsettle(ctx, sql`id = ${payment.id}`),
       ],
       occurrences: [
         {
@@ -182,16 +184,6 @@ function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
 function isChanged({ id, facts_revision }: Payment, partner: Partner) {
   return sql`exists (select 1 from payments where id = ${id} and facts_revision <> ${facts_revision})
     or exists (select 1 from partners where id = ${partner.id} and updated_at <> ${partner.updated_at})`;
-}
-
-/** That the claim was granted is read in settling its payment: where this call ends before, the minute's job settles it. */
-function unsettled(ctx: ProgramCtx, { id }: Payment): Write {
-  return {
-    statement: ctx.db
-      .update(payments)
-      .set({ facts_revision: sql`${payments.facts_revision} + 1`, updated_at: iso(ctx.now) })
-      .where(eq(payments.id, id)),
-  };
 }
 
 function decided(ctx: ProgramCtx, { id, status, payment_id, note, decided_at }: SaleClaim): Write {

@@ -14,7 +14,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { insertStoredFacts, PAYMENT_KEY, type StoredFact } from "../ledger/facts.ts";
 import { MAX_INLINE, settle } from "../ledger/settle.ts";
-import { orUnsettled, readAgain } from "../ledger/unsettled.ts";
+import { orUnsettled, readAgain, unsettle } from "../ledger/unsettled.ts";
 import {
   identityKey,
   decideCustomerLines,
@@ -167,11 +167,7 @@ async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<Custom
         writes: [
           { statement: facts, expect: bindings.length },
           { statement: subjects },
-          {
-            statement: ctx.db
-              .run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${occurred_at}
-              where ${concernedBy(ctx, bindings)}`),
-          },
+          unsettle(ctx, concernedBy(ctx, bindings)),
           // The address of a payment is found once it is settled.
           { statement: readAgain(ctx) },
         ],

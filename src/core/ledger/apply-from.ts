@@ -17,7 +17,7 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 import { PAYMENT_KEY } from "./facts.ts";
 import { decideAs, settleUnsettled } from "./settle.ts";
 import type { LedgerState } from "./state.ts";
-import { readAgain } from "./unsettled.ts";
+import { readAgain, unsettle } from "./unsettled.ts";
 
 /** What a change of a rate or a flow may say beside it: the time (ms) from which it applies. */
 export interface ApplyFrom {
@@ -183,10 +183,12 @@ function nextOf(own: SQL): SQL {
 function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: SQL): Write[] {
   const run = (statement: SQL) => ({ statement: ctx.db.run(statement) });
   return [
-    run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
-      where id in (select id from (${nextOf(own)}) where is_since = 1
+    unsettle(
+      ctx,
+      sql`id in (select id from (${nextOf(own)}) where is_since = 1
           and outcome in ('commission', 'no_flow', 'unknown_ref', 'partner_not_active', 'partner_deactivated'))
-        and (outcome <> 'commission' or ${concerned(source, own)})`),
+        and (outcome <> 'commission' or ${concerned(source, own)})`,
+    ),
     run(sql`update rule_applications set marked_id = coalesce((select min(id) from (${nextOf(own)})), '')
       where ${own}`),
     run(sql`delete from rule_applications where ${own} and not exists (${nextOf(own)})`),

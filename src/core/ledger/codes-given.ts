@@ -8,7 +8,7 @@ import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { paymentsWithCodes } from "./codes.ts";
 import { settleUnsettled } from "./settle.ts";
-import { orUnsettled, readAgain } from "./unsettled.ts";
+import { orUnsettled, readAgain, unsettle } from "./unsettled.ts";
 
 type Given = Pick<HeldCode, "code_key" | "provider_code_id"> & { provider: ProviderName };
 
@@ -43,11 +43,11 @@ function mark(ctx: ProgramCtx, { provider, code_key, provider_code_id }: Given, 
 
 function markSeeded(ctx: ProgramCtx, provider: ProviderName, seeds: SQL, waits: SQL): Write[] {
   return [
-    {
-      statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
-        where id in (${paymentsWithCodes(ctx.program.id, provider, seeds)})
-          and ${orUnsettled("payments", sql`${waits} or +created_at >= ${iso(ctx.now - ATTRIBUTION_SLACK_MS)}`)}`),
-    },
+    unsettle(
+      ctx,
+      sql`id in (${paymentsWithCodes(ctx.program.id, provider, seeds)})
+        and ${orUnsettled("payments", sql`${waits} or +created_at >= ${iso(ctx.now - ATTRIBUTION_SLACK_MS)}`)}`,
+    ),
   ];
 }
 

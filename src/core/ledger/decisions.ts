@@ -5,6 +5,7 @@ import { iso } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission } from "../kernel/rows.ts";
+import { unsettle } from "./unsettled.ts";
 
 /** Digits that number the decisions of one statement. */
 const SEQUENCE_DIGITS = 6;
@@ -48,7 +49,7 @@ export function recordApprovals(ctx: ProgramCtx, which: SQL): Write {
  * who makes it settles them next, and until then no payout takes them (`payouts/generate.ts`).
  */
 export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
-  return unsettle(ctx, which, hasDifferences(sql`payments.id`));
+  return unsettleEarning(ctx, which, hasDifferences(sql`payments.id`));
 }
 
 /**
@@ -56,14 +57,11 @@ export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
  * what they were then was held, though nothing differed in money.
  */
 export function unsettleFreed(ctx: ProgramCtx, which: SQL, taken_at: string): Write {
-  return unsettle(ctx, which, sql`(${hasDifferences(sql`payments.id`)} or payments.updated_at >= ${taken_at})`);
+  return unsettleEarning(ctx, which, sql`(${hasDifferences(sql`payments.id`)} or payments.updated_at >= ${taken_at})`);
 }
 
-function unsettle(ctx: ProgramCtx, which: SQL, where: SQL): Write {
-  return {
-    statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
-      where id in (select c.payment_id from commissions c where ${which}) and ${where}`),
-  };
+function unsettleEarning(ctx: ProgramCtx, which: SQL, where: SQL): Write {
+  return unsettle(ctx, sql`id in (select c.payment_id from commissions c where ${which}) and ${where}`);
 }
 
 /** Whether a payment has differences beside its commission. */

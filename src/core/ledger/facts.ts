@@ -21,7 +21,7 @@ import { noteSeen } from "../kernel/seen-types.ts";
 import { codeSubjects, namedByCodes } from "./codes.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
 import { leads, servedBy } from "./served.ts";
-import { orUnsettled, readAgain } from "./unsettled.ts";
+import { orUnsettled, readAgain, unsettle } from "./unsettled.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
 export interface PaymentKey {
@@ -112,8 +112,10 @@ export async function recordFacts(
       markErased(ctx, program_id, provider, ids, sql`${isOurs} and ${ofErased}`),
       ...made.statements,
       // A row that was made now waits for its settling already.
-      db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${stamp}
-        where id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`),
+      unsettle(
+        ctx,
+        sql`id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`,
+      ).statement,
     );
     // The address of a payment is found once it is settled (`served.ts`).
     if (event.facts.some((fact) => fact.kind === "attribution" && fact.customer_email !== undefined)) {
@@ -372,10 +374,7 @@ export function rememberReferences(ctx: ProgramCtx, payment: PaymentKey, facts: 
   });
   return [
     ...insertStoredFacts(ctx, stored).map((statement) => ({ statement })),
-    {
-      statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
-        where id in (${concernedBy(ctx.program.id, provider, facts)})`),
-    },
+    unsettle(ctx, sql`id in (${concernedBy(ctx.program.id, provider, facts)})`),
     { statement: readAgain(ctx) },
   ];
 }

@@ -1,6 +1,17 @@
 /** What a fact or a change concerns may be under way: read before it, and not settled yet. */
 import { sql, type SQL } from "drizzle-orm";
+import { iso } from "../../lib/time.ts";
+import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
+
+/** Marks payments (`which`: a condition on them) as unsettled: the minute's job settles what nothing settles before. */
+export function unsettle({ db, now }: Pick<ProgramCtx, "db" | "now">, which: SQL): Write & { statement: Statement } {
+  return {
+    statement: db.run(
+      sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(now)} where ${which}`,
+    ),
+  };
+}
 
 /** What is being settled at this moment was read before the change: it loses its race, and reads again. */
 export function readAgain({ db, program }: ProgramCtx, when: SQL = sql`true`): Statement {

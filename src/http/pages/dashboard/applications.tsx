@@ -20,7 +20,7 @@ import { CopyLine } from "../parts/copy.tsx";
 import { Badge, When } from "../parts/figures.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Done } from "../parts/notice.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { IfMay } from "../rights.tsx";
 import { ApplicationDetail } from "./application-detail.tsx";

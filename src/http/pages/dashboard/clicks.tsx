@@ -18,7 +18,7 @@ import {
 } from "../list.tsx";
 import { countryText } from "../locale.ts";
 import { When } from "../parts/figures.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 
 const EVENTS = "/dashboard/events";

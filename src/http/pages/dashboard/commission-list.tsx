@@ -6,7 +6,6 @@ import type { CommissionView } from "../../../core/kernel/views.ts";
 import type { PartnerName } from "../../../core/partners/display-names.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
-import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import { commissionQuery } from "../../queries.ts";
 import type { Filter } from "../filters.ts";
 import { amountCells, ListFilter, partnerColumn, textColumn, timeColumn, type ListOf, type Shown } from "../list.tsx";
@@ -16,7 +15,7 @@ import { Badge, Flag, Money, providerText, When } from "../parts/figures.tsx";
 import { Field, SelectField } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { reviewText } from "../parts/trace.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { ProviderField, RangeFields } from "../parts/filter-fields.tsx";
 import { kindText } from "../parts/words.ts";
 
 export const COMMISSIONS = "/dashboard/commissions";
@@ -129,12 +128,7 @@ export function FilterForm({ shown }: { shown: Shown<typeof commissionQuery, Lis
         value={texts["flagged"]}
         options={[any, { value: "true", label: "flagged" }, { value: "false", label: "not flagged" }]}
       />
-      <SelectField
-        name="provider"
-        label="Provider"
-        value={value.provider}
-        options={[any, ...PROVIDER_NAMES.map((value) => ({ value, label: providerText(value) }))]}
-      />
+      <ProviderField value={value.provider} />
       <RangeFields texts={texts} />
     </ListFilter>
   );

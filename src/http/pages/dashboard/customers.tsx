@@ -6,7 +6,6 @@ import type { Decided } from "../../../core/kernel/rows.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { sumUp, type Amount, type Amounts } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
-import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import { customerQuery } from "../../queries.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
@@ -24,10 +23,10 @@ import {
   type Shown,
 } from "../list.tsx";
 import { countText, providerText, Sums, When } from "../parts/figures.tsx";
-import { Field, Form, SelectField } from "../parts/form.tsx";
+import { Form } from "../parts/form.tsx";
 import { Done } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { PaymentSearchField, ProviderField, RangeFields } from "../parts/filter-fields.tsx";
 import { Empty, Facts } from "../parts/table.tsx";
 import { ActionLink } from "../rights.tsx";
 
@@ -73,23 +72,8 @@ function FilterForm({ shown }: { shown: Shown<typeof customerQuery, Listed> }) {
   const { value, texts } = shown.filter;
   return (
     <ListFilter list={LIST} shown={shown} path={AT} search>
-      <Field
-        name="search"
-        label="Order, customer or partner"
-        type="search"
-        value={texts["search"]}
-        maxlength={200}
-        class="grow"
-      />
-      <SelectField
-        name="provider"
-        label="Provider"
-        value={value.provider}
-        options={[
-          { value: "", label: "Any" },
-          ...PROVIDER_NAMES.map((name) => ({ value: name, label: providerText(name) })),
-        ]}
-      />
+      <PaymentSearchField value={texts["search"]} />
+      <ProviderField value={value.provider} />
       <RangeFields texts={texts} />
     </ListFilter>
   );

@@ -14,7 +14,7 @@ import { csvOf } from "../list-csv.ts";
 import { ListFilter, ListFoot, ListTable, readList, type ListOf } from "../list.tsx";
 import { SelectField } from "../parts/form.tsx";
 import { When } from "../parts/figures.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { PAYOUT_METHODS } from "../../../domain/partner.ts";
 import { payoutMethodText } from "../parts/payout-method.ts";

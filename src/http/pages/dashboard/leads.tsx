@@ -19,7 +19,7 @@ import {
 } from "../list.tsx";
 import { When } from "../parts/figures.tsx";
 import { SelectField } from "../parts/form.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { OutcomeCell } from "./payments.tsx";
 

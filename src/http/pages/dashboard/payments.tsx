@@ -5,7 +5,7 @@ import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/ledger/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";
-import { PROVIDER_NAMES, VENDOR_NAMES } from "../../../providers/registry.ts";
+import { VENDOR_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { paymentQuery } from "../../queries.ts";
@@ -23,11 +23,11 @@ import {
   type ListOf,
   type Shown,
 } from "../list.tsx";
-import { ActionButton, Field, SelectField } from "../parts/form.tsx";
+import { ActionButton, SelectField } from "../parts/form.tsx";
 import { Badge, Money, providerText, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { PaymentSearchField, ProviderField, RangeFields } from "../parts/filter-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { Trace } from "../parts/trace.tsx";
 import { EVENT_TEXTS, OUTCOME_TEXTS } from "../parts/words.ts";
@@ -125,14 +125,7 @@ function FilterForm({ shown }: { shown: Shown<typeof paymentQuery, Listed> }) {
   const { value, texts } = shown.filter;
   return (
     <ListFilter list={LIST} shown={shown} path={AT} search>
-      <Field
-        name="search"
-        label="Order, customer or partner"
-        type="search"
-        value={texts["search"]}
-        maxlength={200}
-        class="grow"
-      />
+      <PaymentSearchField value={texts["search"]} />
       <SelectField
         name="outcome"
         label="Outcome"
@@ -142,15 +135,7 @@ function FilterForm({ shown }: { shown: Shown<typeof paymentQuery, Listed> }) {
           ...OUTCOMES.map((value) => ({ value, label: OUTCOME_TEXTS[value].short })),
         ]}
       />
-      <SelectField
-        name="provider"
-        label="Provider"
-        value={value.provider}
-        options={[
-          { value: "", label: "Any" },
-          ...PROVIDER_NAMES.map((value) => ({ value, label: providerText(value) })),
-        ]}
-      />
+      <ProviderField value={value.provider} />
       <RangeFields texts={texts} />
     </ListFilter>
   );

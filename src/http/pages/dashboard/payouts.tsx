@@ -34,7 +34,7 @@ import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Badge, Money, moneyText, plural, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { payoutMethodText, recipientText } from "../parts/payout-method.ts";
 import { isOffered, isPayable, obstacleTo, type OwnersMove } from "../parts/payout-move.ts";

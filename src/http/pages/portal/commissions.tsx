@@ -11,7 +11,7 @@ import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { SelectField } from "../parts/form.tsx";
 import { Badge, Money, When } from "../parts/figures.tsx";
-import { RangeFields } from "../parts/range-fields.tsx";
+import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
 import { waitText, whyText } from "./commission-words.ts";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";

@@ -183,7 +183,6 @@ const LISTED: Record<string, Listed> = {
     commit: ["deliveries", "messages", "webhook_endpoints"],
     why: "it runs reads, and the claims of kernel/deliveries.ts",
   },
-  "core/imports/customers.ts": { outside: [], commit: ["payments"], why: "it runs a read" },
   "core/customers/erase.ts": {
     outside: [],
     commit: ["${sql.raw(table)}", "commissions", "fact_subjects", "facts", "payments", "provider_events"],

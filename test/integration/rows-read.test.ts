@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { newId } from "../../src/lib/id.ts";
+import { HOUR, MINUTE } from "../../src/lib/time.ts";
 import { repeatStory, run } from "../support/grown-program.ts";
 import { serveAll } from "../support/jobs.ts";
 import { playOutside } from "../support/payouts.ts";
@@ -17,6 +18,7 @@ import { BACKGROUND, GROWING, OF_JOBS } from "../support/rows-background.ts";
 import { ROUTES } from "../support/rows-routes.ts";
 import { meter, newSubject, openWorld, type Operation, type Subject, type World } from "../support/rows-world.ts";
 import { SENDING_NOTHING } from "../support/unsent-routes.ts";
+import { runClockFrom } from "../support/time.ts";
 import { pageAddress, pageRoutes } from "../support/stocked.ts";
 
 /** How many times a program has lived its story; the small one has more than a page of everything. */
@@ -28,8 +30,6 @@ const OTHERS = 60;
 const SLACK = 30;
 /** What is longer than any page, small or grown. */
 const HISTORY = { small: 120, grown: 320 };
-
-const now = Date.now();
 
 /** Every page of the dashboard and the portal. */
 function pages(): Record<string, Operation> {
@@ -109,6 +109,7 @@ async function measure(world: World, history: number): Promise<Measured> {
 }
 
 async function grow(world: World): Promise<void> {
+  const now = Date.now();
   await repeatStory(world.story, SMALL, GROWN);
   const neighbor = await openWorld();
   await repeatStory(neighbor.story, 0, GROWN);
@@ -128,6 +129,8 @@ afterEach(() => {
 
 describe("the rows that an operation reads", () => {
   it("are as many in a program and a deployment that have grown", async () => {
+    // What the story leaves in two hours or minutes is counted in more pieces: all of it is within one.
+    runClockFrom(Math.ceil(Date.now() / HOUR) * HOUR + 10 * MINUTE);
     const world = await openWorld();
     await repeatStory(world.story, 0, SMALL);
     const small = await measure(world, HISTORY.small);

@@ -45,3 +45,9 @@ export function holdClock(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   onTestFinished(() => void vi.useRealTimers());
 }
+
+/** The clock goes on from another instant as it does from now, until the test has ended. */
+export function runClockFrom(now: number): void {
+  vi.useFakeTimers({ toFake: ["Date"], now, shouldAdvanceTime: true });
+  onTestFinished(() => void vi.useRealTimers());
+}

@@ -7,6 +7,7 @@ import { BOOKMARK_HEADER, BOOKMARK_PATTERN } from "../bookmark.ts";
 import { ERRORS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from "./errors.ts";
 import { scopesOf } from "../scopes.ts";
 import { pathExample } from "./example-id.ts";
+import { replyExample, sentExample } from "./example-states.ts";
 import { EXAMPLE_TIME, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.ts";
 import { described, parameterText } from "./field-texts.ts";
 import { operationIdOf } from "./operation-id.ts";
@@ -192,7 +193,8 @@ function textOf(place: "path" | "query", name: string, path: string): Pick<Param
   return description === undefined ? {} : { description };
 }
 
-function answerOf(route: Route, { description, schema, media_type, headers }: RouteReply): Answer {
+function answerOf(route: Route, { status, description, schema, media_type, headers }: RouteReply): Answer {
+  const replied = { operation_id: operationIdOf(route), status, path: route.path };
   const described = Object.entries(headers ?? {}).map(([name, text]) => [
     name,
     { description: text, schema: { type: "string" } },
@@ -205,7 +207,7 @@ function answerOf(route: Route, { description, schema, media_type, headers }: Ro
       ...(takesBookmark(route) ? headerRef(BOOKMARK_HEADER) : {}),
       ...(Object.fromEntries(described) as Headers),
     },
-    ...(schema ? { content: contentOf(undefined, ref(schema), REPLY_EXAMPLES[schema]) } : {}),
+    ...(schema ? { content: contentOf(undefined, ref(schema), replyExample(schema, replied)) } : {}),
     ...(media_type === undefined ? {} : { content: Object.fromEntries([media_type].flat().map((type) => [type, {}])) }),
   };
 }
@@ -307,7 +309,7 @@ function outboundWebhooks(): OpenApiDocument["webhooks"] {
         parameters,
         requestBody: {
           required: true,
-          content: contentOf(undefined, envelope, { event, timestamp: EXAMPLE_TIME, data: REPLY_EXAMPLES[data] }),
+          content: contentOf(undefined, envelope, { event, timestamp: EXAMPLE_TIME, data: sentExample(data, event) }),
         },
         responses: { "2XX": { description: "The event was received. Any other answer is a failed attempt." } },
       };
@@ -327,7 +329,7 @@ export function dataSchema(type: string): JsonSchema | null {
   if (event === undefined) return null;
   const { text, data } = sentEvent(event);
   const schema = described(data, z.toJSONSchema(replies()[data], { ...CONVERSION, io: "output" }) as JsonSchema);
-  return { $schema: SCHEMA_DIALECT, title: event, description: text, ...schema };
+  return { $schema: SCHEMA_DIALECT, title: event, description: text, ...schema, examples: [sentExample(data, event)] };
 }
 
 const SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema";

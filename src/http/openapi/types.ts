@@ -23,6 +23,7 @@ export interface JsonSchema {
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
   allOf?: JsonSchema[];
+  examples?: unknown[];
 }
 
 export interface Parameter {

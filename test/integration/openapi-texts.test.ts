@@ -27,6 +27,9 @@ const OPERATION_IDS = `
 interface Property {
   at: string;
   description: string | undefined;
+  /** The texts of what it is a choice of. */
+  within: string[];
+  isObject: boolean;
 }
 
 /** Every property that a schema holds, at any depth. */
@@ -34,13 +37,24 @@ function propertiesOf(schema: JsonSchema, at: string): Property[] {
   const { properties = {}, items, anyOf = [], oneOf = [], allOf = [], additionalProperties: more } = schema;
   return [
     ...Object.entries(properties).flatMap(([name, property]) => [
-      { at: `${at}.${name}`, description: property.description },
+      propertyOf(`${at}.${name}`, property),
       ...propertiesOf(property, `${at}.${name}`),
     ]),
     ...[...anyOf, ...oneOf, ...allOf, ...(items ? [items] : []), ...(typeof more === "object" ? [more] : [])].flatMap(
       (one) => propertiesOf(one, at),
     ),
   ];
+}
+
+function propertyOf(at: string, { description, properties, anyOf = [], oneOf = [] }: JsonSchema): Property {
+  const choices = [...anyOf, ...oneOf];
+  const within = choices.flatMap((one) => (one.description === undefined ? [] : [one.description]));
+  return {
+    at,
+    description,
+    within,
+    isObject: [{ properties }, ...choices].some((one) => one.properties !== undefined),
+  };
 }
 
 function everyProperty(): Property[] {
@@ -88,6 +102,25 @@ describe("the document's texts", () => {
     // The walk itself sees what a search of the text sees.
     const named = JSON.stringify(servedDocument().components.schemas).match(/"description":/g)?.length ?? 0;
     expect(properties.length).toBeGreaterThan(named / 2);
+  });
+
+  it("say what a property is where it is: no text hides one within, is of another thing or says nothing (HTTP-32)", () => {
+    const all = everyProperty();
+    const hidden = all.filter(({ within, description }) => within.some((text) => text !== description));
+    expect(hidden).toEqual([]);
+    const isEmpty = /^(?:When|Why|Its id|The objects?|It is \w+|Shown only here|Null: [^.]*)\.$/;
+    expect(all.filter(({ at, description = "" }) => isEmpty.test(description) && !at.endsWith(".data"))).toEqual([]);
+    const ofObjects = all.filter(
+      ({ isObject, description = "" }) => isObject && /^(?:The e-mail address|When|How many days)/.test(description),
+    );
+    expect(ofObjects).toEqual([]);
+    const ids = [
+      ...all.map(({ description = "" }) => description),
+      ...operations().flatMap(({ operation }) =>
+        (operation.parameters ?? []).map(({ description = "" }) => description),
+      ),
+    ];
+    expect(ids.filter((text) => /\b(?:api key|the id of the webhook)\b/.test(text))).toEqual([]);
   });
 
   it("describe every parameter (HTTP-32)", () => {

@@ -6,7 +6,7 @@ import { SCOPES, type Scope } from "../../src/domain/scope.ts";
 import { ROUTE_SCOPES } from "../../src/http/scopes.ts";
 import { newKey, type TestKey } from "../support/keys.ts";
 import { makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
-import { operations } from "../support/openapi.ts";
+import { operationAt, operations } from "../support/openapi.ts";
 
 /** Each route under /api/v1 once, as the router has it. */
 const ROUTES = [
@@ -59,6 +59,21 @@ describe("the scopes of a key", () => {
   it("are declared for each route under /api/v1, and for no other (ACCESS-11)", () => {
     expect(Object.keys(ROUTE_SCOPES).toSorted()).toEqual(ROUTES.map(({ name }) => name).toSorted());
     for (const needs of Object.values(ROUTE_SCOPES)) expect(needs.length).toBeGreaterThan(0);
+  });
+
+  it("that a field needs in addition are in the reference where its route is described (HTTP-32)", async () => {
+    const key = keys.get("write")!;
+    const { id } = await makePartner(program);
+    const details = { payout_method: "wallet", payout_email: "pay@example.com" };
+    for (const [method, path, body, scope] of [
+      ["PATCH", "/api/v1/programs/me", { provider_a_api_key: null }, "keys"],
+      ["POST", "/api/v1/partners", { slug: "new", email: "new@example.com", ...details }, "payouts"],
+      ["PATCH", `/api/v1/partners/${id}`, details, "payouts"],
+      ["PATCH", `/api/v1/partners/${id}`, { email: "other@example.com" }, "payouts"],
+    ] as const) {
+      expect([path, forbiddenOf(await key.api<Refused>(method, path, body))]).toEqual([path, scope]);
+      expect(operationAt(method, path)?.operation.description).toContain(`need the scope \`${scope}\` too`);
+    }
   });
 
   it("decide each route: allowed, or 403 that names the missing one, with nothing done (ACCESS-11)", async () => {

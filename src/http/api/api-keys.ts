@@ -13,6 +13,8 @@ import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { jsonBody, requireJson, takes, text, timeRange } from "../validate.ts";
 
+const EXPIRY = "ISO 8601 date or time, in the future; null or left out: the key never expires.";
+
 export const apiKeyCreate = takes<ApiKeyInput>()({
   name: text(MAX_API_KEY_NAME).describe("What the key is for; the audit log shows this name."),
   scopes: z
@@ -20,11 +22,8 @@ export const apiKeyCreate = takes<ApiKeyInput>()({
     .min(1)
     .max(SCOPES.length)
     .refine((given) => new Set(given).size === given.length, "Name each scope once.")
-    .describe("What the key may do; none that the key which makes it lacks."),
-  expires_at: timeRange.shape.from
-    .unwrap()
-    .meta({ description: "ISO 8601 date or time, in the future. Without it the key does not end." })
-    .nullish(),
+    .describe("What the key may do: nothing that the calling key may not do."),
+  expires_at: timeRange.shape.from.unwrap().meta({ description: EXPIRY }).nullish().describe(EXPIRY),
 });
 
 /** The only reply that shows the key (ACCESS-8). */

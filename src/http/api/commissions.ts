@@ -48,12 +48,14 @@ export const commissionBulk = z
       .max(MAX_BULK)
       .refine((ids) => new Set(ids).size === ids.length, "Name each commission once.")
       .optional(),
-    filter: commissionFilter.describe("In place of `ids`: all that match. {} is all there are.").optional(),
+    filter: commissionFilter.describe("In place of `ids`: all commissions that match; `{}` matches all.").optional(),
     status,
     reason: reason.optional(),
     include_flagged: z
       .boolean()
-      .describe("Without it no filter takes flagged ones, and none is approved by `ids`.")
+      .describe(
+        "True: flagged commissions too. Otherwise a filter leaves them out, and those among `ids` are not approved.",
+      )
       .optional(),
   })
   .superRefine(reasonOnlyForRejection)

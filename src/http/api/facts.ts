@@ -16,11 +16,15 @@ const ownId = z
     "This must be 1 to 200 letters, digits and _ . : / = + ~ -, and no e-mail address.",
   );
 
-const external_id = ownId.describe("Your own id: what is reported again under the same is taken in once.");
+const external_id = ownId.describe(
+  "Your own id of the report. A report that is sent again under the same id counts once.",
+);
 const ref = text(64).describe("The partner's slug, as `Service.getRef()` gives it.");
 const occurred_at = instant
   .optional()
-  .describe("When it happened, RFC 3339; now unless it is given. A repetition without it means the time of the first.");
+  .describe(
+    "When it happened, RFC 3339; the current time by default. A report that is sent again without it keeps its first time.",
+  );
 const net = cents.min(0);
 
 const customer = z.strictObject({
@@ -33,7 +37,7 @@ const click_id = z
   .string()
   .optional()
   .refine((id) => id === undefined, "A click has no id that lasts: send the partner's reference as `ref`.")
-  .describe("Not taken: send `ref`.");
+  .describe("Not supported: send `ref`.");
 
 /** What is reported, and when it happened (ISO 8601); null is now. */
 interface GivenReport {
@@ -73,7 +77,7 @@ export const saleReport = z
       .array(z.strictObject({ product_id: text(255), amount_cents: net }))
       .max(MAX_ITEMS)
       .optional()
-      .describe("The lines of the sale, kept with it."),
+      .describe("The lines of the sale, stored with it."),
     occurred_at,
   })
   .transform(({ ref: slug = null, customer: who, items = null, occurred_at: at = null, ...body }): GivenReport => {
@@ -85,7 +89,7 @@ export const refundReport = z
   .strictObject({
     external_id,
     sale_external_id: ownId.describe("The `external_id` of the sale; it may come later."),
-    amount_cents: cents.min(1).describe("What goes back without tax, in the currency of the sale."),
+    amount_cents: cents.min(1).describe("What was refunded, without tax, in the currency of the sale."),
     occurred_at,
   })
   .transform(({ occurred_at: at = null, ...refund }): GivenReport => ({

@@ -16,10 +16,14 @@ import { query, text, timeRange } from "../validate.ts";
 
 /** A bare date is its first instant in UTC. */
 const instant = timeRange.shape.from;
+const START =
+  "The beginning of the period that the payouts name; older commissions that no payout holds are paid as well. ISO 8601 date or time.";
+const END =
+  "Commissions from before this time are paid; the current time by default. ISO 8601 time, or a date: its beginning in UTC.";
 
 export const payoutGenerate = z.strictObject({
-  period_start: instant,
-  period_end: instant,
+  period_start: instant.describe(START),
+  period_end: instant.describe(END),
   dry_run: z.boolean().optional(),
 });
 

@@ -18,7 +18,9 @@ const application = once(() =>
     answers: z.array(shows<Answer>()({ question: z.string(), answer: z.string() })).nullable(),
     terms_version: z.int().nullable().describe("The version of the terms that were agreed to."),
     consented_at: timestamp.nullable(),
-    partner_id: idOf("partner").nullable().describe("The partner it became."),
+    partner_id: idOf("partner")
+      .nullable()
+      .describe("The partner who was made of it, by id; null unless it is approved."),
     note: z.string().nullable(),
     created_at: timestamp,
     decided_at: timestamp.nullable(),

@@ -281,7 +281,7 @@ function outboundWebhooks(): OpenApiDocument["webhooks"] {
     schema: { type: "string" },
   });
   const parameters = [
-    header("X-Service-Signature", "Hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret."),
+    header("X-Service-Signature", "Hex HMAC-SHA256 of the raw body, keyed with the endpoint's current secret."),
     header("X-Service-Event", "The event's type."),
     header("X-Service-Event-Id", "The audit event's id: the same on every attempt and for every endpoint."),
     header("X-Service-Delivery-Id", "The delivery's id."),

@@ -47,15 +47,16 @@ export const ERRORS: Record<ErrorCode, { cause: string; cure: string }> = {
   },
   payload_too_large: {
     cause: "The body is too large.",
-    cure: "Send less at a time; the documentation names the limits.",
+    cure: "Send less at a time: at most 64 KiB, 1 MiB to imports and provider webhooks, 4 KiB to `/click`.",
   },
   unsupported_media_type: {
     cause: "The body has another media type than the operation takes.",
     cure: "Send `Content-Type: application/json`, or the media type that the operation names.",
   },
   validation_failed: {
-    cause: "Something in the request is not valid: `details` names each field.",
-    cure: "Correct these fields; the same request would be refused again.",
+    cause:
+      "Something in the request is not valid, or its `Idempotency-Key` was used for another request. `details` names each field.",
+    cure: "Correct these fields, or send a new key; the same request would be refused again.",
   },
   rate_limited: {
     cause: "There were too many requests in a short time.",

@@ -9,7 +9,7 @@ import type { JsonSchema } from "./types.ts";
 export const FIELD_TEXTS: Record<string, string> = {
   // Of many things
   program_id: "The program that it belongs to.",
-  partner_id: "The partner that it is about, by id.",
+  partner_id: "The partner, by id.",
   payment_id: "The payment, by id.",
   commission_id: "The commission, by id.",
   payout_id: "The payout, by id.",
@@ -29,7 +29,6 @@ export const FIELD_TEXTS: Record<string, string> = {
   currency: "ISO 4217, upper case.",
   message: "A text for people; it may change.",
   url: "The address to open.",
-  at: "When.",
   status_code: "The HTTP status that was answered; null where nothing was.",
 
   // Team
@@ -41,7 +40,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   owner_email: "The address that receives the program's e-mails: always an owner's.",
   default_commission_pct: "The percentage for payments that neither a flow nor a partner's own rate decides.",
   payout_term: "`NET-` and the number of days (0 to 365) from the end of a period until its payouts are due.",
-  min_payout_cents: "A smaller payout is carried forward. Smallest units of the currency.",
+  min_payout_cents: "A smaller payout is carried forward to the next one. Smallest units of each currency.",
   cookie_days: "How many days the script keeps a partner's reference in the browser.",
   attribution: "Whether the first link that a visitor followed counts, or the last.",
   code_precedence: "Which one counts when a payment has both a link's reference and a promotion code.",
@@ -98,7 +97,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   "Application.status": "`pending` until it is decided.",
   "Application.name": "The name that the person gave.",
   "Application.note": "The note to the person when the application was declined.",
-  "Application.partner_id": "The partner it became, by id.",
+  "Application.partner_id": "The partner who was made of it, by id; null unless it is approved.",
   website: "The website where the person wants to promote the program.",
   answers: "The answers to the program's questions.",
   question: "The question as it was asked.",
@@ -244,8 +243,9 @@ export const FIELD_TEXTS: Record<string, string> = {
   description: "A description of your own.",
   active: "Whether events are sent to the endpoint.",
   deliveries: "The newest deliveries.",
-  previous_secret_valid_until: "Until when the previous secret signs as well.",
-  deleted: "It is deleted.",
+  previous_secret_valid_until: "Until when `webhook-signature` has a signature of the previous secret too.",
+  "Deleted.id": "The id of what was deleted.",
+  deleted: "Always true.",
   "Delivery.event": "The event's type.",
   "Delivery.status": "`succeeded` once an attempt was answered 2xx; `failed` after the last one.",
   attempt_count: "How many attempts there were.",
@@ -263,14 +263,19 @@ export const FIELD_TEXTS: Record<string, string> = {
   timestamp: "When it happened.",
 
   // Connections
+  "Integrations.email": "Whether the deployment sends e-mail, and what was refused last.",
   last_event_at: "When the last verified event arrived.",
   "event_types.type": "The type, by the provider's name.",
   need: "Whether the service needs it.",
+  "last_refusal.at": "When it was refused.",
   "last_refusal.reason": "Why it was refused.",
-  complete_from: "The beginning of the time for which everything is taken in.",
+  complete_from: "From when on all events of the provider have been read; null before the first time.",
+  "read_failure.at": "When it was last tried.",
   "read_failure.reason": "Why it could not be read.",
+  "read_failure.since": "When it first failed.",
+  "unanswered.at": "When it was last asked.",
   "unanswered.reason": "Why it did not answer.",
-  since: "The beginning of the time to read.",
+  "unanswered.since": "When it first did not answer.",
   "Destination.provider": "The provider.",
   "Destination.url": "Where it sends its webhooks.",
   "Destination.outcome": "What was done at the provider.",
@@ -303,7 +308,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   "behind.since": "Since when it is late.",
 
   // Errors
-  "Error.error": "Why it could not be read.",
+  "Error.error": "What went wrong.",
   details: "Each field that is not valid, and why.",
 
   // A provider's event
@@ -373,14 +378,19 @@ function textOf(key: string, schema: JsonSchema, parents: string[]): string | un
 /** What an id is of follows from its prefix. */
 function idText({ pattern = "" }: JsonSchema): string {
   const [kind] = Object.entries(ID_PREFIXES).find(([, prefix]) => pattern === `^${prefix}_`) ?? [];
-  return kind === undefined ? "Its id." : `The id of the ${kind.replaceAll("_", " ")}.`;
+  return kind === undefined ? "Its id." : `The id of the ${nounOf(kind)}.`;
 }
 
 /** What a parameter means: that of a path which is an id says of what. */
 export function parameterText(place: "path" | "query", name: string, path: string): string | undefined {
   const noun = new RegExp(`([a-z-]+)/:${name}(/|$)`).exec(path)?.[1];
   const own = FIELD_TEXTS[`${place}.${name}`] ?? (place === "query" ? FIELD_TEXTS[name] : undefined);
-  return own ?? (noun === undefined ? undefined : `The id of the ${singular(noun).replaceAll("-", " ")}.`);
+  return own ?? (noun === undefined ? undefined : `The id of the ${nounOf(singular(noun))}.`);
+}
+
+/** What texts call the kind of an id, or the noun of a path. */
+function nounOf(kind: string): string {
+  return { api_key: "API key", "api-key": "API key", webhook: "endpoint" }[kind] ?? kind.replaceAll(/[_-]/g, " ");
 }
 
 /** `deliveries` is `delivery`. */

@@ -22,10 +22,10 @@ export function shows<View>() {
 export function listOf<T extends z.ZodType>(item: T) {
   return z.strictObject({
     data: z.array(item),
-    total: z.int().min(0).describe("How many there are in all, exactly."),
+    total: z.int().min(0).describe("How many there are on all pages, exactly."),
     page: z.int(),
     per_page: z.int(),
-    next_cursor: z.string().nullable().describe("Goes on after this page as `cursor`; null at the end."),
+    next_cursor: z.string().nullable().describe("Send it as `cursor` to get the next page; null on the last one."),
   });
 }
 

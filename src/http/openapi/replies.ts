@@ -77,7 +77,12 @@ const program = once(() =>
     cookie_days: z.int(),
     attribution: z.enum(ATTRIBUTIONS),
     code_precedence: z.enum(CODE_PRECEDENCES),
-    auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
+    auto_approve_days: z
+      .int()
+      .nullable()
+      .describe(
+        "How many days after the payment a commission without a flag is approved. Null: commissions are approved by hand.",
+      ),
     live_only: z.boolean(),
     brand_color: z.string().nullable(),
     time_zone: z.string(),
@@ -117,7 +122,7 @@ const partnerFields = once(() => ({
   last_name: z.string().nullable(),
   slug: z.string(),
   status: z.enum(PARTNER_STATUSES),
-  commission_pct: percentage.nullable().describe("Null: the program's default."),
+  commission_pct: percentage.nullable(),
   payout_method: z.enum(PAYOUT_METHODS).nullable(),
   payout_email: z.string().nullable().describe("Masked for a key without the scope `payouts`."),
   provider_a_account_id: z.string().nullable().describe("Masked for a key without the scope `payouts`."),
@@ -415,18 +420,17 @@ const integrations = () =>
     }),
   });
 
+const shownKey = () => prefixed("sk_").describe("The key; no other reply shows it.");
+
 /** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
 export const replies = once(() => ({
   Error: error(),
   Health: health(),
   Program: program(),
   ProgramList: listOf(program()),
-  ProgramWithKey: z.strictObject({
-    program: program(),
-    api_key: prefixed("sk_").describe("Shown only here."),
-  }),
+  ProgramWithKey: z.strictObject({ program: program(), api_key: shownKey() }),
   ApiKeyList: allOf(apiKey()),
-  ApiKeyWithText: z.strictObject({ ...apiKeyFields(), api_key: prefixed("sk_").describe("Shown only here.") }),
+  ApiKeyWithText: z.strictObject({ ...apiKeyFields(), api_key: shownKey() }),
   SignInLink: z.strictObject({ url: z.string(), expires_at: timestamp }),
   Resealing: z.strictObject({
     resealed: z.int().min(0).describe("How many values this call resealed."),

@@ -50,7 +50,7 @@ export const OUTSIDE_ROUTES: Route[] = [
     summary: "Create a one-time sign-in link for an owner",
     description: "For deployments that send no e-mail.",
     body: { schema: "SignInLinkCreate" },
-    replies: created("SignInLink", "The link, good for one use."),
+    replies: created("SignInLink", "The link, valid for one use."),
     errors: ["not_configured"],
   },
   {

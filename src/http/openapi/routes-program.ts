@@ -40,7 +40,7 @@ const APPLICATION_ROUTES: Route[] = [
     summary: "Approve an application",
     description: "Makes the person an active partner, and e-mails them their referral link and a sign-in link.",
     body: { schema: "Nothing", optional: true },
-    replies: ok("ApplicationData", "The application; `partner_id` is the partner it became."),
+    replies: ok("ApplicationData", "The application; `partner_id` is the new partner."),
     errors: ["not_found", "invalid_transition", "already_exists"],
   },
   {
@@ -71,7 +71,7 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Program",
     summary: "Update the program's settings",
     description:
-      "The currency is locked once a commission exists. Secrets are write-only, and null clears them; a signing secret that was replaced stays valid for 24 hours.",
+      "The currency is locked once a commission exists. Secrets need the scope `keys` too. They are write-only, and null clears them; a signing secret that was replaced stays valid for 24 hours.",
     body: { schema: "ProgramUpdate" },
     replies: ok("Program", "The program as it is now."),
     errors: ["already_exists"],
@@ -124,7 +124,8 @@ export const PROGRAM_ROUTES: Route[] = [
     path: "/api/v1/partners",
     tag: "Partners",
     summary: "Create a partner",
-    description: "The partner starts as `invited`. Slug and e-mail are unique per program, ignoring case.",
+    description:
+      "The partner starts as `invited`. Slug and e-mail are unique per program, ignoring case. Payout details need the scope `payouts` too.",
     body: { schema: "PartnerCreate" },
     replies: created("Partner", "The new partner."),
     errors: ["already_exists"],
@@ -172,7 +173,7 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Partners",
     summary: "Update a partner",
     description:
-      "Making a partner `active` gives it commissions for the payments that waited. A partner keeps its old slugs.",
+      "Making a partner `active` creates the commissions for the payments that waited. Old slugs keep leading to the partner. Payout details and the e-mail address need the scope `payouts` too.",
     body: { schema: "PartnerUpdate" },
     replies: ok("Partner", "The partner as it is now."),
     errors: ["not_found", "already_exists"],
@@ -208,7 +209,7 @@ export const PROGRAM_ROUTES: Route[] = [
     description:
       "For a page of your own: valid for 5 minutes and one use, without an e-mail. In a frame on your program's domain, it shows the portal at once; opened as a page, it asks first. The session can do everything but see or change payout details, other sessions and other accounts.",
     body: { schema: "Nothing", optional: true },
-    replies: created("SignInLink", "The link, good for one use."),
+    replies: created("SignInLink", "The link, valid for one use."),
     errors: ["not_found", "invalid_transition", "not_configured"],
   },
   {
@@ -432,7 +433,8 @@ export const PROGRAM_ROUTES: Route[] = [
     path: "/api/v1/webhooks/:id/rotate-secret",
     tag: "Webhooks",
     summary: "Rotate an endpoint's signing secret",
-    description: "The old secret signs as well for 24 hours.",
+    description:
+      "For 24 hours `webhook-signature` has the signatures of both secrets; `X-Service-Signature` is of the new one at once.",
     body: { schema: "Nothing", optional: true },
     replies: ok("EndpointWithNewSecret", "The endpoint with its new secret, which is shown only here."),
     errors: ["not_found"],

@@ -1,5 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { REVIEW_REASONS } from "../../src/domain/commission.ts";
+import { ATTEMPT_ERRORS } from "../../src/domain/delivery.ts";
 import { SENT_EVENT_TYPES } from "../../src/domain/event.ts";
+import { OUTCOMES } from "../../src/domain/payment.ts";
+import { READ_TROUBLES } from "../../src/domain/read-trouble.ts";
+import { REFUSAL_REASONS } from "../../src/domain/refusal.ts";
 import { ERROR_CODES } from "../../src/http/errors.ts";
 import { textOfHtml } from "../../src/http/docs/html-text.ts";
 import { ERRORS } from "../../src/http/openapi/errors.ts";
@@ -67,6 +72,34 @@ describe("the documentation is pages for people (HTTP-17, HTTP-33)", () => {
       const card = bodyOf("/docs/api/outbound").split(`id="${event}"`)[1]?.split("</section>")[0];
       expect(card).toContain(`&quot;event&quot;: &quot;${event}&quot;`);
       expect(card).toContain(`href="/docs/events/${event}.json"`);
+    }
+  });
+
+  it("says what each outcome, flag, refusal and failed attempt means, as a page and as Markdown (HTTP-32)", async () => {
+    const { body: markdown } = await call<string>("/docs/api/errors.md");
+    const page = bodyOf("/docs/api/errors");
+    for (const [name, values] of Object.entries({
+      outcome: OUTCOMES,
+      review: REVIEW_REASONS,
+      refusal: REFUSAL_REASONS,
+      unread: READ_TROUBLES,
+      attempt: ATTEMPT_ERRORS,
+    })) {
+      for (const value of values) {
+        expect(idsIn(page)).toContain(`${name}-${value}`);
+        expect(markdown).toMatch(new RegExp(`^- \`${value}\`: [A-Z].{15,}\\.$`, "m"));
+      }
+    }
+  });
+
+  it("has the headers, fields and an example of every outbound event as Markdown too", async () => {
+    const { body } = await call<string>("/docs/api/outbound.md");
+    for (const header of ["X-Service-Signature", "X-Service-Event-Id", "webhook-signature"])
+      expect(body).toContain(`- \`${header}\``);
+    for (const event of SENT_EVENT_TYPES) {
+      const part = body.split(`## ${event}\n`)[1]?.split("\n## ")[0];
+      expect(part).toContain("- `data.id`");
+      expect(part).toContain(`"event": "${event}"`);
     }
   });
 

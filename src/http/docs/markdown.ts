@@ -4,6 +4,7 @@ import { ERRORS } from "../openapi/errors.ts";
 import { samplesOf, type Place } from "../openapi/samples.ts";
 import type { OpenApiDocument } from "../openapi/types.ts";
 import { unescaped } from "./html-text.ts";
+import { CODE_TABLES } from "./codes.ts";
 import { accessOf, fieldsOf, refusalsOf } from "./operation-parts.ts";
 import { pretty, textOf, typeOf } from "./schema-text.ts";
 import { sectionGroups, sectionPath, type Section } from "./sections.ts";
@@ -41,15 +42,35 @@ export function sectionMarkdown(
 }
 
 function errorParts(): string[] {
-  return ERROR_CODES.map((code) => `- \`${code}\` (${statusOf(code)}): ${ERRORS[code].cause} ${ERRORS[code].cure}`);
+  const errors = ERROR_CODES.map(
+    (code) => `- \`${code}\` (${statusOf(code)}): ${ERRORS[code].cause} ${ERRORS[code].cure}`,
+  );
+  const tables = CODE_TABLES.flatMap(({ title, about, rows }) => [
+    `## ${title}`,
+    about,
+    rows.map(({ code, text }) => `- \`${code}\`: ${text}`).join("\n"),
+  ]);
+  return [errors.join("\n"), ...tables];
 }
 
-function eventParts({ webhooks }: OpenApiDocument): string[] {
-  return Object.entries(webhooks).flatMap(([event, { post }]) => [
-    `## ${event}`,
-    post.description ?? "",
-    block("json", pretty(post.requestBody?.content["application/json"]?.example)),
-  ]);
+function eventParts(document: OpenApiDocument): string[] {
+  const headers = document.webhooks["ping"]?.post.parameters ?? [];
+  return [
+    "Each event is a POST to your endpoint. `/docs/webhooks.md` shows how to verify it.",
+    ...list(
+      "Headers",
+      headers.map(({ name, description = "" }) => `- \`${name}\`: ${description}`),
+    ),
+    ...Object.entries(document.webhooks).flatMap(([event, { post }]) => {
+      const { schema, example } = post.requestBody?.content["application/json"] ?? {};
+      return [
+        `## ${event}`,
+        post.description ?? "",
+        ...list("Fields", fieldLines(document, schema)),
+        block("json", pretty(example)),
+      ];
+    }),
+  ];
 }
 
 function operationParts(document: OpenApiDocument, server: string, place: Place): string[] {

@@ -7,6 +7,7 @@ import type { Answer, JsonSchema, OpenApiDocument, Operation } from "../openapi/
 import { PageHead, Places, type Place as Anchor } from "../pages/layout.tsx";
 import type { Children } from "../pages/page.tsx";
 import { CopyBlock } from "../pages/parts/copy.tsx";
+import { CODE_TABLES, rowId, type CodeTable } from "./codes.ts";
 import { accessOf, fieldsOf, refusalsOf } from "./operation-parts.ts";
 import { pretty, textOf, typeOf } from "./schema-text.ts";
 import type { Section } from "./sections.ts";
@@ -21,8 +22,12 @@ interface SectionProps {
   places: Place[];
 }
 
-/** What there is on the page of a section: its operations, or the events that are sent. */
+/** What there is on the page of a section: its operations, the events that are sent, or the tables of codes. */
 export function partsOf(section: Section, places: Place[]): Anchor[] {
+  if (section.name === "errors") {
+    const tables = CODE_TABLES.map(({ name, title }) => ({ href: `#${name}`, label: title }));
+    return [{ href: "#errors", label: "Errors of requests" }, ...tables];
+  }
   if (section.name === "outbound") return SENT_EVENT_TYPES.map((event) => ({ href: `#${event}`, label: event }));
   return places.map(({ operation }) => ({ href: `#${operation.operationId}`, label: operation.summary }));
 }
@@ -41,7 +46,14 @@ export function SectionPage({ document, server, section, places }: SectionProps)
           <Places places={[parts]} at="" />
         </nav>
       ) : null}
-      {section.name === "errors" ? <ErrorTable /> : null}
+      {section.name === "errors" ? (
+        <>
+          <ErrorTable />
+          {CODE_TABLES.map((table) => (
+            <CodeCard table={table} />
+          ))}
+        </>
+      ) : null}
       {section.name === "outbound" ? <Outbound document={document} /> : null}
       {places.map((place) => (
         <OperationCard document={document} server={server} place={place} />
@@ -65,7 +77,7 @@ function Folded({ title, hasHeading = false, children }: { title: string; hasHea
 
 function ErrorTable() {
   return (
-    <section class="card flush">
+    <section class="card flush" id="errors">
       <TextTable
         label="Error codes"
         head={["Status", "Code", "Cause", "Cure"]}
@@ -76,6 +88,28 @@ function ErrorTable() {
           </code>,
           <Marked text={ERRORS[code].cause} />,
           <Marked text={ERRORS[code].cure} />,
+        ])}
+      />
+    </section>
+  );
+}
+
+function CodeCard({ table }: { table: CodeTable }) {
+  const { name, title, about, rows } = table;
+  return (
+    <section class="card" id={name}>
+      <h2>{title}</h2>
+      <p class="muted small">
+        <Marked text={about} />
+      </p>
+      <TextTable
+        label={title}
+        head={["Value", "Meaning"]}
+        rows={rows.map(({ code, text }) => [
+          <code id={rowId(table, code)} class="error-code">
+            {code}
+          </code>,
+          <Marked text={text} />,
         ])}
       />
     </section>

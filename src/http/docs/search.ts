@@ -3,10 +3,11 @@ import { ERROR_CODES } from "../errors.ts";
 import { ERRORS } from "../openapi/errors.ts";
 import { placesOf } from "../openapi/samples.ts";
 import type { JsonSchema, OpenApiDocument } from "../openapi/types.ts";
+import { CODE_TABLES, rowId } from "./codes.ts";
 import { textOfHtml } from "./html-text.ts";
 import { sectionPath } from "./sections.ts";
 
-/** Something that can be found: an operation, an event, an error, or a section of a guide. */
+/** Something that can be found: an operation, an event, an error or another code, or a section of a guide. */
 export interface Entry {
   title: string;
   href: string;
@@ -20,7 +21,8 @@ export interface Entry {
 
 /** All that can be found in the guides and the reference. */
 export function searchIndex(document: OpenApiDocument): Entry[] {
-  return [...operationEntries(document), ...eventEntries(document), ...errorEntries(), ...guideEntries()];
+  const codes = [...errorEntries(), ...codeEntries()];
+  return [...operationEntries(document), ...eventEntries(document), ...codes, ...guideEntries()];
 }
 
 const MOST = 30;
@@ -69,6 +71,18 @@ function errorEntries(): Entry[] {
     about: ERRORS[code].cause,
     words: wordsOf(`${ERRORS[code].cause} ${ERRORS[code].cure}`),
   }));
+}
+
+function codeEntries(): Entry[] {
+  return CODE_TABLES.flatMap((table) =>
+    table.rows.map(({ code, text }) => ({
+      title: code,
+      href: `${sectionPath("errors")}#${rowId(table, code)}`,
+      kind: table.title,
+      about: beginning(text),
+      words: wordsOf(`${table.title} ${text}`),
+    })),
+  );
 }
 
 /** Each section of a guide, by its headings. */

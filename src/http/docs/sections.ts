@@ -21,7 +21,11 @@ export function sectionGroups(document: OpenApiDocument): { name: string; sectio
 
 /** Those that are of no tag. */
 const OWN: Section[] = [
-  { name: "errors", title: "Errors", about: "Every error code, with its cause and its cure." },
+  {
+    name: "errors",
+    title: "Errors",
+    about: "Every error code with its cause and cure, and what outcomes and other reasons mean.",
+  },
   {
     name: "outbound",
     title: "Outbound webhooks",

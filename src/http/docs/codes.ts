@@ -1,0 +1,66 @@
+import type { AttemptError } from "../../domain/delivery.ts";
+import { OUTCOME_TEXTS, READ_TROUBLE_TEXTS, REFUSAL_TEXTS, REVIEW_TEXTS } from "../pages/parts/words.ts";
+
+/** What the values of a field mean, with what to do. */
+export interface CodeTable {
+  /** In the address, and before each value in the id of its row. */
+  name: string;
+  title: string;
+  /** Where the values are found; Markdown. */
+  about: string;
+  rows: { code: string; text: string }[];
+}
+
+/** Why an attempt at an endpoint failed, and what its owner can do. */
+const ATTEMPT_TEXTS: Record<AttemptError, string> = {
+  timeout: "The endpoint did not answer within 5 seconds. Answer first, then do the work.",
+  connection: "No connection, or it broke off. Check that the server is up and its certificate is valid.",
+  dns: "The host name could not be looked up. Check the domain's records.",
+  blocked: "The address is not public, or is the service's own. Set a public https address, then redeliver.",
+  http: "The status was not 2xx; `status_code` has it. Look at the log of your server under the event's id.",
+  redirect: "The endpoint answered with a redirect, which is not followed. Set the final address.",
+};
+
+const withHelp = (texts: Record<string, { why: string; help: string }>) =>
+  Object.entries(texts).map(([code, { why, help }]) => ({ code, text: `${sentence(why)} ${help}` }));
+
+/** The codes in fields that are no errors of a request, from the same texts as the pages of the dashboard. */
+export const CODE_TABLES: readonly CodeTable[] = [
+  {
+    name: "outcome",
+    title: "Outcomes of payments",
+    about: "`outcome` of a payment, of its trace and of what your server reports.",
+    rows: Object.entries(OUTCOME_TEXTS).map(([code, { why }]) => ({ code, text: why })),
+  },
+  {
+    name: "review",
+    title: "Why a commission is flagged",
+    about: "`review_reason` of a commission. Flagged ones wait for a person.",
+    rows: Object.entries(REVIEW_TEXTS).map(([code, text]) => ({ code, text })),
+  },
+  {
+    name: "refusal",
+    title: "Why a provider's webhook was refused",
+    about: "`last_refusal.reason` of `getIntegrationStatus`.",
+    rows: withHelp(REFUSAL_TEXTS),
+  },
+  {
+    name: "unread",
+    title: "Why a provider's list could not be read",
+    about: "`read_failure.reason` and `unanswered.reason` of `getIntegrationStatus`.",
+    rows: withHelp(READ_TROUBLE_TEXTS),
+  },
+  {
+    name: "attempt",
+    title: "Why a delivery to your endpoint failed",
+    about: "`attempts[].error` of a delivery.",
+    rows: Object.entries(ATTEMPT_TEXTS).map(([code, text]) => ({ code, text })),
+  },
+];
+
+/** Of a value, the id of its row. */
+export const rowId = ({ name }: CodeTable, code: string): string => `${name}-${code}`;
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

@@ -13,8 +13,14 @@ const MARK = "<!-- run by test/dev/webhooks.test.ts -->";
 const SECRET = `whsec_${Buffer.from("a secret of 32 bytes for a test.").toString("base64")}`;
 const BODY = JSON.stringify({ event: "payout.paid", timestamp: "2026-03-02T09:30:00.000Z", data: { id: "pay_1" } });
 
-async function headersFor(body: string, timestamp = Math.floor(Date.now() / 1000)): Promise<Record<string, string>> {
-  return signatureHeaders({ event_id: "evt_1", timestamp, body: Buffer.from(body), secrets: [SECRET] });
+const NEW_SECRET = `whsec_${Buffer.from("what replaces it, of 32 bytes...").toString("base64")}`;
+
+async function headersFor(
+  body: string,
+  timestamp = Math.floor(Date.now() / 1000),
+  secrets: [string, ...string[]] = [SECRET],
+): Promise<Record<string, string>> {
+  return signatureHeaders({ event_id: "evt_1", timestamp, body: Buffer.from(body), secrets });
 }
 
 describe("the verifiers of the guide (HOOK-3, HOOK-17)", () => {
@@ -65,7 +71,10 @@ describe("the verifiers of the guide (HOOK-3, HOOK-17)", () => {
       assert.equal(await send(BODY.replace("pay_1", "pay_2"), await headersFor(BODY)), 401);
       assert.equal(await send(BODY, await headersFor(BODY, Math.floor(Date.now() / 1000) - 600)), 401);
       assert.equal(await send(BODY, {}), 401);
-      assert.match(printed, /^payout\.paid \{ id: 'pay_1' \}\n$/);
+      // While the secret is replaced, a server with the old one takes it still (HOOK-8).
+      assert.equal(await send(BODY, await headersFor(BODY, undefined, [NEW_SECRET, SECRET])), 204);
+      assert.equal(await send(BODY, await headersFor(BODY, undefined, [NEW_SECRET])), 401);
+      assert.match(printed, /^(?:payout\.paid \{ id: 'pay_1' \}\n){2}$/);
     } finally {
       server.kill();
     }
@@ -78,6 +87,9 @@ describe("the verifiers of the guide (HOOK-3, HOOK-17)", () => {
     const { "X-Service-Signature": signature = "" } = await headersFor(BODY);
     assert.equal(isOurs(Buffer.from(BODY), signature, SECRET), true);
     assert.equal(isOurs(Buffer.from(`${BODY} `), signature, SECRET), false);
+    const { "X-Service-Signature": replaced = "" } = await headersFor(BODY, undefined, [NEW_SECRET, SECRET]);
+    assert.equal(isOurs(Buffer.from(BODY), replaced, NEW_SECRET), true);
+    assert.equal(isOurs(Buffer.from(BODY), replaced, SECRET), false);
     assert.equal(isOurs(Buffer.from(BODY), signature, `${SECRET}x`), false);
     for (const given of ["", "no hex", signature.slice(2)])
       assert.equal(isOurs(Buffer.from(BODY), given, SECRET), false);

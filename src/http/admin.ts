@@ -6,7 +6,7 @@ import { createProgram, openProgram, regenerateApiKey, type ProgramWithKey } fro
 import { reconcileNow } from "../core/reconcile/now.ts";
 import { resealAll } from "../core/operations/reseal.ts";
 import { onShard } from "../core/kernel/shards.ts";
-import { createOwnerLink } from "../core/sessions/sign-in.ts";
+import { createLinkByHand } from "../core/sessions/sign-in.ts";
 import { viewProgram } from "../core/kernel/views.ts";
 import { isProgramId } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
@@ -69,7 +69,7 @@ export const admin = new Hono<AppEnv>()
   })
   .post("/sign-in-links", requireJson, jsonBody(linkCreate), async (c) => {
     const base = publicUrl(c.env);
-    const { token, expires_at } = await createOwnerLink(c.var.operator, c.req.valid("json").email);
+    const { token, expires_at } = await createLinkByHand(c.var.operator, c.req.valid("json").email);
     return c.json({ url: `${base}/sign-in?token=${token}`, expires_at }, 201);
   })
   .post("/reconcile", optionalJson(reconcileBody), async (c) => {

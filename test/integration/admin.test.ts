@@ -2,8 +2,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { iso } from "../../src/lib/time.ts";
-import { BASE_URL, callApi, makeProgram, type Reply } from "../support/program.ts";
+import { BASE_URL, callApi, makePartner, makeProgram, type Reply } from "../support/program.ts";
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
+import { followLink, makeVisitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
 interface ProgramBody {
@@ -166,6 +167,33 @@ describe("/admin", () => {
     expect(JSON.stringify(row)).not.toContain(token);
     const unknown = await operate<ErrorBody>("POST", "/admin/sign-in-links", { email: "nobody@example.com" });
     expect([unknown.status, unknown.body.error.code]).toEqual([404, "not_found"]);
+  });
+
+  it("makes them for partners too, who sign in with them; a member with the same address goes first (ACCESS-5)", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program, { email: "Portal@partners.example" });
+    const { body, status } = await operate<{ url: string }>("POST", "/admin/sign-in-links", {
+      email: "portal@partners.example",
+    });
+    expect(status).toBe(201);
+    const { headers } = await followLink(makeVisitor(), new URL(body.url).searchParams.get("token") ?? "");
+    expect(headers.get("location")).toBe("/portal");
+    const rows = () =>
+      env.DB.prepare("select audience, partner_id from sign_in_links where email = ? order by created_at desc")
+        .bind("portal@partners.example")
+        .all();
+    expect((await rows()).results).toEqual([{ audience: "partner", partner_id: partner.id }]);
+    await createProgram({ owner_email: "portal@partners.example" });
+    await operate("POST", "/admin/sign-in-links", { email: "portal@partners.example" });
+    expect((await rows()).results[0]).toEqual({ audience: "owner", partner_id: null });
+    await program.api("DELETE", `/api/v1/partners/${partner.id}`);
+  });
+
+  it("makes none for a partner who is deactivated", async () => {
+    const program = await makeProgram();
+    const { id, email } = await makePartner(program);
+    await program.api("DELETE", `/api/v1/partners/${id}`);
+    expect((await operate("POST", "/admin/sign-in-links", { email })).status).toBe(404);
   });
 
   const ROUTES = [

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { networkOf } from "../../src/domain/address.ts";
-import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { visit } from "../support/clicks.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
 import { makePartner, makeProgram, testContext, type Reply, type TestProgram } from "../support/program.ts";
@@ -131,7 +131,7 @@ describe("a limit is looked at before the secret is compared (HTTP-12)", () => {
 
   it("a link to sign in with: 30 tries a minute, right or wrong", async () => {
     const program = await makeProgram();
-    const { token } = await createOwnerLink(testContext(), program.program.owner_email);
+    const { token } = await createLinkByHand(testContext(), program.program.owner_email);
     const address = newAddress();
     const visitor = makeVisitor((path, init) => from<string>(address, path, init));
     const attempt = async (tried: string) => {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { forgetOld } from "../../src/core/operations/retention.ts";
-import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { DAY, HOUR } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { callApi, makePartner, makeProgram, testContext } from "../support/program.ts";
@@ -26,7 +26,7 @@ describe("the session cookie", () => {
   it("is `HttpOnly; Secure; SameSite=Lax`, of this host alone, and its token is kept only as a hash (PAGE-9)", async () => {
     const { program, id } = await makeProgram();
     const visitor = makeVisitor();
-    const { token } = await createOwnerLink(testContext(), program.owner_email);
+    const { token } = await createLinkByHand(testContext(), program.owner_email);
     const reply = await followLink(visitor, token);
     const line = reply.headers.getSetCookie().find((cookie) => cookie.startsWith(`${SESSION}=`)) ?? "";
     const attributes = line.split("; ").slice(1);
@@ -67,7 +67,7 @@ describe("the session cookie", () => {
     const attacker = makeVisitor();
     attacker.cookies.set(SESSION, planted);
     expect(await isSignedIn(attacker)).toBe(false);
-    const { token } = await createOwnerLink(testContext(), program.program.owner_email);
+    const { token } = await createLinkByHand(testContext(), program.program.owner_email);
     await followLink(visitor, token);
     expect(visitor.cookies.get(SESSION)).not.toBe(first);
     attacker.cookies.set(SESSION, first);
@@ -162,7 +162,7 @@ describe("forms (PAGE-10)", () => {
 
   it("before a session are refused too: nobody is signed in as someone else by a form from elsewhere", async () => {
     const { program } = await makeProgram();
-    const { token } = await createOwnerLink(testContext(), program.owner_email);
+    const { token } = await createLinkByHand(testContext(), program.owner_email);
     const victim = makeVisitor();
     expect((await victim.post("/sign-in/confirm", { token })).status).toBe(403);
     const attacker = makeVisitor();

@@ -3,7 +3,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
-import { confirmLink, createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { confirmLink, createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import type { Actor } from "../../src/domain/actor.ts";
 import type { Bindings } from "../../src/env.ts";
 import { HOUR, iso, MINUTE, SECOND } from "../../src/lib/time.ts";
@@ -271,7 +271,7 @@ describe("sign-ins in the audit log (EVT-4)", () => {
     const failed = async () =>
       (await eventsOf(program, "sign_in.failed")).map(({ payload, actor }) => ({ ...payload, by: actor.id }));
     const ofOwner = { email: owner_email, reason: "used", by: owner_email };
-    const used = (await createOwnerLink(testContext(now), owner_email)).token;
+    const used = (await createLinkByHand(testContext(now), owner_email)).token;
     const tries = async (token: string, at = now) => (await confirmLink(testContext(at), token, null)).outcome;
     expect([await tries(used), await tries("A".repeat(43)), await tries("' or 1=1 --")]).toEqual([
       "signed_in",
@@ -280,7 +280,7 @@ describe("sign-ins in the audit log (EVT-4)", () => {
     ]);
     expect(await failed()).toEqual([]);
     for (let i = 0; i < 5; i++) expect(await tries(used)).toBe("link_refused");
-    const other = (await createOwnerLink(testContext(now), owner_email)).token;
+    const other = (await createLinkByHand(testContext(now), owner_email)).token;
     expect(await tries(other)).toBe("signed_in");
     await Promise.all([tries(other), tries(other), tries(used)]);
     expect(await failed()).toEqual([ofOwner]);

@@ -3,7 +3,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
-import { confirmLink, createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { confirmLink, createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import type { Bindings } from "../../src/env.ts";
 import { openMailbox } from "../support/mailbox.ts";
@@ -32,7 +32,7 @@ describe("a link that was used", () => {
   it("ends every other link of its address, whatever account it opens (PAGE-2)", async () => {
     const { email, owned, partner } = await makeBoth();
     const stranger = await makeProgram();
-    const others = [await tokenOf(email), (await createOwnerLink(testContext(), email)).token];
+    const others = [await tokenOf(email), (await createLinkByHand(testContext(), email)).token];
     const used = await tokenOf(email.toUpperCase());
     const later = await tokenOf(email);
     const foreign = await tokenOf(stranger.program.owner_email);

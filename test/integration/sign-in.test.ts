@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { identityKey } from "../../src/core/sessions/identities.ts";
-import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { HOUR, MINUTE } from "../../src/lib/time.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
@@ -25,7 +25,7 @@ async function eventsOf(program_id: string): Promise<string[]> {
 }
 
 async function ownerLink(email: string, now = Date.now()): Promise<string> {
-  return (await createOwnerLink(testContext(now), email)).token;
+  return (await createLinkByHand(testContext(now), email)).token;
 }
 
 describe("asking for a link", () => {

@@ -1,7 +1,7 @@
 /** Who signs in to a program, how that is changed, and what ends with it (TEAM-2 to TEAM-6). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import type { Actor } from "../../src/domain/actor.ts";
 import { MAX_MEMBERS, type MemberRole } from "../../src/domain/member.ts";
 import { newId } from "../../src/lib/id.ts";
@@ -185,7 +185,7 @@ describe("the program's own address (TEAM-5)", () => {
         .run();
     await set(after);
     expect(await isSignedIn(visitor)).toBe(false);
-    await expect(createOwnerLink(testContext(), owner_email)).rejects.toMatchObject({ code: "not_found" });
+    await expect(createLinkByHand(testContext(), owner_email)).rejects.toMatchObject({ code: "not_found" });
     expect(await isSignedIn(await signInMember(program, after))).toBe(true);
     // Of a member who is no owner.
     await set(before.email.toUpperCase());
@@ -273,7 +273,7 @@ describe("a member's sessions (TEAM-3)", () => {
 /** Signs in to one of several accounts of the address. */
 async function signInAs(program: TestProgram, email: string): Promise<Visitor> {
   const visitor = makeVisitor();
-  const { token } = await createOwnerLink(testContext(), email);
+  const { token } = await createLinkByHand(testContext(), email);
   expect((await followLink(visitor, token, program.id)).headers.get("location")).toBe("/dashboard");
   return visitor;
 }

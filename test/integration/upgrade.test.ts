@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
 import { journalOldCommissions, listEntries, readBalance } from "../../src/core/ledger/journal.ts";
 import { getPartner, listPartners, updatePartner } from "../../src/core/partners/partners.ts";
-import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
@@ -325,7 +325,7 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     await all("update programs set owner_email = 'next@shop.example' where id = ?", program_id);
     expect(await members()).toEqual([{ program_id, ...owner!, email: "next@shop.example", role: "owner" }]);
     await goOn(env.DB);
-    const { token } = await createOwnerLink(testContext(), "next@shop.example");
+    const { token } = await createLinkByHand(testContext(), "next@shop.example");
     const visitor = makeVisitor();
     expect((await followLink(visitor, token)).headers.get("location")).toBe("/dashboard");
     expect(textOf((await visitor.get("/dashboard/settings/team")).body)).toContain("next@shop.example");

@@ -1,7 +1,7 @@
 /** One program to which everything happens, through every way into the service: what makes an event of each type. */
 import { env } from "cloudflare:workers";
 import { AUDIT_EVENT_TYPES, VENDOR_NAMES } from "../../src/providers/registry.ts";
-import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
 import { sale, report } from "./api.ts";
@@ -158,7 +158,7 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await removePasskeys(visitor);
   },
   "sign_in.failed": async ({ program }) => {
-    const { token } = await createOwnerLink(testContext(), program.program.owner_email);
+    const { token } = await createLinkByHand(testContext(), program.program.owner_email);
     for (let use = 0; use < 2; use++) await followLink(makeVisitor(), token);
   },
   "reconciliation.failed": async (world) => {

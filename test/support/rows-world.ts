@@ -1,6 +1,6 @@
 /** A deployment that can be measured, grown and measured again; each measurement has subjects of its own. */
 import { env } from "cloudflare:workers";
-import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
@@ -88,7 +88,7 @@ export async function openWorld(): Promise<World> {
   });
   const story = await liveStory(program);
   const owner = makeVisitor(send);
-  await followLink(owner, (await createOwnerLink(testContext(), program.program.owner_email)).token);
+  await followLink(owner, (await createLinkByHand(testContext(), program.program.owner_email)).token);
   return { program, story, owner, vendor: openVendor({ keys: [API_KEY_A] }) };
 }
 

@@ -1,6 +1,6 @@
 /** A browser without scripts: keeps cookies, and sends forms with the token of the page they were on. */
 import type { BaseCtx } from "../../src/core/kernel/context.ts";
-import { countRequest, createOwnerLink, openRequest } from "../../src/core/sessions/sign-in.ts";
+import { countRequest, createLinkByHand, openRequest } from "../../src/core/sessions/sign-in.ts";
 import { call, testContext, type Reply, type TestProgram } from "./program.ts";
 import { playLimiter } from "./rate-limits.ts";
 import { callWith } from "./watched-database.ts";
@@ -65,7 +65,7 @@ export async function requestLink(ctx: BaseCtx, email: string): ReturnType<typeo
 }
 
 export async function signInOwner(program: TestProgram, visitor: Visitor = makeVisitor()): Promise<Visitor> {
-  const { token } = await createOwnerLink(testContext(), program.program.owner_email);
+  const { token } = await createLinkByHand(testContext(), program.program.owner_email);
   const reply = await followLink(visitor, token);
   if (reply.headers.get("location") !== "/dashboard") throw new Error(`not signed in: ${reply.status} ${reply.body}`);
   await visitor.get("/switch");

@@ -263,6 +263,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   timestamp: "When it happened.",
 
   // Connections
+  "SignInLinkCreate.email": "The address of the team member or partner.",
   "Integrations.email": "Whether the deployment sends e-mail, and what was refused last.",
   last_event_at: "When the last verified event arrived.",
   "event_types.type": "The type, by the provider's name.",

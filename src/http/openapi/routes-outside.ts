@@ -47,8 +47,9 @@ export const OUTSIDE_ROUTES: Route[] = [
     method: "POST",
     path: "/admin/sign-in-links",
     tag: "Operator",
-    summary: "Create a one-time sign-in link for an owner",
-    description: "For deployments that send no e-mail.",
+    summary: "Create a one-time sign-in link",
+    description:
+      "For a team member or a partner who gets no e-mail from the deployment. Send it to nobody but the person with that address: it signs in as whoever has it.",
     body: { schema: "SignInLinkCreate" },
     replies: created("SignInLink", "The link, valid for one use."),
     errors: ["not_configured"],

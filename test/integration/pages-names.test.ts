@@ -8,6 +8,7 @@ import { composeFor } from "../../src/http/mails/compose.ts";
 import { SecretSealer } from "../../src/lib/seal.ts";
 import { sendB } from "../support/ledger.ts";
 import { NOTICES } from "../support/mail-notices.ts";
+import { servedDocument } from "../support/openapi.ts";
 import { API_KEY_A } from "../support/payouts.ts";
 import { makePartner } from "../support/program.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
@@ -74,9 +75,11 @@ async function pageOf(path: string, bindings: Partial<Bindings> = {}): Promise<s
 const addresses = () => [
   ...PAGES.map(({ path }) => pageAddress(path, stocked.ids)),
   ...["/docs", ...GUIDES.map(({ name }) => `/docs/${name}`)],
+  ...servedDocument().tags.map(({ name }) => `/docs/api/${name.toLowerCase()}`),
+  ...["/docs/api/errors", "/docs/api/outbound", "/docs/search?q=provider"],
 ];
 
-describe("a page or a guide (PAGE-15)", () => {
+describe("a page, a guide or the reference (PAGE-15)", () => {
   it("has the API's words in code alone", async () => {
     const found: string[] = [];
     for (const address of addresses()) found.push(...having(address, await pageOf(address), API_WORDS));

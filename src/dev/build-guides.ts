@@ -12,7 +12,11 @@ const GUIDES = [
   { name: "integrate", title: "Integrate", about: "The script, the API, the typed client" },
   { name: "migrate", title: "Migrate", about: "Imports from another product" },
   { name: "payouts", title: "Payouts", about: "From an approved commission to the partner's money" },
-  { name: "webhooks", title: "Webhooks", about: "What the service sends, and how to verify it" },
+  {
+    name: "webhooks",
+    title: "Webhooks",
+    about: "Endpoints, deliveries, and how to verify them",
+  },
   { name: "deploy", title: "Deploy", about: "Configuration, upgrade, rollback, more than one database" },
   { name: "operate", title: "Operate", about: "E-mail, monitoring, backups, rotating keys" },
   { name: "security", title: "Security", about: "What is protected by what, and what is not" },

@@ -14,7 +14,7 @@ export const GUIDES = [
   { name: "integrate", title: "Integrate", about: "The script, the API, the typed client", html: integrate },
   { name: "migrate", title: "Migrate", about: "Imports from another product", html: migrate },
   { name: "payouts", title: "Payouts", about: "From an approved commission to the partner's money", html: payouts },
-  { name: "webhooks", title: "Webhooks", about: "What the service sends, and how to verify it", html: webhooks },
+  { name: "webhooks", title: "Webhooks", about: "Endpoints, deliveries, and how to verify them", html: webhooks },
   { name: "deploy", title: "Deploy", about: "Configuration, upgrade, rollback, more than one database", html: deploy },
   { name: "operate", title: "Operate", about: "E-mail, monitoring, backups, rotating keys", html: operate },
   { name: "security", title: "Security", about: "What is protected by what, and what is not", html: security },

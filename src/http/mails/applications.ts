@@ -21,7 +21,7 @@ export function addressLetters(notice: NoticeOf<"application_address">, origin: 
           subject: `Confirm your application to ${name}`,
           parts: [
             `You asked ${name} to become its partner. Confirm that this is your address to send your application.`,
-            `The link works for 24 hours; without it nothing of what you sent is kept. ${ignore}`,
+            `The link works for 24 hours. If you do not use it, what you sent is deleted. ${ignore}`,
           ],
           action: actionTo(origin, "Confirm your address", `/join/${program.id}/confirm?token=${state.token}`),
         },
@@ -32,7 +32,7 @@ export function addressLetters(notice: NoticeOf<"application_address">, origin: 
           ...letter,
           subject: `Your application to ${name} is waiting`,
           parts: [
-            `You asked ${name} again to become its partner. Your first application is still waiting to be decided, and nothing was changed.`,
+            `You asked ${name} again to become its partner. Your first application is still waiting for a decision; it was not changed.`,
             `You get an e-mail as soon as it is decided. ${ignore}`,
           ],
         },
@@ -53,7 +53,7 @@ function alreadyLetter(
     ...letter,
     subject: `You are a partner of ${name} already`,
     parts: [
-      `Somebody asked to become a partner of ${name} with this address, which belongs to a partner already.`,
+      `Somebody asked to become a partner of ${name} with this address, which already belongs to a partner.`,
       isOpen
         ? `Sign in with this address to see your link. ${ignore}`
         : `The partner is not active. Ask ${name} to make you active again. ${ignore}`,

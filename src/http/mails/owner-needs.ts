@@ -52,7 +52,7 @@ export function payoutsHeldLetters({ program, count }: NoticeOf<"payouts_held">,
   const subject = `${plural(count, "payout")} of ${oneLine(program.name)} cannot be paid`;
   const parts = [
     `${plural(count, "payout")} cannot be paid without you: the transfer was refused, or it waits for the API key that it was begun with.`,
-    "The page of each payout says why. Nothing of it is lost: pay it again, pay it in another way, or cancel it.",
+    "The page of each payout says why. No money is lost: pay it again, pay it in another way, or cancel it.",
   ];
   return letterTo({ program, subject, parts, label: "See the payouts", path: "/dashboard/payouts" }, origin);
 }
@@ -70,7 +70,7 @@ export function webhooksRefusedLetters({ program }: NoticeOf<"webhooks_refused">
   const parts = [
     "Deliveries to the webhook address of your program were refused. While the events of a provider are refused, its payments make no commissions.",
     ...refused,
-    "Anybody can send to this address, so one that is refused need not be the provider's.",
+    "Anybody can send to this address, so a refused delivery may not be the provider's.",
   ];
   return letterTo({ program, subject, parts, label: "See the integration", path: "/dashboard/integration" }, origin);
 }
@@ -79,7 +79,7 @@ export function codesUnknownLetters({ program, codes }: NoticeOf<"codes_unknown"
   const subject = `${plural(codes.length, "promotion code")} that nobody has`;
   const more = codes.length - NAMED;
   const parts = [
-    `Payments of ${oneLine(program.name)} were made with promotion codes that are no partner's, and earn nothing until you give each code to a partner.`,
+    `Payments of ${oneLine(program.name)} were made with promotion codes that no partner has, and earn nothing until you give each code to a partner.`,
     codes.slice(0, NAMED).map(rowOf),
     ...(more > 0 ? [`And ${more} more.`] : []),
   ];

@@ -21,7 +21,7 @@ export function payoutPaidLetters(notice: NoticeOf<"payout_paid">, origin: strin
 /** To the partner: its transfer was refused. Why is between the owner and the provider. */
 export function payoutFailedLetters(notice: NoticeOf<"payout_failed">, origin: string | null): Letter[] {
   const text =
-    "Your payout could not be transferred. The program pays it again or differently; nothing of it is lost. " +
+    "Your payout could not be transferred. The program will pay it again or in another way; no money is lost. " +
     "Please check that your payout details are right.";
   return [letterOf(notice, origin, `Your payout at ${notice.program.name} failed`, text, [])];
 }

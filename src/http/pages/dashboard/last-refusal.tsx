@@ -21,7 +21,7 @@ export function LastRefusal({ program, provider }: { program: Program; provider:
         {why}.{" "}
         {isOver
           ? "Verified events came after it, so there is nothing to do unless you miss one."
-          : `${help} Anybody can send to this address, so one that is refused need not be the provider's.`}
+          : `${help} Anybody can send to this address, so a refused delivery may not be the provider's.`}
       </p>
       <p class="muted">
         {plural(refused, "delivery", "deliveries")} refused so far.{" "}

@@ -73,7 +73,7 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
         "Clicks are arriving."
       ) : (
         <>
-          One line before the closing body tag. Ticks with the first click on a partner's link.{" "}
+          One line before the closing body tag. It is done with the first click on a partner's link.{" "}
           <a href="/dashboard/integration#script">Copy the script</a>, then{" "}
           <a href="/dashboard/integration/check">check it</a>
         </>
@@ -99,7 +99,7 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
         <a href="/dashboard/webhooks">See your endpoints</a>
       ) : (
         <>
-          To hear of commissions and payouts in your own systems. <a href="/dashboard/webhooks/new">Create one</a>
+          It reports commissions and payouts to your own systems. <a href="/dashboard/webhooks/new">Create one</a>
         </>
       ),
     },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { CONDITION_FIELDS, CONDITION_OPS, conditionProblem } from "../../src/domain/flow.ts";
 import { IMPORT_KINDS, importFields, matchColumns } from "../../src/domain/import-columns.ts";
 import { GUIDES } from "../../src/http/guides/list.ts";
 import { call } from "../support/program.ts";
@@ -107,6 +108,21 @@ describe("GET /docs/:guide", () => {
       const fields = new Set(columns.map((column) => matchColumns(kind, {}, [column]).columns[0]?.field));
       expect([kind, importFields(kind).filter((field) => !fields.has(field))]).toEqual([kind, []]);
     }
+  });
+
+  it("of the integration has every field of a condition with the comparisons that it takes (FLOW-4)", () => {
+    const guide = SOURCES["../../src/docs/integrate.md"] ?? "";
+    const [, table = ""] = /\n\| `field` .*?\n\| -.*?\n(.*?)\n\n/s.exec(guide) ?? [];
+    const codes = (cell = "") => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+    const listed = table.split("\n").flatMap((line) => {
+      const [, fields, ops] = line.split("|");
+      return codes(fields).map((field) => [field, codes(ops)] as const);
+    });
+    const taken = CONDITION_FIELDS.map((field) => {
+      const value = field === "txn_amount_cents" ? 100 : "text";
+      return [field, CONDITION_OPS.filter((op) => conditionProblem({ field, op, value }) === null)] as const;
+    });
+    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(taken));
   });
 
   it("of another name is 404", async () => {

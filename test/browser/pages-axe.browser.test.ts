@@ -9,6 +9,8 @@ import { signInOwner, signInPartner, startPagesWorld, type PagesWorld } from "./
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const OWNER = "owner@northwind.example";
 const FRESH = "fresh@northwind.example";
+/** As long as a name may get without a space to break at. */
+const LONG_NAME = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen";
 
 interface Finding {
   id: string;
@@ -26,7 +28,7 @@ let seeded: SeededProgram;
 before(async () => {
   world = await startPagesWorld();
   seeded = await seedProgram(world, OWNER);
-  await world.createProgram({ name: "Fresh", owner_email: FRESH });
+  await world.createProgram({ name: LONG_NAME, owner_email: FRESH });
 });
 after(() => world.close());
 
@@ -139,7 +141,7 @@ for (const width of [1280, 360]) {
       it("finds nothing serious on the pages of a program that has nothing yet", async () => {
         const page = await world.visitor({ dark, width });
         await signInOwner(world, page, FRESH);
-        await visit(page, Object.fromEntries(PLACES.map((place) => [place, place])));
+        await visit(page, Object.fromEntries([...PLACES, "/switch"].map((place) => [place, place])));
         await page.context().close();
       });
 

@@ -31,7 +31,7 @@ describe("the link builder (PORTAL-1)", () => {
       "https://shop.example/?ref=jane",
       expect.stringMatching(new RegExp(`/r/${program.id}/jane$`)),
     ]);
-    expect(body).toContain("<code>https://shop.example/?ref=jane</code>");
+    expect(body).toContain("<code>https://shop.example/<wbr/>?ref=<wbr/>jane</code>");
   });
 
   it("makes a link to any page of the site, with a sub-id and a campaign", async () => {

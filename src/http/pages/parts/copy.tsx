@@ -1,11 +1,21 @@
 import type { Child } from "hono/jsx";
 import { classes } from "../page.tsx";
 
+/** Where an address may end a line: after a part of it, never within one. */
+const PARTS = /(?<=[^/:]\/|=)|(?=[?&])/;
+
 /** A line to copy: it can be selected and copied by hand; the script adds the button. */
 export function CopyLine({ label, text }: { label: string; text: string }) {
   return (
     <div class="copy" role="group" aria-label={label}>
-      <code>{text}</code>
+      <code>
+        {text.split(PARTS).map((part, i) => (
+          <>
+            {i === 0 ? null : <wbr />}
+            {part}
+          </>
+        ))}
+      </code>
       <button type="button" class="quiet" data-copy={text} hidden aria-label={`Copy ${label}`}>
         Copy
       </button>

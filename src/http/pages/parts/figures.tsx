@@ -130,9 +130,13 @@ export function shareText(part: number, whole: number): string {
   return whole === 0 ? "–" : `${numberText(((part / whole) * 100).toFixed(1))}\u00a0%`;
 }
 
-/** The change of a figure since before: "+12.5 %"; empty where there was none. */
+/** From so many times as much on, a change is said in times. */
+const SAID_IN_TIMES = 11;
+
+/** The change of a figure since before: "+12.5 %", or "×24"; empty where there was none. */
 export function changeText(now: number, before: number): string {
   if (before <= 0) return "";
+  if (now / before >= SAID_IN_TIMES) return `×${countText(Math.round(now / before))}`;
   const text = shareText(now - before, before);
   return now > before ? `+${text}` : text;
 }

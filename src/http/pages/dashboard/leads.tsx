@@ -96,11 +96,16 @@ export type Listed = Decided<
 
 function CustomerCell({ lead: { id, customer_email, customer_id } }: { lead: Listed }) {
   const name = customer_email ?? customer_id;
-  return name === null ? <span class="muted">–</span> : <a href={`/dashboard/customers/${id}`}>{name}</a>;
+  if (name === null) return <span class="muted">–</span>;
+  return (
+    <a href={`/dashboard/customers/${id}`} class="address">
+      {name}
+    </a>
+  );
 }
 
 function FirstSaleCell({ lead: { first_sale } }: { lead: Listed }) {
-  if (first_sale === null) return <span class="muted">no sale yet</span>;
+  if (first_sale === null) return <span class="muted one-line">no sale yet</span>;
   return (
     <a href={`${PAYMENTS}/${first_sale.id}`}>
       <When at={first_sale.created_at} />

@@ -55,10 +55,15 @@ function MailList({ mails }: { mails: LocalMail[] }) {
         ) : (
           <Table
             label="E-mails"
-            columns={[{ label: "Subject", grow: true }, { label: "To" }, { label: "Written", align: "end" }]}
+            columns={[
+              { label: "Subject", grow: true },
+              { label: "Written", align: "end" },
+            ]}
             rows={mails.map(({ id, subject, to }) => [
-              <a href={`/dev/mails/${id}`}>{subject}</a>,
-              to,
+              <span>
+                <a href={`/dev/mails/${id}`}>{subject}</a>
+                <span class="second">To {to}</span>
+              </span>,
               <When at={iso(instantOf(id))} />,
             ])}
           />

@@ -46,7 +46,15 @@ export const search = new Hono<PageEnv>().get("/", async (c) => {
         />
         <button type="submit">Search</button>
       </form>
-      {typed === undefined ? null : await results(c, typed)}
+      {typed === undefined ? (
+        <section class="card flush">
+          <Empty title="What it finds">
+            <HowToFind />
+          </Empty>
+        </section>
+      ) : (
+        await results(c, typed)
+      )}
     </>,
   );
 });
@@ -88,6 +96,16 @@ async function placeOfEvent(c: Context<PageEnv>, id: string): Promise<string | n
   return `/dashboard/${list}?${new URLSearchParams({ from: iso(at), to: iso(at + 1) }).toString()}`;
 }
 
+function HowToFind() {
+  return (
+    <>
+      A partner is found by a part of the name, the slug or the e-mail address; a customer by the whole e-mail address
+      or id; a payment by the order's id, the customer or the partner; everything by its id, such as{" "}
+      <code>{ID_PREFIXES.payout}_…</code>.
+    </>
+  );
+}
+
 async function results(c: Context<PageEnv>, typed: string) {
   const found = await findAll(c.var.ctx, typed);
   const { partners, customers, payments } = found;
@@ -97,9 +115,7 @@ async function results(c: Context<PageEnv>, typed: string) {
     return (
       <section class="card flush">
         <Empty title="Nothing matches">
-          A partner is found by a part of the name, the slug or the e-mail address; a customer by the whole e-mail
-          address or id; a payment by the order's id, the customer or the partner; everything by its id, such as{" "}
-          <code>{ID_PREFIXES.payout}_…</code>.
+          <HowToFind />
         </Empty>
       </section>
     );

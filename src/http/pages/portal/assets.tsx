@@ -22,7 +22,16 @@ export const assets = new Hono<PageEnv>().get("/", (c) => {
       <PageHead title="Banners and texts" lede={`From ${name}, with your link in them: copy and use them.`} />
       {listed === null || domain === null ? (
         <section class="card flush">
-          <Empty title="Nothing yet">What {name} gives its partners to use appears here.</Empty>
+          <Empty
+            title="Nothing yet"
+            action={
+              <a class="button" href="/portal">
+                Get your link
+              </a>
+            }
+          >
+            What {name} gives its partners to use appears here. Your link works without it.
+          </Empty>
         </section>
       ) : (
         listed.map((asset) => (

@@ -59,7 +59,9 @@ function ByDay({ days, program }: { days: readonly (Results & { day: string })[]
     <section class="card flush">
       <h2>By day</h2>
       {shown.length === 0 ? (
-        <Empty title="Nothing in these days">Share your link, or choose other days.</Empty>
+        <Empty title="Nothing in these days">
+          Share <a href="/portal">your link</a>, or choose other days.
+        </Empty>
       ) : (
         <Table
           label="By day"

@@ -64,14 +64,12 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
         lede={`What partners' codes brought, and codes that are nobody's in the newest ${UNKNOWN_AMONG} payments that name no partner otherwise.`}
         back={{ href: "/dashboard/payments", label: "Payments" }}
         actions={
-          <>
-            <a class="button" href={`${AT}/export.csv`}>
-              All partners' codes as CSV
-            </a>
-            <Spans at={AT} days={days} now={now} />
-          </>
+          <a class="button" href={`${AT}/export.csv`}>
+            All partners' codes as CSV
+          </a>
         }
       />
+      <Spans at={AT} days={days} now={now} />
       {problems ? (
         <Notice tone="bad">
           <p>{Object.values(problems.fields)[0] ?? problems.message}</p>

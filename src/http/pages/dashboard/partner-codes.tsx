@@ -65,8 +65,8 @@ async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | n
         title="Promotion codes"
         lede="A payment made with one of them is this partner's, with or without a link."
         back={{ href: `${PARTNERS}/${id}`, label: partnerText(partner) }}
-        actions={<Spans at={at} days={days} now={c.var.now} />}
       />
+      <Spans at={at} days={days} now={c.var.now} />
       <section class="card flush">
         {codes.length === 0 ? (
           <Empty title="No codes yet">

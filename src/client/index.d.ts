@@ -1512,6 +1512,14 @@ type Routes = {
           at: string;
           since: string;
         } | null;
+        unparsable: readonly {
+          event_id: string;
+          event_type: string | null;
+          occurred_at: string;
+          problem: string;
+          at: string;
+          since: string;
+        }[];
       };
       outputFormat: "json";
       status: 200;
@@ -1596,6 +1604,14 @@ type Routes = {
             at: string;
             since: string;
           } | null;
+          unparsable: readonly {
+            event_id: string;
+            event_type: string | null;
+            occurred_at: string;
+            problem: string;
+            at: string;
+            since: string;
+          }[];
           refused: number;
           last_refusal: {
             at: string;
@@ -1652,6 +1668,14 @@ type Routes = {
             at: string;
             since: string;
           } | null;
+          unparsable: readonly {
+            event_id: string;
+            event_type: string | null;
+            occurred_at: string;
+            problem: string;
+            at: string;
+            since: string;
+          }[];
           refused: number;
           last_refusal: {
             at: string;

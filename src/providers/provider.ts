@@ -41,7 +41,12 @@ export interface ProviderEvent {
 
 export type ParseResult =
   | { ok: true; event: ProviderEvent }
-  | { ok: false; details: { path: string; message: string }[] };
+  | {
+      ok: false;
+      details: { path: string; message: string }[];
+      /** Of one of which no more than the body of its type is wrong. */
+      envelope: Pick<ProviderEvent, "event_type" | "occurred_at"> | null;
+    };
 
 /** What an unverified body claims about where it belongs; it may choose which secret to try and nothing else. */
 export interface ClaimedOwner {

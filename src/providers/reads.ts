@@ -21,11 +21,17 @@ export interface EventsAsked {
   cursor: string | null;
 }
 
+export interface ListedEvent {
+  id: string;
+  /** As a webhook brings it. */
+  body: unknown;
+}
+
 export type EventsAnswer =
   | {
       outcome: "read";
-      /** Bodies as webhooks bring them, of every type that something is read of; some may be older than asked for. */
-      events: unknown[];
+      /** By the vendor's id, of every type that something is read of; some may be older than asked for. */
+      events: ListedEvent[];
       /** They are of the vendor's test mode, whether or not they say so. */
       test: boolean;
       /** For the next page; null after the last. */

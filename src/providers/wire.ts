@@ -74,10 +74,10 @@ export function parseWith(
   body: unknown,
 ): ParseResult {
   const parsed = envelope.safeParse(body);
-  if (!parsed.success) return { ok: false, details: detailsOf(parsed.error, []) };
+  if (!parsed.success) return { ok: false, details: detailsOf(parsed.error, []), envelope: null };
   const read = readers.get(parsed.data.event_type) ?? ignore("unhandled_type");
   const reading = read(body, parsed.data);
-  if ("details" in reading) return { ok: false, details: reading.details };
+  if ("details" in reading) return { ok: false, details: reading.details, envelope: parsed.data };
   return { ok: true, event: { ...parsed.data, ...reading } };
 }
 

@@ -289,7 +289,7 @@ describe("provider secrets", () => {
     const status = () => program.api("GET", "/api/v1/integrations/status");
     const refusals = { refused: 0, last_refusal: null };
     const unread = { complete_from: null, complete_until: null, recovered: 0, is_reading: false };
-    const untroubled = { read_failure: null, unanswered: null };
+    const untroubled = { read_failure: null, unanswered: null, unparsable: [] };
     const event_types = byVendor((_, provider) =>
       seenTypes(provider, connectionOf({ connections: {} }, provider.name), 0),
     );

@@ -17,7 +17,7 @@ import {
 import { fireCron, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
-import { customerEvent, eventA, sessionCompleted } from "../support/provider-a.ts";
+import { customerEvent, sessionCompleted } from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
@@ -268,22 +268,6 @@ describe("the list of events of a provider", () => {
     expect(recovered).toBe(3);
     await read(NOW + HOUR);
     expect(await statusOf(reading, "provider_b")).toMatchObject({ recovered });
-  });
-
-  it("is read on behind an event of no documented shape, which is reported as refused (IN-15, IN-11)", async () => {
-    const program = await keyOfA();
-    await makePartner(program, { slug: "jane" });
-    const at = { created: Math.floor(NOW / 1000) - 60 };
-    lists.a.push(
-      bought(NOW - HOUR),
-      eventA("charge.refunded", { id: "ch_1", object: "charge", amount_refunded: "x" }, at),
-    );
-    await read(NOW);
-    expect(await commissionsOf(program)).toBe(1);
-    expect(await statusOf(program)).toMatchObject({
-      ...{ complete_until: iso(NOW - MINUTE), recovered: 1 },
-      last_refusal: { reason: "unparsable" },
-    });
   });
 });
 

@@ -5,7 +5,7 @@ import { shaped, text, textOf } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { AppError, invalidField, notFound, type ErrorDetail } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Vendor, ProviderEvent } from "../../providers/provider.ts";
 import type { EventsAnswer, VendorReads } from "../../providers/reads.ts";
@@ -22,13 +22,16 @@ import {
   begun,
   failed,
   keepReading,
+  newAmong,
   nextRead,
   passed,
   readingOf,
   readingStatus,
   type Reading,
   type ReadingStatus,
+  type Unparsable,
   UNREAD,
+  unparsableSince,
 } from "./reading.ts";
 import { noteRefusals } from "./refusals.ts";
 
@@ -41,9 +44,10 @@ interface Listed {
   event: ProviderEvent;
 }
 
-/** A page of the list, of which some events are not taken in yet. */
+/** A page of the list, of which some events are not taken in yet, and some cannot be. */
 interface Page {
   left: Listed[];
+  unparsable: readonly Unparsable[];
   next: string | null;
 }
 
@@ -91,13 +95,15 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
       const from = isLost ? { ...reading, under_way: { ...reading.under_way!, cursor: null } } : reading;
       return keep(failed(from, answer.reason, now), answer.retry_after_ms);
     }
-    page = { left: await missing(ctx, provider, answer), next: answer.next };
+    page = { ...(await missing(ctx, provider, answer, reading)), next: answer.next };
+    const refused = newAmong(reading, page.unparsable).length;
+    if (refused > 0) await noteRefusals(ctx, provider.name, "unparsable", refused);
     return page.left.length > 0 ? true : close(page);
   }
 
-  async function close({ next }: Page): Promise<boolean> {
+  async function close({ next, unparsable }: Page): Promise<boolean> {
     page = null;
-    if (await keep(passed(reading, next, iso(now - reads.kept_ms)))) return true;
+    if (await keep(passed(reading, next, iso(now - reads.kept_ms), unparsable))) return true;
     if (kept === null) return false;
     questions = await openQuestions(ctx, provider.name, reads);
     if (!questions && reading.unanswered) await keep(asked(reading, null, now));
@@ -135,31 +141,50 @@ async function nextPage(reads: VendorReads, api_key: string | null, { under_way 
   return reads.listEvents(api_key, { from: Date.parse(under_way.from), cursor: under_way.cursor });
 }
 
-/** Those of a page that are not stored, each once. One of no documented shape is refused as its webhook would be. */
+/**
+ * Those of a page that are not stored, each once. One of no documented shape is refused as its webhook would be, and is
+ * missing until it is of one.
+ */
 async function missing(
   ctx: ProgramCtx,
   provider: Vendor,
   { events, test }: Extract<EventsAnswer, { outcome: "read" }>,
-): Promise<Listed[]> {
-  const parsed = events.map((body) => ({ body, result: provider.parse(body) }));
-  const refused = parsed.filter(({ result }) => !result.ok).length;
-  if (refused > 0) await noteRefusals(ctx, provider.name, "unparsable", refused);
+  { under_way }: Reading,
+): Promise<Omit<Page, "next">> {
+  const at = iso(ctx.now);
+  const from = under_way?.from ?? at;
   const listed = new Map<string, Listed>();
-  for (const { body, result } of parsed) {
-    if (!result.ok) continue;
-    const event = { ...result.event, test: result.event.test || test, listed: true as const };
-    listed.set(event.event_id, { body, event });
+  const unparsable = new Map<string, Unparsable>();
+  for (const { id: event_id, body } of events) {
+    const result = provider.parse(body);
+    if (result.ok) {
+      listed.set(event_id, { body, event: { ...result.event, test: result.event.test || test, listed: true } });
+      continue;
+    }
+    const { event_type, occurred_at } = result.envelope ?? { event_type: null, occurred_at: from };
+    // What is older than the reading goes back to is none of its own.
+    if (occurred_at < from) continue;
+    unparsable.set(event_id, { event_id, event_type, occurred_at, problem: problemOf(result.details), at, since: at });
   }
+  const ids = [...listed.keys(), ...unparsable.keys()];
   const [rows] = await ctx.read(
     shaped(
       ctx.db,
       { event_id: text },
-      sql`select value as event_id from json_each(${JSON.stringify([...listed.keys()])}) where not exists (
+      sql`select value as event_id from json_each(${JSON.stringify(ids)}) where not exists (
         select 1 from provider_events e where e.program_id = ${ctx.program.id}
           and e.provider = ${provider.name} and e.event_id = value)`,
     ),
   );
-  return rows.map(({ event_id }) => listed.get(event_id)!);
+  const among = <Event>(all: ReadonlyMap<string, Event>) => rows.flatMap(({ event_id }) => all.get(event_id) ?? []);
+  return { left: among(listed), unparsable: among(unparsable) };
+}
+
+const MAX_PROBLEM = 200;
+
+/** Where the first fault is, and what it is: no value of the event. */
+function problemOf([first]: readonly ErrorDetail[]): string {
+  return `${first?.path ?? ""}: ${first?.message ?? ""}`.slice(0, MAX_PROBLEM);
 }
 
 /**
@@ -277,7 +302,10 @@ async function beginReading(
     throw new AppError("provider_not_configured", "This program has no API key for this provider yet.");
   }
   const before = readingOf(program, provider.name);
-  const reading = begun(before, program, reads.kept_ms, now, since === undefined ? undefined : iso(since));
+  const [back] = [unparsableSince(before, "all"), ...(since === undefined ? [] : [iso(since)])]
+    .filter((at) => at !== undefined)
+    .toSorted();
+  const reading = begun(before, program, reads.kept_ms, now, back);
   // What the vendor asked to wait is kept.
   const next_read_at = before.trouble?.reason === "rate_limited" ? connection.next_read_at : "";
   const kept = await keepReading(ctx, provider.name, connection.reading, reading, next_read_at);

@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
 import type { ReadTrouble, VendorTrouble } from "../../domain/read-trouble.ts";
-import { HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { connectionOf } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";
@@ -24,12 +24,30 @@ export interface Reading {
   recovered: number;
   /** The fingerprint of the API key that it was read with; absent before it was kept. */
   key?: string;
-  /** The reading under way: back to `from`, and complete `until` when it is there. */
-  under_way: { from: string; until: string; cursor: string | null } | null;
+  /** The reading under way: back to `from`, and complete `until` when it is there. What of it is not of a documented shape. */
+  under_way: { from: string; until: string; cursor: string | null; unparsable?: readonly Unparsable[] } | null;
   /** Of the last attempt; null where it went well. */
   trouble: { reason: ReadTrouble; at: string; since: string; attempts: number } | null;
   /** Why what was asked after the last reading was not answered; absent or null where it was, or nothing was to be asked. */
   unanswered?: Unanswered | null;
+  /** Listed events that are not taken in because they are of no documented shape, the oldest first; absent where there was none. */
+  unparsable?: readonly Unparsable[];
+}
+
+/** Of those that are there at once, so many are kept: the oldest, which say how far all is taken in. */
+const MOST_UNPARSABLE = 20;
+/** They are read again so often: this service may know their shape by then, or a webhook may have brought them. */
+const UNPARSABLE_EVERY = DAY;
+
+export interface Unparsable {
+  event_id: string;
+  event_type: string | null;
+  /** Where the event does not say it, when the reading that found it began. */
+  occurred_at: string;
+  problem: string;
+  /** When it was last found so, and first. */
+  at: string;
+  since: string;
 }
 
 interface Unanswered {
@@ -62,16 +80,45 @@ export interface ReadingStatus {
   read_failure: { reason: ReadTrouble; at: string; since: string } | null;
   /** Which payments refunds are of, and what codes are called, was asked and not answered. */
   unanswered: Unanswered | null;
+  unparsable: readonly Unparsable[];
 }
 
 export function readingStatus(program: Program, provider: VendorName): ReadingStatus {
-  const { complete_from, complete_until, recovered, under_way, trouble, unanswered } = readingOf(program, provider);
+  const reading = readingOf(program, provider);
+  const { complete_from, recovered, under_way, trouble, unanswered, unparsable } = reading;
   return {
     api_key_set: connectionOf(program, provider).api_key !== null,
-    ...{ complete_from, complete_until, recovered, is_reading: under_way !== null },
+    ...{ complete_from, complete_until: completeUntil(reading), recovered, is_reading: under_way !== null },
     read_failure: trouble && { reason: trouble.reason, at: trouble.at, since: trouble.since },
     unanswered: unanswered ?? null,
+    unparsable: unparsable ?? [],
   };
+}
+
+/** Up to when all is taken in: before the first event that is not. The list is read on behind it anyway. */
+function completeUntil({ complete_from, complete_until, unparsable }: Reading): string | null {
+  const first = unparsable?.[0];
+  if (complete_until === null || !first || first.occurred_at > complete_until) return complete_until;
+  const before = iso(Date.parse(first.occurred_at) - 1);
+  return complete_from !== null && before < complete_from ? complete_from : before;
+}
+
+/** Since when the list is to be read again for events that were not parsed: of all, or of those that were not for a day. */
+export function unparsableSince({ unparsable = [] }: Reading, which: "all" | { due: number }): string | undefined {
+  return unparsable.find(({ at }) => which === "all" || at <= iso(which.due - UNPARSABLE_EVERY))?.occurred_at;
+}
+
+/** Each once, since it was first found, and the oldest of them. */
+function oldest(unparsable: readonly Unparsable[]): Unparsable[] {
+  const first = new Map<string, Unparsable>();
+  for (const one of unparsable) {
+    const known = first.get(one.event_id);
+    const { since, occurred_at } = known ?? one;
+    first.set(one.event_id, { ...one, since, occurred_at });
+  }
+  return [...first.values()]
+    .toSorted((a, b) => (a.occurred_at < b.occurred_at ? -1 : a.occurred_at > b.occurred_at ? 1 : 0))
+    .slice(0, MOST_UNPARSABLE);
 }
 
 /**
@@ -81,31 +128,63 @@ export function readingStatus(program: Program, provider: VendorName): ReadingSt
 export function begun(reading: Reading, program: Program, kept_ms: number, now: number, since?: string): Reading {
   const { complete_until, under_way } = reading;
   const usual = complete_until === null ? program.created_at : iso(Date.parse(complete_until) - OVERLAP);
-  const [wanted = usual] = [usual, under_way?.from, since].filter((at) => at !== undefined).toSorted();
+  const again = unparsableSince(reading, { due: now });
+  const [wanted = usual] = [usual, under_way?.from, since, again].filter((at) => at !== undefined).toSorted();
   const kept = iso(now - kept_ms);
   const from = wanted < kept ? kept : wanted;
   return { ...reading, under_way: { from, until: iso(now - SETTLED_AFTER), cursor: null } };
 }
 
+/** Those of some events of which a reading did not know before that they are of no documented shape. */
+export function newAmong({ unparsable = [], under_way }: Reading, found: readonly Unparsable[]): readonly Unparsable[] {
+  const known = new Set([...unparsable, ...(under_way?.unparsable ?? [])].map(({ event_id }) => event_id));
+  return found.filter(({ event_id }) => !known.has(event_id));
+}
+
 /**
- * After a page of the list; the next one begins at `next`, null after the last. The vendor keeps its events since
- * `kept_since`.
+ * After a page of the list, of which `found` could not be parsed; the next one begins at `next`, null after the last. The
+ * vendor keeps its events since `kept_since`.
  */
-export function passed(reading: Reading, next: string | null, kept_since: string): Reading {
+export function passed(
+  reading: Reading,
+  next: string | null,
+  kept_since: string,
+  found: readonly Unparsable[],
+): Reading {
   const { under_way, complete_from, complete_until } = reading;
   const on = { ...reading, trouble: null };
   if (!under_way) return on;
-  if (next !== null) return { ...on, under_way: { ...under_way, cursor: next } };
+  const unparsable = oldest([...(under_way.unparsable ?? []), ...found]);
+  if (next !== null) return { ...on, under_way: { ...under_way, cursor: next, unparsable } };
   const { until } = under_way;
   const from = under_way.from < kept_since ? kept_since : under_way.from;
   // A gap is left where reading failed for longer than the vendor keeps its events: what was before is complete no more.
   const isGap = complete_from === null || complete_until === null || complete_until < from;
+  const before = reading.unparsable ?? [];
+  // What the vendor has no more can be read no more: nothing before its end is complete.
+  const gone = before.findLast(({ occurred_at }) => occurred_at < kept_since);
+  const begins = isGap || from < complete_from ? from : complete_from;
+  const afterGone = gone ? iso(Date.parse(gone.occurred_at) + 1) : begins;
   return {
     ...on,
     under_way: null,
-    complete_from: isGap || from < complete_from ? from : complete_from,
+    complete_from: afterGone > begins ? afterGone : begins,
     complete_until: isGap || until > complete_until ? until : complete_until,
+    unparsable: stillUnparsable(before, unparsable, { from, kept_since }),
   };
+}
+
+/** Of those from before, the reading back to `from` has seen the later ones: they are found again, or taken in by now. */
+function stillUnparsable(
+  before: readonly Unparsable[],
+  found: readonly Unparsable[],
+  { from, kept_since }: { from: string; kept_since: string },
+): readonly Unparsable[] {
+  const again = new Set(found.map(({ event_id }) => event_id));
+  const left = before.filter(
+    ({ event_id, occurred_at }) => again.has(event_id) || (occurred_at < from && occurred_at >= kept_since),
+  );
+  return oldest([...left, ...found]);
 }
 
 /** After an attempt that failed. */

@@ -215,10 +215,11 @@ const delivery = {
   payload: { event: "commission.created", timestamp: AT, data: commissionData },
   attempts: [{ number: 1, started_at: AT, duration_ms: 84, status_code: 200, error: null, response_excerpt: "ok" }],
 };
+const again = { at: AT, since: AT };
 const listRead = {
   ...{ api_key_set: true, complete_from: "2026-02-01T09:30:00.000Z", complete_until: AT, recovered: 3 },
-  ...{ is_reading: false, read_failure: null },
-  unanswered: { reason: "permission_missing", at: AT, since: AT },
+  ...{ is_reading: false, read_failure: null, unanswered: { reason: "permission_missing", ...again } },
+  unparsable: [{ event_id: "evt_1", event_type: "charge.refunded", occurred_at: AT, problem: "No amount.", ...again }],
 };
 const connected = {
   configured: true,
@@ -242,8 +243,8 @@ const unconnected = {
   refused: 0,
   last_refusal: null,
   ...{ api_key_set: true, complete_from: null, complete_until: null, recovered: 0, is_reading: false },
-  read_failure: { reason: "api_key_refused", at: AT, since: AT },
-  unanswered: null,
+  read_failure: { reason: "api_key_refused", ...again },
+  ...{ unanswered: null, unparsable: [] },
 };
 const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 

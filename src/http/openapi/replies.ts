@@ -32,7 +32,6 @@ import { EVENT_OUTCOMES } from "../../domain/payment.ts";
 import { ASSET_KINDS } from "../../domain/asset.ts";
 import { SCOPES } from "../../domain/scope.ts";
 import { ATTRIBUTIONS, CODE_PRECEDENCES, SALE_AMOUNTS } from "../../domain/program.ts";
-import { READ_TROUBLES, VENDOR_TROUBLES } from "../../domain/read-trouble.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
 import { AUDIT_EVENT_TYPES, byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
@@ -43,6 +42,7 @@ import type { viewImport } from "../import/report.ts";
 import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
 import { applicationReplies } from "./application-replies.ts";
 import { moneyReplies } from "./money-replies.ts";
+import { readingFields } from "./reading-reply.ts";
 import { teamReplies } from "./team-replies.ts";
 import { percentage } from "../validate.ts";
 
@@ -284,28 +284,6 @@ const delivery = once(() =>
     ),
   }),
 );
-
-const readingFields = () => ({
-  api_key_set: z.boolean(),
-  complete_from: timestamp.nullable(),
-  complete_until: timestamp
-    .nullable()
-    .describe(
-      "Everything that the provider reported from `complete_from` until then has been taken in, even if its webhooks did not arrive. Null until its list of events has been read to the end, which needs an API key.",
-    ),
-  recovered: z.int().min(0).describe("How many events were taken in that no webhook had delivered."),
-  is_reading: z.boolean().describe("Whether the list is being read now; its events are taken in step by step."),
-  read_failure: z
-    .strictObject({ reason: z.enum(READ_TROUBLES), at: timestamp, since: timestamp })
-    .nullable()
-    .describe("Why the list could not be read at the last attempt, and since when; it is tried again."),
-  unanswered: z
-    .strictObject({ reason: z.enum(VENDOR_TROUBLES), at: timestamp, since: timestamp })
-    .nullable()
-    .describe(
-      "Why the provider did not say which payments refunds are of, or what codes are called, and since when; they wait, and it is asked again.",
-    ),
-});
 
 const provider = once(() =>
   shows<ProviderStatus>()({

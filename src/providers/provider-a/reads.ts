@@ -73,7 +73,8 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
   const last = data.at(-1);
   // A list that has more and gives nothing would never end.
   if (has_more && !last) return failureOf(answer);
-  return { outcome: "read", events: data, test: false, next: nextOf(group, has_more ? last!.id : null) };
+  const events = data.map((body) => ({ id: body.id, body }));
+  return { outcome: "read", events, test: false, next: nextOf(group, has_more ? last!.id : null) };
 }
 
 /** `<group>:<id of the last event>`. */

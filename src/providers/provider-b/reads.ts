@@ -51,7 +51,7 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
   const isOver = !has_more || Date.parse(last!.occurred_at) < from;
   return {
     outcome: "read",
-    events: (answer.json as { data: unknown[] }).data,
+    events: (answer.json as { data: unknown[] }).data.map((body, i) => ({ id: data[i]!.event_id, body })),
     test: isOfSandbox(api_key),
     next: isOver ? null : last!.event_id,
   };

@@ -1,5 +1,5 @@
 import { connectionOf } from "../../../core/kernel/connections.ts";
-import { readingStatus } from "../../../core/inbound/reading.ts";
+import { readingStatus, type Unparsable } from "../../../core/inbound/reading.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Vendor } from "../../../providers/provider.ts";
 import { plural, When } from "../parts/figures.tsx";
@@ -7,10 +7,31 @@ import { Notice } from "../parts/notice.tsx";
 import { READ_TROUBLE_TEXTS } from "../parts/words.ts";
 import { providerWithin } from "../../brand-names.ts";
 
+/** Events of the list that cannot be read, each with what is wrong with it, and when they are read again. */
+function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[]; provider: Vendor }) {
+  return (
+    <Notice tone="warn">
+      <p>
+        {plural(unparsable.length, "event", "events")} of {providerWithin(provider.name)}{" "}
+        {unparsable.length === 1 ? "is" : "are"} not taken in, as we cannot read what{" "}
+        {unparsable.length === 1 ? "it" : "they"} say. Everything else is. We try again every day, and when you read the
+        list now. If that does not help, report it to the operator of this service.
+      </p>
+      <ul>
+        {unparsable.map(({ event_id, event_type, occurred_at, problem }) => (
+          <li>
+            <code>{event_type ?? "no type"}</code> <code>{event_id}</code>, <When at={occurred_at} />: {problem}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
 /** Up to when everything that a provider reported is taken in, and what keeps its list of events from being read. */
 export function CompleteUntil({ program, provider }: { program: Program; provider: Vendor }) {
   if (provider.reads === undefined) return null;
-  const { api_key_set, complete_until, recovered, is_reading, read_failure, unanswered } = readingStatus(
+  const { api_key_set, complete_until, recovered, is_reading, read_failure, unanswered, unparsable } = readingStatus(
     program,
     provider.name,
   );
@@ -54,6 +75,7 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
           </p>
         </Notice>
       )}
+      {unparsable.length === 0 ? null : <NotTakenIn unparsable={unparsable} provider={provider} />}
     </>
   );
 }

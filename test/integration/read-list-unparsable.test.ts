@@ -1,0 +1,153 @@
+/** A listed event of no documented shape holds up no other, and is not passed over. */
+import { sql } from "drizzle-orm";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
+import { LIST_KEYS, openEventLists, type EventLists } from "../support/event-lists.ts";
+import { serveAll } from "../support/jobs.ts";
+import { sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { eventA, sessionCompleted } from "../support/provider-a.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
+
+/** In whole seconds, as provider A counts. */
+const NOW = Math.floor(Date.now() / 1000) * 1000;
+
+interface Status {
+  complete_until: string | null;
+}
+
+let lists: EventLists;
+beforeEach(async () => {
+  lists = openEventLists();
+  await testContext().db.run(sql`update provider_connections set api_key = null where api_key is not null`);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const read = (now: number) => serveAll(readEventLists(testContext(now), lists.readsOf));
+
+/** The Worker's own `fetch`: the lists are the whole outside world. */
+function playVendors(): void {
+  vi.spyOn(globalThis, "fetch").mockImplementation((input, init) =>
+    lists.fetch(new Request(input, init).url, init ?? {}),
+  );
+}
+
+async function statusOf(program: TestProgram, provider: ListedVendor = "provider_a"): Promise<Status> {
+  return (await program.api<Record<string, Status>>("GET", "/api/v1/integrations/status")).body[provider]!;
+}
+
+const keyOfA = (fields: ProgramFields = {}) =>
+  makeProgram({ created_at: iso(NOW - 90 * DAY), provider_a_api_key: LIST_KEYS.provider_a, ...fields });
+
+/** A purchase at provider A, at an instant (ms). */
+function bought(at: number, fields: Parameters<typeof sessionCompleted>[0] = {}) {
+  return sessionCompleted({ ref: "jane", created: Math.floor(at / 1000), ...fields });
+}
+
+async function commissionsOf(program: TestProgram): Promise<number> {
+  return (await program.api<{ total: number }>("GET", "/api/v1/commissions")).body.total;
+}
+
+describe("the list of events of a provider that has one of no documented shape", () => {
+  const BROKEN_AT = NOW - DAY;
+  const broken = (amount_refunded: unknown = "x") =>
+    eventA(
+      "charge.refunded",
+      { id: "ch_1", object: "charge", payment_intent: "pi_1", amount_refunded },
+      { created: BROKEN_AT / 1000 },
+    );
+
+  it("is read on behind it, and says that it is not taken in (IN-15, IN-11)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    const event = broken();
+    lists.a.push(bought(BROKEN_AT - HOUR), event, bought(NOW - HOUR));
+    await read(NOW);
+    expect(await commissionsOf(program)).toBe(2);
+    const unparsable = [
+      {
+        ...{ event_id: event.id, event_type: "charge.refunded", occurred_at: iso(BROKEN_AT) },
+        ...{ problem: expect.stringMatching(/^data\.object\.amount_refunded: /), at: iso(NOW), since: iso(NOW) },
+      },
+    ];
+    const said = { complete_until: iso(BROKEN_AT - 1), refused: 1, last_refusal: { reason: "unparsable" } };
+    expect(await statusOf(program)).toMatchObject({ ...said, recovered: 2, unparsable });
+    const owner = await signInOwner(program);
+    expect(textOf((await owner.get("/dashboard/integration")).body)).toMatch(
+      /1 event of \S+ is not taken in.*charge\.refunded.*amount_refunded/s,
+    );
+    // Later money is taken in as ever, and one event is one refusal.
+    lists.a.push(bought(NOW + MINUTE));
+    await read(NOW + HOUR + MINUTE);
+    expect(await commissionsOf(program)).toBe(3);
+    expect(await statusOf(program)).toMatchObject({ ...said, recovered: 3, unparsable });
+  });
+
+  it("is read again for it after a day, and at once where that is asked for, until it can be parsed (IN-15, IN-16)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    const event = broken();
+    lists.a.push(bought(BROKEN_AT - HOUR, { payment_intent: "pi_1", amount: 10_000 }), event);
+    await read(NOW);
+    await read(NOW + DAY + MINUTE);
+    expect(await statusOf(program)).toMatchObject({
+      ...{ complete_until: iso(BROKEN_AT - 1), refused: 1 },
+      unparsable: [{ at: iso(NOW + DAY + MINUTE), since: iso(NOW) }],
+    });
+    // As this service reads it from now on.
+    lists.a.splice(1, 1, { ...broken(4_000), id: event.id });
+    playVendors();
+    await program.api("POST", "/api/v1/integrations/provider_a/reconcile", {});
+    const { complete_until, ...status } = await statusOf(program);
+    expect(status).toMatchObject({ recovered: 2, unparsable: [] });
+    expect(Date.parse(complete_until!)).toBeGreaterThan(NOW - 2 * MINUTE);
+    const { body } = await program.api<{ data: { adjusted_cents: number }[] }>("GET", "/api/v1/payments");
+    expect(body.data.map(({ adjusted_cents }) => adjusted_cents)).toEqual([4_000]);
+  });
+
+  it("is complete again when a webhook has brought it in another version (IN-15)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    const event = broken();
+    lists.a.push(event);
+    await read(NOW);
+    await sendA(program, { ...broken(4_000), id: event.id });
+    await read(NOW + DAY + MINUTE);
+    expect(await statusOf(program)).toMatchObject({ complete_until: iso(NOW + DAY), unparsable: [] });
+  });
+
+  it("is complete only after it when the provider has it no more (IN-15)", async () => {
+    const program = await keyOfA();
+    lists.a.push(broken());
+    for (let day = 0; day < 29; day++) await read(NOW + day * (DAY + MINUTE));
+    expect(await statusOf(program)).toMatchObject({ complete_until: iso(BROKEN_AT - 1), unparsable: [{}] });
+    lists.a.length = 0;
+    const late = NOW + 30 * DAY;
+    await read(late);
+    expect(await statusOf(program)).toMatchObject({
+      ...{ complete_from: iso(BROKEN_AT + 1), complete_until: iso(late - MINUTE), unparsable: [] },
+    });
+  });
+
+  it("also one that says neither its type nor its time, and of provider B (IN-15)", async () => {
+    const program = await keyOfA({ provider_b_api_key: LIST_KEYS.provider_b });
+    const timeless = broken();
+    Object.assign(timeless, { livemode: "yes" });
+    lists.a.push(timeless);
+    const ofB = transactionCompleted({ ref: "jane", program: program.id, occurred_at: iso(BROKEN_AT) });
+    lists.b.push({ ...ofB, data: { ...ofB.data, details: null } });
+    await read(NOW);
+    const began = iso(NOW - 30 * DAY);
+    expect(await statusOf(program)).toMatchObject({
+      ...{ complete_from: began, complete_until: began },
+      unparsable: [{ event_id: timeless.id, event_type: null, occurred_at: began }],
+    });
+    expect(await statusOf(program, "provider_b")).toMatchObject({
+      complete_until: iso(BROKEN_AT - 1),
+      unparsable: [{ event_id: ofB.event_id, event_type: "transaction.completed" }],
+    });
+  });
+});

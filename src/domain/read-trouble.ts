@@ -13,6 +13,11 @@ export const VENDOR_TROUBLES = [
 ] as const;
 export type VendorTrouble = (typeof VENDOR_TROUBLES)[number];
 
+/** Whether it passes by itself, so that trying again soon is of use. */
+export function isPassing(reason: VendorTrouble): boolean {
+  return reason === "rate_limited" || reason === "unavailable";
+}
+
 /** Why its list of events could not be read (IN-15): one of these, or what was read could not be stored. */
 export const READ_TROUBLES = [...VENDOR_TROUBLES, "not_stored"] as const;
 export type ReadTrouble = (typeof READ_TROUBLES)[number];

@@ -133,6 +133,27 @@ describe("a refund whose payment is not known", () => {
     },
   );
 
+  it.each([
+    ["limited", 10],
+    ["broken", 1],
+  ] as const)("%s: is asked for again after %i minutes, not after an hour (IN-19)", async (fault, minutes) => {
+    const program = await shop();
+    await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+    await sendA(program, refund());
+    atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+    lists.faultOf = (call) => (lists.calls[call - 1]!.pathname === "/v1/events" ? null : fault);
+    await read(NOW);
+    lists.faultOf = () => null;
+    const calls = lists.calls.length;
+    await read(NOW + minutes * MINUTE - 1_000);
+    expect([await adjusted(program), lists.calls.length]).toEqual([[0], calls]);
+    await read(NOW + minutes * MINUTE + 1_000);
+    expect([await adjusted(program), await unanswered(program)]).toEqual([[4_000], null]);
+    const answered = lists.calls.length;
+    await read(NOW + minutes * MINUTE + HOUR / 2);
+    expect(lists.calls).toHaveLength(answered);
+  });
+
   it("that waits for a permission is said on the page, until its payment is known by an event (IN-19)", async () => {
     const program = await shop();
     await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));

@@ -2,9 +2,8 @@
 import { sql } from "drizzle-orm";
 import { shaped, text } from "../../db/rows.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import type { VendorTrouble } from "../../domain/read-trouble.ts";
 import { iso } from "../../lib/time.ts";
-import type { VendorReads } from "../../providers/reads.ts";
+import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { receiveEvent } from "./receive.ts";
 import { answerId, carriersOf, forgetUnnamed, unnamedAmong } from "./unnamed-codes.ts";
@@ -22,14 +21,14 @@ export async function nameCode(
   reads: VendorReads,
   api_key: string,
   code_id: string,
-): Promise<VendorTrouble | null> {
+): Promise<ReadFailure | null> {
   for (let calls = 0; reads.readCode && calls < MAX_CALLS; calls++) {
     const [asked] = await shaped(ctx.db, { id: text }, unnamedAmong(ctx.program.id, provider, sql`select ${code_id}`));
     if (!asked) break;
     const occurred_at = iso(ctx.now);
     const carriers = await carriersOf(ctx, provider, asked.id);
     const answer = await reads.readCode(api_key, { id: asked.id, occurred_at, carriers });
-    if (answer.outcome === "failed" && answer.reason !== "refused") return answer.reason;
+    if (answer.outcome === "failed" && answer.reason !== "refused") return answer;
     const facts = answer.outcome === "read" ? answer.facts : [];
     const event = { event_id: answerId(asked.id), event_type: "code", occurred_at, test: false, listed: true as const };
     await receiveEvent(ctx, provider, { ...event, facts, ignored: facts.length === 0 ? "no_code" : null }, null);

@@ -7,10 +7,9 @@ import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import type { VendorTrouble } from "../../domain/read-trouble.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
-import type { VendorReads } from "../../providers/reads.ts";
+import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { paymentsNamed, reachable } from "../ledger/facts.ts";
 import { isNoCode } from "./unnamed-codes.ts";
@@ -61,12 +60,12 @@ export async function linkPayment(
   reads: VendorReads,
   api_key: string,
   subject: string,
-): Promise<VendorTrouble | null> {
+): Promise<ReadFailure | null> {
   const seeds = reachable(ctx.program.id, provider, sql`select ${subject}`);
   const known = await shaped(ctx.db, { id: text }, paymentsNamed(ctx.program.id, provider, seeds));
   if (known.length === 0 && reads.readLinks) {
     const answer = await reads.readLinks(api_key, subject);
-    if (answer.outcome === "failed" && answer.reason !== "refused") return answer.reason;
+    if (answer.outcome === "failed" && answer.reason !== "refused") return answer;
     const aliases = answer.outcome === "read" ? answer.aliases : [];
     const occurred_at = iso(ctx.now);
     if (aliases.length > 1) {

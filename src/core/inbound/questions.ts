@@ -1,7 +1,7 @@
 /** What a provider is asked after its list of events was read to the end: payments of refunds (IN-19), names of codes (CODE-8). */
 import type { VendorName } from "../../domain/provider-name.ts";
-import type { VendorTrouble } from "../../domain/read-trouble.ts";
-import type { VendorReads } from "../../providers/reads.ts";
+import { isPassing } from "../../domain/read-trouble.ts";
+import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { openApiKey } from "../kernel/provider-secrets.ts";
 import { linkPayment, unlinkedOf } from "./links.ts";
@@ -15,8 +15,8 @@ interface Question {
 
 /** A bounded number of questions. */
 export interface Questions {
-  /** Why the first of them that was not answered was not; null while all were. */
-  readonly trouble: VendorTrouble | null;
+  /** Of the one that broke them off, as the provider asks to come later or fails, else of the first that was not answered. */
+  readonly failure: ReadFailure | null;
   /** Asks one of them; whether another is to be asked now. */
   next(): Promise<boolean>;
 }
@@ -34,24 +34,24 @@ export async function openQuestions(
     ...unnamed.map((subject) => ({ ask: nameCode, subject })),
   ];
   if (open.length === 0) return null;
-  let unanswered: VendorTrouble | null = null;
+  let failure: ReadFailure | null = null;
   return {
-    get trouble() {
-      return unanswered;
+    get failure() {
+      return failure;
     },
     /**
-     * Where the provider does not answer, it is asked after the next reading; an answer of no use keeps no other waiting,
-     * and a permission that the key lacks keeps only those of its kind.
+     * Where the provider does not answer, no more is asked; an answer of no use keeps no other waiting, and a permission
+     * that the key lacks keeps only those of its kind.
      */
     async next() {
       const [first, ...others] = open;
       const api_key = await openApiKey(ctx, provider).catch(() => null);
       if (!first || api_key === null) return false;
-      const trouble = await first.ask(ctx, provider, reads, api_key, first.subject);
-      unanswered ??= trouble;
-      const isForbidden = trouble === "permission_missing";
+      const failed = await first.ask(ctx, provider, reads, api_key, first.subject);
+      failure = failed && isPassing(failed.reason) ? failed : (failure ?? failed);
+      const isForbidden = failed?.reason === "permission_missing";
       open = isForbidden ? others.filter(({ ask }) => ask !== first.ask) : others;
-      return open.length > 0 && (trouble === null || trouble === "unreadable" || isForbidden);
+      return open.length > 0 && (failed === null || failed.reason === "unreadable" || isForbidden);
     },
   };
 }

@@ -21,6 +21,7 @@ import {
   asked,
   begun,
   failed,
+  isRateLimited,
   keepReading,
   newAmong,
   nextRead,
@@ -112,7 +113,10 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
 
   async function ask(open: Questions): Promise<boolean> {
     if (await open.next()) return true;
-    if (open.trouble !== null || reading.unanswered) await keep(asked(reading, open.trouble, now));
+    const { failure } = open;
+    if (failure || reading.unanswered) {
+      await keep(asked(reading, failure?.reason ?? null, now), failure?.retry_after_ms ?? null);
+    }
     return false;
   }
 
@@ -268,9 +272,8 @@ export async function reconcileEvents(
   const budget = { left: STATEMENTS_A_CALL };
   const db = countStatements(ctx.db, (sent) => (budget.left -= sent));
   const reader = openListReader(forProgram({ ...ctx, db }, ctx.program), provider, reads);
-  const { trouble } = readingOf(ctx.program, provider.name);
   const { next_read_at } = connectionOf(ctx.program, provider.name);
-  const isAskedToWait = trouble?.reason === "rate_limited" && next_read_at > iso(ctx.now);
+  const isAskedToWait = isRateLimited(readingOf(ctx.program, provider.name)) && next_read_at > iso(ctx.now);
   let isMore = !isAskedToWait;
   while (isMore && budget.left > 0) isMore = await reader.step();
   const [[program]] = await ctx.read(
@@ -307,7 +310,7 @@ async function beginReading(
     .toSorted();
   const reading = begun(before, program, reads.kept_ms, now, back);
   // What the vendor asked to wait is kept.
-  const next_read_at = before.trouble?.reason === "rate_limited" ? connection.next_read_at : "";
+  const next_read_at = isRateLimited(before) ? connection.next_read_at : "";
   const kept = await keepReading(ctx, provider.name, connection.reading, reading, next_read_at);
   // Another run is ahead: what it keeps is as good a place to go on from.
   const changed = kept === null ? connection : { ...connection, reading: kept, next_read_at };

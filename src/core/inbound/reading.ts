@@ -1,7 +1,7 @@
 /** How far a provider's list of events is read for a program: `provider_connections.reading`. */
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
-import type { ReadTrouble, VendorTrouble } from "../../domain/read-trouble.ts";
+import { isPassing, type ReadTrouble, type VendorTrouble } from "../../domain/read-trouble.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { connectionOf } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -54,6 +54,8 @@ interface Unanswered {
   reason: VendorTrouble;
   at: string;
   since: string;
+  /** Absent before they were counted. */
+  attempts?: number;
 }
 
 export const UNREAD: Reading = {
@@ -79,7 +81,7 @@ export interface ReadingStatus {
   is_reading: boolean;
   read_failure: { reason: ReadTrouble; at: string; since: string } | null;
   /** Which payments refunds are of, and what codes are called, was asked and not answered. */
-  unanswered: Unanswered | null;
+  unanswered: Omit<Unanswered, "attempts"> | null;
   unparsable: readonly Unparsable[];
 }
 
@@ -90,7 +92,7 @@ export function readingStatus(program: Program, provider: VendorName): ReadingSt
     api_key_set: connectionOf(program, provider).api_key !== null,
     ...{ complete_from, complete_until: completeUntil(reading), recovered, is_reading: under_way !== null },
     read_failure: trouble && { reason: trouble.reason, at: trouble.at, since: trouble.since },
-    unanswered: unanswered ?? null,
+    unanswered: unanswered ? { reason: unanswered.reason, at: unanswered.at, since: unanswered.since } : null,
     unparsable: unparsable ?? [],
   };
 }
@@ -194,16 +196,24 @@ export function failed(reading: Reading, reason: ReadTrouble, now: number): Read
   return { ...reading, trouble: { reason, at, since, attempts: attempts + 1 } };
 }
 
-/** After what waited was asked, of which the first that was not answered was not for this reason. */
+/** After what waited was asked; why it was not answered, or not all of it. */
 export function asked(reading: Reading, reason: VendorTrouble | null, now: number): Reading {
   const at = iso(now);
-  return { ...reading, unanswered: reason && { reason, at, since: reading.unanswered?.since ?? at } };
+  const { since = at, attempts = 0 } = reading.unanswered ?? {};
+  return { ...reading, unanswered: reason && { reason, at, since, attempts: attempts + 1 } };
 }
 
-/** When the list is to be read on. `asked_ms`: how long the vendor asks to wait. */
-export function nextRead({ under_way, trouble }: Reading, now: number, asked_ms: number | null): string {
-  if (!trouble) return under_way ? "" : iso(now + EVERY);
-  const wait = Math.min(RETRY.first * 2 ** (trouble.attempts - 1), RETRY.last);
+/** Whether the provider asks to come later: until then nobody asks it anything. */
+export function isRateLimited({ trouble, unanswered }: Reading): boolean {
+  return (trouble ?? unanswered)?.reason === "rate_limited";
+}
+
+/** When the list is to be read on, and what waits to be asked again. `asked_ms`: how long the vendor asks to wait. */
+export function nextRead({ under_way, trouble, unanswered }: Reading, now: number, asked_ms: number | null): string {
+  if (!trouble && under_way) return "";
+  const failed = trouble ?? (unanswered && isPassing(unanswered.reason) ? unanswered : null);
+  if (!failed) return iso(now + EVERY);
+  const wait = Math.min(RETRY.first * 2 ** ((failed.attempts ?? 1) - 1), RETRY.last);
   return iso(now + Math.max(wait, asked_ms ?? 0));
 }
 

@@ -1,4 +1,5 @@
 /** The service's own code for a run in this process, each time as a new isolate; with planted mistakes where asked. */
+import "./engine.ts";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";

@@ -94,6 +94,10 @@ class PlayedObject {
     life.fail(lost());
   }
 
+  close(): void {
+    this.#sqlite.close();
+  }
+
   async #run<T>(run: (object: ClickCounter) => Promise<T>): Promise<T> {
     const life = (this.#life ??= this.#begin());
     await Promise.race([life.ready, life.end]);
@@ -251,5 +255,10 @@ export class PlayedObjects {
   /** What they have in memory is gone, and what was not kept yet. */
   die(): void {
     for (const object of this.#objects.values()) object.die();
+  }
+
+  /** Nobody calls any of them again. */
+  close(): void {
+    for (const object of this.#objects.values()) object.close();
   }
 }

@@ -94,7 +94,12 @@ export class PlayedDatabase {
     this.sqlite.function("random", () => random64());
     this.sqlite.function("randomblob", (length) => randomBytes(Number(length)));
     this.sqlite.function("strftime", (format, instant) => written(format, instant));
-    for (const migration of migrations) this.sqlite.exec(migration);
+    this.sqlite.exec(schemaOf(migrations));
+  }
+
+  /** Gives its memory back: nothing asks it any more. */
+  close(): void {
+    this.sqlite.close();
   }
 
   /** The same database for somebody whose calls set out when `ready` is. */
@@ -163,6 +168,36 @@ export class PlayedDatabase {
       meta: { changes, rows_read: 0, rows_written: 0, last_row_id: 0, duration: 0 },
     };
   }
+}
+
+/** What a run of migrations comes to, as one text: it is made once and costs a tenth of them. */
+const schemas = new WeakMap<readonly string[], string>();
+
+function schemaOf(migrations: readonly string[]): string {
+  let schema = schemas.get(migrations);
+  if (schema === undefined) schemas.set(migrations, (schema = dumped(migrations)));
+  return schema;
+}
+
+function dumped(migrations: readonly string[]): string {
+  const made = new DatabaseSync(":memory:");
+  for (const migration of migrations) made.exec(migration);
+  const all = (sql: string) => made.prepare(sql).all() as Record<string, string>[];
+  const parts = all("select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite_%'");
+  const tables = parts.filter(({ type }) => type === "table");
+  const rows = [...tables, ...all("select name from sqlite_schema where name = 'sqlite_sequence'")].flatMap(
+    ({ name }) => {
+      const columns = all(`select name from pragma_table_info('${name}')`).map((column) => `"${column["name"]}"`);
+      const values = columns.map((column) => `quote(${column})`).join(" || ', ' || ");
+      return all(`select ${values} as row from "${name}"`).map(
+        ({ row }) => `insert into "${name}" (${columns.join(", ")}) values (${row})`,
+      );
+    },
+  );
+  // Triggers last: the rows that migrations left are as they are.
+  const others = parts.filter(({ type }) => type !== "table");
+  made.close();
+  return ["begin", ...tables.map(({ sql }) => sql), ...rows, ...others.map(({ sql }) => sql), "commit"].join(";\n");
 }
 
 /** A UTF-16 unit has at most three bytes in UTF-8. */

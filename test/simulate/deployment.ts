@@ -43,11 +43,23 @@ export interface ProgramKey {
 
 export abstract class Deployment {
   program!: ProgramKey;
-  protected service: Service;
   protected abstract readonly env: Record<string, unknown>;
+  #make: () => Service;
+  #service: Service | null = null;
 
-  constructor(service: Service) {
-    this.service = service;
+  constructor(make: () => Service) {
+    this.#make = make;
+  }
+
+  /** The isolate that serves now, made when it is first called: many go before they are. */
+  protected get service(): Service {
+    return (this.#service ??= this.#make());
+  }
+
+  /** From now on a new isolate serves. */
+  protected replaceService(make: () => Service): void {
+    this.#make = make;
+    this.#service = null;
   }
 
   /** Work that goes on after the reply. */

@@ -74,6 +74,8 @@ export async function runSteps(
   } catch (error) {
     const problems = error instanceof Wrong ? error.problems : [String((error as Error).stack)];
     return { step, problems, story: run.story };
+  } finally {
+    world.close();
   }
 }
 

@@ -72,7 +72,8 @@ interface Happening {
 }
 
 export async function playStory(service: () => Service, seed: number, options: StoryOptions): Promise<Outcome> {
-  return new Story(service, seed, options).play();
+  const story = new Story(service, seed, options);
+  return story.play().finally(() => story.close());
 }
 
 class Story {
@@ -135,6 +136,10 @@ class Story {
       ...{ payments: this.#paid.size, events: this.#events.length, deliveries: this.#deliveries },
       ...{ recovered, differences },
     };
+  }
+
+  close(): void {
+    this.#world.database.close();
   }
 
   async #begin(): Promise<void> {

@@ -22,7 +22,7 @@ export class StoryWorld extends Deployment {
 
   constructor(service: () => Service, seed: number) {
     restart(seed);
-    super(service());
+    super(service);
     globalThis.fetch = (input, init) => this.lists.fetch(new Request(input, init).url, init);
   }
 

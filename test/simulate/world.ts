@@ -72,7 +72,7 @@ export class World extends Deployment {
 
   constructor(versions: Versions, seed: number) {
     restart(seed);
-    super(versions.now());
+    super(versions.now);
     this.#versions = versions;
     this.#shards = SHARDS[seed % SHARDS.length]!;
     const open = () => new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]));
@@ -92,6 +92,12 @@ export class World extends Deployment {
 
   get databases(): PlayedDatabase[] {
     return [...new Set([this.database, this.neighborDatabase])];
+  }
+
+  /** Gives the memory of its databases back. */
+  close(): void {
+    this.clicks.close();
+    for (const database of this.databases) database.close();
   }
 
   #bound(binding: (database: PlayedDatabase) => object): Record<string, object> {
@@ -221,7 +227,7 @@ export class World extends Deployment {
    */
   renew(objects: boolean, isBefore = false): void {
     const { now, before } = this.#versions;
-    this.service = isBefore && before ? before.make() : now();
+    this.replaceService(isBefore && before ? before.make : now);
     if (objects) this.clicks.die();
   }
 

@@ -9,7 +9,10 @@ export interface PageRequest {
   cursor?: string | undefined;
   /** Newest first unless it says otherwise; a cursor goes on in the order that it was made in. */
   order?: Order | undefined;
-  /** False where the total is not needed: then it is 0, and nothing is counted. */
+  /**
+   * False where the total is not needed: then it is 0, and nothing is counted. True where it has to be exact, of a list too
+   * that else counts so far only (`Page.isMore`).
+   */
   counted?: boolean | undefined;
 }
 
@@ -19,6 +22,8 @@ export type Order = (typeof ORDERS)[number];
 export interface Page<T> {
   data: T[];
   total: number;
+  /** Where there are more than `total`, as far as was counted. */
+  isMore?: true;
   page: number;
   per_page: number;
   /** For walking on at constant cost; null at the end. */

@@ -339,7 +339,7 @@ export const GROWING: Record<string, Growing> = {
   },
   "GET /dashboard/customers": {
     run: async ({ owner }) => owner.get("/dashboard/customers"),
-    why: "a customer is no row of its own: payments are counted that no other of their customer is newer than",
+    why: "a customer is no row of its own: until 1,000 are counted, payments are looked at for newer ones of their customer",
     story: 24,
   },
   "GET /dashboard/payments/codes": {

@@ -67,7 +67,7 @@ async function* pieces<Q extends ListQuery, Row extends { id: string }>(
 
 function requestFor<Q extends ListQuery>(asked: Asked<Q>, cursor: string | null = null): ListRequest<Q> {
   const { filter, order } = asked;
-  const walk = cursor === null ? {} : { cursor, counted: false };
+  const walk = cursor === null ? { counted: true } : { cursor, counted: false };
   return { ...filter.value, order, page: 1, per_page: ROWS_PER_READ, ...walk };
 }
 

@@ -69,8 +69,11 @@ function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" |
 export interface ListPage {
   data: readonly unknown[];
   total: number;
+  /** Where there are more than `total`. */
+  isMore?: true;
   page: number;
   per_page: number;
+  next_cursor: string | null;
 }
 
 interface PagerProps {
@@ -84,27 +87,29 @@ interface PagerProps {
 
 /** "21–40 of 1,234" and the ways to the pages around; keeps the filter in the address. */
 export function Pager({ page, path, query, order = "newest", children }: PagerProps) {
-  const { total, per_page } = page;
-  const last = Math.max(1, Math.ceil(total / per_page));
+  const { total, isMore, per_page } = page;
   const first = (page.page - 1) * per_page + 1;
+  const end = first + page.data.length - 1;
+  const last = Math.max(1, Math.ceil(total / per_page));
+  const hasNext = isMore ? page.next_cursor !== null : page.page < last;
   const href = (number: number) => `${path}?${new URLSearchParams({ ...query, page: String(number) }).toString()}`;
   const [before, after] = order === "newest" ? ["Newer", "Older"] : ["Older", "Newer"];
   return (
     <nav class="pager" aria-label="Pages">
       <p>
         {page.data.length === 0
-          ? `Nothing on page ${countText(page.page)} of ${countText(last)}`
-          : `${countText(first)}–${countText(first + page.data.length - 1)} of ${countText(total)}`}
+          ? `Nothing on page ${countText(page.page)}${isMore ? "" : ` of ${countText(last)}`}`
+          : `${countText(first)}–${countText(end)} of ${isMore && hasNext ? "more than " : ""}${countText(isMore ? Math.max(total, end) : total)}`}
       </p>
-      {last > 1 || children ? (
+      {page.page > 1 || hasNext || children ? (
         <p class="pager-links">
           {children}
           {page.page > 1 ? (
-            <a rel="prev" href={href(Math.min(page.page - 1, last))}>
+            <a rel="prev" href={href(isMore ? page.page - 1 : Math.min(page.page - 1, last))}>
               ← {before}
             </a>
           ) : null}
-          {page.page < last ? (
+          {hasNext ? (
             <a rel="next" href={href(page.page + 1)}>
               {after} →
             </a>

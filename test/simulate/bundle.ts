@@ -1,13 +1,17 @@
 /** The service's own code for a run in this process, each time as a new isolate; with planted mistakes where asked. */
-import "./engine.ts";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
 import { ROOT } from "../../src/dev/root.ts";
+
+// Code is evaluated anew with every isolate: what the engine has learned of it is used from the first call on.
+setFlagsFromString("--no-lazy-feedback-allocation");
+setFlagsFromString("--always-sparkplug");
 
 /** A text of a source file that is put in place of another; it must be found. */
 export interface Patch {

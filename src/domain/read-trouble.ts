@@ -13,7 +13,7 @@ export const VENDOR_TROUBLES = [
 ] as const;
 export type VendorTrouble = (typeof VENDOR_TROUBLES)[number];
 
-/** Whether it passes by itself, so that trying again soon is of use. */
+/** Whether it passes without anybody's doing, so that trying again soon is of use. */
 export function isPassing(reason: VendorTrouble): boolean {
   return reason === "rate_limited" || reason === "unavailable";
 }

@@ -97,8 +97,7 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
       return keep(failed(from, answer.reason, now), answer.retry_after_ms);
     }
     page = { ...(await missing(ctx, provider, answer, reading)), next: answer.next };
-    const refused = newAmong(reading, page.unparsable).length;
-    if (refused > 0) await noteRefusals(ctx, provider.name, "unparsable", refused);
+    await noteNewAmong(ctx, provider, reading, page.unparsable);
     return page.left.length > 0 ? true : close(page);
   }
 
@@ -113,10 +112,8 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
 
   async function ask(open: Questions): Promise<boolean> {
     if (await open.next()) return true;
-    const { failure } = open;
-    if (failure || reading.unanswered) {
-      await keep(asked(reading, failure?.reason ?? null, now), failure?.retry_after_ms ?? null);
-    }
+    const { failure: why } = open;
+    if (why || reading.unanswered) await keep(asked(reading, why?.reason ?? null, now), why?.retry_after_ms);
     return false;
   }
 
@@ -182,6 +179,12 @@ async function missing(
   );
   const among = <Event>(all: ReadonlyMap<string, Event>) => rows.flatMap(({ event_id }) => all.get(event_id) ?? []);
   return { left: among(listed), unparsable: among(unparsable) };
+}
+
+/** Counts as refused those that no reading has found before. */
+async function noteNewAmong(ctx: ProgramCtx, { name }: Vendor, reading: Reading, found: readonly Unparsable[]) {
+  const refused = newAmong(reading, found).length;
+  if (refused > 0) await noteRefusals(ctx, name, "unparsable", refused);
 }
 
 const MAX_PROBLEM = 200;

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -74,6 +74,31 @@ describe("the README and the guides", () => {
     };
     assert.deepEqual(outcomes(), ["remembered", "commission", "adjusted", "commission"]);
     assert.deepEqual(outcomes(), ["remembered", "commission", "adjusted", "commission"]);
+  });
+
+  it("have samples of single calls that all work", async () => {
+    const printed = (what: string) => new RegExp(`^ {2}${what} +(\\S+)`, "m").exec(running.printed.out)?.[1] ?? "";
+    const [url, key] = [printed("Base URL"), printed("API key")];
+    const made = await fetch(`${url}/api/v1/partners`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ email: "samples@partners.example", slug: "samples" }),
+    });
+    const { id } = (await made.json()) as { id: string };
+    await writeFile(join(folder, "affiliates.csv"), "email,token\nlee@partners.example,lee\n");
+    const samples = ["integrate", "payouts", "webhooks", "migrate", "first-deploy"].flatMap((name) =>
+      [...pages.get(`src/docs/${name}.md`)!.matchAll(/(<!-- run by .*? -->\n\n)?```sh\n(.*?)```/gs)].flatMap(
+        ([, run, block = ""]) => (run === undefined && block.includes("curl ") ? [block] : []),
+      ),
+    );
+    assert.ok(samples.length >= 9);
+    const names = { PARTNER: id, PARTNER_ID: id, PROVIDER: "provider_a", BASE_URL: url, API_KEY: key };
+    const env = { ...process.env, ...names, ADMIN_TOKEN: (await readDevVars())["ADMIN_TOKEN"] };
+    const script = `set -euo pipefail\ncurl() { command curl -sS --fail-with-body "\${@//https:\\/\\/affiliates.example.com/$BASE_URL}"; }`;
+    for (const sample of samples) {
+      const run = spawnSync("bash", ["-c", `${script}\n${sample}`], { env, cwd: folder, encoding: "utf8" });
+      assert.equal(run.status, 0, `${sample}\n${run.stdout}\n${run.stderr}`);
+    }
   });
 
   it("list only paths of the API that are there", async () => {

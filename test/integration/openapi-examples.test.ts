@@ -29,7 +29,7 @@ function sent(event: string): Shown {
   return (content.example as { data: Shown }).data;
 }
 
-describe("the example of a reply", () => {
+describe("the example of a reply (HTTP-36)", () => {
   it("fits its schema", () => {
     expect(REPLIES.length).toBeGreaterThan(60);
     for (const { id, schema, example } of REPLIES)
@@ -59,7 +59,7 @@ describe("the example of a reply", () => {
   });
 });
 
-describe("the example of an event", () => {
+describe("the example of an event (HTTP-36)", () => {
   it.each(SENT_EVENT_TYPES)(
     "of %s fits its schema, which has it too, and has the state that the event reports",
     async (event) => {

@@ -54,7 +54,7 @@ export const MONEY_ROUTES: Route[] = [
     tag: "Facts",
     summary: "Report a sale",
     description:
-      "A payment that your own server took, decided like one that a payment provider reports: by the same rules and flows, with a trace. Its `provider` is `api`. The same report again, under the same `external_id`, gets the same answer and changes nothing; one that differs is 409.",
+      "A payment that your own server took, decided like one that a payment provider reports: by the same rules and flows, with a trace. Its `provider` is api. The same report again, under the same `external_id`, gets the same answer and changes nothing; one that differs is 409.",
     body: { schema: "SaleReport" },
     replies: ok("Received", "Stored and decided."),
     errors: ["already_exists"],

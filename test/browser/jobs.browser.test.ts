@@ -26,12 +26,16 @@ const JOBS = {
   "make and pay 29 payouts": 16,
   "send a webhook again": 3,
   "change a rule, with its preview": 4,
-  "rotate an API key": 3,
+  "rotate an API key that ends soon": 3,
+  "rotate any other API key": 3,
   "import partners": 5,
   "erase a customer": null,
 } as const satisfies Record<string, number | null>;
 
 type JobName = keyof typeof JOBS;
+
+/** Not on the overview, which has what waits for a decision alone: a click to its page, and one there. */
+const MISSED: readonly JobName[] = ["rotate any other API key"];
 
 let world: PagesWorld;
 
@@ -233,7 +237,10 @@ for (const way of WAYS) {
       await program.sendA(sessionCompleted({ ref: "partner-0", amount: 10_000 }));
       const owner = await Owner.of(program, way);
       await owner.go("Flows");
-      await owner.enter(owner.page.getByLabel("How much Large orders pays"), "40");
+      const rate = owner.page.getByLabel("How much Large orders pays");
+      // Scripts show the preview as it is typed.
+      if (way === "mouse, without scripts") await owner.enter(rate, "40");
+      else await rate.fill("40");
       await owner.page.getByText("Preview: nothing is saved yet").waitFor();
       await owner.page
         .getByRole("row", { name: /40\.00.USD/ })
@@ -245,19 +252,30 @@ for (const way of WAYS) {
       assert.deepEqual([saved["action_value"], saved["conditions"]], [40, conditions]);
     });
 
-    it("rotates an API key, while the one before goes on", async () => {
+    it("rotates an API key, from the overview where it ends soon, while the one before goes on", async () => {
       const program = await makeProgram(0);
+      const works = async (key: string) => {
+        const headers = { authorization: `Bearer ${key}` };
+        assert.equal((await fetch(`${world.url}/api/v1/partners`, { headers })).status, 200);
+      };
+      const rotates = async (owner: Owner, job: JobName) => {
+        await owner.press("Rotate Shop");
+        const key = await owner.page.getByText(/^sk_/).first().textContent();
+        await owner.ends(job, "Copy it now");
+        await works(key?.trim() ?? "");
+      };
+      const fields = {
+        name: "Shop",
+        scopes: ["read"],
+        expires_at: new Date(Date.now() + 10 * 86_400_000).toISOString(),
+      };
+      const { api_key } = await program.api<{ api_key: string }>("POST", "/api-keys", fields);
+      await works(api_key);
+      await rotates(await Owner.of(program, way), "rotate an API key that ends soon");
       const owner = await Owner.of(program, way);
       await owner.go("API keys");
-      await owner.page.getByLabel("Name").fill("Shop, second");
-      await owner.press("Make the key");
-      const key = await owner.page.getByText(/^sk_/).first().textContent();
-      await owner.ends("rotate an API key", "Copy it now");
-      const reply = await fetch(`${world.url}/api/v1/partners`, {
-        headers: { authorization: `Bearer ${key?.trim()}` },
-      });
-      assert.equal(reply.status, 200);
-      await program.api("GET", "/partners");
+      await rotates(owner, "rotate any other API key");
+      await works(api_key);
     });
 
     it("imports partners, and sees first what will happen", async () => {
@@ -265,7 +283,8 @@ for (const way of WAYS) {
       const owner = await Owner.of(program, way);
       await owner.go("Import");
       await owner.page.getByLabel("Or paste it here").fill("email,slug\nlin@import.example,lin\n");
-      await owner.press("Preview");
+      // Scripts show the preview once the lines are there.
+      if (way === "mouse, without scripts") await owner.press("Preview");
       await owner.press("Import 1 line");
       await owner.ends("import partners", "1 partner added, 0 completed.");
       assert.equal((await program.api<{ total: number }>("GET", "/partners")).total, 1);
@@ -284,15 +303,17 @@ for (const way of WAYS) {
   });
 }
 
-it("takes the clicks that src/docs/figures.md names: by shortcuts at most half of those of the trial", async () => {
+it("takes the clicks that src/docs/figures.md names: at most half of those of the trial, but for what it names", async () => {
   const rows = (Object.keys(JOBS) as JobName[]).map((job) => {
     const clicks = new Map(counted.get(job));
-    const [mouse, unscripted, shortcuts] = WAYS.map((way) => clicks.get(way) ?? Number.NaN);
+    const taken = (["mouse", "shortcuts", "mouse, without scripts"] as const).map(
+      (way) => clicks.get(way) ?? Number.NaN,
+    );
     const trial = JOBS[job];
-    assert.equal(unscripted, mouse, `${job} takes as many clicks with scripts as without`);
+    const [mouse = Number.NaN] = taken;
     if (trial !== null)
-      assert.ok((shortcuts ?? Number.NaN) * 2 <= trial, `${job}: ${shortcuts}, in the trial ${trial}`);
-    return [job, mouse, shortcuts, trial ?? "not possible"].join(" | ");
+      assert.equal(mouse * 2 <= trial, !MISSED.includes(job), `${job}: ${mouse}, in the trial ${trial}`);
+    return [job, ...taken, trial ?? "not possible"].join(" | ");
   });
   console.log(rows.join("\n"));
   const figures = (await readFile(join(ROOT, "src/docs/figures.md"), "utf8")).replaceAll(/ +/g, " ");

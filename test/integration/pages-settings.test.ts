@@ -171,6 +171,42 @@ describe("further API keys (PAGE-13)", () => {
     expect((await boss.get("/dashboard")).status).toBe(200);
   });
 
+  it("are rotated, from the overview where one that is used ends soon, and go on beside the new one (PAGE-16)", async () => {
+    const keyed = await makeProgram();
+    const boss = await signInOwner(keyed);
+    const make = async (name: string, days: number | null) => {
+      const expires_at = days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString();
+      const { body } = await keyed.api<{ id: string; api_key: string }>("POST", "/api/v1/api-keys", {
+        ...{ name, scopes: ["read", "write"], expires_at },
+      });
+      return body;
+    };
+    const soon = await make("Shop", 10);
+    for (const other of [await make("Later", 20), await make("Always", null)])
+      expect((await callApi(other.api_key, "GET", ME)).status).toBe(200);
+    await make("Never used", 5);
+    expect(textOf((await boss.get("/dashboard")).body)).not.toContain("API key to replace");
+    expect((await callApi(soon.api_key, "GET", ME)).status).toBe(200);
+    const shown = await boss.get("/dashboard");
+    expect(textOf(shown.body)).toContain("1 API key to replace");
+    const forms = shown.body.match(/action="[^"]*\/rotate"/g);
+    expect(forms).toEqual([`action="${KEYS}/${soon.id}/rotate"`]);
+    const made = await boss.post(`${KEYS}/${soon.id}/rotate`);
+    const [key = ""] = /sk_[A-Za-z0-9_-]{44}/.exec(made.body) ?? [];
+    expect(textOf(made.body)).toContain(`The one before, sk_…${soon.api_key.slice(-4)} , works until`);
+    for (const one of [key, soon.api_key]) expect((await callApi(one, "GET", ME)).status).toBe(200);
+    expect((await callApi(key, "PATCH", ME, { name: "Renamed" })).status).toBe(200);
+    const { data } = (await keyed.api<{ data: { name: string; expires_at: string }[] }>("GET", "/api/v1/api-keys"))
+      .body;
+    expect(data.map(({ name }) => name)).toEqual(["Shop", "Later", "Always", "Never used", "Shop"]);
+    expect(Math.round((Date.parse(data.at(-1)!.expires_at) - Date.now()) / 86_400_000)).toBe(10);
+    expect(textOf((await boss.get("/dashboard")).body)).not.toContain("API key to replace");
+    // As often as there is room for one more.
+    for (let i = data.length; i < 50; i++) await make(`Key ${i}`, null);
+    const full = await boss.post(`${KEYS}/${soon.id}/rotate`);
+    expect([full.status, textOf(full.body).includes("at most 50 API keys")]).toEqual([422, true]);
+  });
+
   it("are refused in the form with what was typed, and nothing is made", async () => {
     const keyed = await makeProgram();
     const boss = await signInOwner(keyed);
@@ -273,12 +309,17 @@ describe("flows", () => {
     expect((await boss.get("/dashboard/flows")).body).toContain(`<form method="get" action="${path}"`);
     const preview = await boss.get(`${path}?action_value=40`);
     expect(textOf(preview.body)).toContain("1 payment 20.00 USD 40.00 USD");
-    for (const kept of ['value="40"', 'value="50.00"', 'value="5"']) expect(preview.body).toContain(kept);
+    expect(preview.body).toContain('name="rate" value="40"');
     for (const typed of ["300", "a lot", ""]) {
       const wrong = await boss.get(`${path}?action_value=${encodeURIComponent(typed)}`);
       expect([wrong.status, /id="f-action_value"[^>]*aria-invalid="true"/.test(wrong.body)]).toEqual([422, true]);
     }
     expect(await flowsOf(ruled)).toEqual(stored);
+    expect((await boss.post(path, { rate: "a lot" })).status).toBe(422);
+    expect((await boss.post(path, { rate: "40" })).headers.get("location")).toBe(`${path}?done=saved`);
+    const [{ updated_at: _, ...saved } = {}] = await flowsOf(ruled);
+    const [{ updated_at: __, ...before } = {}] = stored;
+    expect(saved).toEqual({ ...before, action_value: 40 });
   });
 
   it("report what does not fit together beside the row", async () => {

@@ -36,6 +36,7 @@ export const OTHERS: Record<string, string[]> = {
     "/dashboard/payouts/:id/pay",
     "/dashboard/settings/api-key",
     "/dashboard/settings/keys/:id/delete",
+    "/dashboard/settings/keys/:id/rotate",
     "/dashboard/settings/secrets/:name/remove",
     "/dashboard/settings/mails",
     "/dashboard/settings/mails/:id/send-again",

@@ -24,6 +24,7 @@ export const SENDING_NOTHING: Record<string, string[]> = {
     "POST /dashboard/settings/api-key",
     "POST /dashboard/settings/keys",
     "POST /dashboard/settings/keys/:id/delete",
+    "POST /dashboard/settings/keys/:id/rotate",
     "POST /api/v1/api-keys",
     "DELETE /api/v1/api-keys/:id",
     "POST /dashboard/settings/secrets",

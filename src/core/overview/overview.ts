@@ -3,7 +3,7 @@ import { literals } from "../../db/client.ts";
 import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { addUp, NOTHING, type Sum } from "../../domain/money.ts";
-import { DAY } from "../../lib/time.ts";
+import { DAY, iso } from "../../lib/time.ts";
 import { programSourcesOf, selectProgramSources, type ClickSources } from "../clicks/sources.ts";
 import type { ProgramSourceKind } from "../kernel/click-sources.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -54,6 +54,18 @@ export interface FailingEndpoint {
   /** 1, or 0 where nothing can be sent to it. */
   active: number;
 }
+
+/** An API key that was used, ends soon and has no newer one of its name. */
+export interface EndingKey {
+  id: string;
+  name: string;
+  last4: string;
+  expires_at: string;
+}
+
+const ENDING_KEY: Columns<EndingKey> = { id: text, name: text, last4: text, expires_at: text };
+/** So long before its end there is a key to decide about. */
+const ENDS_SOON = 14 * DAY;
 
 const WAITING: Columns<Waiting> = {
   ...{ pending: whole, flagged: whole, payouts: whole, unpaid: whole, failed: whole },
@@ -133,6 +145,8 @@ export interface Overview {
   waiting: Waiting;
   /** The oldest first. */
   failing: FailingEndpoint[];
+  /** The first to end first. */
+  ending: EndingKey[];
   /** By currency, in each the one who earned most first. */
   top: TopPartner[];
   /** By currency, in each the code with the most revenue first. */
@@ -155,29 +169,31 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
   const both = { from: earlier.from, to: days.to };
   const own = sql`program_id = ${ctx.programId}`;
   const inBoth = sql`${own} and day between ${both.from} and ${both.to}`;
-  const [clicks, sold, earnings, sums, [waiting], failing, top, codes, sources, [seen], [books]] = await ctx.read(
-    shaped(db, DAY_COUNT, clickDays(ctx, both)),
-    shaped(
-      db,
-      SOLD,
-      sql`select day, sum(leads) as leads, sum(first_sales) as customers, sum(sales) as sales
+  const [clicks, sold, earnings, sums, [waiting], failing, ending, top, codes, sources, [seen], [books]] =
+    await ctx.read(
+      shaped(db, DAY_COUNT, clickDays(ctx, both)),
+      shaped(
+        db,
+        SOLD,
+        sql`select day, sum(leads) as leads, sum(first_sales) as customers, sum(sales) as sales
       from sale_days where ${inBoth} group by day`,
-    ),
-    shaped(
-      db,
-      MONEY_ROW,
-      sql`select day, currency, ${EARNED} as value from earning_days
+      ),
+      shaped(
+        db,
+        MONEY_ROW,
+        sql`select day, currency, ${EARNED} as value from earning_days
       where ${inBoth} group by 1, 2 having sum(commissions) > 0`,
-    ),
-    programSums(ctx),
-    shaped(db, WAITING, waitingCounts(own)),
-    shaped(db, FAILING, failingEndpoints(own)),
-    shaped(db, TOP_PARTNER, topPartners(ctx, days)),
-    selectCodeStats(ctx, days),
-    selectProgramSources(ctx, days),
-    shaped(db, SEEN, seenSoFar(ctx, own)),
-    booksStatus(ctx),
-  );
+      ),
+      programSums(ctx),
+      shaped(db, WAITING, waitingCounts(own)),
+      shaped(db, FAILING, failingEndpoints(own)),
+      shaped(db, ENDING_KEY, endingKeys(ctx)),
+      shaped(db, TOP_PARTNER, topPartners(ctx, days)),
+      selectCodeStats(ctx, days),
+      selectProgramSources(ctx, days),
+      shaped(db, SEEN, seenSoFar(ctx, own)),
+      booksStatus(ctx),
+    );
   const steps = (of: Days): Steps => {
     const its = sold.filter(({ day }) => isIn(of, day));
     return {
@@ -205,6 +221,7 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
     standing: sums.filter(isStanding).map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
     waiting: waiting ?? NO_WAITING,
     failing,
+    ending,
     top: byCurrency(top.map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))),
     codes: byCurrency(firstOfEach(codeStatsOf(codes))),
     sources: programSourcesOf(sources),
@@ -215,6 +232,13 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
     },
     books: books ?? { reconciled_at: null, differences: 0, deliveries_left: 0 },
   };
+}
+
+function endingKeys({ programId, now }: ProgramCtx): SQL {
+  return sql`select id, name, last4, expires_at from api_keys k
+    where program_id = ${programId} and last_used_at is not null and expires_at > ${iso(now)} and expires_at <= ${iso(now + ENDS_SOON)}
+      and not exists (select 1 from api_keys n where n.program_id = k.program_id and n.id > k.id and n.name = k.name)
+    order by expires_at, id`;
 }
 
 function topPartners(ctx: ProgramCtx, { from, to }: Days): SQL {

@@ -77,6 +77,17 @@ export async function createApiKey(caller: Caller, input: ApiKeyInput): Promise<
   });
 }
 
+/**
+ * Makes a key in place of another one, which goes on until it ends: of the same name and scopes and, where that one ends, for as
+ * long from now. @throws `not_found`, and as `createApiKey`
+ */
+export async function rotateApiKey(ctx: Caller & Reader, id: string): Promise<MadeApiKey & { before: ApiKey }> {
+  const before = await readApiKey(ctx, id);
+  const { name, scopes, created_at, expires_at } = before;
+  const ends = expires_at === null ? null : ctx.now + Date.parse(expires_at) - Date.parse(created_at);
+  return { ...(await createApiKey(ctx, { name, scopes, expires_at: ends })), before };
+}
+
 /** Ends a key: it is unknown from the next request on. */
 export async function deleteApiKey(caller: Caller, id: string): Promise<ApiKey> {
   return untilWon(async () => {

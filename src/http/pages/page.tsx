@@ -30,6 +30,8 @@ export interface PageOptions {
   status?: ContentfulStatusCode;
   /** The address of a script of its own, which may load from this origin. */
   script?: string;
+  /** It has a `PreviewPlace`, for which the script loads from this origin. */
+  previews?: boolean;
   /** It shows pages of this origin in frames. */
   frames?: boolean;
   /** Of the times that it shows, where it is not a program's (PAGE-23). */
@@ -77,7 +79,10 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
   );
   const framer = options.framer ?? framerOf(c);
   const policy = framer === null ? PAGE_POLICY : PAGE_POLICY.replace(NO_FRAME, framer);
-  const more = [...(options.frames ? [FRAMES] : []), ...(options.script === undefined ? [] : [LOADS])];
+  const more = [
+    ...(options.frames ? [FRAMES] : []),
+    ...(options.script !== undefined || options.previews ? [LOADS] : []),
+  ];
   c.header("Content-Security-Policy", [policy, ...more].join("; "));
   c.header("Vary", "Cookie, Accept-Language");
   return c.html(html`<!doctype html>${document}`, options.status ?? 200);

@@ -87,7 +87,12 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
     ...["POST /partners/applications/chosen", "POST /partners/applications/chosen/confirmed"],
     ...["POST /partners/applications/:id/approve", "POST /partners/applications/:id/decline"],
     ...["POST /settings", "POST /settings/secrets", "GET /settings/api-key", "POST /settings/api-key"],
-    ...["POST /settings/keys", "GET /settings/keys/:id/delete", "POST /settings/keys/:id/delete"],
+    ...[
+      "POST /settings/keys",
+      "POST /settings/keys/:id/rotate",
+      "GET /settings/keys/:id/delete",
+      "POST /settings/keys/:id/delete",
+    ],
     ...["GET /settings/secrets/:name/remove", "POST /settings/secrets/:name/remove"],
     ...["POST /settings/mails", "POST /settings/mails/:id/send-again"],
     ...["POST /settings/team", "POST /settings/team/:id"],
@@ -155,7 +160,7 @@ export function IfMay({ right, children }: { right: Right; children?: Child }) {
 
 /** Where a payout goes. */
 export function Masked({ children }: { children?: Child }) {
-  return useMay("details") ? <>{children}</> : <span class="muted">not shown to viewers</span>;
+  return useMay("details") ? <>{children}</> : <span class="muted">Not shown to viewers</span>;
 }
 
 /** A link to where something is done: for others it is not there, and within a text only its words are. */

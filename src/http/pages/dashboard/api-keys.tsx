@@ -5,6 +5,7 @@ import {
   deleteApiKey,
   listApiKeys,
   readApiKey,
+  rotateApiKey,
   type MadeApiKey,
 } from "../../../core/programs/api-keys.ts";
 import type { ApiKey, Decided } from "../../../core/kernel/rows.ts";
@@ -16,7 +17,7 @@ import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { Checkbox, Field, Form } from "../parts/form.tsx";
+import { ActionButton, Checkbox, Field, Form } from "../parts/form.tsx";
 import { Badge, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { Empty, Facts, Table } from "../parts/table.tsx";
@@ -47,6 +48,16 @@ export const apiKeys = new Hono<PageEnv>()
       return madePage(c, await createApiKey(c.var.ctx, parsed.value));
     } catch (error) {
       return keysPage(c, values, problemsOf(error));
+    }
+  })
+  .post("/:id/rotate", async (c) => {
+    const id = c.req.param("id");
+    try {
+      return madePage(c, await rotateApiKey(c.var.ctx, id));
+    } catch (error) {
+      const problems = problemsOf(error);
+      const { name, scopes } = await readApiKey(c.var.ctx, id);
+      return keysPage(c, { name, scopes, expires_at: "" }, problems);
     }
   })
   .get("/:id/delete", async (c) => {
@@ -93,7 +104,7 @@ function KeyTable({ keys, now }: { keys: readonly Listed[]; now: number }) {
         { label: "Made" },
         { label: "Last used" },
         { label: "Ends" },
-        { label: "Delete", hidden: true },
+        { label: "Rotate or delete", hidden: true },
       ]}
       rows={keys.map((key) => [
         <span>
@@ -107,9 +118,19 @@ function KeyTable({ keys, now }: { keys: readonly Listed[]; now: number }) {
         key.last_used_at === null ? "never" : <When at={key.last_used_at} />,
         <End at={key.expires_at} now={now} />,
         <IfMay right="manage">
-          <a href={`${AT}/${key.id}/delete`} aria-label={`Delete ${key.name}`}>
-            Delete
-          </a>
+          <span class="actions">
+            <ActionButton
+              action={`${AT}/${key.id}/rotate`}
+              label={
+                <>
+                  Rotate<span class="visually-hidden"> {key.name}</span>
+                </>
+              }
+            />
+            <a href={`${AT}/${key.id}/delete`} aria-label={`Delete ${key.name}`}>
+              Delete
+            </a>
+          </span>
         </IfMay>,
       ])}
     />
@@ -122,6 +143,14 @@ function End({ at, now }: { at: string | null; now: number }) {
     <span>
       <When at={at} /> {at <= iso(now) ? <Badge state="failed" label="over" /> : null}
     </span>
+  );
+}
+
+function Until({ at, now }: { at: string; now: number }) {
+  return (
+    <>
+      {at <= iso(now) ? "has ended" : "works until"} <When at={at} />
+    </>
   );
 }
 
@@ -138,9 +167,9 @@ export function FirstKey({ api_key_last4, api_key_created_at, api_key_last_used_
       <Facts
         rows={[
           ["Key", <code>sk_…{api_key_last4}</code>],
-          ["Permissions", "everything"],
+          ["Permissions", "Everything"],
           ["Made", <When at={api_key_created_at} />],
-          ["Last used", api_key_last_used_at === null ? "never" : <When at={api_key_last_used_at} />],
+          ["Last used", api_key_last_used_at === null ? "Never" : <When at={api_key_last_used_at} />],
         ]}
       />
       <p class="more">
@@ -178,7 +207,8 @@ async function keysPage(c: Context<PageEnv>, values: KeyValues, problems?: Probl
         <h2>Further keys</h2>
         {keys.length === 0 ? (
           <Empty title="No further keys yet">
-            With a second key you can change over without a gap: make it, use it, then delete the other.
+            Make one for each of your systems. A key is rotated without a gap: its successor works beside it until you
+            delete it.
           </Empty>
         ) : (
           <KeyTable keys={keys} now={c.var.now} />
@@ -245,7 +275,7 @@ function NewKey({ values, problems }: { values: KeyValues; problems: Problems | 
 }
 
 /** The only page that shows the key. */
-function madePage(c: Context<PageEnv>, { key, api_key }: MadeApiKey) {
+function madePage(c: Context<PageEnv>, { key, api_key, before }: MadeApiKey & { before?: ApiKey }) {
   return framed(
     c,
     { title: "Your new API key", at: AT },
@@ -258,7 +288,24 @@ function madePage(c: Context<PageEnv>, { key, api_key }: MadeApiKey) {
         <CopyLine label="API key" text={api_key} />
         <p>
           {key.name}. It may: {key.scopes.join(", ")}. For your servers only.
+          {key.expires_at === null ? null : (
+            <>
+              {" "}
+              It ends <When at={key.expires_at} />.
+            </>
+          )}
         </p>
+        {before === undefined ? null : (
+          <p>
+            The one before, <code>sk_…{before.last4}</code>,{" "}
+            {before.expires_at === null ? (
+              "works until you delete it"
+            ) : (
+              <Until at={before.expires_at} now={c.var.now} />
+            )}
+            . Once your system uses the new one, <a href={`${AT}/${before.id}/delete`}>delete it</a>.
+          </p>
+        )}
         <p>
           <a class="button primary" href={AT}>
             I have copied it

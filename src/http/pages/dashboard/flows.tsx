@@ -13,6 +13,7 @@ import { PageHead } from "../layout.tsx";
 import { ActionButton, Form } from "../parts/form.tsx";
 import { Badge, countText, moneyText, plural, rateText, type MoneyFormat } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
+import { Preview, PreviewPlace } from "../parts/preview.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { conditionText, EVENT_TEXTS } from "../parts/words.ts";
 import { ActionLink, IfMay, useMay } from "../rights.tsx";
@@ -41,7 +42,7 @@ export const flows = new Hono<PageEnv>()
     const { program } = c.var.session;
     return framed(
       c,
-      { title: "Flows", at: AT },
+      { title: "Flows", at: AT, previews: true },
       <>
         <Done code={c.req.query("done")} texts={DONE} />
         <PageHead
@@ -70,6 +71,7 @@ export const flows = new Hono<PageEnv>()
             <FlowTable flows={list} program={program} />
           )}
         </section>
+        <PreviewPlace />
       </>,
     );
   })
@@ -90,7 +92,11 @@ export const flows = new Hono<PageEnv>()
   })
   .post("/:id", async (c) => {
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
-    const fields = new FormFields(await c.req.formData());
+    const typed = new FormFields(await c.req.formData());
+    const rate = typed.given("rate");
+    // Of the preview of a rate: all else as it is.
+    const fields =
+      rate === undefined ? typed : formOf({ ...flowValues(flow, c.var.session.program.currency), action_value: rate });
     return save(c, flow, fields, async (input) => {
       await updateFlow(c.var.ctx, flow.id, input);
       return c.redirect(`${AT}/${flow.id}?done=${doneOf(input, "saved")}`, 303);
@@ -158,6 +164,7 @@ async function save(
     }
     if (verb && !fields.has("simulate")) return await verb(parsed.value);
     const simulation = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, last: SIMULATED }));
+    if (!verb && flow) return await ratePage(c, flow, { value: values.action_value, typed, simulation });
     return await editPage(c, { flow, values, simulation });
   } catch (error) {
     return editPage(c, { flow, values, problems: problemsOf(error) });
@@ -217,6 +224,44 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: E
           </div>
         </IfMay>
       </Form>
+    </>,
+  );
+}
+
+interface Rate {
+  /** As it was typed. */
+  value: string;
+  typed: Pick<Flow, "action_type" | "action_value">;
+  simulation: ShownSimulation;
+}
+
+/** What another rate, typed in the list, would change, and the button that saves it. */
+function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }: Rate) {
+  const money = settingFormat(c.var.session.program);
+  const said = `${flow.name}: ${rateText(actionOf(typed), money)} in place of ${rateText(actionOf(flow), money)}`;
+  return framed(
+    c,
+    { title: flow.name, at: AT },
+    <>
+      <PageHead
+        title={flow.name}
+        back={{ href: AT, label: "Flows" }}
+        actions={
+          <a class="button" href={addressOf(flow)}>
+            All of the flow
+          </a>
+        }
+      />
+      <Preview said={said}>
+        <SimulationResult of={simulation} texts={textsOf(simulation)} said={said}>
+          <Form action={addressOf(flow)} class="inline">
+            <input type="hidden" name="rate" value={value} />
+            <button type="submit" class="primary">
+              Save<span class="visually-hidden"> {said}</span>
+            </button>
+          </Form>
+        </SimulationResult>
+      </Preview>
     </>,
   );
 }
@@ -285,7 +330,7 @@ function Pays({ flow, program }: { flow: Listed; program: Program }) {
   if (!useMay("manage")) return <>{rateText(actionOf(flow), settingFormat(program))}</>;
   const isFlat = flow.action_type === "flat";
   return (
-    <form method="get" action={`${AT}/${flow.id}`} class="inline">
+    <form method="get" action={`${AT}/${flow.id}`} class="inline" data-preview="">
       <input
         name="action_value"
         value={isFlat ? moneyValue(flow.action_value, currency) : String(flow.action_value)}

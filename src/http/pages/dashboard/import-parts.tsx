@@ -171,7 +171,7 @@ export function Rows({ kind, rows }: { kind: ImportKind; rows: readonly ImportRo
         columns={[
           { label: "Line" },
           { label: "What happens" },
-          { label: kind === "partners" ? "E-mail" : "Customer" },
+          { label: kind === "partners" ? "E-mail" : "Customer", grow: true },
           { label: kind === "partners" ? "Code" : "Partner" },
         ]}
         rows={sorted.slice(0, SHOWN).map(({ line, outcome, column, message, note, who, code }) => [

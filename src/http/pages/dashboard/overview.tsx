@@ -19,6 +19,7 @@ import { TopCodes, TopPartners, TopSources } from "./overview-top.tsx";
 import { Setup } from "./setup.tsx";
 
 const WEBHOOKS = "/dashboard/webhooks";
+const KEYS = "/dashboard/settings/keys";
 
 /** `/dashboard` (PAGE-16): what there is to decide, how the program does, and what still has to be set up. */
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
@@ -109,6 +110,14 @@ function Decisions({ overview, program }: { overview: Overview; program: Program
     ...(overview.failing.length === 0
       ? []
       : [{ what: <FailingLink failing={overview.failing} />, why: <Failing overview={overview} /> }]),
+    ...(overview.ending.length === 0
+      ? []
+      : [
+          {
+            what: <a href={KEYS}>{plural(overview.ending.length, "API key")} to replace</a>,
+            why: <Ending keys={overview.ending} />,
+          },
+        ]),
     ...(payable.length === 0
       ? []
       : [
@@ -194,6 +203,32 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
     ],
   ];
   return all.flatMap(([count, decision]) => (count > 0 ? [decision] : []));
+}
+
+/** Each with the button that makes its successor. */
+function Ending({ keys }: { keys: Overview["ending"] }) {
+  return (
+    <>
+      In use, and it stops working at its end. A new one works beside it until then.
+      <ul class="todo-each">
+        {keys.map(({ id, name, last4, expires_at }) => (
+          <li>
+            <span>
+              {name} <code>sk_…{last4}</code> ends <When at={expires_at} />
+            </span>
+            <ActionButton
+              action={`${KEYS}/${id}/rotate`}
+              label={
+                <>
+                  Rotate<span class="visually-hidden"> {name}</span>
+                </>
+              }
+            />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
 }
 
 function FailingLink({ failing }: Pick<Overview, "failing">) {

@@ -16,6 +16,7 @@ import { CopyBlock } from "../parts/copy.tsx";
 import { Form } from "../parts/form.tsx";
 import { plural } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { Preview, PreviewPlace } from "../parts/preview.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
 import { scriptTag } from "../parts/snippets.ts";
 import { ColumnChoices, FileFields, HowItLooks, OrderFields, Rows } from "./import-parts.tsx";
@@ -93,7 +94,7 @@ function readChoice(fields: FormFields, { kind }: ImportOrder): ChooseColumns {
 function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "csv">, problems?: Problems) {
   return framed(
     c,
-    { title: "Import", at: AT, status: problems ? 422 : 200 },
+    { title: "Import", at: AT, previews: true, status: problems ? 422 : 200 },
     <>
       <PageHead
         title="Import partners and customers"
@@ -101,7 +102,7 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
         lede="From the product you come from, or a file of your own. You see what will happen before anything does."
       />
       <div class="grid">
-        <Form class="card stack" multipart={true} problems={problems}>
+        <Form class="card stack" multipart={true} problems={problems} preview={true}>
           <OrderFields order={order} problems={problems} />
           <FileFields csv={csv} problems={problems} />
           <div class="actions">
@@ -110,7 +111,10 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
             </button>
           </div>
         </Form>
-        <HowItLooks />
+        <div>
+          <PreviewPlace />
+          <HowItLooks />
+        </div>
       </div>
       <section class="card flush spaced">
         <h2>Old links go on working</h2>
@@ -123,47 +127,42 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
 function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: ImportedFile) {
   const counts = countRows(judged.ok ? judged.rows : []);
   const changes = counts.added + counts.completed;
+  const said = judged.ok ? summary(order, counts) : judged.message;
   return framed(
     c,
     { title: "Import: preview", at: AT, status: judged.ok ? 200 : 422 },
     <>
       <PageHead title="Preview of the import" back={{ href: AT, label: "Another file" }} />
-      {judged.ok ? (
-        <Notice tone={counts.refused > 0 ? "warn" : "calm"}>
-          <p>
-            {summary(order, counts)}
-            {counts.refused > 0 && changes > 0 ? " Lines with errors are left out; correct them and import again." : ""}
-            {changes === 0 && counts.refused === 0 ? " There is nothing to do." : ""}
-          </p>
+      <Preview said={said}>
+        <Notice tone={judged.ok && counts.refused === 0 ? "calm" : "warn"}>
+          <p>{said}</p>
         </Notice>
-      ) : (
-        <Notice tone="warn">
-          <p>{judged.message}</p>
-        </Notice>
-      )}
-      <Form action={AT} class="stack spaced" multipart={true}>
-        <input type="hidden" name="csv" value={csv} />
-        {Object.entries(order).map(([name, value]) => (
-          <input type="hidden" name={name} value={value ?? ""} />
-        ))}
-        <ColumnChoices kind={order.kind} columns={judged.columns} open={!judged.ok} />
-        <div class="actions">
-          {judged.ok && changes > 0 ? (
-            <button type="submit" name="confirmed" value="yes" class="primary">
-              {order.kind === "partners" ? `Import ${plural(changes, "line")}` : `Bind ${plural(changes, "customer")}`}
+        <Form action={AT} class="stack spaced" multipart={true}>
+          <input type="hidden" name="csv" value={csv} />
+          {Object.entries(order).map(([name, value]) => (
+            <input type="hidden" name={name} value={value ?? ""} />
+          ))}
+          <ColumnChoices kind={order.kind} columns={judged.columns} open={!judged.ok} />
+          <div class="actions">
+            {judged.ok && changes > 0 ? (
+              <button type="submit" name="confirmed" value="yes" class="primary">
+                {order.kind === "partners"
+                  ? `Import ${plural(changes, "line")}`
+                  : `Bind ${plural(changes, "customer")}`}
+              </button>
+            ) : null}
+            <button type="submit" class="quiet">
+              Preview again
             </button>
-          ) : null}
-          <button type="submit" class="quiet">
-            Preview again
-          </button>
-          <a href={PARTNERS}>{changes > 0 ? "Cancel" : "Back to the partners"}</a>
-        </div>
-      </Form>
-      {judged.ok ? (
-        <section class="card flush spaced">
-          <Rows kind={order.kind} rows={judged.rows} />
-        </section>
-      ) : null}
+            <a href={PARTNERS}>{changes > 0 ? "Cancel" : "Back to the partners"}</a>
+          </div>
+        </Form>
+        {judged.ok ? (
+          <section class="card flush spaced">
+            <Rows kind={order.kind} rows={judged.rows} />
+          </section>
+        ) : null}
+      </Preview>
     </>,
   );
 }
@@ -177,7 +176,10 @@ function summary({ kind }: ImportOrder, counts: ReturnType<typeof countRows>): s
     ...(counts.left_out > 0 ? [`${plural(counts.left_out, "line")} left out`] : []),
     `${plural(counts.refused, "line")} with errors`,
   ];
-  return `${lines.join(", ")}.`;
+  const changes = counts.added + counts.completed;
+  const left = changes > 0 ? " Lines with errors are left out; correct them and import again." : "";
+  const next = counts.refused > 0 ? left : changes === 0 ? " There is nothing to do." : "";
+  return `${lines.join(", ")}.${next}`;
 }
 
 function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow[]) {

@@ -49,12 +49,25 @@ interface Texts {
   after: string;
 }
 
-export function SimulationResult({ of: shown, texts }: { of: ShownSimulation; texts: Texts }) {
+interface ResultProps {
+  of: ShownSimulation;
+  texts: Texts;
+  /** What would be other than it is. */
+  said?: string;
+  /** What can be done about it. */
+  children?: Child;
+}
+
+export function SimulationResult({ of: shown, texts, said, children }: ResultProps) {
   const { simulation, count } = shown;
   return (
     <section class="card flush" aria-labelledby="simulation">
       <div class="card-head">
-        <h2 id="simulation">{texts.title}</h2>
+        <div>
+          <h2 id="simulation">{texts.title}</h2>
+          {said === undefined ? null : <p class="muted">{said}</p>}
+        </div>
+        {children}
       </div>
       {simulation.payments.length === 0 ? (
         <Empty title={texts.none} />

@@ -10,6 +10,8 @@ interface FormProps extends Children {
   multipart?: boolean;
   /** Its fields show what is: who may not send it sees them, and cannot change them. */
   readable?: boolean;
+  /** The script shows the answer in the page's `PreviewPlace` as it is filled in. */
+  preview?: boolean;
   class?: string;
 }
 
@@ -17,7 +19,7 @@ interface FormProps extends Children {
  * A form that posts, with its token, and what is wrong with it as a whole first. Not there for a member who may not send it
  * (TEAM-1); where its page is the member's at all, `action` says where it goes.
  */
-export function Form({ action, problems, multipart, readable, children, ...rest }: FormProps) {
+export function Form({ action, problems, multipart, readable, preview, children, ...rest }: FormProps) {
   if (action !== undefined && !mayRequest(useContext(ReaderRole), "POST", action)) {
     if (!readable) return null;
     return (
@@ -33,6 +35,7 @@ export function Form({ action, problems, multipart, readable, children, ...rest 
       class={rest.class}
       enctype={multipart ? "multipart/form-data" : undefined}
       novalidate={true}
+      data-preview={preview ? "" : undefined}
     >
       <CsrfField />
       {problems ? <ProblemSummary problems={problems} /> : null}

@@ -90,7 +90,7 @@ function ApplicationFacts({ application }: { application: Detailed }) {
       <h2>Details</h2>
       <Facts
         rows={[
-          ["E-mail, proved", email ?? "deleted"],
+          ["E-mail, proved", email ?? "Deleted"],
           website === null
             ? null
             : [
@@ -103,10 +103,10 @@ function ApplicationFacts({ application }: { application: Detailed }) {
           [
             "Terms",
             consented_at === null ? (
-              "there were none"
+              "There were none"
             ) : (
               <>
-                version {terms_version}, agreed to <When at={consented_at} />
+                Version {terms_version}, agreed to <When at={consented_at} />
               </>
             ),
           ],

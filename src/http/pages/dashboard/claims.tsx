@@ -106,7 +106,14 @@ function NoClaims({ isFiltered }: { isFiltered: boolean }) {
       <a href={AT}>Show all claims</a>
     </Empty>
   ) : (
-    <Empty title="No claims yet">
+    <Empty
+      title="No claims yet"
+      action={
+        <a class="button" href="/dashboard/payments?outcome=no_ref">
+          See payments that name no partner
+        </a>
+      }
+    >
       When a partner misses a sale, the portal asks for the order, and it appears here.
     </Empty>
   );

@@ -216,7 +216,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
                       <Flag label="flagged" />,
                       count === 0 ? (
                         <>
-                          all of them. <a href={flaggedUrl(filter)}>Look at them first</a>
+                          All of them. <a href={flaggedUrl(filter)}>Look at them first</a>
                         </>
                       ) : (
                         `${plural(held, "commission")}, left out`

@@ -3,7 +3,7 @@ import type { Commission, Decided } from "../../../core/kernel/rows.ts";
 import type { CommissionDetail } from "../../../core/commissions/detail.ts";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Field, Form } from "../parts/form.tsx";
-import { Badge, Flag, Money, providerText, When } from "../parts/figures.tsx";
+import { Badge, capitalized, Flag, Money, providerText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -126,7 +126,7 @@ function CommissionFacts({ story: { commission, partner, payment, payout } }: { 
       <Facts
         rows={[
           ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
-          ["Kind", commission.kind],
+          ["Kind", capitalized(commission.kind)],
           ["Dated", <When at={commission.created_at} />],
           commission.approved_at === null ? null : ["Approved", <When at={commission.approved_at} />],
           commission.paid_at === null ? null : ["Paid", <When at={commission.paid_at} />],
@@ -141,7 +141,7 @@ function CommissionFacts({ story: { commission, partner, payment, payout } }: { 
                 <Badge state={payout.status} />
               </>
             ) : (
-              "in none yet"
+              "In none yet"
             ),
           ],
           commission.provider === null ? null : ["Provider", providerText(commission.provider)],

@@ -11,7 +11,7 @@ import type { Filter } from "../filters.ts";
 import { amountCells, ListFilter, partnerColumn, textColumn, timeColumn, type ListOf, type Shown } from "../list.tsx";
 import { isDate } from "../../../domain/time-zone.ts";
 import { dayText } from "../locale.ts";
-import { Badge, Flag, Money, providerText, When } from "../parts/figures.tsx";
+import { Badge, capitalized, Flag, Money, providerText, When } from "../parts/figures.tsx";
 import { Field, SelectField } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { reviewText } from "../parts/trace.tsx";
@@ -141,8 +141,8 @@ export function filterFacts(
 ): [string, string][] {
   const partner = value.partner_id === undefined ? undefined : names.get(value.partner_id);
   const facts: [string, string | undefined][] = [
-    ["Status", value.status],
-    ["Flag", value.flagged === undefined ? undefined : value.flagged ? "flagged" : "not flagged"],
+    ["Status", value.status && capitalized(value.status)],
+    ["Flag", value.flagged === undefined ? undefined : value.flagged ? "Flagged" : "Not flagged"],
     ["Partner", partner ? partnerText(partner) : value.partner_id],
     ["Payout", value.payout_id],
     ["Provider", value.provider && providerText(value.provider)],

@@ -200,7 +200,7 @@ async function customerPage(c: Context<PageEnv>, id: string) {
       <section class="card">
         <Facts
           rows={[
-            ["E-mail", customer.email ?? <span class="muted">not known, or erased</span>],
+            ["E-mail", customer.email ?? <span class="muted">Not known, or erased</span>],
             ["Provider", providerText(customer.provider)],
             customer.customer_id === null ? null : ["Customer id", <code>{customer.customer_id}</code>],
             [

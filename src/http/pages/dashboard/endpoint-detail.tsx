@@ -209,7 +209,7 @@ function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string })
         rows={[
           ["Address", <code>{endpoint.url}</code>],
           endpoint.description === null ? null : ["Description", endpoint.description],
-          ["Sends", endpoint.events.includes("*") ? "everything" : endpoint.events.join(", ")],
+          ["Sends", endpoint.events.includes("*") ? "Everything" : endpoint.events.join(", ")],
           [
             "Status",
             <span class="actions">

@@ -87,7 +87,7 @@ function PayoutFacts({ payout, partner }: { payout: Detailed; partner: PartnerNa
           [
             "Period",
             <>
-              {payout.period_start === null ? "up to " : <When at={payout.period_start} only="day" />}
+              {payout.period_start === null ? "Up to " : <When at={payout.period_start} only="day" />}
               {payout.period_start === null ? "" : " to "}
               <When at={payout.period_end} />
             </>,
@@ -116,7 +116,7 @@ function Recipient({
   if (!isOpen || (method !== "wallet" && method !== TRANSFER_METHOD)) return <>–</>;
   return (
     <>
-      nobody: the partner had no {method === "wallet" ? `address at ${walletName()}` : "connected account"} when it was
+      Nobody: the partner had no {method === "wallet" ? `address at ${walletName()}` : "connected account"} when it was
       prepared. Cancel it and prepare it again once there is one.
     </>
   );

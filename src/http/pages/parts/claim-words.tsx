@@ -28,7 +28,7 @@ export const CLAIM_TEXTS: Record<ClaimStatus, string> = { open: "open", granted:
 /** A sale as the partner named it. */
 export function SaleOf({ claim }: { claim: Pick<SaleClaim, "order_id" | "day" | "email_domain"> }) {
   if (claim.order_id !== null) return <code>{claim.order_id}</code>;
-  if (claim.day === null) return <span class="muted">forgotten with its customer</span>;
+  if (claim.day === null) return <span class="muted">Forgotten with its customer</span>;
   return (
     <span>
       {dayText(claim.day)} <span class="second">{claim.email_domain}</span>

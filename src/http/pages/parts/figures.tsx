@@ -149,6 +149,10 @@ export function rateText(rate: Action, money: MoneyFormat): string {
 /** A provider's name where a text begins. */
 export function providerText(provider: string | null): string {
   if (provider === null) return "By hand";
-  const text = providerWithin(provider);
+  return capitalized(providerWithin(provider));
+}
+
+/** A word as the value of a fact or the begin of a sentence. */
+export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -114,7 +114,7 @@ function PayoutFacts({ payout, partner, program }: PayoutFactsProps) {
           [
             "Period",
             <>
-              {payout.period_start === null ? "up to " : <When at={payout.period_start} only="day" />}
+              {payout.period_start === null ? "Up to " : <When at={payout.period_start} only="day" />}
               {payout.period_start === null ? "" : " to "}
               <When at={payout.period_end} only="day" />
             </>,

@@ -1,7 +1,7 @@
 /** What the list of customers reads of a large program: as much as it shows (PAGE-21). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
+import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { run } from "../support/grown-program.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeProgram, testContext, type TestProgram } from "../support/program.ts";
@@ -15,7 +15,7 @@ async function openProgram(): Promise<{ program: TestProgram; owner: Visitor }> 
   const program = await makeProgram();
   await sendA(program, sessionCompleted({ customer: "cus_real", email: null, ref: null, amount: 100 }));
   const owner = makeVisitor(send);
-  await followLink(owner, (await createOwnerLink(testContext(), program.program.owner_email)).token);
+  await followLink(owner, (await createLinkByHand(testContext(), program.program.owner_email)).token);
   return { program, owner };
 }
 

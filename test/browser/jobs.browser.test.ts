@@ -271,6 +271,7 @@ for (const way of WAYS) {
       };
       const { api_key } = await program.api<{ api_key: string }>("POST", "/api-keys", fields);
       await works(api_key);
+      await world.sql(`update api_keys set created_at = '2026-01-01T00:00:00.000Z' where program_id = '${program.id}'`);
       await rotates(await Owner.of(program, way), "rotate an API key that ends soon");
       const owner = await Owner.of(program, way);
       await owner.go("API keys");

@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { bySecretSetting, VENDORS, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { click, recorded } from "../support/clicks.ts";
@@ -182,11 +183,16 @@ describe("further API keys (PAGE-13)", () => {
       return body;
     };
     const soon = await make("Shop", 10);
+    const age = "update api_keys set created_at = '2026-01-01T00:00:00.000Z' where id in (?1, ?2)";
     for (const other of [await make("Later", 20), await make("Always", null)])
       expect((await callApi(other.api_key, "GET", ME)).status).toBe(200);
-    await make("Never used", 5);
+    const unused = await make("Never used", 5);
+    await env.DB.prepare(age).bind(unused.id, unused.id).run();
     expect(textOf((await boss.get("/dashboard")).body)).not.toContain("API key to replace");
     expect((await callApi(soon.api_key, "GET", ME)).status).toBe(200);
+    // Made for ten days, so that it is at its begin.
+    expect(textOf((await boss.get("/dashboard")).body)).not.toContain("API key to replace");
+    await env.DB.prepare(age).bind(soon.id, soon.id).run();
     const shown = await boss.get("/dashboard");
     expect(textOf(shown.body)).toContain("1 API key to replace");
     const forms = shown.body.match(/action="[^"]*\/rotate"/g);
@@ -199,7 +205,7 @@ describe("further API keys (PAGE-13)", () => {
     const { data } = (await keyed.api<{ data: { name: string; expires_at: string }[] }>("GET", "/api/v1/api-keys"))
       .body;
     expect(data.map(({ name }) => name)).toEqual(["Shop", "Later", "Always", "Never used", "Shop"]);
-    expect(Math.round((Date.parse(data.at(-1)!.expires_at) - Date.now()) / 86_400_000)).toBe(10);
+    expect(Date.parse(data.at(-1)!.expires_at) - Date.now()).toBeGreaterThan(300 * 86_400_000);
     expect(textOf((await boss.get("/dashboard")).body)).not.toContain("API key to replace");
     // As often as there is room for one more.
     for (let i = data.length; i < 50; i++) await make(`Key ${i}`, null);
@@ -400,7 +406,6 @@ describe("the overview (PAGE-7)", () => {
     await sendA(fresh, sessionCompleted({ ref: partner.slug, livemode: false }));
     expect(await steps()).toContain("Connect Stripe , done");
     expect(await steps()).toContain("See a test payment , done");
-    const { env } = await import("cloudflare:workers");
     await env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, '2026-01-01', 'bot', 1)")
       .bind(fresh.id)
       .run();

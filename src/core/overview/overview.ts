@@ -55,7 +55,7 @@ export interface FailingEndpoint {
   active: number;
 }
 
-/** An API key that was used, ends soon and has no newer one of its name. */
+/** An API key that was used, ends soon, in the second half of its life, and has no newer one of its name. */
 export interface EndingKey {
   id: string;
   name: string;
@@ -236,7 +236,8 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
 
 function endingKeys({ programId, now }: ProgramCtx): SQL {
   return sql`select id, name, last4, expires_at from api_keys k
-    where program_id = ${programId} and last_used_at is not null and expires_at > ${iso(now)} and expires_at <= ${iso(now + ENDS_SOON)}
+    where program_id = ${programId} and last_used_at is not null and expires_at > ${iso(now)}
+      and expires_at <= ${iso(now + ENDS_SOON)} and julianday(created_at) + julianday(expires_at) <= 2 * julianday(${iso(now)})
       and not exists (select 1 from api_keys n where n.program_id = k.program_id and n.id > k.id and n.name = k.name)
     order by expires_at, id`;
 }

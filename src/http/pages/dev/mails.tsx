@@ -55,15 +55,10 @@ function MailList({ mails }: { mails: LocalMail[] }) {
         ) : (
           <Table
             label="E-mails"
-            columns={[
-              { label: "Subject", grow: true },
-              { label: "Written", align: "end" },
-            ]}
+            columns={[{ label: "Subject" }, { label: "To" }, { label: "Written", align: "end" }]}
             rows={mails.map(({ id, subject, to }) => [
-              <span>
-                <a href={`/dev/mails/${id}`}>{subject}</a>
-                <span class="second">To {to}</span>
-              </span>,
+              <a href={`/dev/mails/${id}`}>{subject}</a>,
+              <span class="who">{to}</span>,
               <When at={iso(instantOf(id))} />,
             ])}
           />

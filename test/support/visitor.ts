@@ -96,6 +96,7 @@ export function makeUncountedVisitor(): Visitor {
 export function textOf(html: string): string {
   return html
     .replaceAll(/<(script|style)[\s\S]*?<\/\1>/g, "")
+    .replaceAll(/<wbr ?\/?>/g, "")
     .replaceAll(/<[^>]+>/g, " ")
     .replaceAll("&amp;", "&")
     .replaceAll("&lt;", "<")

@@ -4,12 +4,17 @@ import { classes } from "../page.tsx";
 /** Where an address may end a line: after a part of it, never within one. */
 const PARTS = /(?<=[^/:]\/|=)|(?=[?&])/;
 
+/** A secret is no address: it has no parts, whatever signs are in it. */
+function partsOf(text: string): string[] {
+  return text.includes("://") ? text.split(PARTS) : [text];
+}
+
 /** A line to copy: it can be selected and copied by hand; the script adds the button. */
 export function CopyLine({ label, text }: { label: string; text: string }) {
   return (
     <div class="copy" role="group" aria-label={label}>
       <code>
-        {text.split(PARTS).map((part, i) => (
+        {partsOf(text).map((part, i) => (
           <>
             {i === 0 ? null : <wbr />}
             {part}

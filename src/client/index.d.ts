@@ -137,6 +137,7 @@ type Routes = {
           website: string | null;
         }[];
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -277,6 +278,7 @@ type Routes = {
           status: "declined" | "granted" | "open";
         }[];
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -673,6 +675,7 @@ type Routes = {
           updated_at: string;
         }[];
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -959,6 +962,7 @@ type Routes = {
       };
       output: {
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -1809,6 +1813,7 @@ type Routes = {
           updated_at: string;
         }[];
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -2182,6 +2187,7 @@ type Routes = {
           event_id: string | null;
         }[];
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -2322,6 +2328,7 @@ type Routes = {
           updated_at: string;
         }[];
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -2658,6 +2665,7 @@ type Routes = {
           updated_at: string;
         }[];
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -3435,6 +3443,7 @@ type Routes = {
       };
       output: {
         total: number;
+        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;

@@ -273,7 +273,7 @@ describe("times", () => {
       assert.equal(await time.getAttribute("title"), at);
       assert.equal(await time.textContent(), text);
       const note = page.getByText("Times are in the time zone Asia/Kathmandu.");
-      assert.equal(await note.isVisible(), true);
+      await note.waitFor();
       await page.goto(`${world.url}/dashboard/webhooks/new`);
       assert.equal(await note.isVisible(), false);
       await page.context().close();

@@ -137,7 +137,6 @@ type Routes = {
           website: string | null;
         }[];
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -278,7 +277,6 @@ type Routes = {
           status: "declined" | "granted" | "open";
         }[];
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -675,7 +673,6 @@ type Routes = {
           updated_at: string;
         }[];
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -962,7 +959,6 @@ type Routes = {
       };
       output: {
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -1813,7 +1809,6 @@ type Routes = {
           updated_at: string;
         }[];
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -2187,7 +2182,6 @@ type Routes = {
           event_id: string | null;
         }[];
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -2328,7 +2322,6 @@ type Routes = {
           updated_at: string;
         }[];
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -2665,7 +2658,6 @@ type Routes = {
           updated_at: string;
         }[];
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;
@@ -3443,7 +3435,6 @@ type Routes = {
       };
       output: {
         total: number;
-        isMore?: true;
         page: number;
         per_page: number;
         next_cursor: string | null;

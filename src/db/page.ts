@@ -11,7 +11,7 @@ export interface PageRequest {
   order?: Order | undefined;
   /**
    * False where the total is not needed: then it is 0, and nothing is counted. True where it has to be exact, of a list too
-   * that else counts so far only (`Page.isMore`).
+   * that else counts so far only (`CustomerPage`).
    */
   counted?: boolean | undefined;
 }
@@ -22,8 +22,6 @@ export type Order = (typeof ORDERS)[number];
 export interface Page<T> {
   data: T[];
   total: number;
-  /** Where there are more than `total`, as far as was counted. */
-  isMore?: true;
   page: number;
   per_page: number;
   /** For walking on at constant cost; null at the end. */

@@ -9,7 +9,7 @@ import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
 import { ROOT } from "../../src/dev/root.ts";
 
-// Code is evaluated anew with every isolate: what the engine has learned of it is used from the first call on.
+// Code is evaluated again with every isolate: what the engine has learned of it is used from the first call on.
 setFlagsFromString("--no-lazy-feedback-allocation");
 setFlagsFromString("--always-sparkplug");
 

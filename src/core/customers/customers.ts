@@ -46,12 +46,17 @@ export interface CustomerFilter extends PageRequest {
 /** So many are counted, and no further: to count them is to look through their payments. */
 export const MOST_COUNTED = 1_000;
 
+export interface CustomerPage extends Page<Customer> {
+  /** Where there are more than `total`, as far as was counted. */
+  isMore?: true;
+}
+
 /**
  * Customers by their newest payment or lead, newest first. A customer has no row: each is the payment that no other of
  * the same customer is newer than. The total is exact where `counted` is true; else it is one of `MOST_COUNTED` at most,
  * and `isMore` says that there are others.
  */
-export async function listCustomers(ctx: Reader, filter: CustomerFilter): Promise<Page<Customer>> {
+export async function listCustomers(ctx: Reader, filter: CustomerFilter): Promise<CustomerPage> {
   const after = cursorId(filter, "payment");
   const { limit, offset } = window(filter);
   const isOldest = filter.order === "oldest";

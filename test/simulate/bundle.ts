@@ -26,6 +26,8 @@ export interface Service {
   scheduled(event: { cron: string }, env: object, execution: object): Promise<void>;
   queue(batch: object, env: object, execution: object): Promise<void>;
   ClickCounter: new (state: object, env: object) => ClickCounter;
+  /** Forgets all that its modules hold beside what follows from the code alone: from now on it is a new isolate. */
+  forget(): void;
 }
 
 /** The class of the click objects, as the platform calls it. */
@@ -68,19 +70,31 @@ export async function bundleService(patches: readonly Patch[] = [], root = ROOT)
     jsx: "automatic",
     jsxImportSource: "hono/jsx",
     loader: { ".txt": "text", ".css": "text" },
-    plugins: [platform, patched(patches), shared(modules)],
+    plugins: [platform, forgetful(patches), shared(modules)],
     logLevel: "error",
   });
-  const script = new Script(`(function (module, modules) {${outputFiles[0]!.text}\n})`, { filename: "service.js" });
+  const script = new Script(`(function (module, modules, forgotten) {${outputFiles[0]!.text}\n})`, {
+    filename: "service.js",
+  });
   // One function for all isolates: what the engine has learned of the code and compiled, it keeps.
-  const load = script.runInThisContext() as (module: object, modules: ReadonlyMap<string, unknown>) => void;
+  const load = script.runInThisContext() as Load;
   return () => {
-    const module = { exports: {} as Pick<Service, "ClickCounter"> & { default: Omit<Service, "ClickCounter"> } };
-    load(module, modules);
+    const module: Loaded = { exports: {} as Loaded["exports"] };
+    const forgotten: (() => void)[] = [];
+    load(module, modules, forgotten);
     const { default: handlers, ClickCounter } = module.exports;
-    return { ...handlers, ClickCounter };
+    const forget = () => {
+      for (const one of forgotten) one();
+    };
+    return { ...handlers, ClickCounter, forget };
   };
 }
+
+interface Loaded {
+  exports: Pick<Service, "ClickCounter"> & { default: Omit<Service, "ClickCounter" | "forget"> };
+}
+
+type Load = (module: Loaded, modules: ReadonlyMap<string, unknown>, forgotten: (() => void)[]) => void;
 
 /** Libraries, and the one module of Node that the platform has for the service, in place of their text. */
 function shared(modules: Map<string, unknown>): Plugin {
@@ -125,24 +139,39 @@ const platform: Plugin = {
   },
 };
 
-/** @throws where a patch's text is not in its file: the code has moved on, and the plant must follow. */
-function patched(patches: readonly Patch[]): Plugin {
+/**
+ * The service's own modules, with planted mistakes, and so that what they hold can be forgotten.
+ * @throws where a patch's text is not in its file: the code has moved on, and the plant must follow.
+ */
+function forgetful(patches: readonly Patch[]): Plugin {
   for (const { file, find } of patches) {
     const found = readFileSync(join(ROOT, file), "utf8").split(find).length - 1;
     if (found !== 1)
       throw new Error(`a planted mistake is to replace one text of ${file}, which has it ${found} times`);
   }
   return {
-    name: "patched",
+    name: "forgetful",
     setup(builder) {
-      if (patches.length === 0) return;
-      builder.onLoad({ filter: /\/src\/.*\.tsx?$/ }, async ({ path }) => {
+      builder.onLoad({ filter: /\/src\/.*\.tsx?$/, namespace: "file" }, async ({ path }) => {
         const own = patches.filter(({ file }) => file === relative(ROOT, path).replaceAll("\\", "/"));
-        if (own.length === 0) return null;
         let contents = await readFile(path, "utf8");
         for (const { find, put } of own) contents = contents.replace(find, () => put);
-        return { contents, loader: path.endsWith("x") ? "tsx" : "ts" };
+        return { contents: withForgetting(contents), loader: path.endsWith("x") ? "tsx" : "ts" };
       });
     },
   };
+}
+
+/** A module's variables, and the collections that are empty when it is evaluated. */
+const HELD =
+  /^(?:export )?(?:let (?<variable>\w+)\b[^\n]*?(?: = (?<value>[^\n=]*))?|const (?<constant>\w+)\b(?<type>[^\n=]*) = (?<empty>(?:new (?:Map|Set|WeakMap|WeakSet)\b[^\n]*\(\)|remember\b[^\n]*)));$/gm;
+
+function withForgetting(contents: string): string {
+  const forgetting: string[] = [];
+  const replaced = contents.replace(HELD, (line, ...rest) => {
+    const { variable, value, constant, empty } = rest.at(-1) as Record<string, string | undefined>;
+    forgetting.push(`forgotten.push(() => { ${variable ?? constant} = ${value ?? empty ?? "undefined"}; });`);
+    return line.replace(/^(export )?const /, "$1let ");
+  });
+  return [replaced, ...forgetting].join("\n");
 }

@@ -56,10 +56,12 @@ export abstract class Deployment {
     return (this.#service ??= this.#make());
   }
 
-  /** From now on a new isolate serves. */
-  protected replaceService(make: () => Service): void {
+  /** From now on a new isolate serves; the one that served, where it was made. */
+  protected replaceService(make: () => Service): Service | null {
+    const replaced = this.#service;
     this.#make = make;
     this.#service = null;
+    return replaced;
   }
 
   /** Work that goes on after the reply. */

@@ -196,7 +196,7 @@ class Run {
       this.story.push(`     ${this.#vendors.happen(happening, settledIn(this.#states[0]!))}`);
     }
     // The platform puts objects out of memory that nobody calls.
-    if (chanceOf(step, "eviction")?.happens(0.3)) this.#world.clicks.die();
+    if (chanceOf(step, "eviction")?.happens(0.3)) this.#world.evict();
     const renewal = chanceOf(step, "renewal");
     const { hasBefore } = this.#world;
     if (!renewal?.happens(hasBefore ? 0.15 : 0.03)) return;

@@ -20,6 +20,7 @@ import {
   type ProgramKey,
   type Reply,
 } from "./deployment.ts";
+import { Isolates } from "./isolates.ts";
 import { restart, stopTimers, time } from "./played-globals.ts";
 import { Turns, type Luck } from "./turns.ts";
 
@@ -63,6 +64,7 @@ export class World extends Deployment {
   endpoint_id!: string;
   readonly clicks: PlayedObjects;
   readonly #versions: Versions;
+  readonly #isolates: { now: Isolates; before: Isolates | null };
   protected readonly env: Record<string, unknown>;
   /** In which database each is, by its number. */
   readonly #shards: { program: number; neighbor: number };
@@ -72,8 +74,10 @@ export class World extends Deployment {
 
   constructor(versions: Versions, seed: number) {
     restart(seed);
-    super(versions.now);
+    const now = new Isolates(versions.now);
+    super(now.make);
     this.#versions = versions;
+    this.#isolates = { now, before: versions.before && new Isolates(versions.before.make) };
     this.#shards = SHARDS[seed % SHARDS.length]!;
     const open = () => new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]));
     this.database = open();
@@ -226,9 +230,17 @@ export class World extends Deployment {
    * objects, which forget what they had in memory.
    */
   renew(objects: boolean, isBefore = false): void {
-    const { now, before } = this.#versions;
-    this.replaceService(isBefore && before ? before.make : now);
-    if (objects) this.clicks.die();
+    const { now, before } = this.#isolates;
+    const replaced = this.replaceService(isBefore && before ? before.make : now.make);
+    for (const isolates of [now, before]) if (replaced) isolates?.leave(replaced);
+    if (objects) this.evict();
+  }
+
+  /** The platform puts the click objects out of memory; nobody has an isolate any more that serves no longer. */
+  evict(): void {
+    this.clicks.die();
+    this.#isolates.now.free();
+    this.#isolates.before?.free();
   }
 
   /** The machine goes: nothing that was under way goes on, and what was not stored is lost. */

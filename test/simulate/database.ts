@@ -125,10 +125,12 @@ export class PlayedDatabase {
   }
 
   #carryOut(statements: readonly Bound[]): Answer[] {
-    this.#begin.run();
+    // One alone is a transaction by itself.
+    const isOne = statements.length === 1;
     try {
+      if (!isOne) this.#begin.run();
       const answers = statements.map((statement) => this.#rowsOf(statement));
-      this.#commit.run();
+      if (!isOne) this.#commit.run();
       this.#report(statements, answers, null);
       return answers;
     } catch (error) {
@@ -154,7 +156,7 @@ export class PlayedDatabase {
     if (!prepared) {
       if (isLonger(sql, MAX_SQL_BYTES)) throw new Error("statement too long");
       const statement = this.sqlite.prepare(sql);
-      const reads = /^\s*select\b/i.test(sql);
+      const reads = READS.test(sql);
       statement.setReadBigInts(!reads);
       prepared = { statement, hasRows: statement.columns().length > 0, reads };
       this.#prepared.set(sql, prepared);
@@ -199,6 +201,9 @@ function dumped(migrations: readonly string[]): string {
   made.close();
   return ["begin", ...tables.map(({ sql }) => sql), ...rows, ...others.map(({ sql }) => sql), "commit"].join(";\n");
 }
+
+/** A statement that certainly writes nothing: what only might is taken for one that does. */
+const READS = /^\s*(?:select|with)\b(?!.*\b(?:insert|update|delete|replace)\b)/is;
 
 /** A UTF-16 unit has at most three bytes in UTF-8. */
 function isLonger(text: string, bytes: number): boolean {

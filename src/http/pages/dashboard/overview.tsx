@@ -41,7 +41,9 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
           <h2>
             {dayText(days.from)} to {dayText(days.to)}
           </h2>
-          <p class="muted small">Before: as many days before.</p>
+          <p class="muted small">
+            Before: {dayText(seen.daysBefore.from)} to {dayText(seen.daysBefore.to)}.
+          </p>
         </div>
         <Spans at="/dashboard" days={days} now={c.var.now} />
       </div>

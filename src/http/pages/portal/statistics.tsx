@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import type { ClickSources } from "../../../core/clicks/sources.ts";
+import { daysBefore } from "../../../core/overview/days.ts";
 import { readPartnerStatistics, type Results } from "../../../core/overview/statistics.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
@@ -20,11 +21,15 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
   const program = programOf(c);
   const seen = await readPartnerStatistics(c.var.ctx, selfOf(c).id, days);
   const count = seen.days.length;
+  const earlier = daysBefore(days);
   return framed(
     c,
     { title: "Statistics", at: AT },
     <>
-      <PageHead title="Statistics" lede={`${dayText(days.from)} to ${dayText(days.to)}, beside as many days before.`} />
+      <PageHead
+        title="Statistics"
+        lede={`${dayText(days.from)} to ${dayText(days.to)}. Before: ${dayText(earlier.from)} to ${dayText(earlier.to)}.`}
+      />
       <Spans at={AT} days={days} now={c.var.now} />
       <Head now={seen.now} before={seen.before} program={program} />
       <p class="muted small explains">

@@ -462,6 +462,6 @@ describe("an erasure (CLAIM-7, JOB-1)", () => {
     const portal = await signInPartner(jane.email);
     const text = textOf((await portal.get("/portal/claims")).body);
     expect(text).not.toContain("private.example");
-    expect(text).toContain("forgotten with its customer");
+    expect(text).toContain("Forgotten with its customer");
   });
 });

@@ -115,7 +115,7 @@ describe("all that match (PAGE-7)", () => {
     expect(href).toBe(`${AT}/matching?move=approve&${query}`);
     const asked = await boss.get(href ?? "");
     const shown = textOf(asked.body);
-    expect(shown).toContain("Status pending From 1 Mar 2026 To 31 Mar 2026");
+    expect(shown).toContain("Status Pending From 1 Mar 2026 To 31 Mar 2026");
     expect(shown).toContain("Match 45 commissions To approve 42 commissions Together 300.00 USD 12,000 JPY");
     expect(shown).toContain("Approve the flagged ones too: 3 commissions, 3,000 JPY");
     expect(await statuses(month)).not.toContain("approved");

@@ -65,7 +65,7 @@ const APPLICATION_LISTED: Marks<ApplicationListed> = {
 const APPLICATION_DETAILED: Marks<ApplicationDetailed> = {
   ...APPLICATION_LISTED,
   answers: { to: '[{"question":"Marked question","answer":"x"}]', reads: "Marked question" },
-  terms_version: { to: 4_321, reads: "version 4321", where: { consented_at: TIME } },
+  terms_version: { to: 4_321, reads: "Version 4321", where: { consented_at: TIME } },
   consented_at: at,
   // Which partner its link leads to.
   partner_id: "decides",
@@ -224,7 +224,7 @@ const COMMISSION_LISTED: Marks<CommissionListed> = {
 };
 const COMMISSION_DETAILED: Marks<CommissionDetailed> = {
   id: "as it is",
-  kind: { to: "clawback" },
+  kind: { to: "clawback", reads: "Clawback" },
   status: { to: "rejected" },
   flagged: { to: 1, reads: "flag" },
   rejected_reason: { to: "Marked reason" },

@@ -125,7 +125,7 @@ export class PlayedDatabase {
   }
 
   #carryOut(statements: readonly Bound[]): Answer[] {
-    // One alone is a transaction by itself.
+    // One alone is a transaction of its own.
     const isOne = statements.length === 1;
     try {
       if (!isOne) this.#begin.run();

@@ -1,4 +1,5 @@
 import type { AttemptError } from "../../domain/delivery.ts";
+import { capitalized } from "../pages/parts/figures.tsx";
 import { OUTCOME_TEXTS, READ_TROUBLE_TEXTS, REFUSAL_TEXTS, REVIEW_TEXTS } from "../pages/parts/words.ts";
 
 /** What the values of a field mean, with what to do. */
@@ -22,7 +23,7 @@ const ATTEMPT_TEXTS: Record<AttemptError, string> = {
 };
 
 const withHelp = (texts: Record<string, { why: string; help: string }>) =>
-  Object.entries(texts).map(([code, { why, help }]) => ({ code, text: `${sentence(why)} ${help}` }));
+  Object.entries(texts).map(([code, { why, help }]) => ({ code, text: `${capitalized(why)}. ${help}` }));
 
 /** The codes in fields that are no errors of a request, from the same texts as the pages of the dashboard. */
 export const CODE_TABLES: readonly CodeTable[] = [
@@ -60,7 +61,3 @@ export const CODE_TABLES: readonly CodeTable[] = [
 
 /** Of a value, the id of its row. */
 export const rowId = ({ name }: CodeTable, code: string): string => `${name}-${code}`;
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-}

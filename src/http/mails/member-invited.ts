@@ -14,7 +14,7 @@ export function memberInvitedLetters(notice: NoticeOf<"member_invited">, origin:
       subject: `You are in the team of ${name}`,
       program,
       parts: [
-        `You are now in the team that runs the affiliate program of ${name}. Your role: ${ROLE_TITLES[member.role]}.`,
+        `You are now in the team that runs ${name}'s affiliate program. Your role: ${ROLE_TITLES[member.role]}.`,
         `The button signs you in once, until ${dayFor(program, link.expires_at)}; after that, ask for a link on the sign-in page.`,
       ],
       action: origin === null ? undefined : { label: "Sign in", url: `${origin}/sign-in?token=${link.token}` },

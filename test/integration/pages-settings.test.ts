@@ -326,6 +326,11 @@ describe("flows", () => {
     const [{ updated_at: _, ...saved } = {}] = await flowsOf(ruled);
     const [{ updated_at: __, ...before } = {}] = stored;
     expect(saved).toEqual({ ...before, action_value: 40 });
+    // Somebody else has made it a fixed amount since the preview: what it showed is saved, not 40.00 USD.
+    await ruled.api("PATCH", `/api/v1/flows/${before["id"] as string}`, { action_type: "flat", action_value: 500 });
+    const shown = [...preview.body.matchAll(/<input type="hidden" name="(rate|action_type)" value="([^"]*)"/g)];
+    await boss.post(path, Object.fromEntries(shown.map(([, name, value]) => [name, value])));
+    expect((await flowsOf(ruled))[0]).toMatchObject({ action_type: "percentage", action_value: 40 });
   });
 
   it("report what does not fit together beside the row", async () => {

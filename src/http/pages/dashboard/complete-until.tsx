@@ -13,9 +13,9 @@ function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[
     <Notice tone="warn">
       <p>
         {plural(unparsable.length, "event", "events")} of {providerWithin(provider.name)}{" "}
-        {unparsable.length === 1 ? "is" : "are"} not taken in, as we cannot read what{" "}
-        {unparsable.length === 1 ? "it" : "they"} say. Everything else is. We try again every day, and when you read the
-        list now. If that does not help, report it to the operator of this service.
+        {unparsable.length === 1 ? "is" : "are"} not taken in: this service does not know the form. Everything else is.
+        We try again every day, and when you read the list now. If that does not help, report it to the operator of this
+        service.
       </p>
       <ul>
         {unparsable.map(({ event_id, event_type, occurred_at, problem }) => (

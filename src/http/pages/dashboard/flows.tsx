@@ -94,9 +94,10 @@ export const flows = new Hono<PageEnv>()
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
     const typed = new FormFields(await c.req.formData());
     const rate = typed.given("rate");
-    // Of the preview of a rate: all else as it is.
-    const fields =
-      rate === undefined ? typed : formOf({ ...flowValues(flow, c.var.session.program.currency), action_value: rate });
+    const stored = flowValues(flow, c.var.session.program.currency);
+    // Of the preview of a rate, with the type that it showed: all else as it is.
+    const previewed = { action_value: rate ?? "", action_type: typed.given("action_type") ?? stored.action_type };
+    const fields = rate === undefined ? typed : formOf({ ...stored, ...previewed });
     return save(c, flow, fields, async (input) => {
       await updateFlow(c.var.ctx, flow.id, input);
       return c.redirect(`${AT}/${flow.id}?done=${doneOf(input, "saved")}`, 303);
@@ -256,6 +257,7 @@ function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }:
         <SimulationResult of={simulation} texts={textsOf(simulation)} said={said}>
           <Form action={addressOf(flow)} class="inline">
             <input type="hidden" name="rate" value={value} />
+            <input type="hidden" name="action_type" value={typed.action_type} />
             <button type="submit" class="primary">
               Save<span class="visually-hidden"> {said}</span>
             </button>

@@ -144,11 +144,12 @@ function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target
   const openSales = open.filter(isEarned);
   const [carrier, ...spare] = open.filter((row) => row.kind === "clawback");
   const source = locked.find(isEarned);
-  const kept = !source && (target !== null || locked.length > 0) ? openSales[0] : undefined;
+  const kept = !source && (target !== null || locked.length > 0) ? keptOf(openSales) : undefined;
   // Nothing is forgiven where nothing was given.
   const idle = locked.length === 0 ? own.filter(isWaived) : [];
+  const due = kept?.status === "rejected" ? null : target;
   // Payments that turned out to be one may have paid out more than a row holds: the rest waits for the next row.
-  const missing = clamp(subtract(worth(own, target), sumOf(locked)), negate(MOST), MOST);
+  const missing = clamp(subtract(worth(own, due), sumOf(locked)), negate(MOST), MOST);
   plan.withdrawn.push(...[...openSales.filter((row) => row !== kept), ...spare, ...idle].map((row) => row.id));
   if (kept) plan.sales.push({ id: kept.id, amount_cents: kept.status === "rejected" ? (target ?? NOTHING) : missing });
   const carried = kept && kept.status !== "rejected" ? NOTHING : missing;
@@ -160,17 +161,25 @@ function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target
 }
 
 /**
- * What a partner's rows of one payment must come to: the target, unless the owner rejected the sale, then 0; with what
- * the owner forgave, as far as it was given; without what the owner denied of a reversal. Never below 0: money that was
- * never paid is never owed back.
+ * The sale that stays, of several of which the payments turned out to be one: to reject one of two is to say that it is
+ * earned once.
+ */
+function keptOf(openSales: readonly LedgerRow[]): LedgerRow | undefined {
+  const of = (status: CommissionStatus) => openSales.find((row) => row.status === status);
+  return of("approved") ?? of("pending") ?? openSales[0];
+}
+
+/**
+ * What a partner's rows of one payment must come to: the target (null: nothing, as where the owner rejected the sale);
+ * with what the owner forgave, as far as it was given; without what the owner denied of a reversal. Never below 0: money
+ * that was never paid is never owed back.
  */
 function worth(own: readonly LedgerRow[], target: Cents | null): Sum {
   const locked = own.filter(isLocked);
   const waived = locked.length === 0 ? [] : own.filter(isWaived);
   const forgiven = negate(sumOf(waived.filter((row) => row.amount_cents < 0)));
   const denied = sumOf(waived.filter((row) => row.amount_cents > 0));
-  const isRejected = own.some((row) => isEarned(row) && row.status === "rejected");
-  const due = isRejected ? NOTHING : larger(subtract(target ?? NOTHING, denied), NOTHING);
+  const due = target === null ? NOTHING : larger(subtract(target, denied), NOTHING);
   return larger(due, smaller(add(due, forgiven), sumOf(locked)));
 }
 

@@ -106,6 +106,31 @@ describe("the rows of a payment", () => {
     expect(takenBack(MOST, MOST, MOST)).toEqual([0 - MOST]);
   });
 
+  const judged = fc.constantFrom(
+    { status: "pending" as const, payout_id: null },
+    { status: "approved" as const, payout_id: null },
+    { status: "approved" as const, payout_id: "pay_1" },
+    { status: "paid" as const, payout_id: "pay_1" },
+    { status: "rejected" as const, payout_id: null },
+  );
+
+  it("that turn out to be one of two earn once, unless both are rejected, whichever the owner has judged before", () => {
+    fc.assert(
+      fc.property(fc.array(judged, { minLength: 2, maxLength: 3 }), (states) => {
+        const wanted: Desired = { partner_id: "par_a", amount_cents: cents(2_000) };
+        const rows = states.map((state, i): LedgerRow => ({ id: `com_${i}`, kind: "sale", ...wanted, ...state }));
+        const after = apply(rows, planRows(rows, wanted), wanted);
+        const isRejected = states.every(({ status }) => status === "rejected");
+        expect(sumOf(after.filter(({ status }) => status !== "rejected"))).toBe(isRejected ? 0 : 2_000);
+        // What was approved needs no second approval.
+        const isApproved = states.some(({ status }) => status === "approved" || status === "paid");
+        expect(after.some(({ status }) => status === "approved" || status === "paid")).toBe(isApproved);
+        expect(apply(after, planRows(after, wanted), wanted)).toEqual(after);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("a percentage lies between 0 and what is left of the base; a flat amount stays until nothing is left", () => {
     fc.assert(
       fc.property(

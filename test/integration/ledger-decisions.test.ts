@@ -1,8 +1,16 @@
 /** What people decide and what vendors say, in any order: money that was never paid is never owed back (LAW-5). */
 import { describe, expect, it } from "vitest";
+import { eventsOf } from "../support/commissions.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { chargeRefunded, disputeClosed, disputeEvent, refundEvent } from "../support/provider-a-changes.ts";
+import {
+  chargeRefunded,
+  disputeClosed,
+  disputeEvent,
+  invoicePaymentPaid,
+  paymentIntentSucceeded,
+  refundEvent,
+} from "../support/provider-a-changes.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
 
@@ -203,6 +211,48 @@ describe("a judgement belongs to the partner it was made about (LAW-6, LAW-3)", 
       expect(after).toMatchObject([{ partner_id: b.id, status: "pending", amount_cents: 2_000 }]);
     },
   );
+});
+
+describe("two payments that turn out to be one (PAY-5)", () => {
+  /** An intent and an invoice that name the partner, and what says later that they belong together. */
+  async function soldTwice() {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    const ids = { payment_intent: `pi_${partner.slug}`, invoice: `in_${partner.slug}` };
+    await sendA(program, paymentIntentSucceeded({ payment_intent: ids.payment_intent, ref: partner.slug }));
+    const [sale] = await rowsOf(program);
+    await decide(program, sale!.id, "approved");
+    const invoice = () => sendA(program, invoicePaid({ id: ids.invoice, ref: partner.slug, payment_intent: null }));
+    return { program, partner, sale: sale!, invoice, ids, join: () => sendA(program, invoicePaymentPaid(ids)) };
+  }
+
+  it("of which one is paid, and the other was rejected: nothing is taken back", async () => {
+    const { program, partner, sale, invoice, join } = await soldTwice();
+    await invoice();
+    const other = (await rowsOf(program)).find(({ id }) => id !== sale.id);
+    await decide(program, other!.id, "rejected");
+    const [payout] = await generate(program);
+    await program.api("POST", `/api/v1/payouts/${payout!.id}/mark-paid`, {});
+    await join();
+    expect(await rowsOf(program)).toMatchObject([{ id: sale.id, status: "paid", amount_cents: 2_000 }]);
+    expect(await earnedBy(program, partner.id)).toBe(2_000);
+    expect(await eventsOf(program, "commission.created")).toHaveLength(2);
+  });
+
+  it("of which one was refunded and paid back before: what that took is given back with the other", async () => {
+    const { program, partner, sale, invoice, ids, join } = await soldTwice();
+    const [first] = await generate(program);
+    await sendA(program, chargeRefunded({ payment_intent: ids.payment_intent, amount: 10_000, refunded: 10_000 }));
+    await nextSale(program, partner.slug);
+    expect(await generate(program)).toMatchObject([{ amount_cents: 2_000 }]);
+    await invoice();
+    await join();
+    await program.api("POST", `/api/v1/payouts/${first!.id}/cancel`);
+    await decide(program, sale.id, "rejected");
+    // Of 4,000 earned the second payout pays 2,000.
+    expect(await earnedBy(program, partner.id)).toBe(4_000);
+    expect(await generate(program)).toMatchObject([{ amount_cents: 2_000 }]);
+  });
 });
 
 it("what comes back of a refund while a dispute is open enters no payout, until the dispute is won (PAY-10)", async () => {

@@ -197,10 +197,11 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
     // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
     planned.push(changeRow(settling, row, reviewed(row, decision.review_reasons)));
   }
-  const clawback = plan.clawbacks.find(({ id }) => id === row.id);
-  if (clawback) {
-    const { amount_cents } = clawback;
-    planned.push(changeRow(settling, row, { amount_cents, ...held(settling, row, amount_cents) }));
+  if (row.kind === "clawback" && !plan.withdrawn.includes(row.id)) {
+    const clawback = plan.clawbacks.find(({ id }) => id === row.id);
+    const patch = clawback && { amount_cents: clawback.amount_cents, ...held(settling, row, clawback.amount_cents) };
+    // By its payment a decision about the sale finds it (`decisions.ts`), also where two payments turned out to be one.
+    planned.push(changeRow(settling, row, { payment_id: payment.id, ...patch }));
   }
   return planned;
 }

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
+import { receiveAndDie } from "../support/dying.ts";
 import { fireCron, serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { callApi, makePartner, makeProgram, SECRET_A, testContext, type TestProgram } from "../support/program.ts";
-import { bodyOfA, signA, sessionCompleted, type EventA } from "../support/provider-a.ts";
-import { callWith, watchDatabase } from "../support/watched-database.ts";
+import { callApi, makePartner, makeProgram, testContext } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
 
 const MINUTE = 60_000;
 
@@ -15,24 +15,6 @@ afterEach(() => vi.restoreAllMocks());
 async function finishAll(now: number, goOn?: () => boolean): Promise<number> {
   const ctx = testContext(now);
   return (await serveAll(finishVendorEvents(ctx), goOn)) + (await serveAll(settleUnsettled(ctx), goOn));
-}
-
-/** Receives an event, and dies after its facts are stored: nothing is settled, nothing is closed. */
-async function receiveAndDie(program: TestProgram, event: EventA): Promise<void> {
-  const body = bodyOfA(event);
-  const { binding } = watchDatabase(env.DB, {
-    before: (statements) => {
-      if (statements.some((text) => text.includes("insert into events"))) throw new Error("the process died");
-    },
-  });
-  vi.spyOn(console, "error").mockImplementation(() => {});
-  const { status } = await callWith({ DB: binding }, `/webhooks/provider_a?program_id=${program.id}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "Provider-A-Signature": await signA(body, SECRET_A) },
-    body,
-  });
-  expect(status).toBe(503);
-  vi.restoreAllMocks();
 }
 
 describe("work that a crash left between two steps", () => {

@@ -9,12 +9,14 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { commit, type Write } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { customersReplies, redactedReplies } from "../kernel/idempotency.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
 import { codeSubjects } from "../ledger/codes.ts";
 import { refKeyOf } from "../ledger/facts.ts";
+import { settle } from "../ledger/settle.ts";
 import { forgetClaims } from "./claims.ts";
 import { eventsHolding, factOf, factsOfCustomer, traceCustomer, type CustomerTrace, type TracedFact } from "./trace.ts";
 
@@ -34,7 +36,18 @@ export interface Erased {
 export async function eraseCustomer(caller: Caller, email: string): Promise<Erased> {
   const [ctx] = await prove(caller);
   const address = email.toLowerCase();
-  return untilWon(async () => forget(ctx, address, await traceCustomer(ctx, address)));
+  return untilWon(async () => {
+    const trace = await traceCustomer(ctx, address);
+    await settleFirst(ctx, [...trace.payments.values()]);
+    return forget(ctx, address, trace);
+  });
+}
+
+/** A payment that is stored and not settled yet is decided by the address that it came with: after that it is gone. */
+async function settleFirst(ctx: ProgramCtx, own: readonly Payment[]): Promise<void> {
+  const unsettled = own.filter((row) => row.settled_revision < row.facts_revision);
+  for (const payment of unsettled) await settle(ctx, payment);
+  if (unsettled.length > 0) throw new CommitConflict("lost_race", "a payment was not settled");
 }
 
 interface EventKey {

@@ -1,0 +1,40 @@
+/** A customer is erased while a payment of theirs is stored and not settled: sums stay (JOB-1). */
+import { expect, it } from "vitest";
+import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
+import { MINUTE } from "../../src/lib/time.ts";
+import { receiveAndDie } from "../support/dying.ts";
+import { serveAll } from "../support/jobs.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+
+const email = "buyer@shop.example";
+
+/** What the payment comes to, by its partner and its flow, once all is settled. */
+async function earned(program: TestProgram) {
+  const ctx = testContext(Date.now() + 2 * MINUTE);
+  await serveAll(finishVendorEvents(ctx));
+  await serveAll(settleUnsettled(ctx));
+  const { payments, commissions } = await ledgerOf(program);
+  return {
+    payments: payments.map((row) => [row.outcome, row.customer_email, row.erased_at !== null]),
+    commissions: commissions.map((row) => [row.amount_cents, row.rate.source, row.customer_email]),
+  };
+}
+
+it.each([
+  ["settled", sendA],
+  ["stored alone", receiveAndDie],
+] as const)("a payment that is %s earns by the partner and the flow that its address led to", async (_, receive) => {
+  const program = await makeProgram();
+  await makePartner(program, { slug: "jane" });
+  const conditions = [{ field: "customer_email", op: "contains", value: "@shop.example" }];
+  await program.api("POST", "/api/v1/flows", { name: "shop", action_type: "percentage", action_value: 30, conditions });
+  const lead = { external_id: "signup", ref: "jane", customer: { email } };
+  expect((await program.api("POST", "/api/v1/track/lead", lead)).status).toBe(200);
+  await receive(program, sessionCompleted({ email, customer: "cus_1" }));
+  expect((await program.api("POST", "/api/v1/customers/erase", { email })).status).toBe(200);
+  const { payments, commissions } = await earned(program);
+  expect(commissions).toEqual([[3_000, "flow", null]]);
+  expect(payments).toContainEqual(["commission", null, true]);
+});

@@ -81,8 +81,8 @@ export interface LedgerPartner {
 export interface Rules {
   program: ProgramRules;
   flows: readonly Flow[];
-  /** Of a partner that `leads` gives. */
-  ofPartner: (id: string) => PartnerRules;
+  /** Of a partner that `leads` gives; and whether they turned active since that moment. */
+  ofPartner: (id: string) => PartnerRules & { hasTurnedActive: boolean };
   /** The newest change that was applied to the payment from an earlier time; 0 where there is none. */
   applied: number;
 }
@@ -165,14 +165,18 @@ function outcomeOf(
   return input.commissionedPartners.includes(partner.id) ? "commission" : admitted(input, rules, partner);
 }
 
-/** Whether a partner earns: one who was active when the payment was made does, whatever happened to it since. */
+/**
+ * Whether a partner earns: one who was active when the payment was made does, and one who was invited then and turned
+ * active since, whatever happened to them afterwards.
+ */
 function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
-  const then = rules.ofPartner(partner.id).status;
+  const { status: then, hasTurnedActive } = rules.ofPartner(partner.id);
   if (then === "active") return "commission";
   // What named a deactivated partner earns only where the owner asks for it (PART-4).
   const isRequested = input.isRequested || granted.includes(partner.id);
   const isRefused = previous.outcome === "partner_deactivated" && previous.decision?.partner_id === partner.id;
   if (!isRequested && (isRefused || then === "deactivated")) return "partner_deactivated";
+  if (then === "invited") return hasTurnedActive ? "commission" : "partner_not_active";
   if (partner.status === "deactivated") return "partner_deactivated";
   return partner.status === "invited" ? "partner_not_active" : "commission";
 }

@@ -94,6 +94,11 @@ export function rulesAt<Rules>(time: RuleTime, past: readonly PastRule<Rules>[],
   return firstSince(time, past)?.rules ?? current;
 }
 
+/** The rule in force when a payment was made, and what it was since, in this order: changes as they were made. */
+export function rulesSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[], current: Rules): Rules[] {
+  return [...changesSince(time, asMade(past)).map(({ rules }) => rules), current];
+}
+
 /** The active flows in force when a payment was made, of those that there are now and of what flows were before. */
 export function flowsAt(time: RuleTime, past: readonly PastRule<Flow>[], current: readonly Flow[]): Flow[] {
   const now = new Map(current.map((flow) => [flow.id, flow]));
@@ -118,10 +123,15 @@ export function newestApplied({ occurred_at }: Pick<RuleTime, "occurred_at">, pa
 }
 
 function firstSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[]) {
+  return changesSince(time, past)[0];
+}
+
+/** The changes that ended what a rule was when a payment was made, and later, in the order in which they were made. */
+function changesSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[]) {
   const until = Date.parse(time.occurred_at) + CLOSE_MS;
   const applied = newestApplied(time, past);
   const since = asMade(past).filter(
     (rule) => rule.seq > applied && (rule.seq > time.seen || Date.parse(rule.valid_until) > until),
   );
-  return since.toSorted((a, b) => a.seq - b.seq)[0];
+  return since.toSorted((a, b) => a.seq - b.seq);
 }

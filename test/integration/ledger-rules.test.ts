@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { chargeRefunded } from "../support/provider-a-changes.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { saleAt } from "../support/sale.ts";
 
@@ -153,6 +154,43 @@ describe("a payment that arrives late is decided by the rules of its own time (P
     const asked = await program.api("POST", `/api/v1/payments/${body.data[0]!.id}/reprocess`);
     expect(asked.status).toBe(200);
     expect(await rowsOf(program)).toMatchObject([{ amount_cents: 2_000 }]);
+  });
+});
+
+describe("one made while the partner was invited earns from when they turn active (PART-4)", () => {
+  const SENT = ["while invited", "while deactivated", "while active", "when deactivated again"] as const;
+
+  it.each(SENT)("though they were deactivated before and after it: sent %s", async (moment) => {
+    const program = await makeProgram();
+    const { id, slug } = await makePartner(program, {}, "invited");
+    const sell = async (at: (typeof SENT)[number]) => {
+      const made = { id: `cs_${slug}`, event_id: `evt_${slug}`, ref: slug, created: seconds(minutesAgo(50)) };
+      if (at === moment) await sendA(program, sessionCompleted(made));
+    };
+    await sell("while invited");
+    for (const [status, ago, at] of [
+      ["deactivated", 40, "while deactivated"],
+      ["active", 30, "while active"],
+      ["deactivated", 20, "when deactivated again"],
+    ] as const) {
+      await change(program, "PATCH", `/api/v1/partners/${id}`, { status });
+      await changedAgo(program, ago);
+      await sell(at);
+    }
+    expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 2_000 }]);
+  });
+
+  it("until then it waits, though a refund comes while they are deactivated", async () => {
+    const program = await makeProgram();
+    const { id, slug } = await makePartner(program, {}, "invited");
+    const payment_intent = `pi_${slug}`;
+    await sendA(program, sessionCompleted({ ref: slug, payment_intent, created: seconds(minutesAgo(50)) }));
+    await change(program, "PATCH", `/api/v1/partners/${id}`, { status: "deactivated" });
+    await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 5_000 }));
+    const { body } = await program.api<{ data: { outcome: string }[] }>("GET", "/api/v1/payments");
+    expect(body.data).toMatchObject([{ outcome: "partner_not_active" }]);
+    await change(program, "PATCH", `/api/v1/partners/${id}`, { status: "active" });
+    expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 1_000 }]);
   });
 });
 

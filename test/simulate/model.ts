@@ -160,12 +160,8 @@ export function settle(state: State, key: string, now: number, isRequested = fal
     if (money.base <= 0) return "zero_amount";
     if (!partner) return ref === null ? "no_ref" : "unknown_ref";
     if (has(slug)) return "commission";
-    const { status } = then.partners[slug!]!;
-    if (status === "active") return "commission";
     const isRefused = before.outcome === "partner_deactivated" && before.partner === slug;
-    if (!isRequested && (isRefused || status === "deactivated")) return "partner_deactivated";
-    if (partner.status === "active") return "commission";
-    return partner.status === "invited" ? "partner_not_active" : "partner_deactivated";
+    return admitted(state, slug!, then, { at: occurredAt(purchase), heard: before.heard, isRequested, isRefused });
   })();
   const taken = adjusted(purchase, money);
   const earns = outcome === "commission" && slug !== null;
@@ -214,6 +210,26 @@ export function settle(state: State, key: string, now: number, isRequested = fal
     const isHeld = holds["disputed"] && row.amount > 0 && !row.dismissed.includes("disputed");
     row.reasons = [...(isHeld ? ["disputed"] : []), ...row.reasons.filter((reason) => reason === "manual")];
   }
+}
+
+/** What a partner's first payment comes to: by what they were when it was made, and were since then. */
+function admitted(
+  { changes, partners }: State,
+  slug: string,
+  then: Rules,
+  of: { at: number; heard: number; isRequested: boolean; isRefused: boolean },
+): string {
+  const { status: now } = partners[slug]!;
+  const { status } = then.partners[slug]!;
+  if (status === "active") return "commission";
+  if (!of.isRequested && (of.isRefused || status === "deactivated")) return "partner_deactivated";
+  if (status !== "invited") {
+    return { active: "commission", invited: "partner_not_active", deactivated: "partner_deactivated" }[now];
+  }
+  const were = changes.flatMap(({ at, undo: { partner } }, i) =>
+    partner?.[0] === slug && (i >= of.heard || at > of.at + CLOSE) ? [partner[1]] : [],
+  );
+  return [...were, now].slice(1).includes("active") ? "commission" : "partner_not_active";
 }
 
 function slugOf(state: State, named: string): string | null {

@@ -190,6 +190,13 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
   };
 };
 
+/** What a partner turns into: who is not active soon is. */
+const TURNS = {
+  active: ["deactivated", "deactivated", "invited"],
+  deactivated: ["active", "active", "invited"],
+  invited: ["active", "active", "deactivated"],
+} as const;
+
 const switchPartner: Maker = ({ world, state, ids }, chance) => {
   const slug = chance.of(Object.keys(ids));
   const change = (of: { [K in keyof PartnerRules]?: unknown }) => patch(world, `/partners/${ids[slug]}`, of);
@@ -205,7 +212,7 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
       };
     },
     status: () => {
-      const status = state.partners[slug]!.status === "active" ? "deactivated" : "active";
+      const status = chance.of(TURNS[state.partners[slug]!.status]);
       return {
         text: `${slug} turns ${status}`,
         ...change({ status }),

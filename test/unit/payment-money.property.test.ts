@@ -67,7 +67,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
       rulesOf: () => ({
         program: { default_commission_pct: percent(20), attribution, code_precedence: "link" },
         flows: flows.map(flowOf),
-        ofPartner: (id) => partners.find((partner) => partner.id === id)!,
+        ofPartner: (id) => ({ ...partners.find((partner) => partner.id === id)!, hasTurnedActive: false }),
         applied: 0,
       }),
       previous: { outcome: null, decision: null, erased: false },

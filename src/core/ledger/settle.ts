@@ -11,6 +11,7 @@ import {
   keptRules,
   newestApplied,
   rulesAt,
+  rulesSince,
   type PartnerRules,
   type ProgramRules,
 } from "../../domain/rules.ts";
@@ -75,7 +76,7 @@ export async function settle(
  * others must come to; and the partner that the payment is to wait for, who by turning active meanwhile would wake no
  * payment that does not wait yet.
  */
-function guardsOf(ctx: ProgramCtx, { commissions: rows }: LedgerState, decision: Decision | null): Write[] {
+function guardsOf(ctx: ProgramCtx, { commissions: rows, partners }: LedgerState, decision: Decision | null): Write[] {
   const guards: Write[] = [];
   if (rows.length > 0) {
     const read = JSON.stringify(rows.map(({ id, updated_at }) => [id, updated_at]));
@@ -88,10 +89,8 @@ function guardsOf(ctx: ProgramCtx, { commissions: rows }: LedgerState, decision:
     );
   }
   if (decision?.outcome === "partner_not_active") {
-    const { partner_id } = decision.record;
-    guards.push(
-      refuseWhere(ctx, sql`exists (select 1 from partners where id = ${partner_id} and status <> 'invited')`),
-    );
+    const { id, status } = partners.find((partner) => partner.id === decision.record.partner_id)!;
+    guards.push(refuseWhere(ctx, sql`exists (select 1 from partners where id = ${id} and status <> ${status})`));
   }
   return guards;
 }
@@ -241,9 +240,13 @@ function rulesOf(state: LedgerState, decided: Payment, occurred_at: string, upTo
       const isRefused = decided.rules_seen === null && decided.outcome === "partner_deactivated";
       const own = past.filter(({ partner_id }) => partner_id === id);
       const { commission_pct } = rulesAt<PartnerRules>(time, own, partner);
-      const { status } = rulesAt<PartnerRules>(time, asMade(own), partner);
+      const [then = partner, ...since] = rulesSince<PartnerRules>(time, own, partner);
       const wasRefused = isRefused && decided.decision?.partner_id === id;
-      return { commission_pct, status: wasRefused ? "deactivated" : status };
+      return {
+        commission_pct,
+        status: wasRefused ? "deactivated" : then.status,
+        hasTurnedActive: since.some(({ status }) => status === "active"),
+      };
     },
     applied: newestApplied(time, past),
   };

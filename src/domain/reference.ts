@@ -1,4 +1,4 @@
-import { codeKey, codesOf, type Codes, type HeldCode } from "./code.ts";
+import { codeKey, codesOf, type Codes, type HeldCode, type TriedCode } from "./code.ts";
 import { emailKey } from "./email.ts";
 import type { AttributionFact, CarriedRef, CodeUseFact, EarningFact, Fact, RefPlace } from "./fact.ts";
 import { REF_PLACES } from "./fact.ts";
@@ -113,21 +113,44 @@ function firstGiven<Partner>(tried: readonly Tried<Partner>[]): Tried<Partner> |
   return first && { ...first, source: first.of === "code" ? "code_given_later" : first.source };
 }
 
-/** The codes of a payment, in their order, each once. */
-function ownCodes<Partner>(
-  facts: readonly Fact[],
-  { occurred_at: at }: PaymentState,
-  leads: Leads<Partner>,
-): Tried<Partner>[] {
+/** The codes of a payment, in their order, each once; of a renewal each as it led when the subscription used it first. */
+function ownCodes<Partner>(facts: readonly Fact[], state: PaymentState, leads: Leads<Partner>): Tried<Partner>[] {
+  const { occurred_at: at } = state;
   const carried = spokenFirst(facts).flatMap((fact) => {
     const { codes = [] } = fact.kind === "payment" ? fact : {};
     return codesOf({ codes, said_at: fact.occurred_at, at }, leads.codes);
   });
   const each = [...new Map(carried.toReversed().map((code) => [codeKey(code.text), code])).values()].toReversed();
-  return each.map(({ text, held }) => ({
-    ...{ ref: text, source: "promotion_code", of: "code" },
-    ...{ partner: held && leads.byId(held.partner_id), ...(held ? { held } : {}) },
-  }));
+  const used = firstUses(facts, state, leads);
+  return each.map((code) => {
+    const { text, held } = used.get(codeKey(code.text)) ?? code;
+    return {
+      ...{ ref: text, source: "promotion_code", of: "code" },
+      ...{ partner: held && leads.byId(held.partner_id), ...(held ? { held } : {}) },
+    };
+  });
+}
+
+/** What the subscription of a payment used by then, each code as it led at its first use. */
+function firstUses<Partner>(
+  facts: readonly Fact[],
+  { subscription_id, occurred_at: at }: PaymentState,
+  leads: Leads<Partner>,
+): Map<string, TriedCode> {
+  const uses = facts.filter(
+    (fact): fact is CodeUseFact =>
+      fact.kind === "code_use" &&
+      subscription_id !== null &&
+      fact.subscription_id === subscription_id &&
+      fact.occurred_at <= at,
+  );
+  const newestFirst = uses.toSorted(
+    (a, b) => compare(b.occurred_at, a.occurred_at) || compare(JSON.stringify(b), JSON.stringify(a)),
+  );
+  const codes = newestFirst.flatMap(({ codes: ids, occurred_at }) =>
+    codesOf({ codes: ids, said_at: occurred_at, at: occurred_at }, leads.codes),
+  );
+  return new Map(codes.map((code) => [codeKey(code.text), code]));
 }
 
 /** What the facts of one payment carry, each slug once: by its place, then in the order of the facts. */

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { couponEvent, discount, discountEventA, discountEventB, promotionCode } from "../support/codes.ts";
 import { giveCode, promotionCodeEvent, takeCode } from "../support/codes.ts";
-import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type ProgramFields, type TestProgram } from "../support/program.ts";
-import { invoicePaid, sessionCompleted, subscriptionEventA } from "../support/provider-a.ts";
-import { subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
+import { bodyOfA, invoicePaid, sessionCompleted, subscriptionEventA } from "../support/provider-a.ts";
+import { bodyOfB, subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
 
 interface Traced {
   id: string;
@@ -284,6 +284,47 @@ describe("a code that moves, is taken away or renamed (CODE-3)", () => {
       "commission joe code",
       "commission jane subscription",
     ]);
+  });
+
+  /** Of a subscription that is paid with the code at each of its payments. */
+  const PAID = {
+    provider_a: (step: number, ref: string | null) => {
+      const ids = { id: `in_${step}`, subscription: "sub_1", customer: "cus_1", ref, ref_in: "line" as const };
+      const discounts = [{ ...discount({}), promotion_code: promotionCode({ id: "promo_1", code: "JANE20" }) }];
+      return bodyOfA(invoicePaid({ ...ids, created: at(step), object: { discounts } }));
+    },
+    provider_b: (step: number, ref: string | null) => {
+      const ids = { id: `txn_${step}`, subscription: "sub_1", customer: "ctm_1", ref };
+      return bodyOfB(transactionCompleted({ ...ids, occurred_at: isoAt(step), data: { discount_id: "dsc_1" } }));
+    },
+  };
+
+  describe.each(["provider_a", "provider_b"] as const)("%s", (provider) => {
+    it.each([
+      ["link", null, [2, 6]],
+      ["link", null, [6, 2]],
+      ["code", "ann", [2, 6]],
+      ["code", "ann", [6, 2]],
+    ] as const)(
+      "renewals that carry it stay (precedence %s, own reference %s, days %o)",
+      async (precedence, ref, days) => {
+        const { program, partners } = await programOf({ code_precedence: precedence }, "jane", "joe", "ann");
+        const named = discountEventB({ id: "dsc_1", code: "JANE20", occurred_at: isoAt(0) });
+        if (provider === "provider_b") await sendB(program, named);
+        const { id } = await giveCode(program, partners.jane, { code: "JANE20", provider }, at(1) * 1_000);
+        await takeCode(program, id, at(3) * 1_000);
+        // Nobody's on the day 6, and somebody else's later.
+        for (const day of days) await sendBody(program, provider, PAID[provider](day, day === 2 ? null : ref));
+        expect(await reported(program)).toEqual(["commission jane code", "commission jane code"]);
+        await giveCode(program, partners.joe, { code: "JANE20", provider }, at(8) * 1_000);
+        await sendBody(program, provider, PAID[provider](9, ref));
+        expect(await reported(program)).toEqual([
+          "commission jane code",
+          "commission jane code",
+          "commission jane code",
+        ]);
+      },
+    );
   });
 
   it("a name that the vendor gave to another id leads by the time of the payment", async () => {

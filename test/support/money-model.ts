@@ -172,7 +172,7 @@ interface Chosen {
 function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[]): Chosen | null {
   const { at, provider } = truth;
   const own = PLACES.flatMap((place) => truth.carried.filter((one) => one.place === place)).map(({ slug }) => slug);
-  const codes = truth.codes.flatMap((code) => holderOf(program, provider, code, at) ?? []);
+  const codes = truth.codes.flatMap((code) => holderOf(program, provider, code, firstUse(truth, said, code)) ?? []);
   const known = own.find((slug) => partnerOf(program, slug));
   const code = codes.find(({ since }) => since <= at)?.slug;
   const carried = program.code_precedence === "code" ? (code ?? known) : (known ?? code);
@@ -196,6 +196,19 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   const isCode = truth.codes.length > 0 && (own.length === 0 || program.code_precedence === "code");
   const nobodys = isCode ? truth.codes[0] : own[0];
   return nobodys === undefined ? null : { slug: nobodys, isCode };
+}
+
+/** When the code of a payment was first used: of a renewal by its subscription (CODE-3). */
+function firstUse({ provider, subscription, at, chapter }: Truth, said: readonly Said[], code: string): number {
+  const uses = said.filter(
+    (one) =>
+      subscription !== null &&
+      one.provider === provider &&
+      one.subscription === subscription &&
+      one.chapter <= chapter &&
+      one.codes.includes(code),
+  );
+  return Math.min(at, ...uses.map((one) => one.at));
 }
 
 /** Where what one event said leads, for a payment: its link or its code, whichever counts more; nowhere if to nobody. */

@@ -36,8 +36,10 @@ export function servedBy(program_id: string, provider: ProviderName, facts: read
     ];
   };
   const byId = orUnsettled("p", served(sql`+p.partner_id is null`));
+  // A code leads a renewal that carries it where it led at its first use, and may go before the renewal's own reference.
+  const bySubscription = orUnsettled("p", served(sql`r.value ->> 'key' is null or +p.partner_id is null`));
   return [
-    ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`, byId),
+    ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`, bySubscription),
     ...of("customer_id", sql`p.customer_id = r.value ->> 'customer_id'`, byId),
     ...of(
       "customer_email",

@@ -161,7 +161,7 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
  * `ids`, the vendor's ids of the payment; `own`, its rows; and `stated`, the facts about it, each once. These are its
  * own facts, the cancellations of its subscription, the addresses of its customer and, only
  * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
- * customer's addresses, by its provider or by a lead.
+ * customer's addresses, by its provider or by a lead; and where it carries codes, those that its subscription used.
  */
 function statedStages(program_id: string, provider: ProviderName, seeds: SQL): SQL {
   const own = literal(provider);
@@ -198,6 +198,7 @@ function statedStages(program_id: string, provider: ProviderName, seeds: SQL): S
       ),
       is_own_ref: sql`exists (select 1 from ${factsOf("said", "said")}
         where f.kind in ('payment', 'lead') and (${isLed}))`,
+      has_codes: sql`exists (select 1 from ${factsOf("said", "said")} where f.data ->> '$.codes' is not null)`,
     })},
     ${stage("about", "led", {
       subjects: listOfAll(
@@ -216,7 +217,8 @@ function statedStages(program_id: string, provider: ProviderName, seeds: SQL): S
         sql`distinct json_array(f.provider, f.fact_id)`,
         sql`json_each(about.subjects) a
           cross join ${subjectsTo("about", sql`a.value ->> 0`, sql`a.value ->> 1`, sql`a.value ->> 2`)}
-          where (f.kind not in ('attribution', 'code_use') or not about.is_own_ref)
+          where (f.kind not in ('attribution', 'code_use') or not about.is_own_ref
+              or (f.kind = 'code_use' and about.has_codes and a.value ->> 1 = 'subscription'))
             and (f.provider = ${own} or f.data ->> 'any_provider')`,
       ),
     })}`;

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { ledgerOf, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { customerEventB, transactionCompleted, type EventB } from "../support/provider-b.ts";
+import { uniqueId } from "../support/vendor.ts";
 
 /** A day to come: the flow counts from its creation on. As the vendor writes times. */
 const day = (i: number) => new Date(Date.now() + i * 86_400_000).toISOString().replace("Z", "000Z");
@@ -107,5 +108,21 @@ describe("the address of provider B's customer (PAY-20)", () => {
     const { payments, commissions } = await ledgerOf(made);
     expect(payments.map((row) => row.customer_email)).toEqual([null, null]);
     expect(commissions.map((row) => row.amount_cents)).toEqual([5_000, 2_000]);
+  });
+
+  it("reaches the other program of the account that has the payment, which gets the whole event at its own address", async () => {
+    for (const isFirst of [true, false]) {
+      const [made, other] = [await program(), await program()];
+      const customer = uniqueId("ctm_");
+      const named = customerEventB({ id: customer, email: "buyer@corp.example", ref: "jane", occurred_at: DAY_1 });
+      const sold = transactionCompleted({ customer, program: made.id, occurred_at: DAY_2 });
+      for (const event of isFirst ? [named, sold] : [sold, named]) await sendB(other, event);
+      // The reference is the program's to whose address it comes.
+      expect((await ledgerOf(made)).payments).toMatchObject([
+        { customer_email: "buyer@corp.example", outcome: "no_ref" },
+      ]);
+      await sendB(made, named);
+      expect((await ledgerOf(made)).commissions).toMatchObject([{ amount_cents: 5_000 }]);
+    }
   });
 });

@@ -91,10 +91,14 @@ async function passOn(home: ProgramCtx, delivery: Delivery, ranked: SQL, facts: 
   const { found, failure } = await programsIn(home, delivery.provider, ranked, [home.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx } of found) {
-    if (await isOf(ctx, delivery)) {
-      await receiveEvent(ctx, delivery.provider, { ...delivery.event, facts }, delivery.body);
-    }
+    if (!(await isOf(ctx, delivery))) continue;
+    await receiveEvent(ctx, delivery.provider, partOf(delivery.event, facts), delivery.body);
   }
+}
+
+/** Some of the facts of an event, under an id of their own: all of it may come to the same program as well. */
+function partOf(event: ProviderEvent, facts: Fact[]): ProviderEvent {
+  return facts.length === event.facts.length ? event : { ...event, event_id: `${event.event_id}:part`, facts };
 }
 
 async function claimedProgram(verified: ProgramCtx, delivery: Delivery): Promise<ProgramCtx | null> {
@@ -379,10 +383,11 @@ async function fetchFrom(
       and e.event_id = named.event_id`,
   );
   for (const { body, facts: texts, ...row } of rows) {
-    const facts = JSON.parse(texts) as Fact[];
+    const event = { ...row, facts: JSON.parse(texts) as Fact[], ignored: null, test: false };
     // What claims a payment or a reference for the other program stays with it.
-    if (facts.some(({ kind }) => kind === "payment" || kind === "attribution")) continue;
-    await receiveEvent(ctx, provider, { ...row, facts, ignored: null, test: false }, body);
+    if (event.facts.some(({ kind }) => kind === "payment")) continue;
+    const facts = event.facts.filter(({ kind }) => kind !== "attribution");
+    if (facts.length > 0) await receiveEvent(ctx, provider, partOf(event, facts), body);
   }
 }
 

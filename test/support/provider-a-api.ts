@@ -1,7 +1,10 @@
 /**
  * Provider A's API as it is on the wire, played in memory: transfers with the vendor's idempotency store and its rules,
- * accounts and onboarding links, error objects, latency and faults. The client under test talks HTTP with it.
+ * accounts and onboarding links, error objects, latency and faults. The client under test talks HTTP with it, and each
+ * request is held to what the vendor publishes of it.
  */
+import { refusedByA } from "./vendor-a-requests.ts";
+import { nested, type Reply } from "./vendor-requests.ts";
 import { uniqueId } from "./vendor.ts";
 
 export const VENDOR_URL = "https://api.stripe.com";
@@ -120,8 +123,6 @@ export function openVendor({ now = Date.now(), keys = [], accounts = {}, latency
   return vendor;
 }
 
-type Reply = { status: number; body: unknown; headers?: Record<string, string> };
-
 class Lost extends Error {}
 
 async function answer(
@@ -182,6 +183,9 @@ async function carryOut(
     const limited = refusal(429, { type: "invalid_request_error", code: "rate_limit", message: "Too many requests." });
     return { ...limited, headers: { "retry-after": "2" } };
   }
+  // Judged before the idempotency store, and so never stored.
+  const refused = refusedByA({ method: request.method, url, type: request.headers.get("content-type"), body });
+  if (refused) return refused;
   const route = `${request.method} ${url.pathname}`;
   if (route === "GET /v1/transfers") return listTransfers(vendor, url);
   // Nothing happened there: `event-lists.ts` plays the list.
@@ -190,10 +194,13 @@ async function carryOut(
   if (route === "GET /v1/account") return tellAccount(vendor, key);
   const execute = ROUTES[route];
   if (!execute) return refusal(404, { type: "invalid_request_error", message: `Unrecognized request URL (${route}).` });
-  const parsed = execute.parse(request, body);
-  if ("status" in parsed) return parsed;
+  const isForm = url.pathname.startsWith("/v1/");
+  if (!isForm && request.headers.get("stripe-version") === null) {
+    return refusal(400, { code: "missing_api_version", message: "API v2 needs a Stripe-Version header." });
+  }
+  const params = isForm ? nested(new URLSearchParams(body)) : (JSON.parse(body) as Record<string, unknown>);
   const idempotency_key = request.headers.get("idempotency-key");
-  if (idempotency_key === null) return execute.run(vendor, parsed.params, fault);
+  if (idempotency_key === null) return execute.run(vendor, params, fault);
   if (fault === "in_use") return IN_USE;
   const slot = `${request.method} ${idempotency_key}`;
   const kept = idempotent.get(slot);
@@ -211,22 +218,20 @@ async function carryOut(
   }
   idempotent.set(slot, "in_use");
   await vendor.latency();
-  const reply = execute.run(vendor, parsed.params, fault);
+  const reply = execute.run(vendor, params, fault);
   idempotent.set(slot, { request: sent, status: reply.status, body: JSON.stringify(reply.body), at: vendor.now });
   return reply;
 }
 
 interface Route {
   keptFor: number;
-  /** What is judged before the idempotency store and so is never stored. */
-  parse: (request: Request, body: string) => { params: Record<string, unknown> } | Reply;
   run: (vendor: VendorApi, params: Record<string, unknown>, fault: Fault | null) => Reply;
 }
 
 const ROUTES: Record<string, Route> = {
-  "POST /v1/transfers": { keptFor: DAY_MS, parse: parseTransfer, run: makeTransfer },
-  "POST /v2/core/accounts": { keptFor: 30 * DAY_MS, parse: parseJson, run: makeAccount },
-  "POST /v2/core/account_links": { keptFor: 30 * DAY_MS, parse: parseJson, run: makeLink },
+  "POST /v1/transfers": { keptFor: DAY_MS, run: makeTransfer },
+  "POST /v2/core/accounts": { keptFor: 30 * DAY_MS, run: makeAccount },
+  "POST /v2/core/account_links": { keptFor: 30 * DAY_MS, run: makeLink },
 };
 
 const IN_USE = refusal(409, {
@@ -237,47 +242,6 @@ const IN_USE = refusal(409, {
 
 function refusal(status: number, error: { type?: string; code?: string; message: string; param?: string }): Reply {
   return { status, body: { error } };
-}
-
-const TRANSFER_PARAMS = new Set("amount currency destination transfer_group description metadata".split(" "));
-
-function parseTransfer(request: Request, body: string): { params: Record<string, unknown> } | Reply {
-  if (!request.headers.get("content-type")?.startsWith("application/x-www-form-urlencoded")) {
-    return refusal(400, { type: "invalid_request_error", message: "Send form encoded parameters." });
-  }
-  const params: Record<string, unknown> = {};
-  const metadata: Record<string, string> = {};
-  for (const [name, value] of new URLSearchParams(body)) {
-    const [, outer = name, inner] = /^(\w+)\[(\w+)\]$/.exec(name) ?? [];
-    if (!TRANSFER_PARAMS.has(outer)) {
-      return refusal(400, {
-        type: "invalid_request_error",
-        code: "parameter_unknown",
-        message: `Received unknown parameter: ${name}`,
-        param: name,
-      });
-    }
-    if (inner === undefined) params[outer] = value;
-    else metadata[inner] = value;
-  }
-  if (!/^[1-9]\d*$/.test(String(params.amount))) {
-    return refusal(400, {
-      type: "invalid_request_error",
-      code: "parameter_invalid_integer",
-      message: "Invalid integer",
-    });
-  }
-  for (const name of ["currency", "destination"]) {
-    if (params[name] === undefined) {
-      return refusal(400, {
-        type: "invalid_request_error",
-        code: "parameter_missing",
-        message: `Missing required param: ${name}.`,
-        param: name,
-      });
-    }
-  }
-  return { params: { ...params, metadata } };
 }
 
 function makeTransfer(vendor: VendorApi, params: Record<string, unknown>, fault: Fault | null): Reply {
@@ -316,7 +280,7 @@ function makeTransfer(vendor: VendorApi, params: Record<string, unknown>, fault:
     destination,
     destination_payment: uniqueId("py_"),
     livemode: false,
-    metadata: params.metadata as Record<string, string>,
+    metadata: (params.metadata as Record<string, string> | undefined) ?? {},
     reversals: { object: "list", data: [], has_more: false, url: `/v1/transfers/${id}/reversals` },
     reversed: false,
     source_transaction: null,
@@ -344,16 +308,6 @@ function tellAccount({ account }: VendorApi, key: string): Reply {
     type: "invalid_request_error",
     message: `The provided key '${key.slice(0, 8)}****' does not have the required permissions for this endpoint on account '${account}'.`,
   });
-}
-
-function parseJson(request: Request, body: string): { params: Record<string, unknown> } | Reply {
-  if (request.headers.get("stripe-version") === null) {
-    return refusal(400, { code: "missing_api_version", message: "API v2 needs a Stripe-Version header." });
-  }
-  if (!request.headers.get("content-type")?.startsWith("application/json")) {
-    return refusal(400, { code: "invalid_content_type", message: "API v2 takes JSON." });
-  }
-  return { params: JSON.parse(body) as Record<string, unknown> };
 }
 
 function makeAccount(vendor: VendorApi, params: Record<string, unknown>): Reply {

@@ -1,13 +1,14 @@
 /**
  * Where the vendors send webhooks, played in memory: provider A's webhook endpoints, provider B's notification settings.
- * The body of each request is held to the vendor's published OpenAPI description, and to the types of its SDK.
+ * Each request is held to the vendor's published OpenAPI description, and to the types of events of its SDK.
  */
-import { EventName } from "@paddle/paddle-node-sdk";
 import endpointTypes from "../../node_modules/stripe/esm/resources/WebhookEndpoints.d.ts?raw";
 import type { DestinationsOf } from "../../src/core/inbound/destination.ts";
 import type { Fetch } from "../../src/lib/deadline.ts";
-import { LIST_KEYS, LIST_URLS, refusalA, refusalB, SANDBOX_URL, type ListFault, type Reply } from "./event-lists.ts";
-import { schemaProblems } from "./json-schema.ts";
+import { LIST_KEYS, LIST_URLS, SANDBOX_URL, type ListFault } from "./event-lists.ts";
+import { refusalA, refusedByA } from "./vendor-a-requests.ts";
+import { refusalB, refusedByB } from "./vendor-b-requests.ts";
+import { nested, type Reply, type Sent } from "./vendor-requests.ts";
 import { uniqueId } from "./vendor.ts";
 
 export interface PlayedDestination {
@@ -102,22 +103,13 @@ function replyOf(vendors: PlayedVendors, request: Request, url: URL, { body }: P
   const key = /^Bearer (\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
   const isA = url.origin === LIST_URLS.provider_a;
   if (!vendors.keys.has(key)) return (isA ? refusalA : refusalB)(isA ? 401 : 403, "request_error", "invalid_token");
-  const type = request.headers.get("content-type")?.split(";")[0] ?? null;
-  if (isA) return replyA(vendors, { key, method: request.method, url, type, body });
+  const sent = { method: request.method, url, type: request.headers.get("content-type"), body };
+  if (isA) return refusedByA(sent) ?? replyA(vendors, key, sent);
   const isOther = ![LIST_URLS.provider_b, SANDBOX_URL].includes(url.origin);
   if (isOther || key.startsWith("pdl_sdbx_") !== (url.origin === SANDBOX_URL)) {
     return refusalB(403, "request_error", "forbidden");
   }
-  return replyB(vendors, { key, method: request.method, url, type, body });
-}
-
-interface Asked {
-  key: string;
-  method: string;
-  url: URL;
-  /** Of the body. */
-  type: string | null;
-  body: string;
+  return refusedByB(sent) ?? replyB(vendors, key, sent);
 }
 
 /** What the vendor's client of this version knows: a type, or a version of the API. */
@@ -126,44 +118,7 @@ function literals(name: string): string[] {
   return [...union.matchAll(/'([^']+)'/g)].map(([, one]) => one!);
 }
 
-const EVENTS_A = { type: "array", minItems: 1, items: { enum: literals("EnabledEvent") } };
-
-/** `POST /v1/webhook_endpoints` and `POST /v1/webhook_endpoints/{webhook_endpoint}`: forms without other fields. */
-const BODIES_A = {
-  make: {
-    type: "object",
-    additionalProperties: false,
-    required: ["enabled_events", "url"],
-    properties: {
-      url: { type: "string", format: "uri" },
-      enabled_events: EVENTS_A,
-      api_version: { type: "string", maxLength: 5000, enum: literals("ApiVersion") },
-      connect: { enum: ["true", "false"] },
-      description: { type: "string", maxLength: 5000 },
-    },
-  },
-  change: {
-    type: "object",
-    additionalProperties: false,
-    properties: {
-      url: { type: "string", format: "uri" },
-      enabled_events: EVENTS_A,
-      disabled: { enum: ["true", "false"] },
-      description: { type: "string", maxLength: 5000 },
-    },
-  },
-};
-
-/** A form as the vendor reads it: `name[]` and `name[0]` are items of a list. */
-function formOf(body: string): Record<string, string | string[]> {
-  const read: Record<string, string | string[]> = {};
-  for (const [name, value] of new URLSearchParams(body)) {
-    const [list = name] = name.split("[");
-    if (name === list) read[name] = value;
-    else read[list] = [...(read[list] ?? []), value];
-  }
-  return read;
-}
+const KNOWN_A = { types: literals("EnabledEvent"), versions: literals("ApiVersion") };
 
 function shownA({ id, url, types, description, is_active, api_key }: PlayedDestination) {
   return {
@@ -173,7 +128,7 @@ function shownA({ id, url, types, description, is_active, api_key }: PlayedDesti
   };
 }
 
-function replyA(vendors: PlayedVendors, { key, method, url, type, body }: Asked): Reply {
+function replyA(vendors: PlayedVendors, key: string, { method, url, body }: Sent): Reply {
   const mine = vendors.at.provider_a;
   const [, id] = /^\/v1\/webhook_endpoints(?:\/(\w+))?$/.exec(url.pathname) ?? [null];
   if (id === null) return refusalA(404, "invalid_request_error", "resource_missing");
@@ -184,8 +139,6 @@ function replyA(vendors: PlayedVendors, { key, method, url, type, body }: Asked)
     return { status: 200, body: { id, object: "webhook_endpoint", deleted: true } };
   }
   if (method === "GET") {
-    const unknown = [...url.searchParams.keys()].some((name) => !["limit", "starting_after"].includes(name));
-    if (unknown) return refusalA(400, "invalid_request_error", "parameter_unknown");
     // Newest first; pages smaller than asked for, so that they are read on.
     const all = mine.toReversed();
     const after = all.findIndex((one) => one.id === url.searchParams.get("starting_after")) + 1;
@@ -193,46 +146,31 @@ function replyA(vendors: PlayedVendors, { key, method, url, type, body }: Asked)
     const has_more = after + 2 < all.length;
     return { status: 200, body: { object: "list", url: url.pathname, has_more, data } };
   }
-  const form = formOf(body);
-  const problems = schemaProblems(found ? BODIES_A.change : BODIES_A.make, form, {});
-  if (method !== "POST" || type !== "application/x-www-form-urlencoded" || problems.length > 0) {
-    return refusalA(400, "invalid_request_error", `parameter_invalid: ${problems.join()}`);
+  const form = nested(new URLSearchParams(body)) as {
+    [name in "api_version" | "description" | "disabled" | "url"]?: string;
+  } & { enabled_events?: string[] };
+  const { api_version = KNOWN_A.versions[0]!, enabled_events: types = found?.types ?? [] } = form;
+  if (!KNOWN_A.versions.includes(api_version) || types.some((one) => !KNOWN_A.types.includes(one))) {
+    return refusalA(400, "invalid_request_error", "parameter_invalid");
   }
   if (found) {
-    found.types = form["enabled_events"] as string[];
-    if (form["disabled"] === "false") found.is_active = true;
+    found.types = types;
+    if (form.disabled === "false") found.is_active = true;
     return { status: 200, body: shownA(found) };
   }
   if (mine.length >= vendors.most) {
     const message = `You have reached the maximum of ${vendors.most} endpoints with rk_live_1234567.`;
     return { status: 400, body: { error: { type: "invalid_request_error", message } } };
   }
-  const made = { ...played(key), url: String(form["url"]), types: form["enabled_events"] as string[] };
-  mine.push({ ...made, id: uniqueId("we_"), secret: uniqueId("whsec_"), description: String(form["description"]) });
-  return { status: 200, body: { ...shownA(mine.at(-1)!), secret: mine.at(-1)!.secret } };
+  const { url: address = "", description = "" } = form;
+  const made = { ...played(key), id: uniqueId("we_"), secret: uniqueId("whsec_"), url: address, types, description };
+  mine.push(made);
+  return { status: 200, body: { ...shownA(made), secret: made.secret } };
 }
 
 function played(api_key: string): PlayedDestination {
   return { id: "", url: "", types: [], description: "", is_active: true, secret: "", api_key };
 }
-
-const SETTING = {
-  description: { type: "string", minLength: 1, maxLength: 500 },
-  destination: { type: "string", minLength: 1, maxLength: 2048 },
-  subscribed_events: { type: "array", items: { enum: Object.values(EventName) } },
-  api_version: { type: "integer", minimum: 1 },
-  include_sensitive_fields: { type: "boolean" },
-  traffic_source: { enum: ["platform", "simulation", "all"] },
-};
-const BODIES_B = {
-  make: {
-    type: "object",
-    required: ["description", "type", "destination", "subscribed_events"],
-    additionalProperties: false,
-    properties: { ...SETTING, type: { enum: ["email", "url"] } },
-  },
-  change: { type: "object", additionalProperties: false, properties: { ...SETTING, active: { type: "boolean" } } },
-};
 
 function shownB({ id, url, types, description, is_active, secret }: PlayedDestination) {
   return {
@@ -242,7 +180,7 @@ function shownB({ id, url, types, description, is_active, secret }: PlayedDestin
   };
 }
 
-function replyB(vendors: PlayedVendors, { key, method, url, type, body }: Asked): Reply {
+function replyB(vendors: PlayedVendors, key: string, { method, url, body }: Sent): Reply {
   const mine = vendors.at.provider_b;
   const meta = { request_id: "req_1" };
   const [, id] = /^\/notification-settings(?:\/(\w+))?$/.exec(url.pathname) ?? [null];
@@ -259,9 +197,6 @@ function replyB(vendors: PlayedVendors, { key, method, url, type, body }: Asked)
     return { status: 200, body: { data: data.map(shownB), meta: { ...meta, pagination } } };
   }
   const given = JSON.parse(body) as Record<string, unknown>;
-  const problems = schemaProblems(found ? BODIES_B.change : BODIES_B.make, given, {});
-  const isRight = method === (found ? "PATCH" : "POST") && type === "application/json" && problems.length === 0;
-  if (!isRight) return refusalB(400, "request_error", `bad_request: ${problems.join()}`);
   if (found) {
     found.types = (given["subscribed_events"] as string[] | undefined) ?? found.types;
     found.is_active = (given["active"] as boolean | undefined) ?? found.is_active;

@@ -10,6 +10,8 @@ import type { Snippet, Vendor } from "../../src/providers/provider.ts";
 import { VENDORS } from "../../src/providers/registry.ts";
 import { invoicePaid, paymentIntentSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
+import { refusedByA } from "../support/vendor-a-requests.ts";
+import { refusedByB } from "../support/vendor-b-requests.ts";
 import {
   PROGRAM,
   scriptTag,
@@ -48,13 +50,17 @@ afterEach(async () => {
   world.reset();
 });
 
-/** The vendor's API: what it is asked, and an object as it would make one. */
+/** The vendors' APIs: what they are asked, as each describes it, and an object as they would make one. */
 async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const text = Buffer.concat(await Array.fromAsync(request)).toString();
-  const { pathname } = new URL(request.url!, "http://vendor.test");
-  const isForm = request.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
-  asked.push(isForm ? new URLSearchParams(text) : (JSON.parse(text) as Asked));
-  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(REPLIES[pathname]));
+  const body = Buffer.concat(await Array.fromAsync(request)).toString();
+  const url = new URL(request.url!, "http://vendor.test");
+  const type = request.headers["content-type"] ?? null;
+  const sent = { method: request.method!, url, type, body };
+  const refused = url.pathname.startsWith("/v1/") ? refusedByA(sent) : refusedByB(sent);
+  const isForm = type?.startsWith("application/x-www-form-urlencoded");
+  asked.push(isForm ? new URLSearchParams(body) : (JSON.parse(body) as Asked));
+  const { status, body: shown } = refused ?? { status: 200, body: REPLIES[url.pathname] };
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(shown));
 }
 
 const SECRET = "secret_of_the_vendor";

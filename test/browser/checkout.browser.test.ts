@@ -136,7 +136,12 @@ async function land(path: string, snippet: Snippet): Promise<void> {
   });
   await visitor.page.route(`${SHOP}/checkout`, async (route: Route) => {
     const { ref } = route.request().postDataJSON() as { ref?: unknown };
-    return route.fulfill({ contentType: "text/plain", body: await serve(snippet, ref) });
+    try {
+      await route.fulfill({ contentType: "text/plain", body: await serve(snippet, ref) });
+    } catch (refused) {
+      visitor.thrown.push((refused as Error).message);
+      await visitor.page.close();
+    }
   });
   await visitor.page.goto(SHOP + path);
 }

@@ -173,12 +173,14 @@ function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, 
   const { status: then, hasTurnedActive } = rules.ofPartner(partner.id);
   if (then === "active") return "commission";
   // What named a deactivated partner earns only where the owner asks for it (PART-4).
-  const isRequested = input.isRequested || granted.includes(partner.id);
+  const isGranted = granted.includes(partner.id);
+  const isRequested = input.isRequested || isGranted;
   const isRefused = previous.outcome === "partner_deactivated" && previous.decision?.partner_id === partner.id;
   if (!isRequested && (isRefused || then === "deactivated")) return "partner_deactivated";
   if (then === "invited") return hasTurnedActive ? "commission" : "partner_not_active";
-  if (partner.status === "deactivated") return "partner_deactivated";
-  return partner.status === "invited" ? "partner_not_active" : "commission";
+  if (partner.status === "active") return "commission";
+  // A grant is kept and can wait; a request is not, and whatever the vendor says next would undo the wait.
+  return isGranted && partner.status === "invited" ? "partner_not_active" : "partner_deactivated";
 }
 
 /**

@@ -157,6 +157,11 @@ describe("a payment that arrives late is decided by the rules of its own time (P
   });
 });
 
+interface Asked {
+  id: string;
+  outcome: string;
+}
+
 describe("one made while the partner was invited earns from when they turn active (PART-4)", () => {
   const SENT = ["while invited", "while deactivated", "while active", "when deactivated again"] as const;
 
@@ -192,6 +197,23 @@ describe("one made while the partner was invited earns from when they turn activ
     await change(program, "PATCH", `/api/v1/partners/${id}`, { status: "active" });
     expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 1_000 }]);
   });
+});
+
+it("one made while the partner was deactivated waits for nothing where the owner asks before they are active (PART-4)", async () => {
+  const program = await makeProgram();
+  const { id, slug } = await makePartner(program);
+  await change(program, "PATCH", `/api/v1/partners/${id}`, { status: "deactivated" });
+  await changedAgo(program, 60);
+  await sendA(program, sessionCompleted({ ref: slug, created: seconds(minutesAgo(50)) }));
+  await change(program, "PATCH", `/api/v1/partners/${id}`, { status: "invited" });
+  const outcome = async () => (await program.api<{ data: Asked[] }>("GET", "/api/v1/payments")).body.data[0]!;
+  const ask = async () => program.api("POST", `/api/v1/payments/${(await outcome()).id}/reprocess`);
+  await ask();
+  expect(await outcome()).toMatchObject({ outcome: "partner_deactivated" });
+  await change(program, "PATCH", `/api/v1/partners/${id}`, { status: "active" });
+  expect(await rowsOf(program)).toEqual([]);
+  await ask();
+  expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 2_000 }]);
 });
 
 describe("upgrade and rollback", () => {

@@ -223,9 +223,7 @@ function admitted(
   const { status } = then.partners[slug]!;
   if (status === "active") return "commission";
   if (!of.isRequested && (of.isRefused || status === "deactivated")) return "partner_deactivated";
-  if (status !== "invited") {
-    return { active: "commission", invited: "partner_not_active", deactivated: "partner_deactivated" }[now];
-  }
+  if (status !== "invited") return now === "active" ? "commission" : "partner_deactivated";
   const were = changes.flatMap(({ at, undo: { partner } }, i) =>
     partner?.[0] === slug && (i >= of.heard || at > of.at + CLOSE) ? [partner[1]] : [],
   );

@@ -97,10 +97,10 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
           .set(NAMELESS)
           .where(sql`payment_id in (select value from json_each(${payment_ids})) and customer_email is not null`),
       },
-      {
+      ...parametersOf(bodies).map(({ json }) => ({
         statement: db.run(sql`update provider_events set body = null where (program_id, provider, event_id) in (
-          select ${program_id}, value ->> 'provider', value ->> 'event_id' from json_each(${JSON.stringify(bodies)}))`),
-      },
+          select ${program_id}, value ->> 'provider', value ->> 'event_id' from json_each(${json}))`),
+      })),
       ...factWrites(ctx, bareFacts(facts, own, addresses)),
       ...factWrites(ctx, unnamedFacts(trace.holding, facts, address)),
       ...forgetSubjects(ctx, facts),
@@ -187,32 +187,42 @@ function unnamedPayment({ ref, decision, customer_email }: Payment, address: str
   return { ref: clean(ref), decision: cleaned, customer_email, is_erased: false };
 }
 
-/** Rows of one statement: their texts travel in one parameter. */
+/** Rows of one statement: their texts travel in one parameter, of which none may be longer than 2 MB. */
 const CHUNK = 100;
+const CHUNK_BYTES = 1_000_000;
 
-function chunksOf<T>(rows: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, i) => rows.slice(i * CHUNK, (i + 1) * CHUNK));
+/** Rows as the parameters of statements. */
+function parametersOf(rows: readonly object[]): { json: string; count: number }[] {
+  const chunks: { texts: string[]; bytes: number }[] = [];
+  for (const row of rows) {
+    const text = JSON.stringify(row);
+    const { length: bytes } = new TextEncoder().encode(text);
+    const last = chunks.at(-1);
+    if (last && last.texts.length < CHUNK && last.bytes + bytes <= CHUNK_BYTES) {
+      last.texts.push(text);
+      last.bytes += bytes;
+    } else chunks.push({ texts: [text], bytes });
+  }
+  return chunks.map(({ texts }) => ({ json: `[${texts.join(",")}]`, count: texts.length }));
 }
 
 /** Each as it was read, or nothing: settling goes by the same revision. */
 function paymentWrites(ctx: ProgramCtx, found: readonly Payment[], redact: (payment: Payment) => Redacted): Write[] {
-  return chunksOf(found).map((chunk) => {
-    const rows = chunk.map((payment) => {
-      const { decision, ...rest } = redact(payment);
-      const { id, facts_revision: revision } = payment;
-      return { ...rest, id, revision, decision: decision && JSON.stringify(decision) };
-    });
-    return {
-      statement: ctx.db.run(sql`update payments set ref = v.value ->> 'ref', decision = v.value ->> 'decision',
-          customer_email = v.value ->> 'customer_email',
-          erased_at = case when v.value ->> 'is_erased' then ${iso(ctx.now)} else erased_at end,
-          facts_revision = facts_revision + 1,
-          settled_revision = case when settled_revision = facts_revision then facts_revision + 1 else settled_revision end
-        from json_each(${JSON.stringify(rows)}) v
-        where payments.id = v.value ->> 'id' and facts_revision = v.value ->> 'revision'`),
-      expect: chunk.length,
-    };
+  const rows = found.map((payment) => {
+    const { decision, ...rest } = redact(payment);
+    const { id, facts_revision: revision } = payment;
+    return { ...rest, id, revision, decision: decision && JSON.stringify(decision) };
   });
+  return parametersOf(rows).map(({ json, count }) => ({
+    statement: ctx.db.run(sql`update payments set ref = v.value ->> 'ref', decision = v.value ->> 'decision',
+        customer_email = v.value ->> 'customer_email',
+        erased_at = case when v.value ->> 'is_erased' then ${iso(ctx.now)} else erased_at end,
+        facts_revision = facts_revision + 1,
+        settled_revision = case when settled_revision = facts_revision then facts_revision + 1 else settled_revision end
+      from json_each(${json}) v
+      where payments.id = v.value ->> 'id' and facts_revision = v.value ->> 'revision'`),
+    expect: count,
+  }));
 }
 
 /**
@@ -244,20 +254,18 @@ function unnamedFacts(holding: readonly TracedFact[], own: readonly TracedFact[]
 }
 
 function factWrites(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
-  return chunksOf(facts).map((chunk) => {
-    const rows = chunk.map(({ provider, fact_id, fact }) => ({
-      provider,
-      fact_id,
-      ref_key: refKeyOf(fact),
-      data: JSON.stringify(fact),
-    }));
-    return {
-      statement: ctx.db.run(sql`update facts set data = v.value ->> 'data', ref_key = v.value ->> 'ref_key'
-        from json_each(${JSON.stringify(rows)}) v
-        where facts.program_id = ${ctx.program.id} and facts.provider = v.value ->> 'provider'
-          and facts.fact_id = v.value ->> 'fact_id'`),
-    };
-  });
+  const rows = facts.map(({ provider, fact_id, fact }) => ({
+    provider,
+    fact_id,
+    ref_key: refKeyOf(fact),
+    data: JSON.stringify(fact),
+  }));
+  return parametersOf(rows).map(({ json }) => ({
+    statement: ctx.db.run(sql`update facts set data = v.value ->> 'data', ref_key = v.value ->> 'ref_key'
+      from json_each(${json}) v
+      where facts.program_id = ${ctx.program.id} and facts.provider = v.value ->> 'provider'
+        and facts.fact_id = v.value ->> 'fact_id'`),
+  }));
 }
 
 /** No fact is found by the customer's other addresses either. */
@@ -266,13 +274,11 @@ function forgetSubjects(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] 
     const email = fact.kind === "customer" ? fact.email : isEarning(fact) ? fact.customer_email : null;
     return email === null ? [] : [{ provider, fact_id, subject: emailKey(email) }];
   });
-  return [
-    {
-      statement: ctx.db.run(sql`delete from fact_subjects where (program_id, provider, scope, subject, fact_id) in (
-        select ${ctx.program.id}, r.value ->> 'provider', scope.value, r.value ->> 'subject', r.value ->> 'fact_id'
-        from json_each(${JSON.stringify(rows)}) r cross join json_each(${JSON.stringify(ADDRESS_SCOPES)}) scope)`),
-    },
-  ];
+  return parametersOf(rows).map(({ json }) => ({
+    statement: ctx.db.run(sql`delete from fact_subjects where (program_id, provider, scope, subject, fact_id) in (
+      select ${ctx.program.id}, r.value ->> 'provider', scope.value, r.value ->> 'subject', r.value ->> 'fact_id'
+      from json_each(${json}) r cross join json_each(${JSON.stringify(ADDRESS_SCOPES)}) scope)`),
+  }));
 }
 
 /** Nothing is found by a code that holds the address, be it a name or an id. */

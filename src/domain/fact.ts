@@ -133,6 +133,8 @@ export interface AttributionFact extends FactBase {
    * what a vendor had said by then.
    */
   imported?: true;
+  /** The owner granted the customer's payment to who claimed it: it gives way to all that anybody else says. */
+  granted?: true;
   /** Of a lead: it serves the payments of every provider, by the customer's id there or by the address. */
   any_provider?: true;
 }

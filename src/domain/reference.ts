@@ -246,8 +246,22 @@ function isImported(fact: AttributionFact | CodeUseFact): boolean {
   return fact.kind === "attribution" && fact.imported === true;
 }
 
-/** The one that counts: of the nearest that anything was said of, the earliest or the newest. */
+/** The one that counts; what a claim was granted by only where nothing else was said: it takes no payment from anybody. */
 function rememberedOf<Partner>(
+  said: readonly Said<Partner>[],
+  attribution: ProgramRules["attribution"],
+): Said<Partner> | undefined {
+  const isGranted = ({ fact }: Said<Partner>) => fact.kind === "attribution" && fact.granted === true;
+  return (
+    nearestOf(
+      said.filter((one) => !isGranted(one)),
+      attribution,
+    ) ?? nearestOf(said, attribution)
+  );
+}
+
+/** Of the nearest that anything was said of, the earliest or the newest. */
+function nearestOf<Partner>(
   said: readonly Said<Partner>[],
   attribution: ProgramRules["attribution"],
 ): Said<Partner> | undefined {

@@ -274,6 +274,31 @@ describe("the owner's decision", () => {
     expect(JSON.stringify(body.data[0])).not.toContain(first.data.object.id);
   });
 
+  it.each(["first", "last"])(
+    "to grant takes no other payment of its customer from another partner (attribution %s) (CLAIM-5)",
+    async (attribution) => {
+      const { program, jane } = await scene({ attribution });
+      const john = await makePartner(program, { slug: "john" });
+      const [customer, subscription] = [uniqueId("cus_"), uniqueId("sub_")];
+      const paid = (id: string, day: number, ids: { ref?: string; subscription?: string }) =>
+        sendA(program, invoicePaid({ id, customer, ...{ ref: null, ...ids }, created: 1_780_000_000 + day * 86_400 }));
+      await paid("in_1", 1, { subscription });
+      await paid("in_2", 10, { subscription });
+      await paid("in_3", 20, { ref: "john" });
+      await paid("in_4", 30, {});
+      await paid("in_5", 40, { subscription });
+      const id = await makeClaim(program, jane.id, { order_id: "in_1" });
+      expect((await grant(program, id)).status).toBe(200);
+      const { payments } = await ledgerOf(program);
+      const of = (partner: { id: string }) =>
+        payments.filter((row) => row.partner_id === partner.id).map((row) => row.provider_transaction_id);
+      expect([of(jane), of(john)]).toEqual([
+        ["in_1", "in_2"],
+        ["in_3", "in_4", "in_5"],
+      ]);
+    },
+  );
+
   it("to grant binds a customer who has an address and no id (CLAIM-5)", async () => {
     const { program, jane } = await scene();
     const order = await soldByNobody(program, { customer: null, email: "guest@acme.example" });

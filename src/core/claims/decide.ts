@@ -172,7 +172,7 @@ function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
     throw new AppError("invalid_transition", "This payment is another partner's. A claim takes it from nobody.");
   }
   const { subscription_id, customer_id, customer_email, created_at: occurred_at } = payment;
-  const said = { kind: "attribution" as const, occurred_at, ref: partner.slug };
+  const said = { kind: "attribution" as const, occurred_at, ref: partner.slug, granted: true as const };
   if (subscription_id !== null || customer_id !== null) return [{ ...said, subscription_id, customer_id }];
   if (customer_email !== null) {
     return [{ ...said, subscription_id: null, customer_id: null, customer_email: emailKey(customer_email) }];

@@ -57,7 +57,7 @@ const EVENT_TYPE: Schema = { type: "string", pattern: "^(?:\\*|[a-z_]+(?:\\.[a-z
 const form = (schema: Schema) => ({ type: "application/x-www-form-urlencoded", schema }) as const;
 const json = (schema: Schema) => ({ type: "application/json", schema }) as const;
 
-/** An object by its id: what is named in events, and what tells more of it. */
+/** An object by its id: what events name, and what is read beside it. */
 function read(path: string, resource = "", fields: Record<string, Schema> = {}): Operation {
   return { method: "GET", path, query: closed({ ...fields, ...expand(resource) }) };
 }

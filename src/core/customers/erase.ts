@@ -36,18 +36,26 @@ export interface Erased {
 export async function eraseCustomer(caller: Caller, email: string): Promise<Erased> {
   const [ctx] = await prove(caller);
   const address = email.toLowerCase();
+  const tried = new Set<string>();
   return untilWon(async () => {
     const trace = await traceCustomer(ctx, address);
-    await settleFirst(ctx, [...trace.payments.values()]);
+    await settleFirst(ctx, [...trace.payments.values()], tried);
     return forget(ctx, address, trace);
   });
 }
 
-/** A payment that is stored and not settled yet is decided by the address that it came with: after that it is gone. */
-async function settleFirst(ctx: ProgramCtx, own: readonly Payment[]): Promise<void> {
-  const unsettled = own.filter((row) => row.settled_revision < row.facts_revision);
-  for (const payment of unsettled) await settle(ctx, payment);
-  if (unsettled.length > 0) throw new CommitConflict("lost_race", "a payment was not settled");
+/**
+ * A payment that is stored and not settled yet is decided by the address that it came with: after that it is gone. `tried`
+ * are those that were settled by this call, each as it was then.
+ */
+async function settleFirst(ctx: ProgramCtx, own: readonly Payment[], tried: Set<string>): Promise<void> {
+  const asOf = ({ id, facts_revision }: Payment) => `${id} ${facts_revision}`;
+  const left = own.filter((row) => row.settled_revision < row.facts_revision && !tried.has(asOf(row)));
+  for (const payment of left) {
+    tried.add(asOf(payment));
+    await settle(ctx, payment);
+  }
+  if (left.length > 0) throw new CommitConflict("lost_race", "a payment was not settled");
 }
 
 interface EventKey {

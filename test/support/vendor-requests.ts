@@ -61,10 +61,8 @@ function misfit(problem: string): Misfit {
 
 function isAt({ path, longest_id = 5000 }: Operation, pathname: string): boolean {
   const [wanted, found] = [path.split("/"), pathname.split("/")];
-  const fits = (part: string, i: number) => {
-    const given = found[i]!;
-    return part.startsWith("{") ? given !== "" && decodeURIComponent(given).length <= longest_id : part === given;
-  };
+  const isId = (given: string) => given !== "" && given.length <= longest_id;
+  const fits = (part: string, i: number) => (part.startsWith("{") ? isId(found[i]!) : part === found[i]);
   return wanted.length === found.length && wanted.every(fits);
 }
 

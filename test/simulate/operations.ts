@@ -196,6 +196,8 @@ const TURNS = {
   deactivated: ["active", "active", "invited"],
   invited: ["active", "active", "deactivated"],
 } as const;
+/** A version before refuses for good what was paid while its partner was invited and comes while they are deactivated. */
+const TURNS_BEFORE = { active: ["deactivated"], deactivated: ["active"], invited: ["active"] } as const;
 
 const switchPartner: Maker = ({ world, state, ids }, chance) => {
   const slug = chance.of(Object.keys(ids));
@@ -212,7 +214,7 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
       };
     },
     status: () => {
-      const status = chance.of(TURNS[state.partners[slug]!.status]);
+      const status = chance.of((world.hasBefore ? TURNS_BEFORE : TURNS)[state.partners[slug]!.status]);
       return {
         text: `${slug} turns ${status}`,
         ...change({ status }),
@@ -221,7 +223,8 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
       };
     },
   };
-  return rules[chance.happens(0.4) ? "commission_pct" : "status"]();
+  const isKept = world.hasBefore && slug === "ivy" && state.partners[slug]!.status === "active";
+  return rules[isKept || chance.happens(0.4) ? "commission_pct" : "status"]();
 };
 
 const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");

@@ -1,8 +1,9 @@
 /**
- * The requests that are sent to provider A, and that its snippets send, as the vendor's published OpenAPI description has
- * them: version 2026-09-30.endive (github.com/stripe/openapi, latest/openapi.spec3.json), and what its SDK of 2026-10-28.endive
- * adds. Query parameters are all of each address; of the large bodies there is what is sent here, so that another field is
- * read up before it is sent.
+ * The requests that are sent to provider A, and that its snippets send. Of events, transfers, webhook endpoints, invoice
+ * payments, discounts and accounts they are as in the vendor's published OpenAPI description, version 2026-09-30.endive
+ * (github.com/stripe/openapi, latest/openapi.spec3.json); of the rest, and what can be expanded, as in the types of its SDK
+ * of 2026-10-28.endive. Query parameters are all of each address; of the large bodies there is what is sent here, so that
+ * another field is read up before it is sent.
  */
 import {
   BOOLEAN,

@@ -7,14 +7,14 @@ import guide from "../../src/docs/integrate.md?raw";
 import type { Vendor } from "../../src/providers/provider.ts";
 import { VENDORS, type ListedVendor } from "../../src/providers/registry.ts";
 
-/** Types that provider B's reference of webhooks names, and its library of version 3.10 does not. */
+/** Types that provider B's pages or the code of others name, and its library of version 3.10 does not. */
 const NEWER_B = [
   ...["created", "completed", "abandoned"].flatMap((what) => [`flow_session.${what}`, `funnel_session.${what}`]),
   ...["invoice.canceled", "invoice.issued", "invoice.overdue", "invoice.paid"],
   ...["product_collection.created", "product_collection.updated"],
 ];
 
-/** Every type of event that the vendors' own libraries name, and newer ones; thin ones beside the others. */
+/** Every type of event that the vendors' own libraries name, and newer ones that are known; thin ones beside the others. */
 const VENDOR_TYPES: Record<ListedVendor, string[]> = {
   provider_a: [...typesIn(typesOfA, /'([a-z_]+(?:\.[a-z_]+)+)'/g), ...typesIn(thinTypesOfA, /type: '(v\d[a-z_.]+)'/g)],
   provider_b: [...typesIn(typesOfB, /'([a-z_]+(?:\.[a-z_]+)+)'/g), ...NEWER_B],
@@ -88,7 +88,7 @@ describe.each(VENDORS.map((provider) => [provider.name, provider] as const))(
       expect(new Set(rows.map(({ type }) => type)).size).toBe(rows.length);
     });
 
-    it("has every type that the vendor names, alone or with its family, and each that an owner is to select", () => {
+    it("has every type that is known of the vendor, alone or with its family, and each that an owner is to select", () => {
       const listed = new Set(rows.map(({ type }) => type));
       const others = othersOf(provider);
       const types = VENDOR_TYPES[name as ListedVendor];

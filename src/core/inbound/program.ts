@@ -96,9 +96,11 @@ async function passOn(home: ProgramCtx, delivery: Delivery, ranked: SQL, facts: 
   }
 }
 
-/** Some of the facts of an event, under an id of their own: all of it may come to the same program as well. */
+/** Some of the facts of an event, under an id of just these: all of it may come to the same program as well, and others of it. */
 function partOf(event: ProviderEvent, facts: Fact[]): ProviderEvent {
-  return facts.length === event.facts.length ? event : { ...event, event_id: `${event.event_id}:part`, facts };
+  if (facts.length === event.facts.length) return event;
+  const places = facts.map((fact) => event.facts.indexOf(fact));
+  return { ...event, event_id: `${event.event_id}:${places.join("+")}`, facts };
 }
 
 async function claimedProgram(verified: ProgramCtx, delivery: Delivery): Promise<ProgramCtx | null> {

@@ -24,7 +24,7 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
   partner_not_active: {
     short: "partner invited",
-    why: "The partner was invited when the payment was made, and was not active since. The commission is made, dated by the payment, as soon as they turn active.",
+    why: "The payment waits for the partner to turn active. The commission is made then, dated by the payment.",
   },
   partner_deactivated: {
     short: "partner deactivated",

@@ -83,7 +83,20 @@ export interface FlowTrace {
   name: string;
   priority: number;
   matched: boolean;
+  /** All of them, or, where the trace would be too long, of a flow that did not match the first that failed. */
   conditions: ConditionTrace[];
+}
+
+/** Characters of JSON. With 100 flows of 20 long conditions it would be more than a row of the database takes, which is 2 MB. */
+const LONGEST_TRACE = 200_000;
+
+/** A trace that can be stored whatever the owner set up: the flow that decides keeps all that it saw. */
+function stored(tried: FlowTrace[]): FlowTrace[] {
+  if (JSON.stringify(tried).length <= LONGEST_TRACE) return tried;
+  return tried.map((flow) => {
+    const failed = flow.conditions.find(({ held }) => !held);
+    return failed ? { ...flow, conditions: [failed] } : flow;
+  });
 }
 
 /**
@@ -96,9 +109,9 @@ export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow:
     const conditions = givenConditions(flow).map((condition) => evaluate(condition, subject));
     const matched = conditions.every((condition) => condition.held);
     tried.push({ flow_id: flow.id, name: flow.name, priority: flow.priority, matched, conditions });
-    if (matched) return { flow, tried };
+    if (matched) return { flow, tried: stored(tried) };
   }
-  return { flow: null, tried };
+  return { flow: null, tried: stored(tried) };
 }
 
 /**
@@ -110,7 +123,7 @@ export function triedAgain(tried: readonly FlowTrace[], subject: FlowSubject): F
     const conditions = flow.conditions.map(({ field, op, value }) => evaluate({ field, op, value }, subject));
     return { ...flow, matched: conditions.every(({ held }) => held), conditions };
   });
-  return again.every(({ matched }, i) => matched === tried[i]?.matched) ? again : null;
+  return again.every(({ matched }, i) => matched === tried[i]?.matched) ? stored(again) : null;
 }
 
 /** Active flows in the order in which they are tried. Ids carry time, so they decide between flows of one millisecond. */

@@ -167,7 +167,8 @@ export const FIELD_TEXTS: Record<string, string> = {
   partner_slug: "That partner's slug.",
   "flows.flow_id": "The flow, by id.",
   matched: "Whether all of its conditions held.",
-  "flows.conditions": "Each condition, with the value it saw.",
+  "flows.conditions":
+    "Each condition, with the value it saw. In a very long trace, of a flow that did not match: the first that failed.",
   arithmetic: "The computation, such as `30 % of 12000 = 3600`.",
   rate: "The rate that applied.",
   "trace.amount_cents": "The commission; null where there is none. Smallest units of the currency.",

@@ -195,7 +195,7 @@ const paymentWithTrace = once(() =>
         .describe("The references in the order tried; the first that leads to a partner counts."),
       partner_id: idOf("partner").nullable(),
       partner_slug: z.string().nullable(),
-      flows: z.array(flowTrace()).describe("The flows in the order tried, each condition with the value it saw."),
+      flows: z.array(flowTrace()).describe("The flows in the order tried, with the values that their conditions saw."),
       flow_id: idOf("flow").nullable(),
       rate: rate().nullable(),
       txn_amount_cents: cents,

@@ -1,0 +1,39 @@
+/** A payment is decided and kept whatever flows its program has: a row of the database takes no more than 2 MB (PAY-14, FLOW-1). */
+import { expect, it } from "vitest";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram } from "../support/program.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+
+function times<T>(count: number, value: T): T[] {
+  return Array.from({ length: count }, () => value);
+}
+
+it("of 100 flows with 20 conditions of 500 letters, each says why it did not match and the last all that it saw", async () => {
+  const program = await makeProgram();
+  await makePartner(program, { slug: "jane" });
+  const text = "長".repeat(500);
+  const isNobody = { field: "customer_email", op: "eq", value: text };
+  const isAnybody = { ...isNobody, op: "neq" };
+  const flow = { action_type: "percentage", action_value: 1 };
+  for (let i = 0; i < 100; i++) {
+    const conditions = i < 99 ? [...times(19, isAnybody), isNobody] : times(20, isAnybody);
+    expect((await program.api("POST", "/api/v1/flows", { ...flow, name: `flow ${i}`, conditions })).status).toBe(201);
+  }
+
+  const sale = sessionCompleted({ ref: "jane", email: "buyer@shop.example", payment_intent: "pi_1" });
+  expect(await sendA(program, sale)).toMatchObject({ status: 200, body: { outcome: "commission" } });
+  const refund = chargeRefunded({ payment_intent: "pi_1", refunded: 1_000 });
+  expect(await sendA(program, refund)).toMatchObject({ status: 200, body: { outcome: "adjusted" } });
+
+  const [payment] = (await ledgerOf(program)).payments;
+  expect(new TextEncoder().encode(JSON.stringify(payment!.decision)).length).toBeLessThan(1_000_000);
+  const { body } = await program.api<{ trace: { flows: { matched: boolean; conditions: object[] }[] } }>(
+    "GET",
+    `/api/v1/payments/${payment!.id}`,
+  );
+  const { flows } = body.trace;
+  const failed = { ...isNobody, saw: "buyer@shop.example", held: false };
+  expect(flows.slice(0, 99).every(({ matched }) => !matched)).toBe(true);
+  for (const { conditions } of flows.slice(0, 99)) expect(conditions).toEqual([failed]);
+  expect(flows[99]).toMatchObject({ matched: true, conditions: times(20, { ...isAnybody, held: true }) });
+});

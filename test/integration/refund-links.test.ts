@@ -11,6 +11,7 @@ import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
 import {
   chargeRefunded,
+  creditNoteEvent,
   disputeEvent,
   invoicePaid,
   invoicePaymentPaid,
@@ -221,6 +222,17 @@ describe("a refund whose payment is not known", () => {
     await read(NOW);
     expect(lists.calls.filter(({ pathname }) => pathname !== "/v1/events")).toEqual([]);
     expect(await waiting(program)).toBe(0);
+  });
+
+  it("of an invoice, given back outside of the provider, waits for it, and nothing is asked: its payment has its id (PAY-18)", async () => {
+    const program = await shop();
+    const note = await sendA(program, creditNoteEvent("credit_note.created", { invoice: "in_1", outside: 4_000 }));
+    expect(note.body.outcome).toBe("waiting");
+    await read(NOW);
+    expect(lists.calls.filter(({ pathname }) => pathname !== "/v1/events")).toEqual([]);
+    expect(await waiting(program)).toBe(0);
+    await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+    expect(await adjusted(program)).toEqual([4_000]);
   });
 
   it("is one of a bounded number that are asked for after a reading (IN-19)", async () => {

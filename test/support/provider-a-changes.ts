@@ -124,6 +124,38 @@ export function refundEvent(type: string, overrides: RefundOverrides = {}): Even
   );
 }
 
+/** A credit note of a paid invoice: what it gives back outside of the vendor, by refunds and as balance. */
+export function creditNoteEvent(
+  type: string,
+  overrides: Overrides & {
+    id?: string;
+    invoice?: string | null;
+    outside?: number | null;
+    refunded?: number;
+    recorded?: number;
+    status?: "issued" | "void";
+  } = {},
+): EventA {
+  const { outside = null, refunded = 0, recorded = 0 } = overrides;
+  const refunds = [
+    { refund: "re_note", type: "refund", amount_refunded: refunded, payment_record_refund: null },
+    { refund: "re_record", type: "payment_record_refund", amount_refunded: recorded, payment_record_refund: {} },
+  ].filter(({ amount_refunded }) => amount_refunded > 0);
+  const amount = (outside ?? 0) + refunded + recorded;
+  return eventA(
+    type,
+    {
+      id: overrides.id ?? uniqueId("cn_"),
+      object: "credit_note",
+      ...{ amount, total: amount, currency: "usd", created: overrides.created ?? nowSeconds(), type: "post_payment" },
+      ...{ post_payment_amount: amount, pre_payment_amount: 0, status: overrides.status ?? "issued" },
+      ...{ invoice: overrides.invoice === undefined ? "in_1" : overrides.invoice },
+      ...{ out_of_band_amount: outside, refunds },
+    },
+    overrides,
+  );
+}
+
 /** A dispute closed `lost` unless another status is given. */
 export function disputeClosed(overrides: RefundOverrides = {}): EventA {
   return disputeEvent("charge.dispute.closed", { status: "lost", ...overrides });

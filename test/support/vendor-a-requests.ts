@@ -87,6 +87,7 @@ const READS: Operation[] = [
   },
   { ...read("/v1/checkout/sessions/{session}"), longest_id: 66 },
   read("/v1/coupons/{coupon}"),
+  read("/v1/credit_notes/{id}"),
   read("/v1/customers/{customer}"),
   read("/v1/customers/{customer}/discount", "discount"),
   read("/v1/disputes/{dispute}"),

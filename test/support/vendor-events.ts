@@ -2,6 +2,7 @@
 import {
   chargeRefunded,
   chargeSucceeded,
+  creditNoteEvent,
   customerEvent,
   disputeClosed,
   disputeEvent,
@@ -65,6 +66,9 @@ const EVENTS_A: EventA[] = [
   refundFailed({ payment_intent }),
   refundEvent("refund.created", { payment_intent, id: "re_fuzz", amount: 500 }),
   refundEvent("refund.updated", { payment_intent, id: "re_fuzz", amount: 500, status: "canceled" }),
+  creditNoteEvent("credit_note.created", { id: "cn_fuzz", invoice: "in_fuzz", outside: 300, refunded: 200 }),
+  creditNoteEvent("credit_note.updated", { id: "cn_fuzz", invoice: "in_fuzz", recorded: 300 }),
+  creditNoteEvent("credit_note.voided", { id: "cn_fuzz", invoice: "in_fuzz", outside: 300, status: "void" }),
   disputeClosed({ payment_intent }),
   ...DISPUTE.map(([change, status], i) =>
     disputeEvent(`charge.dispute.${change}`, { id: "du_fuzz", payment_intent, status, amount: 1_000 * i }),

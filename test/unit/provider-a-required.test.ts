@@ -20,6 +20,7 @@ const FITS = {
     "mode" | "payment_status"
   >,
   couponObject: true satisfies Fits<typeof schema.couponObject, Stripe.Coupon>,
+  creditNote: true satisfies Fits<typeof schema.creditNote, Stripe.CreditNote>,
   customer: true satisfies Fits<typeof schema.customer, Stripe.Customer>,
   discount: true satisfies Fits<typeof schema.discount, Stripe.Discount>,
   discounted: [true, true] satisfies [

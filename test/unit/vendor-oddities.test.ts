@@ -106,6 +106,27 @@ describe("an invoice of provider A", () => {
   });
 });
 
+describe("a credit note of provider A", () => {
+  const bought = a.invoicePaid({ id: "in_1", amount: 12_000, tax: 2_000, created: T });
+  const note = (change: string, given: Parameters<typeof a.creditNoteEvent>[1], at = 1) =>
+    a.creditNoteEvent(`credit_note.${change}`, { id: "cn_1", ...given, created: T + at });
+
+  it("takes what it gives back outside of the vendor, net of tax, and nothing that is reported elsewhere", () => {
+    expect(gone([bought, note("created", { outside: 6_000 })])).toBe(5_000);
+    expect(gone([bought, note("created", { outside: 1_200, recorded: 2_400, refunded: 3_600 })])).toBe(3_000);
+    expect(readA.ignoredAs(note("created", { refunded: 3_600 }))).toBe("counted_elsewhere");
+    expect(readA.ignoredAs(note("created", { outside: 0 }))).toBe("counted_elsewhere");
+  });
+
+  it("counts once, beside refunds, and not where it is voided", () => {
+    const refunded = a.chargeRefunded({ charge: "ch_1", invoice: "in_1", refunded: 6_000, created: T + 1 });
+    const twice = [note("created", { outside: 3_000 }), note("updated", { outside: 3_000 }, 2)];
+    expect(gone([bought, ...twice, refunded])).toBe(7_500);
+    expect(gone([bought, ...twice, note("voided", { outside: 3_000, status: "void" }, 2)])).toBe(0);
+    expect(gone([bought, note("voided", { outside: 3_000 }), note("created", { outside: 3_000 })])).toBe(0);
+  });
+});
+
 describe("disputes of a part", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };
   const dispute = (change: string, status: string, at: number) =>

@@ -4,6 +4,7 @@ import {
   chargeIds,
   checkoutSession,
   couponObject,
+  creditNote,
   customer,
   discount,
   dispute,
@@ -18,6 +19,7 @@ import {
   type InvoicePayment,
   type Refund,
 } from "./schema.ts";
+import { addUp, clamp, MOST, NOTHING } from "../../domain/money.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { intentReading, invoiceReading, linkOf, sessionReading } from "./payment.ts";
 import type { Fact, WebhookFormat } from "../provider.ts";
@@ -109,6 +111,34 @@ const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) =>
 });
 
 /**
+ * A credit note of a paid invoice gives money back as a refund, which `charge.refunded` reports, as balance, which lowers
+ * `amount_paid` of a later invoice, or outside of the vendor, which nothing else reports. On an open invoice it lowers
+ * `amount_paid` of that one. Counting more of it would take the same money twice.
+ */
+const creditNoteReader = reader(AT, creditNote, (object, { event_type, occurred_at }) => {
+  const recorded = (object.refunds ?? []).filter(({ type }) => type === "payment_record_refund");
+  const outside = [object.out_of_band_amount, ...recorded.map(({ amount_refunded }) => amount_refunded)];
+  const amount_cents = clamp(addUp(outside.map((amount) => amount ?? NOTHING)), NOTHING, MOST);
+  if (amount_cents === NOTHING) return { facts: [], ignored: "counted_elsewhere" };
+  if (object.invoice === null) {
+    return refuse({ path: "data.object.invoice", message: "a credit note that gives money back names its invoice" });
+  }
+  const isVoid = event_type === "credit_note.voided" || object.status === "void";
+  return factsOf({
+    kind: "adjustment",
+    occurred_at,
+    adjustment_id: object.id,
+    aliases: aliasesOf(object.invoice),
+    mode: "single",
+    amount_cents,
+    net_of_tax: false,
+    direction: "deduct",
+    stage: isVoid ? 1 : 0,
+    effective: !isVoid,
+  });
+});
+
+/**
  * How disputes end, and whether the disputed amount is gone. Only a lost one takes it (PAY-7); one closed by a
  * refund, or prevented, moves no money of its own: what was refunded arrives as `charge.refunded`.
  */
@@ -185,12 +215,9 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["invoice.marked_uncollectible", ignore("invoice_never_paid")],
   // What was overpaid goes to the customer's balance and lowers what a later invoice is paid with.
   ["invoice.overpaid", ignore("credited_to_balance")],
-  // A credit note on a paid invoice gives money back as a refund, which `charge.refunded` reports, or as balance, which
-  // lowers `amount_paid` of a later invoice; on an open one it lowers `amount_paid` of that one. Counting the note as
-  // well would take the same money twice.
-  ["credit_note.created", ignore("counted_elsewhere")],
-  ["credit_note.updated", ignore("counted_elsewhere")],
-  ["credit_note.voided", ignore("counted_elsewhere")],
+  ["credit_note.created", creditNoteReader],
+  ["credit_note.updated", creditNoteReader],
+  ["credit_note.voided", creditNoteReader],
 
   ["invoice_payment.paid", linkReader(invoicePayment, invoicePaymentAliases)],
   ["charge.succeeded", linkReader(chargeIds, chargeAliases)],

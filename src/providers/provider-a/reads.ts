@@ -176,7 +176,8 @@ const sessions = z.object({ object: z.literal("list"), data: z.array(z.object({ 
 
 /** Of a charge its intent; of an intent the invoices and the checkout session that it paid. */
 async function readLinks(reach: ApiReach, api_key: string, asked: string): Promise<LinksAnswer> {
-  if (!/^\w+$/.test(asked)) return { outcome: "read", aliases: [asked] };
+  // An invoice's payment goes by its id: there is nothing more to know.
+  if (!/^\w+$/.test(asked) || asked.startsWith("in_")) return { outcome: "read", aliases: [asked] };
   const read = async <Schema extends z.ZodType>(schema: Schema, path: string) => {
     const answer = await call(reach, api_key, "GET", path);
     const found = answer.status === 200 ? schema.safeParse(answer.json).data : undefined;

@@ -168,6 +168,15 @@ export const refund = z.object({
 });
 export type Refund = z.output<typeof refund>;
 
+/** Of what it gives back only what no refund and no later invoice reports matters: what goes back outside of the vendor. */
+export const creditNote = z.object({
+  id,
+  status: z.string().nullish(),
+  invoice: expandableId,
+  out_of_band_amount: amount.nullish(),
+  refunds: z.array(z.object({ type: z.string().nullish(), amount_refunded: amount.nullish() })).nullish(),
+});
+
 export const dispute = z
   .object({
     /** The vendor's own published example has none. */

@@ -13,7 +13,7 @@ export const texts = {
     api_key: {
       label: (name) => `API key of ${name}`,
       hint: (name) =>
-        `Finds events whose webhooks were lost, reads what thin events name and what promotion codes are called, and pays out through ${name}'s connected accounts. A restricted key is enough. It needs read for Events, Checkout Sessions, Invoices, Subscriptions, Payment Intents, Charges and Refunds, Disputes, Customers, Coupons and Promotion Codes; for payouts also write for Transfers and Accounts; for the button that enters our address there, write for Webhook Endpoints.`,
+        `Finds events whose webhooks were lost, reads what thin events name and what promotion codes are called, and pays out through ${name}'s connected accounts. A restricted key is enough. It needs read for Events, Checkout Sessions, Invoices, Credit Notes, Subscriptions, Payment Intents, Charges and Refunds, Disputes, Customers, Coupons and Promotion Codes; for payouts also write for Transfers and Accounts; for the button that enters our address there, write for Webhook Endpoints.`,
       removed:
         "Events whose webhooks were lost are no longer found, thin events are refused, and payouts to connected accounts are no longer possible, until you paste a new key.",
     },
@@ -26,6 +26,7 @@ export const texts = {
     better: [
       { type: "checkout.session.async_payment_succeeded", purpose: "payments that arrive later, such as bank debits" },
       { type: "charge.refunded", purpose: "refunds lower the commission" },
+      { type: "credit_note.created", purpose: "so does what you give back outside of the provider" },
       { type: "refund.failed", purpose: "a refund that did not happen raises it again" },
       { type: "charge.dispute.created", purpose: "open disputes hold the commission back" },
       { type: "charge.dispute.closed", purpose: "lost disputes count as refunds" },

@@ -132,6 +132,21 @@ describe("the list of events of a provider that has one of no documented shape",
     });
   });
 
+  it("and more like it are found before what was kept of them is forgotten: it is complete before the first (IN-15)", async () => {
+    const program = await keyOfA();
+    const [old, later] = [NOW - 30 * DAY + 2 * HOUR, NOW - DAY];
+    const at = (created: number) =>
+      eventA("charge.refunded", { id: "ch_1", object: "charge" }, { created: created / 1000 });
+    lists.a.push(...Array.from({ length: 20 }, () => at(old)), at(later));
+    await read(NOW);
+    // The vendor has the oldest no more; only the newest hours are read.
+    lists.a.splice(0, 20);
+    await read(NOW + 3 * HOUR);
+    expect(await statusOf(program)).toMatchObject({ complete_from: iso(old + 1), complete_until: iso(old + 1) });
+    await read(NOW + DAY + MINUTE);
+    expect(await statusOf(program)).toMatchObject({ complete_until: iso(later - 1), unparsable: [{}] });
+  });
+
   it("also one that says neither its type nor its time, and of provider B (IN-15)", async () => {
     const program = await keyOfA({ provider_b_api_key: LIST_KEYS.provider_b });
     const timeless = broken();

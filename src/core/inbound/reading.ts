@@ -176,15 +176,20 @@ export function passed(
   };
 }
 
-/** Of those from before, the reading back to `from` has seen the later ones: they are found again, or taken in by now. */
+/**
+ * Of those from before, the reading back to `from` has seen the later ones: they are found again, or taken in by now. What
+ * the vendor has no more is forgotten; where there may be others beside those that are kept, by a reading that has seen all.
+ */
 function stillUnparsable(
   before: readonly Unparsable[],
   found: readonly Unparsable[],
   { from, kept_since }: { from: string; kept_since: string },
 ): readonly Unparsable[] {
   const again = new Set(found.map(({ event_id }) => event_id));
+  const hasSeenAll = before.length < MOST_UNPARSABLE || from === kept_since;
   const left = before.filter(
-    ({ event_id, occurred_at }) => again.has(event_id) || (occurred_at < from && occurred_at >= kept_since),
+    ({ event_id, occurred_at }) =>
+      again.has(event_id) || (occurred_at < from && (occurred_at >= kept_since || !hasSeenAll)),
   );
   return oldest([...left, ...found]);
 }

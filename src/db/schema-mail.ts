@@ -31,6 +31,8 @@ export const mails = sqliteTable(
     partner_id: text(),
     /** What it is about, of one that is written when it is sent; there is one e-mail of its kind about it. */
     subject_id: text(),
+    /** True once nobody knows whether an attempt handed it over: from then on it is only for a sender that takes it once. */
+    unsure: integer({ mode: "boolean" }),
   },
   (t) => [
     index("mails_open")

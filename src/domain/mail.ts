@@ -115,6 +115,8 @@ export interface MailAttempt {
   senders: number;
   /** For so long the sender takes the e-mail once, however often it is handed over; 0 for one that does not know it. */
   known_ms: number;
+  /** Whether an earlier attempt may have been taken. */
+  is_unsure: boolean;
   result: MailResult;
 }
 
@@ -125,30 +127,35 @@ export type AfterMailAttempt =
       keeps_sender: false;
       is_counted: true;
     }
-  /** Where it is not counted, the next sender is asked after the delay. */
+  /** Where it is not counted and keeps no sender, the next one is asked after the delay. */
   | { status: "pending"; delay_ms: number; keeps_sender: boolean; is_counted: boolean };
 
 /**
  * The state of an e-mail after an attempt. What one sender does not take the next is given at once; after all of them
- * come the delays. Where nobody knows whether it was taken, the same sender is asked again, if it takes one only once. Where
- * all are asked and there are too many e-mails, the attempt does not count.
+ * come the delays. Where nobody knows whether it was taken, by this attempt or an earlier one, the same sender is asked again
+ * for as long as it takes one only once, and nobody else. Where all are asked and there are too many e-mails, the attempt
+ * does not count.
  */
 export function afterMailAttempt(attempt: MailAttempt): AfterMailAttempt {
   const { number, senders, known_ms, now, created_ms, result } = attempt;
   if (result.result === "accepted") return ended("sent");
   if (result.result === "refused") return ended("refused");
-  const isSilent = result.result === "silent";
-  const asked = result.result === "busy" && senders === 1 ? (retryAfterMs(result.retry_after, now) ?? 0) : 0;
-  if (result.result === "busy" && result.is_limited && number >= senders) {
-    const age = now - created_ms;
-    if (age >= LIMITED_FOR_MS) return ended("failed");
-    const delay = Math.min(Math.max(age / 4, MINUTE_MS), HOUR_MS);
-    return { status: "pending", delay_ms: Math.max(delay, asked), keeps_sender: false, is_counted: false };
-  }
-  const delay = !isSilent && number < senders ? 0 : MAIL_DELAYS_MS[Math.max(number - senders, 0)];
-  if (isSilent && (delay ?? Infinity) >= known_ms) return ended("unknown");
-  if (delay === undefined) return ended("failed");
-  return { status: "pending", delay_ms: Math.max(delay, asked), keeps_sender: isSilent, is_counted: true };
+  const isUnsure = attempt.is_unsure || result.result === "silent";
+  const hasNext = !isUnsure && number < senders;
+  const isLimited = result.result === "busy" && result.is_limited && !hasNext;
+  const age = now - created_ms;
+  const own = isLimited ? limitedDelay(age) : MAIL_DELAYS_MS[Math.max(number - senders, 0)];
+  const isOnly = senders === 1 || isUnsure;
+  const asked = result.result === "busy" && isOnly ? (retryAfterMs(result.retry_after, now) ?? 0) : 0;
+  const delay_ms = hasNext ? 0 : own === undefined ? Infinity : Math.max(own, asked);
+  if (isUnsure && delay_ms >= known_ms) return ended("unknown");
+  if (delay_ms === Infinity) return ended("failed");
+  return { status: "pending", delay_ms, keeps_sender: isUnsure, is_counted: !isLimited };
+}
+
+/** The delay where there are too many; none once the e-mail is given up. */
+function limitedDelay(age: number): number | undefined {
+  return age >= LIMITED_FOR_MS ? undefined : Math.min(Math.max(age / 4, MINUTE_MS), HOUR_MS);
 }
 
 function ended(status: Extract<MailStatus, "sent" | "refused" | "failed" | "unknown">): AfterMailAttempt {

@@ -208,6 +208,57 @@ describe("an attempt that fails (MAIL-2)", () => {
     expect(at - now).toBeLessThan(24 * HOUR);
   });
 
+  it("after one whose answer was lost is made at the same sender alone, whatever it says since (MAIL-3)", async () => {
+    const { now } = await change();
+    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const service = openMailService("resend");
+    service.answers = ["cut", "away", "busy", "no key"];
+    const next: MailSender = { name: "next", is_repeatable: false, send: vi.fn() };
+    const senders = [...sendersOf(service, "resend"), next];
+    for (let at = now, i = 0; i < 10 && (await rows())[0]!.status === "pending"; i++) {
+      at = Math.max(at, Date.parse((await rows())[0]!.next_attempt_at!));
+      await send(senders, at);
+    }
+    expect(next.send).not.toHaveBeenCalled();
+    expect((await rows())[0]!.status).toBe("sent");
+    expect(service.taken).toHaveLength(1);
+    expect(service.requests).toHaveLength(5);
+  });
+
+  it.each(["away", "busy"] as const)(
+    "after one whose answer was lost ends as unknown before its key is forgotten: %s since (MAIL-3)",
+    async (answer) => {
+      const { now } = await change();
+      await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+      const service = openMailService("resend");
+      service.answers = ["cut", ...Array<Answer>(500).fill(answer)];
+      const senders = sendersOf(service, "resend");
+      let at = now;
+      for (let i = 0; i < 200 && (await rows())[0]!.status === "pending"; i++) {
+        at = Math.max(at, Date.parse((await rows())[0]!.next_attempt_at!));
+        await send(senders, at);
+      }
+      expect((await rows())[0]).toMatchObject({ status: "unknown", content: null });
+      expect(service.requests.length).toBeGreaterThan(4);
+      expect(at - now).toBeLessThan(24 * HOUR);
+    },
+  );
+
+  it.each([
+    ["comes late", "resend", 21 * HOUR],
+    ["finds another sender", "postmark", 2 * MINUTE],
+  ] as const)("after one whose answer was lost is none where it %s (MAIL-3)", async (_, style, later) => {
+    const { now } = await change();
+    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const service = openMailService("resend");
+    service.answers = ["cut"];
+    await send(sendersOf(service, "resend"), now);
+    const other = openMailService(style);
+    await send(sendersOf(other, style), now + later);
+    expect(other.requests).toEqual([]);
+    expect((await rows())[0]).toMatchObject({ status: "unknown", content: null, sender: "resend" });
+  });
+
   it("waits until the date that the only sender says", async () => {
     const { now } = await change();
     await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
@@ -286,6 +337,22 @@ describe("a process that ends in an attempt (MAIL-3)", () => {
     await send(senders, now + 2 * MINUTE);
     expect((await rows()).map((row) => row.status)).toEqual(Array(4).fill(status));
     expect(service.taken).toHaveLength(status === "sent" ? 4 : 0);
+  });
+});
+
+describe("a process that ends in an attempt, and what its sender says since (MAIL-3)", () => {
+  it("is made at no other sender", async () => {
+    const { id, now } = await change();
+    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const service = openMailService("resend");
+    service.answers = ["away"];
+    const next: MailSender = { name: "next", is_repeatable: false, send: vi.fn() };
+    const senders = [...sendersOf(service, "resend"), next];
+    expect(await claimMails(testContext(now), id, senders, 10)).toHaveLength(1);
+    await send(senders, now + 2 * MINUTE);
+    await send(senders, now + HOUR);
+    expect(next.send).not.toHaveBeenCalled();
+    expect([(await rows())[0]!.status, service.taken.length]).toEqual(["sent", 1]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { orNull, sealed, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { flag, orNull, sealed, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { afterMailAttempt, type KindAbout, type MailKind, type MailResult } from "../../domain/mail.ts";
 import { newId } from "../../lib/id.ts";
 import type { Mail } from "../../lib/mail.ts";
@@ -15,7 +15,8 @@ import type { NewMail } from "./notices.ts";
 /**
  * The life of an e-mail's row. `pending` with `next_attempt_at` → claimed: `sending` until `claimed_until` → recorded:
  * `pending` again, or final. Of a claim that is never recorded (the process died) nobody knows whether the e-mail was
- * handed over: it is handed over again only by a sender that takes it once.
+ * handed over, nor of an attempt without an answer: from then on it is `unsure`, and is handed over again only by the same
+ * sender, if it takes it once.
  */
 
 /** Longer than an attempt and its recording take. */
@@ -85,6 +86,8 @@ export interface ClaimedMail {
   claimed_until: string;
   sender: string;
   created_at: string;
+  /** Whether an earlier attempt may have been taken. */
+  unsure: 0 | 1 | null;
 }
 
 const CLAIMED: Columns<ClaimedMail> = {
@@ -98,6 +101,7 @@ const CLAIMED: Columns<ClaimedMail> = {
   claimed_until: text,
   sender: text,
   created_at: text,
+  unsure: orNull(flag),
 };
 
 /** The index of open ones is used only where its own condition is in the query. */
@@ -124,14 +128,16 @@ export async function claimMails(
   const repeatable = JSON.stringify(senders.filter((one) => one.is_repeatable).map(({ name }) => name));
   const isOpen = sql`${OPEN} and program_id = ${program_id}`;
   const isLeft = sql`${isOpen} and status = 'sending' and claimed_until <= ${iso(now)}`;
+  const isUnsure = sql`${isOpen} and status = 'pending' and unsure = 1 and next_attempt_at <= ${iso(now)}`;
   // What was not written yet was not handed over either.
   const again = sql`(content is null and subject_id is not null or sender in (select value from json_each(${repeatable})) and created_at > ${iso(now - REPEATABLE_MS)})`;
   const due = sql`select id from mails indexed by mails_open
     where ${isOpen} and status = 'pending' and next_attempt_at <= ${iso(now)} order by next_attempt_at limit ${literal(limit)}`;
   const [, , , rows] = await runBatch(db, [
     db.run(sql`update mails indexed by mails_open set status = 'unknown', content = null, completed_at = ${iso(now)}, next_attempt_at = null,
-        claimed_until = null, error = 'interrupted' where ${isLeft} and not ${again}`),
-    db.run(sql`update mails indexed by mails_open set status = 'pending', claimed_until = null where ${isLeft}`),
+        claimed_until = null, error = iif(status = 'sending', 'interrupted', error) where (${isLeft} or ${isUnsure}) and not ${again}`),
+    db.run(sql`update mails indexed by mails_open set status = 'pending', claimed_until = null,
+        unsure = iif(content is null, unsure, 1) where ${isLeft}`),
     db.run(sql`update mails as m set status = 'withheld', content = null, completed_at = ${iso(now)}, next_attempt_at = null
       where id in (${due}) and ${UNWANTED}`),
     shaped(
@@ -141,7 +147,7 @@ export async function claimMails(
           sender = case when sender in (select value from json_each(${names})) then sender
             else (select value from json_each(${names}) where key = attempt_count % ${literal(senders.length)}) end
         where id in (${due})
-        returning id, program_id, kind, recipient, subject_id, content, attempt_count, claimed_until, sender, created_at`,
+        returning id, program_id, kind, recipient, subject_id, content, attempt_count, claimed_until, sender, created_at, unsure`,
     ),
   ]);
   return rows;
@@ -190,7 +196,8 @@ export async function recordMails(
     const at = senders.findIndex(({ name }) => name === claim.sender);
     const created_ms = Date.parse(claim.created_at);
     const known_ms = senders[at]?.is_repeatable ? Math.max(created_ms + REPEATABLE_MS - now, 0) : 0;
-    const after = afterMailAttempt({ number, senders: senders.length, known_ms, now, created_ms, result });
+    const is_unsure = claim.unsure === 1;
+    const after = afterMailAttempt({ number, senders: senders.length, known_ms, now, created_ms, is_unsure, result });
     const { status, delay_ms, keeps_sender, is_counted } = after;
     const next = is_counted ? null : (senders[(at + 1) % senders.length]?.name ?? null);
     return {
@@ -201,13 +208,14 @@ export async function recordMails(
       error: "reason" in result ? result.reason : null,
       next_attempt_at: delay_ms === null ? null : iso(now + delay_ms),
       sender: delay_ms === null || keeps_sender ? claim.sender : next,
+      unsure: keeps_sender ? 1 : null,
     };
   });
   const of = (name: string): SQL => sql`r.value ->> ${literal(name)}`;
   await runBatch(db, [
     db.run(sql`update mails as m set status = ${of("status")}, attempt_count = ${of("number")}, error = ${of("error")},
         refused_at = case when ${of("error")} is null then refused_at else ${iso(now)} end,
-        next_attempt_at = ${of("next_attempt_at")}, sender = ${of("sender")}, claimed_until = null,
+        next_attempt_at = ${of("next_attempt_at")}, sender = ${of("sender")}, unsure = ${of("unsure")}, claimed_until = null,
         completed_at = case when ${of("status")} = 'pending' then null else ${iso(now)} end,
         content = case when ${of("status")} in ('pending', 'failed') or ${literal(keepsContent ? 1 : 0)} then content end
       from json_each(${JSON.stringify(rows)}) r

@@ -56,13 +56,17 @@ async function sendSome(ctx: Ctx, program_id: string, { senders, keepsContent }:
   if (senders.length === 0) return false;
   const claimed = await claimMails(ctx, program_id, senders, AT_ONCE);
   if (claimed.length === 0) return false;
-  const attempts = await Promise.all(
+  const attempts = await Promise.allSettled(
     claimed.map(async (claim) => {
       const written = await writtenOf(ctx, claim);
       return written ? [{ claim: written, result: await attempt(ctx, written, senders) }] : [];
     }),
   );
-  await recordMails(ctx, senders, attempts.flat(), keepsContent);
+  const made = attempts.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  await recordMails(ctx, senders, made, keepsContent);
+  // One that could not be written waits for the end of its claim; the others have gone out, and say so.
+  const failed = attempts.find((one) => one.status === "rejected");
+  if (failed) throw failed.reason;
   // What one sender did not take may be due at once for the next.
   return true;
 }

@@ -356,6 +356,27 @@ describe("a process that ends in an attempt, and what its sender says since (MAI
   });
 });
 
+describe("one that cannot be written when it is its turn (MAIL-10)", () => {
+  it("keeps nobody from knowing that those beside it have gone out", async () => {
+    const { id, now } = await change();
+    await env.DB.prepare(
+      `insert into mails (id, program_id, kind, recipient, subject_id, status, attempt_count, next_attempt_at, created_at)
+        values ('mail_0', ?1, 'weekly_summary', 'o@example.com', '2026-01-05 2026-01-12', 'pending', 0, ?2, ?2)`,
+    )
+      .bind(id, "2026-01-12T00:00:00.000Z")
+      .run();
+    const service = openMailService("postmark");
+    const compose = () => Promise.reject(new Error("cannot be written"));
+    const ctx = { ...testContext(now), mailer: { compose, wake: () => {} } };
+    const deps = { senders: sendersOf(service, "postmark"), keepsContent: false };
+    await expect(sendDueMails(ctx, id, deps, () => now)).rejects.toThrow("cannot be written");
+    const stored = await rows();
+    expect(stored.filter(({ status }) => status === "sent")).toHaveLength(3);
+    expect(service.taken).toHaveLength(3);
+    expect(stored.find((row) => row.id === "mail_0")).toMatchObject({ status: "sending", attempt_count: 0 });
+  });
+});
+
 describe("the status of the integrations (MAIL-5)", () => {
   it("says the last attempt that was not taken", async () => {
     const program = await makeProgram();

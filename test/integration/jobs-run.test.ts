@@ -262,6 +262,26 @@ describe("a round (JOB-4)", () => {
     expect(second.served).toHaveLength(1);
   });
 
+  it("begins after a round of the job that goes first which began no earlier (OUT-3)", async () => {
+    const first = play("first", { every: "day", owners: [1] });
+    const second = play("second", { every: "month", owners: [0] });
+    second.job.after = "first";
+    now = Date.parse("2027-03-31T03:17:00.000Z");
+    await run([second, first], 1, "day");
+    await run([second, first]);
+    await run([second, first]);
+    expect(await runOf("second")).toMatchObject({ next_at: "2027-04-01T00:00:00.000Z" });
+    const served = first.served.length;
+    for (const played of [first, second]) played.left.get(0)!.set(key(1), 1);
+    now = Date.parse("2027-04-01T00:00:00.000Z");
+    await run([second, first], 1, "month");
+    expect([first.served.length - served, second.served.length]).toEqual([0, 0]);
+    await run([second, first]);
+    expect([first.served.length - served, second.served.length]).toEqual([1, 0]);
+    await run([second, first], 1, "month");
+    expect([first.served.length - served, second.served.length]).toEqual([1, 1]);
+  });
+
   it("that is over an hour old is reported by /healthz, and so is one that does not begin (HTTP-18)", async () => {
     const played = play("a", { every: "day", owners: [1_000], cost: 100 });
     const [{ db }] = databases() as [ReturnType<typeof databases>[0]];

@@ -169,4 +169,19 @@ describe("the monthly run", () => {
     expect(await paid([...programs, late])).toEqual([[1_000], [1_000], []]);
     expect((await commissionsOf(late)).map(({ status }) => status)).toEqual(["approved"]);
   });
+
+  it("comes on time after the approval of what is due by then, also of a program with more to pay (OUT-3, COM-6)", async () => {
+    const program = await makeProgram({ auto_approve_days: 14 });
+    await makeCommissions(program, (await makePartner(program)).id, [
+      { amount_cents: 10, created_at: "2028-05-10T00:00:00.000Z" },
+      { amount_cents: 1, created_at: "2028-05-17T12:00:00.000Z", status: "pending", approved_at: null },
+    ]);
+    const first = Date.parse("2028-06-01T00:00:00.000Z");
+    await fireCron("17 3 * * *", Date.parse("2028-05-31T03:17:00.000Z"));
+    for (const minute of [-1, 0, 1]) await fireCron("* * * * *", first + minute * 60_000);
+    await fireCron("23 0 1 * *", first + 23 * 60_000);
+    await fireCron("17 3 * * *", first + 197 * 60_000);
+    await fireCron("* * * * *", first + 220 * 60_000);
+    expect(await payoutsOf(program)).toMatchObject([{ amount_cents: 11, commission_count: 2 }]);
+  });
 });

@@ -36,7 +36,10 @@ export interface Work<One extends Owner = Owner> {
 export interface Job<Context> {
   name: string;
   every: Rhythm;
-  /** A job that goes first: while a round of it is due in the database, this one waits for a later run. */
+  /**
+   * A job that goes first: while a round of it is due in the database, this one waits for a later run. One is, where it has
+   * begun none since a round of this job was to begin.
+   */
   after?: string;
   /** Null where the deployment does not do this. */
   work(context: Context): Work | null;
@@ -96,7 +99,8 @@ export async function runJobs<Context>(
       const runs = await known.get(lane.database);
       if (!runs) return;
       const run = runs.get(lane.job.name);
-      const isDue = (job: string) => (runs.get(job)?.next_at ?? "") <= iso(trigger.now());
+      const now = iso(trigger.now());
+      const isDue = (job: string) => (runs.get(job)?.next_at ?? "") <= now || isAwaited(job, jobs, runs, now);
       if (lane.job.after !== undefined && names.has(lane.job.after) && isDue(lane.job.after)) return;
       if (trigger.begins !== "minute" || isDue(lane.job.name)) {
         await runLane(lane, run, { ...trigger, share, until: began + BUDGET_MS });
@@ -106,6 +110,23 @@ export async function runJobs<Context>(
     }
   });
   await Promise.all(running);
+}
+
+/**
+ * Whether a round is to begin of a job that waits for this one, which has not begun a round since that time: what has turned
+ * due by then is done first, whenever this job's own time is.
+ */
+function isAwaited(
+  first: string,
+  jobs: readonly Pick<Job<never>, "name" | "after">[],
+  runs: Map<string, JobRun>,
+  now: string,
+): boolean {
+  const began_at = runs.get(first)?.began_at ?? "";
+  return jobs.some(({ name, after }) => {
+    const run = after === first ? runs.get(name) : undefined;
+    return run !== undefined && run.finished_at !== null && run.next_at <= now && began_at < run.next_at;
+  });
 }
 
 /** A job in a database. */

@@ -78,6 +78,22 @@ describe("auto-approval", () => {
     expect((await commissionsOf(never)).map((row) => row.status)).toEqual(["pending"]);
   });
 
+  it("goes by the setting as it is then: one that was taken back since the run began approves nothing (COM-6)", async () => {
+    const program = await makeProgram({ auto_approve_days: 14 });
+    const created_at = iso(NOW - 15 * DAY);
+    await makeCommissions(program, (await makePartner(program)).id, [
+      { status: "pending", created_at, approved_at: null },
+    ]);
+    const work = approveDueCommissions(testContext(NOW));
+    const due = (await work.due("")).find(({ key }) => key === program.id)!;
+    for (const auto_approve_days of [null, 30, 14]) {
+      expect((await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days })).status).toBe(200);
+      expect(await work.serve(due)).toBe(false);
+      const status = auto_approve_days === 14 ? "approved" : "pending";
+      expect((await commissionsOf(program)).map((row) => row.status)).toEqual([status]);
+    }
+  });
+
   it("twice at once, and in many chunks: each commission once, with one event", async () => {
     const program = await makeProgram({ auto_approve_days: 1 });
     const jane = await makePartner(program);

@@ -51,14 +51,16 @@ function isDue(now: number, days: SQL): SQL {
     and c.created_at <= ${daysBefore(iso(now), days)}`;
 }
 
+/** By the setting of that moment: the program was read when the run began. */
 async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
+  const days = sql`(select auto_approve_days from programs where id = ${program.id})`;
   return untilWon(async () => {
     const [rows] = await ctx.read(
       shaped(
         ctx.db,
         { id: text },
         sql`select c.id as id from commissions c where c.program_id = ${program.id}
-        and ${isDue(ctx.now, sql`${program.auto_approve_days}`)} order by c.id limit ${literal(COMMISSIONS_AT_ONCE)}`,
+        and ${isDue(ctx.now, days)} order by c.id limit ${literal(COMMISSIONS_AT_ONCE)}`,
       ),
     );
     if (rows.length === 0) return 0;
@@ -70,7 +72,7 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
           statement: ctx.db.run(sql`update commissions set status = 'approved', approved_at = ${stamp},
             updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${eventIds(ctx.now)(sql`id`)}
             where id in ${chosen} and program_id = ${program.id} and status = 'pending' and flagged = 0
-              and ${isSettled(sql`commissions.payment_id`)}`),
+              and ${isSettled(sql`commissions.payment_id`)} and created_at <= ${daysBefore(iso(ctx.now), days)}`),
           expect: rows.length,
         },
         recordApprovals(ctx, sql`c.id in ${chosen}`),

@@ -85,6 +85,27 @@ describe("what needs the owner (MAIL-11)", () => {
     expect(subjectsOf(mailbox, program)).toEqual(["1 claim of a missing sale waits"]);
   });
 
+  it("is for whoever is the owner when it is written (TEAM-5)", async () => {
+    const program = await makeProgram({ name: "Acme" });
+    const partner = await makePartner(program);
+    const mailbox = openMailbox();
+    await claim(program, partner.id, NOW);
+    await mailbox.deliver(program.id, NOW + MINUTE);
+    await claim(program, partner.id, NOW + HOUR);
+    const { owner_email } = program.program;
+    const next = `next-${owner_email}`;
+    expect((await program.api("POST", "/api/v1/members", { email: next, role: "owner" })).status).toBe(201);
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/members");
+    expect((await program.api("DELETE", `/api/v1/members/${body.data[0]!.id}`)).status).toBe(200);
+    await mailbox.deliver(program.id, NOW + DAY + MINUTE);
+    const aboutClaims = mailbox.mails.filter(({ subject }) => subject.includes("missing sale"));
+    expect(aboutClaims.map(({ to }) => to)).toEqual([owner_email, next]);
+    const kept = await env.DB.prepare("select recipient from mails where program_id = ? and kind = 'claims_waiting'")
+      .bind(program.id)
+      .all<{ recipient: string }>();
+    expect(kept.results.map(({ recipient }) => recipient).toSorted()).toEqual([next, owner_email].toSorted());
+  });
+
   it("is a payout whose transfer was refused, each time", async () => {
     const world = await makePayingProgram();
     const { program, vendor, account_id } = world;

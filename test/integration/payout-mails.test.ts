@@ -102,6 +102,20 @@ describe("a payout's e-mails (MAIL-10)", () => {
     },
   );
 
+  it("go to the address that the partner has when they are written, in every attempt", async () => {
+    const { program, partner } = await pay();
+    const { service, send } = open("postmark");
+    const now = Date.now() + 1_000;
+    const addresses = [`moved-${partner.email}`, `again-${partner.email}`];
+    const move = (email: string | undefined) => program.api("PATCH", `/api/v1/partners/${partner.id}`, { email });
+    expect((await move(addresses[0])).status).toBe(200);
+    service.answers = ["away"];
+    await send(program.id, now);
+    expect((await move(addresses[1])).status).toBe(200);
+    await send(program.id, now + 20 * MINUTE);
+    expect(service.taken.map(({ to }) => to)).toEqual([addresses[0], addresses[0]]);
+  });
+
   it("are not sent by a run whose claim another has taken over before they were written", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program, { payout_method: "bank_transfer" });

@@ -127,17 +127,17 @@ export async function claimMails(
   const names = JSON.stringify(senders.map(({ name }) => name));
   const repeatable = JSON.stringify(senders.filter((one) => one.is_repeatable).map(({ name }) => name));
   const isOpen = sql`${OPEN} and program_id = ${program_id}`;
-  const isLeft = sql`${isOpen} and status = 'sending' and claimed_until <= ${iso(now)}`;
-  const isUnsure = sql`${isOpen} and status = 'pending' and unsure = 1 and next_attempt_at <= ${iso(now)}`;
+  const isLeft = sql`status = 'sending' and claimed_until <= ${iso(now)}`;
+  const isUnsure = sql`status = 'pending' and unsure = 1 and next_attempt_at <= ${iso(now)}`;
   // What was not written yet was not handed over either.
   const again = sql`(content is null and subject_id is not null or sender in (select value from json_each(${repeatable})) and created_at > ${iso(now - REPEATABLE_MS)})`;
   const due = sql`select id from mails indexed by mails_open
     where ${isOpen} and status = 'pending' and next_attempt_at <= ${iso(now)} order by next_attempt_at limit ${literal(limit)}`;
   const [, , , rows] = await runBatch(db, [
     db.run(sql`update mails indexed by mails_open set status = 'unknown', content = null, completed_at = ${iso(now)}, next_attempt_at = null,
-        claimed_until = null, error = iif(status = 'sending', 'interrupted', error) where (${isLeft} or ${isUnsure}) and not ${again}`),
+        claimed_until = null, error = iif(status = 'sending', 'interrupted', error) where ${isOpen} and (${isLeft} or ${isUnsure}) and not ${again}`),
     db.run(sql`update mails indexed by mails_open set status = 'pending', claimed_until = null,
-        unsure = iif(content is null, unsure, 1) where ${isLeft}`),
+        unsure = iif(content is null, unsure, 1) where ${isOpen} and ${isLeft}`),
     db.run(sql`update mails as m set status = 'withheld', content = null, completed_at = ${iso(now)}, next_attempt_at = null
       where id in (${due}) and ${UNWANTED}`),
     shaped(
@@ -153,17 +153,24 @@ export async function claimMails(
   return rows;
 }
 
-/** What a claimed e-mail says from now on, whatever changes until it is taken. @returns the claim with it; null where another run holds it by now */
+/**
+ * What a claimed e-mail says from now on and to which address, whatever changes until it is taken: that of its reader now, not of
+ * when it was stored. @returns the claim with it; null where another run holds it by now
+ */
 export async function keepWritten(
   { db, sealer }: Pick<BaseCtx, "db" | "sealer">,
   claim: ClaimedMail,
-  { to: _, ...content }: Mail,
+  { to: recipient, ...content }: Mail,
 ): Promise<ClaimedMail | null> {
   const kept = await sealer.seal(JSON.stringify(content), placeOf(claim.id));
   const [held] = await runBatch(db, [
-    shaped(db, { id: text }, sql`update mails set content = ${kept} where ${isHeld(claim)} returning id`),
+    shaped(
+      db,
+      { id: text },
+      sql`update mails set content = ${kept}, recipient = ${recipient} where ${isHeld(claim)} returning id`,
+    ),
   ]);
-  return held.length > 0 ? { ...claim, content: kept } : null;
+  return held.length > 0 ? { ...claim, content: kept, recipient } : null;
 }
 
 /** Ends a claimed e-mail about which there is nothing to say any more. */

@@ -160,7 +160,8 @@ describe("the session that it opens (EMBED-2)", () => {
     const frames = await Promise.all([byPatch, byAddress, everywhere].map(({ id }) => frameOf(id)));
     for (const status of ["deactivated", "active"])
       await program.api("PATCH", `/api/v1/partners/${byPatch.id}`, { status });
-    await program.api("PATCH", `/api/v1/partners/${byAddress.id}`, { email: `new-${byAddress.email}` });
+    for (const email of [`new-${byAddress.email}`, byAddress.email])
+      await program.api("PATCH", `/api/v1/partners/${byAddress.id}`, { email });
     const full = await signInPartner(everywhere.email);
     await full.get("/portal/details/sessions");
     await full.post("/portal/details/sessions/end-all");

@@ -143,7 +143,7 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
 
 /**
  * Changes a partner; its e-mail address and payout details need `payouts`. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
- * sessions. A slug it had before stays its own.
+ * sessions, and so does another address. A slug it had before stays its own.
  */
 export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch): Promise<Partner> {
   return changePartner(caller, id, patch, "partner.updated");
@@ -201,12 +201,8 @@ async function changePartner(
     }
     const turnsActive = after.status === "active" && before.status !== "active";
     if (turnsActive) writes.push({ statement: wakeWaitingPayments(ctx, id) });
-    if (after.status === "deactivated") {
-      writes.push(
-        { statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) },
-        { statement: ctx.db.delete(portalLinks).where(eq(portalLinks.partner_id, id)) },
-      );
-    }
+    const isOtherAddress = after.email.toLowerCase() !== before.email.toLowerCase();
+    if (after.status === "deactivated" || isOtherAddress) writes.push(...endSessions(ctx, id));
     writes.push(...applyFrom(ctx, { source: "partner", partner_id: id, rules: after }, from));
     await commitPartner(ctx, { writes, occurrences: [partnerChanged(before, after, type, from)], result: after });
     return { ctx, partner: after, activated: turnsActive };
@@ -214,6 +210,14 @@ async function changePartner(
   if (activated) await settleWaiting(ctx, id);
   await settleApplied(ctx, { apply_from });
   return partner;
+}
+
+/** For good: what is changed back later opens none of them again. */
+function endSessions({ db }: ProgramCtx, partner_id: string): Write[] {
+  return [
+    { statement: db.delete(sessions).where(eq(sessions.partner_id, partner_id)) },
+    { statement: db.delete(portalLinks).where(eq(portalLinks.partner_id, partner_id)) },
+  ];
 }
 
 /** A payment that names an invited partner becomes a commission the moment the partner turns active (PART-4). */

@@ -58,7 +58,7 @@ const COLUMNS: [string, Metered[]][] = [
 
 const args = process.argv.slice(2);
 const started = performance.now();
-const { measured, commits } = await measure();
+const { measured, commits, lone_click } = await measure();
 const seconds = (performance.now() - started) / 1000;
 
 if (args.includes("--json")) {
@@ -81,8 +81,8 @@ function printClicks(sizes: Measurements["commits"]): void {
         : [[`${size} a commit, of as many partners`, costOfMillionClicks(spread, Number(size))] as [string, Usage]]),
     ]),
     [
-      "1 a commit, alone in its program's hour",
-      sumOf([costOfMillionClicks(sizes[1]!.one, 1), 1], [measured.hour_of_clicks[1]!, 1e6]),
+      "1 a commit, alone in its program's roll-up",
+      sumOf([costOfMillionClicks(sizes[1]!.one, 1), 1], [lone_click, 1e6]),
     ],
     ["as in the year's month 1", millionClicksOf(measured, YEAR, months[0]!.databases)],
     ["as in the year's month 12", millionClicksOf(measured, YEAR, months.at(-1)!.databases)],
@@ -98,7 +98,7 @@ function printClicks(sizes: Measurements["commits"]): void {
     }),
   );
   console.log(
-    "Each commit is flushed separately in all lines but the last two. What the crons do after an hour of clicks is in the last three.",
+    "Each commit is flushed separately in all lines but the last two. What the roll-ups do is in the last three.",
   );
   const byWorker = totalOf(costOf(scriptLoads({ ...YEAR, script_is_asset: false }, 1e6), false));
   console.log(`Were the script no static asset, its loads would cost ${usd(byWorker)} more.`);

@@ -52,7 +52,8 @@ const MEASURED: Measured = {
   read: { requests: 1, d1_rows_read: 100 },
   minute: { requests: 1, d1_rows_read: 10 },
   day: { d1_rows_written: 2 },
-  hour_of_clicks: { 1: { d1_rows_written: 3 }, 5: { d1_rows_written: 7 } },
+  roll_up: { clicks: 4_000, hours: 3 },
+  hours_of_clicks: { 1: { d1_rows_written: 3 }, 5: { d1_rows_written: 7 } },
   bytes: {
     click: 500,
     click_in_object: 100,
@@ -208,13 +209,13 @@ describe("a simulated year", () => {
 
   it("reckons a million clicks of the year as its month, divided", () => {
     const million = millionClicksOf(MEASURED, YEAR, 3);
-    // An hour of 50 partners of a program writes 52 rows.
-    const hours = 100 * DAYS_PER_MONTH * 24;
-    near(million.d1_rows_written * 100, clicksOfMonth(MEASURED, MONTHLY_CLICKS, 3).d1_rows_written + hours * 52);
-    // Of 20 clicks an hour not more than 20 partners have one.
-    const thin = { ...YEAR, clicks_per_program: 20 * DAYS_PER_MONTH * 24 };
+    // A roll-up of 50 partners of a program writes 52 rows, and comes once 4,000 of its clicks wait.
+    near(million.d1_rows_written * 100, clicksOfMonth(MEASURED, MONTHLY_CLICKS, 3).d1_rows_written + 100 * 250 * 52);
+    // Where those take longer than three hours it comes after these: of 20 clicks not more than 20 partners have one.
+    const rollUps = (DAYS_PER_MONTH * 24) / 3;
+    const thin = { ...YEAR, clicks_per_program: 20 * rollUps };
     const rows = millionClicksOf(MEASURED, thin, 3).d1_rows_written * ((100 * thin.clicks_per_program) / 1e6);
-    near(rows, clicksOfMonth(MEASURED, 100 * thin.clicks_per_program, 3).d1_rows_written + hours * 22);
+    near(rows, clicksOfMonth(MEASURED, 100 * thin.clicks_per_program, 3).d1_rows_written + 100 * rollUps * 22);
     near(million.asset_requests, 50e6);
   });
 

@@ -8,9 +8,10 @@ import { flushDelay } from "../../src/clicks/flush-time.ts";
 import { OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
 import { SPLIT_LOAD } from "../../src/clicks/split.ts";
 import { SEEN_WINDOW } from "../../src/clicks/store.ts";
+import { MAX_GAP, WAITING } from "../../src/core/clicks/roll-up.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
-import { SECOND } from "../../src/lib/time.ts";
+import { HOUR, SECOND } from "../../src/lib/time.ts";
 import { meterDatabase } from "./metered-database.ts";
 
 /** What the platform counts. */
@@ -93,6 +94,7 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
     dense: { clicks: DENSE, delay_ms: DENSE_DELAY },
     shards: OBJECTS_PER_REGION,
     one_object_to: clicksOfOneObject(),
+    roll_up: { clicks: WAITING, hours: MAX_GAP / HOUR },
     now: clock,
   }),
   advance: (_env, { ms }: { ms: number }) => ({ now: (clock += ms) }),

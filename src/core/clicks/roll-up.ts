@@ -10,8 +10,8 @@ import { addToCounts } from "../kernel/event-counts.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
 /** So many clicks may wait in a program, by its last rate, and so long: they are read for every total. */
-const WAITING = 4_000;
-const MAX_GAP = HOUR;
+export const WAITING = 4_000;
+export const MAX_GAP = 3 * HOUR;
 /** Clicks are in the log by then; one that comes later is counted as it comes. */
 const SETTLED_AFTER = MINUTE;
 /** Events that are read at once, where fewer whole minutes do not hold more. */
@@ -27,7 +27,7 @@ interface Waiting extends Owner {
 /**
  * Brings the clicks that flushes left into the kept counts, each exactly once: one transaction counts the rows between
  * two ids and moves `until` from the first to the second, or does nothing. A row of counts is written for all clicks of
- * a partner since the last time, so this waits until they are many, or an hour is over.
+ * a partner since the last time, so this waits until they are many, or three hours are over.
  */
 export function rollUpClicks(ctx: Pick<BaseCtx, "db" | "now">): Work<Waiting> {
   const { db, now } = ctx;

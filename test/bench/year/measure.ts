@@ -25,7 +25,7 @@ const DAY = 86_400_000;
 const MINUTE = 60_000;
 const ROUNDS = 10;
 /** After so many runs of the cron, an hour apart, nothing is left to do for clicks. */
-const HOURS_AFTER = 3;
+const HOURS_AFTER = 5;
 /** A job that finds nothing to do writes that down once in so many minutes. */
 const IDLE_MINUTES = 10;
 const MAX_MINUTES = 500;
@@ -43,6 +43,8 @@ export interface Measurements {
   measured: Measured;
   /** Usage of one commit of so many clicks that is flushed separately: of one partner, and of as many partners. */
   commits: Record<number, { one: Usage; spread: Usage }>;
+  /** What the crons do more for a program's clicks of one partner in an hour, rolled up alone. */
+  lone_click: Usage;
 }
 
 interface Program {
@@ -96,7 +98,9 @@ async function run(service: MeteredService): Promise<Measurements> {
       spread: await flushesOf(service, `spread-${size}`, () => [some(programs, size)]),
     };
   }
-  const hour_of_clicks = await hoursOfClicks(service, programs);
+  const { roll_up, ...constants } = await constantsOf(service);
+  const lone = await rollUpsOf(service, programs, 1, [1]);
+  const hours_of_clicks = await rollUpsOf(service, programs, roll_up.hours, [1, PARTNERS]);
   const click_in_object = await storedBytes(service, programs);
   await service.sql("delete from events");
   const empty = service.bytes();
@@ -119,14 +123,15 @@ async function run(service: MeteredService): Promise<Measurements> {
   const deleted = await service.control<{ rows_written: number }>("sql", {
     sql: "delete from events where type = 'click'",
   });
-  const { flush_delay_ms, dense, shards, one_object_to } =
-    await service.control<Pick<Measured, "flush_delay_ms" | "dense" | "shards" | "one_object_to">>("constants");
+  const { flush_delay_ms, dense, shards, one_object_to } = constants;
   const { bytes, rows, ...usage } = ledger;
   return {
     commits,
+    lone_click: lone[1]!,
     measured: {
       ...usage,
-      hour_of_clicks,
+      roll_up,
+      hours_of_clicks,
       flush_delay_ms,
       dense,
       shards,
@@ -153,7 +158,7 @@ async function measureLedger(service: MeteredService, programs: Program[]) {
   await service.tally();
   for (let i = 0; i < PAYMENTS; i++) {
     const { id, slugs } = programs[i % PROGRAMS]!;
-    const created = Math.floor((await service.control<{ now: number }>("constants")).now / 1000);
+    const created = Math.floor((await constantsOf(service)).now / 1000);
     const body = bodyOfA(
       sessionCompleted({ ref: slugs[Math.floor(i / PROGRAMS) % PARTNERS]!, amount: 12_000, tax: 2_000, created }),
     );
@@ -172,7 +177,7 @@ async function measureLedger(service: MeteredService, programs: Program[]) {
   const approval = each(await service.tally(), PAYMENTS);
 
   // Payouts are generated on the first of a month.
-  const { now } = await service.control<{ now: number }>("constants");
+  const { now } = await constantsOf(service);
   const at = new Date(now);
   await service.control("advance", { ms: Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1, 0, 23) - now });
   // The approval that is due goes first.
@@ -314,11 +319,22 @@ async function leaveClicks(service: MeteredService, programs: Program[]): Promis
   await service.control("flush", { object });
 }
 
+type Constants = Pick<Measured, "flush_delay_ms" | "dense" | "shards" | "one_object_to" | "roll_up"> & { now: number };
+
+function constantsOf(service: MeteredService): Promise<Constants> {
+  return service.control<Constants>("constants");
+}
+
 /**
- * What clicks cost beyond their flush and the cron's usual work in the hours after them, for each program: by partners
- * with clicks. The flush notes that a program's clicks wait, where none waited.
+ * What the clicks of the hours from one roll-up to the next cost beyond their flush and the cron's usual work, for each
+ * program: by partners with clicks. The flush notes that a program's clicks wait, where none waited.
  */
-async function hoursOfClicks(service: MeteredService, programs: Program[]): Promise<Record<number, Usage>> {
+async function rollUpsOf(
+  service: MeteredService,
+  programs: Program[],
+  hours: number,
+  partners: readonly number[],
+): Promise<Record<number, Usage>> {
   const crons = async () => {
     await service.tally();
     await hoursPass(service);
@@ -326,24 +342,25 @@ async function hoursOfClicks(service: MeteredService, programs: Program[]): Prom
   };
   await crons();
   const idle = await crons();
-  const hours: Record<number, Usage> = {};
-  for (const partners of [1, PARTNERS]) {
-    const object = `hour-${partners}`;
-    const clicks = programs.flatMap(({ id, slugs }) =>
-      slugs.slice(0, partners).map((ref) => ({ program_id: id, ref })),
-    );
+  const usages: Record<number, Usage> = {};
+  for (const number of partners) {
+    const object = `hours-${hours}-${number}`;
+    const clicks = programs.flatMap(({ id, slugs }) => slugs.slice(0, number).map((ref) => ({ program_id: id, ref })));
     // Two of each partner: what is written for all of them together is written once.
-    await service.control("commit", { object, commits: [[...clicks, ...clicks]] });
-    await service.control("flush", { object });
+    for (let hour = 0; hour < hours; hour++) {
+      if (hour > 0) await service.control("advance", { ms: 60 * MINUTE });
+      await service.control("commit", { object, commits: [[...clicks, ...clicks]] });
+      await service.control("flush", { object });
+    }
     const [waiting] = await service.sql<{ programs: number }>(
       "select count(*) as programs from click_rollups where next_at is not null",
     );
     const noted = { d1_rows_written: waiting!.programs };
     const more = sumOf([await crons(), 1], [idle, -1], [noted, 1]);
     // Another object is asked every minute, which is in the model.
-    hours[partners] = each({ ...more, ...OF_OBJECTS }, programs.length);
+    usages[number] = each({ ...more, ...OF_OBJECTS }, programs.length);
   }
-  return hours;
+  return usages;
 }
 
 /** Bytes of a click in its object, alone in its commit. */

@@ -91,8 +91,10 @@ export interface Measured {
   minute: Partial<Usage>;
   /** What the daily jobs do more, for each program. */
   day: Partial<Usage>;
-  /** What the crons do more, for each program, after an hour of clicks of so many partners. */
-  hour_of_clicks: Record<number, Partial<Usage>>;
+  /** A program's clicks are rolled up once so many wait, or after so many hours. */
+  roll_up: { clicks: number; hours: number };
+  /** What the crons do more, for each program, after so many hours of clicks of so many partners. */
+  hours_of_clicks: Record<number, Partial<Usage>>;
   bytes: {
     click: number;
     /** In the object's storage, until its id is forgotten. */
@@ -162,11 +164,15 @@ export function clicksOfMonth(measured: Measured, clicks: number, databases: num
   );
 }
 
-/** What follows from a month's clicks hour by hour: each partner has some in every hour, or as many as there are clicks. */
-function hoursOfClicks(measured: Measured, { programs, partners_per_program, clicks_per_program }: Scenario): Usage {
-  const hours = DAYS_PER_MONTH * 24;
-  const partners = Math.min(partners_per_program, clicks_per_program / hours);
-  return sumOf([interpolate(measured.hour_of_clicks, partners), programs * hours]);
+/**
+ * What follows from a month's clicks, from one roll-up to the next: each partner has some in each, or as many as there are
+ * clicks. One that comes sooner writes as much as those measured: a little less, as it is of fewer hours.
+ */
+function rollUpsOf(measured: Measured, { programs, partners_per_program, clicks_per_program }: Scenario): Usage {
+  const { clicks, hours } = measured.roll_up;
+  const rollUps = Math.max((DAYS_PER_MONTH * 24) / hours, clicks_per_program / clicks);
+  const partners = Math.min(partners_per_program, clicks_per_program / rollUps);
+  return sumOf([interpolate(measured.hours_of_clicks, partners), programs * rollUps]);
 }
 
 /** What an object is paid for while it is at work. */
@@ -222,7 +228,7 @@ function usageOf(measured: Measured, scenario: Scenario, month: number, database
     [withCpu(measured.read, "read"), programs * scenario.reads_per_program],
     [withCpu(measured.minute, "minute"), databases * DAYS_PER_MONTH * 24 * 60],
     [measured.day, programs * DAYS_PER_MONTH],
-    [hoursOfClicks(measured, scenario), 1],
+    [rollUpsOf(measured, scenario), 1],
     [{ emails: scenario.partners_per_program * scenario.emails_per_partner + scenario.emails_to_owners }, programs],
     [measured.forgetting, gone.payments],
     [{ d1_rows_written: measured.click_deleted, d1_rows_read: 1 }, gone.clicks],
@@ -312,7 +318,7 @@ export function millionClicksOf(measured: Measured, scenario: Scenario, database
   const clicks = scenario.programs * scenario.clicks_per_program;
   const month = sumOf(
     [clicksOfMonth(measured, clicks, databases), 1],
-    [hoursOfClicks(measured, scenario), 1],
+    [rollUpsOf(measured, scenario), 1],
     [scriptLoads(scenario, clicks), 1],
   );
   return withInvocationLogs(scenario, sumOf([month, 1e6 / clicks]));
@@ -324,7 +330,7 @@ export function assumptionsOf(scenario: Scenario): string[] {
   const percent = REGIONS.map((share) => `${Math.round(share * 100)} %`).join(", ");
   return [
     `${count(scenario.programs)} programs with ${count(scenario.clicks_per_program)} clicks a month each, spread evenly over the month; one click a commit`,
-    `${scenario.partners_per_program} partners a program, each with clicks in every hour and one payout a month`,
+    `${scenario.partners_per_program} partners a program, each with clicks in every roll-up and one payout a month`,
     `${scenario.payments_per_click * 100} payments per 100 clicks, one endpoint a program for all events, which answers at once`,
     `${count(scenario.reads_per_program)} reads a program and month`,
     `${scenario.script_loads_per_click} loads of the script per click, each a static asset`,

@@ -28,7 +28,7 @@ export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabas
   ARCHIVE?: R2Bucket;
   /** After how many days clicks go to the archive; kept in the database unless set. */
   CLICK_RETENTION_DAYS?: string | number;
-  /** How long clicks wait for the flush where few come; 10 unless set, at most 15. */
+  /** How long clicks wait for the flush where few come; 15 unless set, which is the most. */
   CLICK_FLUSH_SECONDS?: string | number;
   EMAIL?: SendEmail;
   EMAIL_FROM?: string;

@@ -1,7 +1,6 @@
 import type { Bindings } from "../env.ts";
 import { SECOND } from "../lib/time.ts";
 
-const DEFAULT_SECONDS = 10;
 const MAX_SECONDS = 15;
 
 /** The option as it is set; a number where wrangler reads one. */
@@ -9,10 +8,10 @@ export type FlushOptions = Pick<Bindings, "CLICK_FLUSH_SECONDS">;
 
 /**
  * Ms from the first click that waits to the flush, where few come: `CLICK_FLUSH_SECONDS`, a whole number from 1 to 15,
- * else 10. A flush writes rows of its own, so the more clicks share one, the less each costs.
+ * else 15. A flush writes rows of its own, so the more clicks share one, the less each costs.
  */
 export function flushDelay({ CLICK_FLUSH_SECONDS }: FlushOptions): number {
   const text = String(CLICK_FLUSH_SECONDS ?? "").trim();
   const seconds = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  return (seconds >= 1 && seconds <= MAX_SECONDS ? seconds : DEFAULT_SECONDS) * SECOND;
+  return (seconds >= 1 && seconds <= MAX_SECONDS ? seconds : MAX_SECONDS) * SECOND;
 }

@@ -2,7 +2,7 @@ import { findActiveRefs, type RefKey } from "../core/clicks/clicks.ts";
 import { isBound, type DatabaseBindings } from "../core/kernel/database.ts";
 import { slugKey } from "../domain/partner.ts";
 import { shardOfProgram } from "../domain/shard.ts";
-import { EXPIRED, startDeadline } from "../lib/deadline.ts";
+import { inTime } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 
@@ -111,18 +111,14 @@ export class KnownRefs {
   }
 
   async #answer(refs: readonly RefKey[], asker: Asker): Promise<Set<number> | null> {
-    const deadline = startDeadline(QUERY_MS);
     try {
-      const found = await deadline.race(this.#find(refs, asker));
-      if (found === EXPIRED) throw new Error("the database took too long");
+      const found = await inTime(QUERY_MS, "the database", this.#find(refs, asker));
       this.#failedAt = null;
       return new Set(found);
     } catch (error) {
       logLine("error", { what: "references not looked up", reason: reasonOf(error) });
       this.#failedAt = Date.now();
       return null;
-    } finally {
-      deadline.clear();
     }
   }
 

@@ -7,7 +7,7 @@ import { SLUG_PATTERN } from "../domain/partner.ts";
 import { shardOfProgram } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
-import { EXPIRED, startDeadline } from "../lib/deadline.ts";
+import { inTime } from "../lib/deadline.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
@@ -118,19 +118,14 @@ async function domainOf(c: Context<AppEnv>, program_id: string): Promise<string 
     shardOfProgram(program_id),
   );
   if (!ctx) return null;
-  const deadline = startDeadline(LOOK_UP_MS);
   let domain: string | null;
   try {
-    const found = await deadline.race(findProgramDomain(ctx.db, program_id));
-    if (found === EXPIRED) throw new Error("the database took too long");
-    domain = found;
+    domain = await inTime(LOOK_UP_MS, "the database", findProgramDomain(ctx.db, program_id));
   } catch {
     if (known) return known.domain;
     throw new AppError("storage_unavailable", "This link cannot be followed right now.", {
       retryAfter: BUSY_SECONDS,
     });
-  } finally {
-    deadline.clear();
   }
   if (domains.size >= KEPT_DOMAINS) domains.clear();
   domains.set(program_id, { domain, until: now + MINUTE });

@@ -26,6 +26,21 @@ export function startDeadline(ms: number): Deadline {
   };
 }
 
+/**
+ * The promise's own outcome within `ms`, of `what`, such as "the database".
+ * @throws where the time is over first; the promise goes on unheard.
+ */
+export async function inTime<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+  const deadline = startDeadline(ms);
+  try {
+    const outcome = await deadline.race(promise);
+    if (outcome === EXPIRED) throw new Error(`${what} took too long`);
+    return outcome;
+  } finally {
+    deadline.clear();
+  }
+}
+
 /** The platform's `fetch`, or a test's. It is called unbound: the platform's refuses another `this`. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 

@@ -2,7 +2,7 @@ import type { InferSelectModel } from "drizzle-orm";
 import { columnsOf, text, type Columns } from "../../db/rows.ts";
 import { clickArchives } from "../../db/schema.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
-import { EXPIRED, startDeadline } from "../../lib/deadline.ts";
+import { inTime } from "../../lib/deadline.ts";
 import { StorageUnavailable } from "../../lib/errors.ts";
 import { gunzip, gzip } from "../../lib/gzip.ts";
 import { SECOND } from "../../lib/time.ts";
@@ -88,14 +88,9 @@ export async function readStretch(archive: Archive | null, stretch: ClickStretch
 }
 
 async function within<T>(call: () => Promise<T>): Promise<T> {
-  const deadline = startDeadline(ANSWER_WITHIN);
   try {
-    const result = await deadline.race(call());
-    if (result === EXPIRED) throw new Error("the archive took too long");
-    return result;
+    return await inTime(ANSWER_WITHIN, "the archive", call());
   } catch (error) {
     throw new StorageUnavailable(error);
-  } finally {
-    deadline.clear();
   }
 }

@@ -1,6 +1,8 @@
 import { randomToken } from "../lib/crypto.ts";
 import { SECOND } from "../lib/time.ts";
+import type { DatabaseBindings } from "../core/kernel/database.ts";
 import { batchOf, type ClickBatch, type CommitReply, type PendingArrival } from "./batch.ts";
+import { flushLater, type Flushable } from "./flush.ts";
 import type { ClickObject } from "./region.ts";
 import { isUnknownMethod } from "./split.ts";
 
@@ -9,11 +11,12 @@ export type Acceptance = "stored" | "refused";
 
 /** What is needed of the request that brought the arrival. */
 export interface Host {
+  bindings: DatabaseBindings;
   CLICKS: { getByName(name: string, options?: { locationHint: DurableObjectLocationHint }): CommitTarget };
   waitUntil(promise: Promise<unknown>): void;
 }
 
-export interface CommitTarget {
+export interface CommitTarget extends Flushable {
   commit(batch: ClickBatch): Promise<CommitReply>;
   take(batch: ClickBatch, own: string): Promise<CommitReply>;
 }
@@ -28,6 +31,8 @@ export interface CommitTarget {
  * requests, the leader, kept alive by `waitUntil` when its client hangs up. A promise of another request may be resolved
  * but not awaited, so each waiter has its own; and a request that waits for nothing of its own is judged hung, so each
  * has a timer, which is its bounded wait and the watchdog that takes the lead when nothing moves any more.
+ *
+ * Who leads also flushes, later, where the object asks for that (`flushLater`): waiting costs a request nothing.
  */
 export async function accept(arrival: PendingArrival, object: ClickObject, host: Host): Promise<Acceptance> {
   const lane = laneOf(object);
@@ -186,11 +191,19 @@ async function send(lane: Lane, group: readonly Waiter[], host: Host): Promise<A
  * To the first object of the region, which takes all of it until it is split; then, and at once from then on, to the
  * object itself. A split is for good, so what is remembered stays true; where it is not known yet, the first object says so.
  */
-async function commit(lane: Lane, batch: ClickBatch, { CLICKS }: Host): Promise<CommitReply> {
+async function commit(lane: Lane, batch: ClickBatch, host: Host): Promise<CommitReply> {
   const { name, first, hint } = lane.object;
+  const open = (object: string) => host.CLICKS.getByName(object, { locationHint: hint });
+  // Whoever has the reply flushes the object that gave it, where that asks for it.
+  const heard = (reply: CommitReply, object: string): CommitReply => {
+    if (reply.stored && reply.flush_in !== undefined) {
+      host.waitUntil(flushLater(() => open(object), reply.flush_in, host.bindings));
+    }
+    return reply;
+  };
   if (!lane.isOwn) {
     try {
-      const reply = await CLICKS.getByName(first, { locationHint: hint }).take(batch, name);
+      const reply = heard(await open(first).take(batch, name), first);
       if (reply.stored || reply.reason !== "moved") return reply;
       lane.isOwn = true;
     } catch (error) {
@@ -198,7 +211,7 @@ async function commit(lane: Lane, batch: ClickBatch, { CLICKS }: Host): Promise<
       if (!isUnknownMethod(error)) throw error;
     }
   }
-  return CLICKS.getByName(name, { locationHint: hint }).commit(batch);
+  return heard(await open(name).commit(batch), name);
 }
 
 /** Null when the time is over first. */

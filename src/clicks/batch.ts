@@ -21,8 +21,13 @@ export interface ClickBatch {
   keys: string;
 }
 
-/** `stored` means durable; a refusal has stored nothing. `moved`: the batch is for the object of its data center. */
-export type CommitReply = { stored: true } | { stored: false; reason: "backlog" | "storage" | "moved" };
+/**
+ * `stored` means durable; a refusal has stored nothing. `moved`: the batch is for the object of its data center. With
+ * `flush_in` the caller is to flush what waits in the object, after so many ms (`flushLater`).
+ */
+export type CommitReply =
+  | { stored: true; flush_in?: number }
+  | { stored: false; reason: "backlog" | "storage" | "moved" };
 
 /**
  * A click accepted at `now` (ms) from a country, null where that is unknown: the id of its audit event is minted here

@@ -1,16 +1,15 @@
 import { DurableObject } from "cloudflare:workers";
-import { flushClicks, registerClickObject } from "../core/clicks/clicks.ts";
 import type { DatabaseBindings } from "../core/kernel/database.ts";
-import type { Arrival } from "../domain/click.ts";
-import { EXPIRED, startDeadline } from "../lib/deadline.ts";
+import { inTime } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 import type { Bindings } from "../env.ts";
 import { idsOf, type ClickBatch, type CommitReply } from "./batch.ts";
 import { flushDelay, type FlushOptions } from "./flush-time.ts";
+import { bring, notFlushed, type Flushable, type Flushed, type Handed } from "./flush.ts";
 import { firstOf, hintOf, isFirst } from "./region.ts";
 import { ASK_FOR, isUnknownMethod, Load, SPLIT_LOAD, YOUNG_FOR } from "./split.ts";
-import { ClickStore, type Stretch } from "./store.ts";
+import { ClickStore } from "./store.ts";
 
 type ClickBindings = DatabaseBindings & FlushOptions & Pick<Bindings, "CLICKS">;
 
@@ -18,12 +17,16 @@ type ClickBindings = DatabaseBindings & FlushOptions & Pick<Bindings, "CLICKS">;
 export const MAX_BACKLOG = { clicks: 2_000_000, length: 1_000_000_000 };
 /** UTF-16 units of entries that may wait for the commit in flight: memory. */
 const MAX_GATHERED = 16_000_000;
-/** Where so many clicks wait, they are flushed after `DENSE_DELAY`, and not as late as those that are few. */
+/** Where so many clicks wait, the object flushes them itself after `DENSE_DELAY`: it is at work all the time anyway. */
 export const DENSE = 200;
 export const DENSE_DELAY = SECOND;
+/** So many clicks beyond those that it knows to be flushed, and the object wants to hear of the flush: it writes that down. */
+export const REPORTED_AFTER = 50;
+/** Whoever was asked to flush is waited for so much longer; then it is taken to be gone. */
+export const GRACE = 10 * SECOND;
+/** By so much it may come early, by its own clock. */
+const EARLY = SECOND / 2;
 const MAX_BACKOFF = MINUTE;
-/** One alarm works no longer than this before it arms the next. */
-const FLUSH_BUDGET = 20 * SECOND;
 /**
  * Between two stretches the database is left to others for this many times as long as the last one took: it does one
  * thing at a time, and many objects may be behind at once. So a burst is taken at full speed and written later.
@@ -32,8 +35,7 @@ const REST = 2;
 const FLUSH_TIMEOUT = 30 * SECOND;
 /** Of a call to another object of the region: less than the sender waits for all of it. */
 const ASK_TIMEOUT = 3 * SECOND;
-/** An alarm this late has been forgotten. */
-const OVERDUE = 30 * SECOND;
+const STORED: CommitReply = { stored: true };
 const NOT_STORED: CommitReply = { stored: false, reason: "storage" };
 
 /** What the first object of a region says to another one. */
@@ -52,33 +54,37 @@ interface Gathered {
 /**
  * Takes clicks near the visitor and brings them to the database, each exactly once.
  *
- * `commit` answers when its batch is durable here. The alarm, armed in the same write as the first click, flushes in
- * stretches (`core/clicks/clicks.ts`) until nothing is left; what fails stays and is tried again, later each time.
+ * `commit` answers when its batch is durable here. The first that finds nobody asked asks its caller to come back and flush
+ * (`flush.ts`), in time for all that come until then; many clicks the object flushes itself. That somebody was asked, and how
+ * far what is on its way goes, is in memory alone: who is not there in time, or asked by an object that forgot it, is replaced
+ * by the next commit, or by the cron, which compares the object with its cursor in the database (`wake.ts`). The cron knows
+ * an object from its first flush on, for which alone there is an alarm. The cursor is what makes a flush that comes twice,
+ * late or in between do nothing twice.
  *
  * The first object of a region takes all of its clicks (`take`) until they are many; then it splits the region, once and
  * for good, and each object takes those of its own data centers. A split comes in the turn that stores all that has
  * gathered, and no reply leaves before it is safe: so what the first object does not know after it, it never takes. The
  * others ask it about each batch for as long as a repetition may be of a click from before (`knows`).
  */
-export class ClickCounter extends DurableObject<ClickBindings> {
+export class ClickCounter extends DurableObject<ClickBindings> implements Flushable {
   readonly #store: ClickStore;
   readonly #load = new Load();
   #gathered: Gathered[] = [];
   #gatheredLength = 0;
   /** A write is on its way, or a question to the first object. */
   #busy = false;
-  #flushing = false;
-  #alarmAt: number | null = null;
+  /** For when somebody was asked to flush, in ms; null where nobody is to come. */
+  #askedFor: number | null = null;
+  /** The flush of the object itself. */
+  #flushing: Promise<boolean> | null = null;
   #failures = 0;
+  #pausesUntil = 0;
   backlogLimit = MAX_BACKLOG;
   splitLoad = SPLIT_LOAD;
 
   constructor(state: DurableObjectState, env: ClickBindings) {
     super(state, env);
     this.#store = new ClickStore(state.storage, Date.now());
-    void state.blockConcurrencyWhile(async () => {
-      this.#alarmAt = await state.storage.getAlarm();
-    });
   }
 
   /**
@@ -132,43 +138,53 @@ export class ClickCounter extends DurableObject<ClickBindings> {
   }
 
   /**
-   * For the cron: arms the alarm where clicks wait and none is due. Says how many wait. Where a version took clicks that
-   * knows nothing of splits, the first object of the region learns of it now.
+   * What waits, for who was asked to flush it. Null where nothing does, and where the object flushes it itself. What comes
+   * from now on is for the next, which the next commit asks for; one that an object asked and forgot leaves that to another.
+   */
+  async waiting(): Promise<Handed | null> {
+    if (this.#askedFor !== null && Date.now() >= this.#askedFor - EARLY) this.#askedFor = null;
+    return this.#handOut();
+  }
+
+  /** Takes over where the cursor is. What was handed out before and is not there waits again, and is given to this caller. */
+  async flushed(done: Flushed): Promise<Handed | null> {
+    this.#store.flushed(done);
+    return done.cursor < done.to ? this.#handOut() : null;
+  }
+
+  /**
+   * For the cron: what the object's cursor in the database must be. Null where it took nothing, and where somebody is still
+   * to come for the newest click.
+   */
+  async look(): Promise<{ epoch: string; last: number } | null> {
+    await this.#learnOfSplit();
+    const { last, at } = this.#store.newest;
+    if (last === 0 || this.#flushing !== null || Date.now() < at + flushDelay(this.env) + GRACE) return null;
+    return { epoch: this.#store.epoch, last };
+  }
+
+  /** For the cron: flushes here what is not in the database, whose cursor is given; null where it has none. */
+  async catchUp(cursor: number | null): Promise<void> {
+    if (cursor === null) this.#store.takeBack();
+    else this.#store.flushed({ to: Infinity, cursor });
+    this.#flushSoon();
+  }
+
+  /**
+   * What the cron of the version before calls, beside which this one may run: its Workers do not flush where they are asked
+   * to. Says how many clicks may wait.
    */
   async ensureAlarm(): Promise<{ waiting: number }> {
-    const now = Date.now();
-    this.#store.forget(now);
+    await this.#learnOfSplit();
     const waiting = this.#store.backlog.clicks;
-    if (waiting > 0 && !this.#flushing) {
-      this.#alarmAt = await this.ctx.storage.getAlarm();
-      if (this.#alarmAt === null || this.#alarmAt < now - OVERDUE) this.#arm(now + DENSE_DELAY);
-    }
-    if (!this.#store.isNew && this.#store.splitAt === null && this.#asksFirst()) await this.#learn([]);
+    if (waiting > 0) await this.catchUp(null);
     return { waiting };
   }
 
+  /** With its first click an object is not known to the cron yet. The version before flushed by alarms alone. */
   override async alarm(): Promise<void> {
-    this.#flushing = true;
-    try {
-      await this.#flush(Date.now() + FLUSH_BUDGET);
-      this.#failures = 0;
-    } catch (error) {
-      this.#failures++;
-      logLine("error", {
-        what: "clicks not flushed",
-        object: this.ctx.id.name ?? this.ctx.id.toString(),
-        waiting: this.#store.backlog.clicks,
-        failures: this.#failures,
-        reason: reasonOf(error),
-      });
-    } finally {
-      this.#flushing = false;
-      this.#alarmAt = null;
-      // Never rethrown: the platform gives an alarm up after six failures, so it is set again instead.
-      if (this.#store.backlog.clicks > 0) {
-        this.#arm(Date.now() + (this.#failures > 0 ? backoff(this.#failures) : this.#untilFlush()));
-      }
-    }
+    this.#store.takeBack();
+    if (!(await this.#flush())) this.#arm(Date.now());
   }
 
   /** Everything that has gathered at once, so that it is in the same turn as a split. */
@@ -180,10 +196,7 @@ export class ClickCounter extends DurableObject<ClickBindings> {
       if (isFirst(this.#name()) && this.#splitAt() === null && this.#isMuch(batches.length, now)) {
         this.#store.split(now, now);
       }
-      const due = Date.now() + this.#untilFlush();
-      const isSooner = this.#alarmAt === null || (this.#failures === 0 && this.#alarmAt > due);
-      if (!this.#flushing && isSooner) this.#arm(due);
-      if (first) this.ctx.waitUntil(this.#register());
+      if (first) this.#arm(now);
     } catch (error) {
       logLine("error", { what: "clicks not stored", reason: reasonOf(error) });
       return NOT_STORED;
@@ -191,7 +204,8 @@ export class ClickCounter extends DurableObject<ClickBindings> {
     this.#busy = true;
     // Should the storage fail, the platform breaks off every reply that waits for it and restarts the object.
     this.ctx.storage.sync().then(this.#goOn, this.#goOn);
-    return { stored: true };
+    const flush_in = this.#askToFlush(Date.now());
+    return flush_in === null ? STORED : { stored: true, flush_in };
   }
 
   readonly #goOn = (): void => {
@@ -203,8 +217,7 @@ export class ClickCounter extends DurableObject<ClickBindings> {
 
   #writeGathered(): void {
     const group = this.#takeGathered();
-    const reply = this.#write(group.map(({ batch }) => batch));
-    for (const waiting of group) waiting.reply(reply);
+    answer(group, this.#write(group.map(({ batch }) => batch)));
   }
 
   #takeGathered(): Gathered[] {
@@ -223,9 +236,9 @@ export class ClickCounter extends DurableObject<ClickBindings> {
     try {
       reply = this.#write(batches, await this.#learn(batches.flatMap(idsOf)));
     } catch (error) {
-      logLine("error", { what: "first click object not asked", object: this.#name(), reason: reasonOf(error) });
+      this.#notAsked(error);
     }
-    for (const waiting of group) waiting.reply(reply);
+    answer(group, reply);
     if (!reply.stored) this.#goOn();
   }
 
@@ -247,6 +260,20 @@ export class ClickCounter extends DurableObject<ClickBindings> {
     return new Set(report.known);
   }
 
+  /** Where a version took clicks that knows nothing of splits, the first object of the region learns of it now. */
+  async #learnOfSplit(): Promise<void> {
+    if (this.#store.isNew || this.#store.splitAt !== null || !this.#asksFirst()) return;
+    try {
+      await this.#learn([]);
+    } catch (error) {
+      this.#notAsked(error);
+    }
+  }
+
+  #notAsked(error: unknown): void {
+    logLine("error", { what: "first click object not asked", object: this.#name(), reason: reasonOf(error) });
+  }
+
   /** One of a version before may have taken a click, or does before it hears of this one. */
   #hasTaken(other: string): Promise<boolean> {
     return this.#call(other, async (object) => object.hasTaken(), true);
@@ -254,16 +281,12 @@ export class ClickCounter extends DurableObject<ClickBindings> {
 
   /** Calls another object, or gives `before` where that runs a version that does not know the method. */
   async #call<T>(name: string, call: (other: DurableObjectStub<ClickCounter>) => Promise<T>, before: T): Promise<T> {
-    const deadline = startDeadline(ASK_TIMEOUT);
     try {
-      const answer = await deadline.race(call(this.env.CLICKS.getByName(name, { locationHint: hintOf(name) })));
-      if (answer === EXPIRED) throw new Error("the object took too long");
-      return answer;
+      const other = this.env.CLICKS.getByName(name, { locationHint: hintOf(name) });
+      return await inTime(ASK_TIMEOUT, "the object", call(other));
     } catch (error) {
       if (isUnknownMethod(error)) return before;
       throw error;
-    } finally {
-      deadline.clear();
     }
   }
 
@@ -284,60 +307,79 @@ export class ClickCounter extends DurableObject<ClickBindings> {
     return this.#load.add(commits, now, most.within) >= most.commits || this.#store.ids >= most.ids;
   }
 
-  #untilFlush(): number {
-    return this.#store.backlog.clicks < DENSE ? flushDelay(this.env) : DENSE_DELAY;
+  /** Ms after which the caller of a commit is to come back and flush; null where it is not to. */
+  #askToFlush(now: number): number | null {
+    const isGone = this.#askedFor !== null && now >= this.#askedFor + GRACE;
+    if (isGone) this.#askedFor = null;
+    if (isGone || this.#store.backlog.clicks >= DENSE) this.#flushSoon(DENSE_DELAY);
+    if (this.#askedFor !== null || this.#store.left === 0) return null;
+    const delay = flushDelay(this.env);
+    this.#askedFor = now + delay;
+    return delay;
   }
 
-  /** Not awaited by the write: the same row and alarm that hold the clicks are atomic with each other. */
-  #arm(at: number): void {
-    this.#alarmAt = at;
-    void this.ctx.storage.setAlarm(at);
+  #handOut(): Handed | null {
+    if (this.#store.backlog.clicks >= DENSE) this.#flushSoon();
+    if (this.#flushing !== null) return null;
+    const { clicks: waiting } = this.#store.backlog;
+    const stretch = this.#store.next();
+    if (stretch === null) return null;
+    // Few clicks of the longest may be more than one stretch.
+    if (this.#store.left > 0) this.#flushSoon();
+    const reports = stretch.to - stretch.known >= REPORTED_AFTER;
+    return { ...stretch, object: this.#name(), epoch: this.#store.epoch, waiting, reports };
   }
 
-  /** Everything that waits now, and what has come meanwhile where that is much; few wait for the next flush. */
-  async #flush(until: number): Promise<void> {
-    let last: number | null = null;
-    for (let stretch = this.#store.next(); stretch !== null; stretch = this.#store.next()) {
-      last ??= stretch.from + this.#store.backlog.clicks;
-      const began = Date.now();
-      const cursor = await this.#send(stretch);
-      const ended = Date.now();
-      this.#store.flushed(cursor, ended);
-      const waiting = this.#store.backlog.clicks;
-      if (ended >= until || waiting === 0 || (cursor >= last && waiting < DENSE)) return;
-      await scheduler.wait(Math.min((ended - began) * REST, SECOND));
-    }
+  #flushSoon(delay = 0): void {
+    if (this.#flushing === null) this.ctx.waitUntil(this.#flush(delay));
   }
 
-  /** A call that takes too long is given up: if it still ends well, the cursor in the database says so. */
-  async #send({ from, to, entries }: Stretch): Promise<number> {
-    const deadline = startDeadline(FLUSH_TIMEOUT);
+  /** Flushes here, after `delay` ms, and says whether it succeeded; not for a while after it failed. Never rejects. */
+  async #flush(delay = 0): Promise<boolean> {
+    if (Date.now() < this.#pausesUntil) return false;
+    return (this.#flushing ??= this.#flushAll(delay));
+  }
+
+  /** Everything that waits, and what comes meanwhile where that is much, or nobody was asked to come for it. */
+  async #flushAll(delay: number): Promise<boolean> {
     try {
-      const { epoch } = this.#store;
-      const arrivals = JSON.parse(`[${entries}]`) as Arrival[];
-      const flush = { object: this.#name(), epoch, from, to, arrivals, now: Date.now() };
-      const cursor = await deadline.race(flushClicks(this.env, flush));
-      if (cursor === EXPIRED) throw new Error("the database took too long");
-      return cursor;
-    } finally {
-      deadline.clear();
-    }
-  }
-
-  /** Early, so that the cron knows the object even when its first alarm is lost; the first flush does it otherwise. */
-  async #register(): Promise<void> {
-    try {
-      const { epoch } = this.#store;
-      await registerClickObject(this.env, { object: this.#name(), epoch, from: 0, now: Date.now() });
+      await scheduler.wait(delay);
+      for (let stretch = this.#store.next(); stretch !== null; stretch = this.#store.next()) {
+        const began = Date.now();
+        const own = { ...stretch, object: this.#name(), epoch: this.#store.epoch };
+        const cursor = await bring(own, this.env, FLUSH_TIMEOUT);
+        const ended = Date.now();
+        this.#store.flushed({ to: stretch.to, cursor });
+        this.#failures = 0;
+        const { left } = this.#store;
+        if (cursor >= stretch.to && (left === 0 || (left < DENSE && this.#askedFor !== null))) break;
+        await scheduler.wait(Math.min((ended - began) * REST, SECOND));
+      }
+      return true;
     } catch (error) {
-      logLine("error", { what: "click object not registered", reason: reasonOf(error) });
+      this.#pausesUntil = Date.now() + backoff(++this.#failures);
+      this.#store.takeBack();
+      notFlushed(error, { object: this.ctx.id.name ?? this.ctx.id.toString(), waiting: this.#store.backlog.clicks });
+      return false;
+    } finally {
+      this.#flushing = null;
     }
+  }
+
+  /** Not awaited by the write: the row of the first click and the alarm are atomic with each other. */
+  #arm(now: number): void {
+    void this.ctx.storage.setAlarm(now + MINUTE);
   }
 
   /** It says which database the clicks go to. Asked for in the same write as the first clicks, which keeps it with them. */
   #name(): string {
     return this.#store.nameFor(this.ctx.id.name);
   }
+}
+
+/** One of them is asked to flush, at most: what else the reply says is said to all. */
+function answer(group: readonly Gathered[], reply: CommitReply): void {
+  for (const [i, waiting] of group.entries()) waiting.reply(i === 0 || !reply.stored ? reply : STORED);
 }
 
 /** Ms until the next try after so many failures in a row: doubling, jittered so that objects do not come together. */

@@ -12,8 +12,12 @@ const MAX_LENGTH = 600_000;
 /** Rows that are kept to be written over, rather than deleted, which is billed as a row written. */
 export const MAX_SPARE = 1_000;
 
-/** Consecutive arrivals: those after the first `from` up to the first `to`, as a JSON array without its brackets. */
+/**
+ * Consecutive arrivals: those after the first `from` up to the first `to`, as a JSON array without its brackets. The first
+ * `known` are known to be flushed.
+ */
 export interface Stretch {
+  known: number;
   from: number;
   to: number;
   entries: string;
@@ -23,6 +27,10 @@ export interface Stretch {
  * The rows of one click object. Arrivals are numbered from 1 in the order they are stored; a row holds a group of them
  * and is named by the number of its last. Flushed rows stay until their ids need not be remembered any more; then they
  * are written over by new ones, so that a commit costs one row written and forgetting costs none.
+ *
+ * Two numbers say how far the database is. What is `flushed` is known to be there: only that is ever written over. It is a row
+ * written, so the object does not hear of every flush, and it may be behind. What was handed out beyond it is on its way, or
+ * lost, or there: only memory says that it was, and the next stretch begins after it.
  *
  * Every method is synchronous: what it writes is one write, together with whatever the caller writes beside it.
  */
@@ -34,8 +42,11 @@ export class ClickStore {
   #name = "";
   #last = 0;
   #flushed = 0;
+  #handed = 0;
+  #newestAt = 0;
   #length = 0;
   #forgotAt = 0;
+  #isRemembered = false;
   #madeAt: number | null = null;
   #splitAt: number | null = null;
   /** The names of rows that may be written over, the oldest last. */
@@ -76,11 +87,13 @@ export class ClickStore {
 
   /** How many ids of clicks and batches are remembered. */
   get ids(): number {
+    this.#remember();
     return this.#seen.size;
   }
 
   /** Whether an id is one of those that `idsOf` a batch gives, and was taken within the window. */
   knows(id: string, now: number): boolean {
+    this.#remember();
     return this.#seen.has(id, Math.max(this.#now, now));
   }
 
@@ -98,9 +111,19 @@ export class ClickStore {
     return this.#name;
   }
 
-  /** What is not flushed yet: arrivals, and UTF-16 units of their entries. */
+  /** What is not known to be flushed: arrivals, and UTF-16 units of their entries. */
   get backlog(): { clicks: number; length: number } {
     return { clicks: this.#last - this.#flushed, length: this.#length };
+  }
+
+  /** How many arrivals were not handed out yet. */
+  get left(): number {
+    return this.#last - this.#handed;
+  }
+
+  /** How many arrivals there ever were, and when the newest were stored, in ms. */
+  get newest(): { last: number; at: number } {
+    return { last: this.#last, at: this.#newestAt };
   }
 
   /**
@@ -110,6 +133,8 @@ export class ClickStore {
   add(batches: readonly ClickBatch[], now: number, elsewhere: ReadonlySet<string> = NOTHING): void {
     this.#now = Math.max(this.#now, now);
     try {
+      this.#remember();
+      this.#forget();
       const rows = this.#rowsOf(batches, elsewhere);
       if (rows.length === 1 && !this.isNew) this.#insert(rows[0]!);
       else this.#storage.transactionSync(() => this.#insertAll(rows));
@@ -120,46 +145,63 @@ export class ClickStore {
     }
   }
 
-  /** The oldest arrivals that are not flushed, or null. */
+  /** Hands out the oldest arrivals that were not, or null. */
   next(): Stretch | null {
+    const from = this.#handed;
+    if (from === this.#last) return null;
     let entries = "";
-    let to = this.#flushed;
+    let to = from;
     for (const row of this.#sql.exec<{ last: number; entries: string }>(
       "select last, entries from batches where last > ? order by last",
-      this.#flushed,
+      from,
     )) {
       if (entries !== "" && entries.length + row.entries.length > MAX_LENGTH) break;
       entries += entries === "" ? row.entries : `,${row.entries}`;
       to = row.last;
     }
-    return to > this.#flushed ? { from: this.#flushed, to, entries } : null;
+    this.#handed = to;
+    return { known: this.#flushed, from, to, entries };
   }
 
-  /** Takes over the cursor as the database has it; a database that was restored may be behind. */
-  flushed(cursor: number, now: number): void {
+  /**
+   * Takes over the cursor as the database has it, after a flush up to `to`. Where it is behind that, what was handed out is lost
+   * or refused, or the database was restored: all after the cursor is handed out again. Else it never goes back.
+   */
+  flushed({ to, cursor }: { to: number; cursor: number }): void {
+    const isBehind = cursor < to;
+    const at = Math.min(cursor, this.#last);
+    this.#handed = isBehind ? at : Math.max(at, this.#handed);
+    if (isBehind || at > this.#flushed) this.#keepFlushed(at);
+  }
+
+  /** All that is not known to be flushed is handed out again. */
+  takeBack(): void {
+    this.#handed = this.#flushed;
+  }
+
+  #keepFlushed(cursor: number): void {
     if (cursor === this.#flushed) return;
     const before = this.#flushed;
-    this.#flushed = Math.min(cursor, this.#last);
+    this.#flushed = cursor;
     this.#sql.exec("update object set flushed = ?", this.#flushed);
     this.#spare = this.#spare.filter((last) => last <= this.#flushed);
     this.#length += this.#lengthBetween(this.#flushed, before) - this.#lengthBetween(before, this.#flushed);
-    this.forget(now);
   }
 
   /** Finds flushed rows whose ids are out of the window, once a minute at most. Those beyond what is kept are deleted. */
-  forget(now: number): void {
-    this.#now = Math.max(this.#now, now);
+  #forget(): void {
     if (this.isNew || this.#now - this.#forgotAt < MINUTE) return;
-    this.#forgotAt = this.#now;
-    const past: number[] = [];
-    for (const { last } of this.#sql.exec<{ last: number }>(
+    const past = this.#sql.exec<{ last: number }>(
       "select last from batches where last <= ? and (stored_at < ? or last <= ?) order by last",
       this.#flushed,
       this.#now - SEEN_WINDOW,
       this.#last - SEEN_LIMIT,
-    )) {
-      past.push(last);
-    }
+    );
+    this.#keepSpare([...past].map(({ last }) => last));
+  }
+
+  #keepSpare(past: readonly number[]): void {
+    this.#forgotAt = this.#now;
     // The newest row is never among those deleted: it says how many arrivals there were.
     const kept = past.slice(-MAX_SPARE);
     if (kept.length < past.length) this.#sql.exec("delete from batches where last < ?", kept[0]!);
@@ -227,6 +269,7 @@ export class ClickStore {
       );
     }
     this.#last += count;
+    this.#newestAt = this.#now;
     this.#length += entries.length;
   }
 
@@ -248,8 +291,9 @@ export class ClickStore {
     return { entries: JSON.stringify(arrivals).slice(1, -1), keys: keys.join(",") };
   }
 
-  /** Reads everything in memory back from the rows. */
+  /** Reads back from the rows what an object is asked before it takes another click. */
   #load(): void {
+    this.#isRemembered = false;
     this.#seen.clear();
     this.#spare = [];
     this.#forgotAt = 0;
@@ -263,18 +307,36 @@ export class ClickStore {
       : [];
     this.#epoch = object?.epoch ?? "";
     this.#flushed = object?.flushed ?? 0;
+    this.#handed = this.#flushed;
     this.#last = this.#flushed;
+    this.#newestAt = 0;
     this.#length = 0;
     if (!object) return;
+    const [newest] = this.#sql.exec<{ last: number; stored_at: number }>(
+      "select last, stored_at from batches order by last desc limit 1",
+    );
+    this.#last = Math.max(this.#last, newest?.last ?? 0);
+    this.#newestAt = newest?.stored_at ?? 0;
+    this.#length = this.#lengthBetween(this.#flushed, this.#last);
+  }
+
+  /** Reads back all ids, and which rows may be written over: once, and only where clicks come, for it reads all rows. */
+  #remember(): void {
+    if (this.#isRemembered) return;
+    this.#isRemembered = true;
+    if (this.isNew) return;
+    const past: number[] = [];
     for (const row of this.#sql.exec<{ last: number; stored_at: number; keys: string }>(
       "select last, stored_at, keys from batches order by last",
     )) {
-      this.#last = Math.max(this.#last, row.last);
-      if (row.stored_at < this.#now - SEEN_WINDOW) continue;
+      if (row.stored_at < this.#now - SEEN_WINDOW) {
+        if (row.last <= this.#flushed) past.push(row.last);
+        continue;
+      }
       for (const key of row.keys.split(",")) if (key !== "") this.#seen.add(key, row.stored_at);
     }
     this.#seen.prune(this.#now);
-    this.#length = this.#lengthBetween(this.#flushed, this.#last);
+    this.#keepSpare(past);
   }
 
   #hasTable(name: string): boolean {

@@ -1,45 +1,82 @@
-import { listClickObjects } from "../core/clicks/clicks.ts";
+import { listClickObjects, readCursors } from "../core/clicks/clicks.ts";
 import type { Owner, Work } from "../core/kernel/job.ts";
 import type { Ctx } from "../core/kernel/context.ts";
 import type { Bindings } from "../env.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { hintOf } from "./region.ts";
+import { isUnknownMethod } from "./split.ts";
 
 /** Objects that are called at once. */
-const OBJECTS_AT_ONCE = 20;
+const OBJECTS_AT_ONCE = 10;
 
 interface ClickObjects extends Owner {
   names: string[];
 }
 
 /**
- * Looks after alarms that were lost: every object that ever took a click arms its own where clicks wait (cron, every
- * minute), for the objects of one database. An object that does not answer is logged, and found again by the next run. `onCall` is
- * notified of each call.
+ * Looks after clicks that nobody came for: compares every object of one database that ever took a click with its cursor in
+ * the database (cron, every minute), and has it flush what is not there, of a database that was restored too. An object that
+ * does not answer is logged, and found again by the next run. `onCall` is notified of each call.
  */
 export function wakeClickObjects(
   { db }: Pick<Ctx, "db">,
   { CLICKS }: Pick<Bindings, "CLICKS">,
   onCall: (calls: number) => void = () => {},
 ): Work<ClickObjects> {
+  const open = (name: string) => CLICKS.getByName(name, { locationHint: hintOf(name) });
+  /** Calls objects at once; those that fail are logged and left out. */
+  async function callAll<One, Answer>(
+    all: readonly One[],
+    nameOf: (one: One) => string,
+    call: (one: One) => Promise<Answer>,
+  ) {
+    onCall(all.length);
+    const answers = await Promise.allSettled(all.map(call));
+    return answers.flatMap((answer, i) => {
+      if (answer.status === "fulfilled") return [answer.value];
+      logLine("error", { what: "click object not woken", object: nameOf(all[i]!), reason: reasonOf(answer.reason) });
+      return [];
+    });
+  }
   return {
-    cost: OBJECTS_AT_ONCE,
+    // Each is asked, and woken; and the cursors of all are read.
+    cost: 2 * OBJECTS_AT_ONCE + 1,
     everybody: true,
     async due(after) {
       const names = await listClickObjects(db, after, OBJECTS_AT_ONCE);
       return names.length > 0 ? [{ key: names.at(-1)!, names }] : [];
     },
     async serve({ names }) {
-      onCall(names.length);
-      const woken = await Promise.allSettled(
-        names.map(async (name) => CLICKS.getByName(name, { locationHint: hintOf(name) }).ensureAlarm()),
-      );
-      woken.forEach((result, i) => {
-        if (result.status === "rejected") {
-          logLine("error", { what: "click object not woken", object: names[i], reason: reasonOf(result.reason) });
-        }
+      const looked = await callAll(names, String, async (name) => {
+        const found = await look(open(name));
+        return found === null ? [] : [{ name, ...found }];
       });
+      const found = looked.flat();
+      if (found.length === 0) return false;
+      const cursors = await readCursors(
+        db,
+        found.map(({ epoch }) => epoch),
+      );
+      const behind = found.filter(({ epoch, last }) => cursors.get(epoch) !== last);
+      await callAll(
+        behind,
+        ({ name }) => name,
+        async ({ name, epoch }) => open(name).catchUp(cursors.get(epoch) ?? null),
+      );
       return false;
     },
   };
+}
+
+/** An object of the version before looks after itself where it is asked to. */
+async function look(
+  object: ReturnType<Bindings["CLICKS"]["getByName"]>,
+): Promise<{ epoch: string; last: number } | null> {
+  try {
+    return await object.look();
+  } catch (error) {
+    if (!isUnknownMethod(error)) throw error;
+    await object.ensureAlarm();
+    return null;
+  }
 }

@@ -152,7 +152,7 @@ export const clickBatches = sqliteTable("click_batches", {
   flushed_at: text().notNull(),
 });
 
-/** The click objects that ever took a click, so that the cron finds forgotten alarms. WITHOUT ROWID. */
+/** The click objects that ever took a click, so that the cron finds clicks that nobody came for. WITHOUT ROWID. */
 export const clickObjects = sqliteTable("click_objects", {
   name: text().primaryKey(),
   created_at: text().notNull(),

@@ -58,7 +58,7 @@ export function record(
   const arrival = isKnownBot(request.headers.get("user-agent"))
     ? droppedArrival(click.program_id, "bot", now)
     : arrivalOf(click, now, countryOf(location));
-  const host: Host = { CLICKS: env.CLICKS, waitUntil: (work) => execution.waitUntil(work) };
+  const host: Host = { bindings: env, CLICKS: env.CLICKS, waitUntil: (work) => execution.waitUntil(work) };
   const shard = shardForClicks(click.program_id, env);
   return accept(arrival, clickObject(location, shard), host);
 }

@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { accept, MAX_BATCH, MAX_WAITING, type Acceptance, type Host } from "../../src/clicks/accept.ts";
 import type { ClickBatch, CommitReply } from "../../src/clicks/batch.ts";
@@ -24,9 +25,16 @@ class PlayedObject implements Host {
     getByName: (name: string) => {
       expect(name).toBe(this.object.name);
       const commit = (batch: ClickBatch) => this.#commit(batch);
-      return { commit, take: commit };
+      const waiting = async () => {
+        this.flushes.push(Date.now());
+        return null;
+      };
+      return { commit, take: commit, waiting, flushed: waiting };
     },
   };
+  readonly bindings = env;
+  /** When somebody came to flush. */
+  readonly flushes: number[] = [];
 
   waitUntil = (work: Promise<unknown>) => void this.kept.push(work);
 
@@ -148,6 +156,20 @@ describe("group commit in the isolate (facts: exactly one commit in flight, it c
       expect(batch.keys.split(",")).toEqual(names);
     }
     expect(played.mostOpen).toBe(1);
+  });
+
+  it("comes back to flush after as long as the object asks, once, long after the click was answered (TRACK-16)", async () => {
+    const began = Date.now();
+    const clicks = ["a", "b"].map((name) => played.click(name));
+    played.calls[0]?.answer({ stored: true, flush_in: 15_000 });
+    await settle();
+    played.calls[1]?.answer(STORED);
+    expect(await Promise.all(clicks)).toEqual(["stored", "stored"]);
+    await vi.advanceTimersByTimeAsync(14_999);
+    expect(played.flushes).toEqual([]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(played.flushes).toEqual([began + 15_000]);
+    await Promise.all(played.kept);
   });
 
   it("passes a refusal on to those it carried, and goes on with the next", async () => {

@@ -10,10 +10,11 @@ import { SEEN_WINDOW } from "../../src/clicks/store.ts";
 import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import { MINUTE } from "../../src/lib/time.ts";
 import { takeAsBefore } from "../support/click-rows.ts";
-import { clickStub, clicksOf, countsOf, flush, holdAlarms } from "../support/clicks.ts";
+import { clickStub, clicksOf, countsOf, flush, holdTime, recorded, unflushed } from "../support/clicks.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 
-const STORED: CommitReply = { stored: true };
+/** Whether or not its sender is asked to flush. */
+const STORED = expect.objectContaining({ stored: true }) as CommitReply;
 const MOVED: CommitReply = { stored: false, reason: "moved" };
 
 const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 30) / 3);
@@ -25,7 +26,7 @@ let first: string;
 let program: TestProgram;
 
 beforeEach(async () => {
-  holdAlarms();
+  holdTime();
   vi.spyOn(console, "error").mockReturnValue();
   region = `region-${regions++}`;
   first = `${region}:0`;
@@ -59,9 +60,7 @@ async function splitAfter(commits: number): Promise<void> {
 
 /** Until nothing waits in any object of the region. */
 async function flushAll(): Promise<void> {
-  for (let number = 0; number < 4; number++) {
-    for (let i = 0; i < 3; i++) if ((await clickStub(own(number)).ensureAlarm()).waiting > 0) await flush(own(number));
-  }
+  for (let number = 0; number < 4; number++) if ((await unflushed(own(number))) > 0) await recorded(own(number));
 }
 
 async function expectRecorded(rows: number, drops: Record<string, number> = {}): Promise<void> {
@@ -238,7 +237,7 @@ describe("exactly once, whatever the number of objects (TRACK-8, TRACK-18)", () 
             if (one.do === "split") return void (await clickStub(first).knows([]));
             if (one.do === "object") {
               if (one.happens === "evict") return evictDurableObject(clickStub(own(one.number)));
-              if (one.happens === "cron") return void (await clickStub(own(one.number)).ensureAlarm());
+              if (one.happens === "cron") return void (await clickStub(own(one.number)).look());
               return void (await flush(own(one.number)));
             }
             const id = `${program.id}-${one.click}`;
@@ -282,13 +281,17 @@ describe("exactly once, whatever the number of objects (TRACK-8, TRACK-18)", () 
 });
 
 describe("an isolate (TRACK-18)", () => {
+  type Target = Pick<CommitTarget, "commit" | "take">;
+  const FLUSHED_BY_THE_TEST = { waiting: async () => null, flushed: async () => null };
+
   /** A host that counts its calls. */
-  function counting(calls: string[], targets: (name: string) => CommitTarget = clickStub): Host {
+  function counting(calls: string[], targets: (name: string) => Target = clickStub): Host {
     const getByName = (name: string): CommitTarget => ({
+      ...FLUSHED_BY_THE_TEST,
       commit: (one) => (calls.push(`commit ${name}`), targets(name).commit(one)),
       take: (one, of) => (calls.push(`take ${name}`), targets(name).take(one, of)),
     });
-    return { CLICKS: { getByName }, waitUntil: () => {} };
+    return { bindings: env, CLICKS: { getByName }, waitUntil: () => {} };
   }
 
   const click = (number: number, host: Host) => {
@@ -374,7 +377,7 @@ describe("two versions beside each other (TRACK-18)", () => {
     pass(YOUNG_FOR);
     await takeAsBefore(own(2), batch("again"));
     expect(await take(batch(), 1)).toEqual(STORED);
-    await clickStub(own(2)).ensureAlarm();
+    await clickStub(own(2)).look();
     expect(await take(batch("again"), 2)).toEqual(MOVED);
     expect(await send(batch("again"), 2)).toEqual(STORED);
     await expectRecorded(3, { duplicate: 1 });

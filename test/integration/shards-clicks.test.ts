@@ -1,5 +1,5 @@
 /** A click object belongs to a shard, as the program does whose click it takes. */
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
@@ -9,8 +9,9 @@ import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import { clickObjectOn, MAX_SHARD, programIdOn } from "../../src/domain/shard.ts";
 import type { Bindings } from "../../src/env.ts";
 import { newId } from "../../src/lib/id.ts";
+import { MINUTE } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
-import { clickStub, flush, HERE, holdAlarms, recorded, visit } from "../support/clicks.ts";
+import { clickStub, flush, HERE, holdTime, recorded, unflushed, visit } from "../support/clicks.ts";
 import { call, makePartner, type TestProgram } from "../support/program.ts";
 import { contextOn, away, databaseOn, dump, makeProgramOn } from "../support/shards.ts";
 import { eventually } from "../support/time.ts";
@@ -93,7 +94,7 @@ describe("a click object that is opened by its id, as an alarm may open it, with
   const nameless = { toString: () => "f".repeat(64) };
 
   it("still brings its clicks into the database of its shard", async () => {
-    holdAlarms();
+    holdTime();
     const program = await makeProgramOn(1);
     await makePartner(program, { slug: "jane" });
     const object = clickObjectOn(1, "weur:nameless");
@@ -177,7 +178,7 @@ describe("a click object", () => {
       ] as const) {
         await connect(THERE, bindings);
         expect((await send(program.id)).status).toBe(202);
-        await flush(THERE);
+        await flush(THERE, { DB_1: undefined, ...bindings });
         await eventually(async () => expect((await clicksOf(program)).total).toBe(total));
       }
     } finally {
@@ -189,11 +190,11 @@ describe("a click object", () => {
     const program = await makeProgramOn(1);
     await makePartner(program, { slug: "jane" });
     await send(program.id);
-    await runInDurableObject(clickStub(THERE), async (_, state) => state.storage.deleteAlarm());
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + MINUTE });
+    await serveAll(wakeClickObjects(contextOn(0), env));
+    expect(await unflushed(THERE)).toBe(1);
     await serveAll(wakeClickObjects(contextOn(1), env));
-    expect(await runDurableObjectAlarm(clickStub(THERE))).toBe(true);
+    await eventually(async () => expect(await unflushed(THERE)).toBe(0));
     expect((await clicksOf(program)).total).toBe(1);
-    await serveAll(wakeClickObjects(contextOn(1), env));
-    expect(await runDurableObjectAlarm(clickStub(THERE))).toBe(false);
   });
 });

@@ -328,7 +328,7 @@ describe("a queue that is down (HOOK-6)", () => {
 
 describe("click objects that are away", () => {
   const away = (commit: () => Promise<unknown>) =>
-    ({ CLICKS: { getByName: () => ({ commit, ensureAlarm: commit }) } }) as unknown as Partial<Bindings>;
+    ({ CLICKS: { getByName: () => ({ commit, look: commit }) } }) as unknown as Partial<Bindings>;
   const click = (bindings: Partial<Bindings>): Promise<Reply<Errored>> =>
     callWith(bindings, "/click", {
       method: "POST",
@@ -349,7 +349,7 @@ describe("click objects that are away", () => {
       "5",
     ]);
     expect((await callWith(away(commit), `/r/${program.id}/jane`)).status).toBe(302);
-    // The cron finds the object again: an alarm that is lost meanwhile is not lost forever.
+    // The cron finds the object again: clicks that nobody comes for meanwhile are not lost.
     await serveAll(wakeClickObjects(testContext(), away(commit) as Bindings));
     expect((await click({})).status, "it is back").toBe(202);
   });

@@ -36,6 +36,10 @@ export interface ClickCounter {
   take(batch: object, own: string): Promise<unknown>;
   hasTaken(): Promise<unknown>;
   knows(ids: readonly string[]): Promise<unknown>;
+  waiting(): Promise<unknown>;
+  flushed(done: object): Promise<unknown>;
+  look(): Promise<unknown>;
+  catchUp(cursor: number | null): Promise<unknown>;
   ensureAlarm(): Promise<unknown>;
   alarm(): Promise<void>;
   /** From which load on a region is split. */

@@ -1,6 +1,7 @@
 /** Durable Objects as the click objects see them, on SQLite in this process: storage, alarms, restarts. */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { ClickCounter } from "./bundle.ts";
+import type { PlayedDatabase } from "./database.ts";
 import { time } from "./played-globals.ts";
 import type { Turns } from "./turns.ts";
 
@@ -73,14 +74,12 @@ class PlayedObject {
     });
   }
 
-  get waiting(): number {
+  /** The identity of its storage and how many clicks it ever took; null where it took none. */
+  get taken(): { epoch: string; last: number } | null {
     const [table] = this.#rowsOf("select 1 from sqlite_master where name = 'object'", []);
-    if (!table) return 0;
-    const [row] = this.#rowsOf(
-      "select max(0, coalesce((select max(last) from batches), 0) - (select flushed from object)) as n",
-      [],
-    );
-    return Number(row!["n"]);
+    if (!table) return null;
+    const [row] = this.#rowsOf("select epoch, coalesce((select max(last) from batches), 0) as last from object", []);
+    return row as { epoch: string; last: number };
   }
 
   die(): void {
@@ -198,10 +197,12 @@ function known(object: ClickCounter, method: keyof ClickCounter): ClickCounter {
 }
 
 /** What the namespace gives of an object. */
-type Stub = Pick<ClickCounter, "commit" | "take" | "hasTaken" | "knows" | "ensureAlarm">;
+type Stub = Omit<ClickCounter, "alarm" | "splitLoad">;
 
 /** The namespace that the service is bound to, and all its objects. */
 export class PlayedObjects {
+  /** Whether the Worker is gone by now that an object asked to come back and flush. */
+  isGone: (name: string) => boolean = () => false;
   readonly #objects = new Map<string, PlayedObject>();
   readonly #turns: Turns;
   readonly #make: Make;
@@ -237,19 +238,32 @@ export class PlayedObjects {
       take: (batch, own) => call((one) => known(one, "take").take(structuredClone(batch), own)),
       hasTaken: () => call((one) => known(one, "hasTaken").hasTaken()),
       knows: (ids) => call((one) => known(one, "knows").knows(structuredClone(ids))),
+      waiting: async () => {
+        if (this.isGone(name)) throw lost();
+        return call((one) => known(one, "waiting").waiting());
+      },
+      flushed: (done) => call((one) => one.flushed(structuredClone(done))),
       // A cron that is never answered ends with its invocation, of which nothing is played.
+      look: () => call((one) => known(one, "look").look(), false),
+      catchUp: (cursor) => call((one) => one.catchUp(cursor), false),
       ensureAlarm: () => call((one) => one.ensureAlarm(), false),
     };
   }
 
-  /** Every alarm that is due, some of which never ring. */
+  /** Every alarm that is due, some of which never ring: of objects that the cron knows. */
   async ring(isLost: (name: string) => boolean): Promise<void> {
     await Promise.all([...this.#objects.values()].map((object) => object.ring(isLost(object.name))));
   }
 
-  /** How many clicks wait to be flushed. */
-  get waiting(): number {
-    return [...this.#objects.values()].reduce((sum, object) => sum + object.waiting, 0);
+  /** How many clicks are not in the database of theirs. */
+  waiting(databases: readonly PlayedDatabase[]): number {
+    const cursorOf = (epoch: string) =>
+      databases
+        .flatMap((one) => one.look<{ id: string }>("select id from click_batches where id like ? || ':%'", epoch))
+        .map(({ id }) => Number(id.slice(epoch.length + 1)))[0] ?? 0;
+    return [...this.#objects.values()]
+      .flatMap(({ taken }) => taken ?? [])
+      .reduce((sum, { epoch, last }) => sum + Math.max(0, last - cursorOf(epoch)), 0);
   }
 
   /** What they have in memory is gone, and what was not kept yet. */

@@ -147,8 +147,8 @@ export const PLANTS: readonly Plant[] = [
     "",
   ]),
   plant("clicks: an object that begins again does not know what it has seen", "clicks/store.ts", [
-    "if (row.stored_at < this.#now - SEEN_WINDOW) continue;",
-    "if (row.stored_at <= this.#now) continue;",
+    "if (row.stored_at < this.#now - SEEN_WINDOW) {",
+    "if (row.stored_at <= this.#now) {",
   ]),
   plant("clicks: one is accepted whose commit failed", "clicks/accept.ts", [
     'if (attempt === 2 || !isRetryable(error)) return "refused";',
@@ -157,16 +157,16 @@ export const PLANTS: readonly Plant[] = [
   plant(
     "clicks: what is committed a second time has an id of its own",
     "clicks/accept.ts",
-    [".commit(batch);", ".commit({ ...batch, id: randomToken(12) });"],
-    [".take(batch, name);", ".take({ ...batch, id: randomToken(12) }, name);"],
+    [".commit(batch), name)", ".commit({ ...batch, id: randomToken(12) }), name)"],
+    [".take(batch, name), first)", ".take({ ...batch, id: randomToken(12) }, name), first)"],
   ),
-  plant("clicks: nobody looks for alarms that were lost", "clicks/counter.ts", [
-    "if (waiting > 0 && !this.#flushing) {",
-    "if (waiting > 1_000 && !this.#flushing) {",
+  plant("clicks: nobody looks for what nobody came for", "clicks/wake.ts", [
+    "cursors.get(epoch) !== last",
+    "cursors.get(epoch) === null && last > 0",
   ]),
-  plant("clicks: what arrives during a flush counts as flushed", "clicks/store.ts", [
-    "this.#flushed = Math.min(cursor, this.#last);",
-    "this.#flushed = Math.max(cursor, this.#last);",
+  plant("clicks: what waits counts as flushed with what was", "clicks/store.ts", [
+    "const at = Math.min(cursor, this.#last);",
+    "const at = Math.max(cursor, this.#last);",
   ]),
   plant("delivery: an endpoint that is off is sent to", "core/kernel/commit.ts", [
     "and e.active = 1 and",

@@ -245,10 +245,12 @@ class Run {
     };
     this.#visitors.note(this.#world);
     const failedBefore = turns.failed;
-    // The cron finds what it knows: where an object's first alarm is lost after it could not be made known, the next click does.
+    // The cron finds what it knows, which is what was flushed once.
     const isKnown = (name: string) =>
       this.#world.databases.some((one) => one.look("select 1 from click_objects where name = ?", name).length > 0);
-    const alarms = () => clicks.ring((name) => fail?.happens(0.05) === true && isKnown(name));
+    const isLost = (name: string) => fail?.happens(0.05) === true && isKnown(name);
+    clicks.isGone = isLost;
+    const alarms = () => clicks.ring(isLost);
     const replies = await turns.drive<Reply | void>(
       [...operations.map(({ run }) => run), ...visits.map(({ run }) => run), alarms],
       luck,
@@ -262,16 +264,18 @@ class Run {
     return { replies: operations.map((_, i) => replies[i] ?? UNANSWERED), failed: failed > 0 };
   }
 
-  /** Once every click is in the log, it and its counts are compared. Alarms that were lost are left to the crons. */
+  /** Once every click is in the log, it and its counts are compared. What nobody came for is left to the crons. */
   async #compareClicks(isLast: boolean): Promise<void> {
-    const { clicks } = this.#world;
-    for (let i = 0; i < 5 && clicks.waiting > 0; i++) {
+    const { clicks, databases } = this.#world;
+    clicks.isGone = () => false;
+    for (let i = 0; i < 5 && clicks.waiting(databases) > 0; i++) {
       time.advance(120_000);
       await this.#do(() => clicks.ring(() => false));
     }
-    if (clicks.waiting > 0 && !isLast) return;
+    const waiting = clicks.waiting(databases);
+    if (waiting > 0 && !isLast) return;
     const found = this.#visitors.differences(this.#world);
-    if (clicks.waiting > 0) found.push(`${clicks.waiting} clicks are left over`);
+    if (waiting > 0) found.push(`${waiting} clicks are left over`);
     if (found.length > 0) throw new Wrong(found);
   }
 

@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import type { ClickBatch } from "../../src/clicks/batch.ts";
 import { ClickStore } from "../../src/clicks/store.ts";
-import { SECOND } from "../../src/lib/time.ts";
+import { DAY } from "../../src/lib/time.ts";
 import { clickStub } from "./clicks.ts";
 
 /** The last click of each batch that an object keeps. */
@@ -16,7 +16,7 @@ export function rowsOf(object: string): Promise<number[]> {
   );
 }
 
-/** The rows that an object writes meanwhile, as they are billed: an alarm that is set is one. */
+/** The rows that an object writes meanwhile, as they are billed: an alarm that is set would be one. */
 export async function writtenBy(object: string, work: () => Promise<void>): Promise<number> {
   let alarms = 0;
   const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
@@ -44,14 +44,14 @@ export async function writtenBy(object: string, work: () => Promise<void>): Prom
   return cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, alarms);
 }
 
-/** An object takes batches as the version before did, which knew nothing of splits, and is evicted. */
+/** An object takes batches as a version before did, which knew nothing of splits and armed an alarm, and is evicted. */
 export async function takeAsBefore(object: string, ...batches: ClickBatch[]): Promise<void> {
   await runInDurableObject(clickStub(object), async (_, { storage }) => {
     const store = new ClickStore(storage, Date.now());
     store.nameFor(object);
     store.add(batches, Date.now());
     storage.sql.exec("drop table split");
-    await storage.setAlarm(Date.now() + SECOND);
+    await storage.setAlarm(Date.now() + DAY);
   });
   await evictDurableObject(clickStub(object));
 }

@@ -1,15 +1,15 @@
 /** The click path as a deployment runs it, and a look into what it left behind. */
-import {
-  createExecutionContext,
-  runDurableObjectAlarm,
-  runInDurableObject,
-  waitOnExecutionContext,
-} from "cloudflare:test";
+import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { expect, vi } from "vitest";
+import type { ClickBatch, CommitReply } from "../../src/clicks/batch.ts";
 import type { ClickCounter } from "../../src/clicks/counter.ts";
+import { flushWaiting } from "../../src/clicks/flush.ts";
 import { clickObject, hintOf } from "../../src/clicks/region.ts";
+import { readCursors } from "../../src/core/clicks/clicks.ts";
+import { databaseFor } from "../../src/core/kernel/database.ts";
+import { shardOfClickObject } from "../../src/domain/shard.ts";
 import type { AppEnv, Bindings } from "../../src/env.ts";
 import { renderError } from "../../src/http/errors.ts";
 import { track } from "../../src/http/track.ts";
@@ -31,7 +31,23 @@ interface VisitOptions extends RequestInit {
   env?: Partial<Bindings>;
 }
 
-/** One request to the tracking routes, waited for to its end. */
+/** Click objects that ask nobody to flush: the test does (`flush`, `recorded`), when it wants to. */
+export function held(CLICKS: Bindings["CLICKS"] = env.CLICKS): Bindings["CLICKS"] {
+  const unasked = async (reply: Promise<CommitReply>): Promise<CommitReply> => {
+    const { stored, ...more } = await reply;
+    return stored ? { stored } : ({ stored, ...more } as CommitReply);
+  };
+  const getByName: Bindings["CLICKS"]["getByName"] = (...named) => {
+    const stub = CLICKS.getByName(...named);
+    return {
+      commit: (batch: ClickBatch) => unasked(stub.commit(batch)),
+      take: (batch: ClickBatch, own: string) => unasked(stub.take(batch, own)),
+    } as unknown as typeof stub;
+  };
+  return { getByName } as Bindings["CLICKS"];
+}
+
+/** One request to the tracking routes, waited for to its end. Nobody flushes its click but the test. */
 export async function visit<T = string>(
   path: string,
   { env: bindings, ...init }: VisitOptions = {},
@@ -40,7 +56,8 @@ export async function visit<T = string>(
   const headers = new Headers(init.headers);
   if (!headers.has("user-agent")) headers.set("user-agent", VISITOR);
   const request = new Request(`https://service.example${path}`, { redirect: "manual", ...init, headers });
-  const response = await app.fetch(request, { ...env, RATE_LIMIT_CLICK: undefined, ...bindings }, context);
+  const CLICKS = held(bindings?.CLICKS);
+  const response = await app.fetch(request, { ...env, RATE_LIMIT_CLICK: undefined, ...bindings, CLICKS }, context);
   const reply = await replyTo<T>(request, response);
   await waitOnExecutionContext(context);
   return reply;
@@ -64,22 +81,45 @@ export function clickStub(name: string = HERE): DurableObjectStub<ClickCounter> 
 }
 
 /**
- * Plays the clock a day ahead, until `vi.useRealTimers()`: alarms armed from now on are run by the test alone, however
- * long it takes.
+ * Holds the clock a day ahead, until `vi.useRealTimers()`: whoever is asked to come back is on time, and no alarm rings but
+ * by the test, however long it takes.
  */
-export function holdAlarms(): void {
+export function holdTime(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + DAY });
 }
 
-/** Runs the alarm of an object; false when none was armed. */
-export function flush(name: string = HERE): Promise<boolean> {
-  return runDurableObjectAlarm(clickStub(name));
+/** Flushes an object as whoever was asked to does, into other databases where given; false when it was given nothing. */
+export async function flush(name: string = HERE, databases: Partial<Bindings> = {}): Promise<boolean> {
+  let isGiven = false;
+  const stub = clickStub(name);
+  const waiting = async () => {
+    const handed = await stub.waiting();
+    isGiven ||= handed !== null;
+    return handed;
+  };
+  await flushWaiting({ waiting, flushed: async (done) => stub.flushed(done) }, { ...env, ...databases });
+  return isGiven;
 }
 
-/** Waits until the clicks of an object are recorded, whoever runs its alarm. */
+/** How many clicks of an object are not in its database. */
+export async function unflushed(name: string = HERE): Promise<number> {
+  const object = await runInDurableObject(clickStub(name), (_, { storage: { sql } }) => {
+    if (sql.exec("select 1 from sqlite_master where name = 'object'").toArray().length === 0) return null;
+    return sql
+      .exec<{ epoch: string; last: number }>(
+        "select epoch, coalesce((select max(last) from batches), 0) as last from object",
+      )
+      .one();
+  });
+  if (object === null) return 0;
+  const cursors = await readCursors(databaseFor(env, shardOfClickObject(name)), [object.epoch]);
+  return object.last - (cursors.get(object.epoch) ?? 0);
+}
+
+/** Waits until the clicks of an object are recorded, whoever flushes them. */
 export async function recorded(name: string = HERE): Promise<void> {
   await flush(name);
-  await eventually(async () => expect((await clickStub(name).ensureAlarm()).waiting).toBe(0));
+  await eventually(async () => expect(await unflushed(name)).toBe(0));
 }
 
 export interface ClickRow {

@@ -100,11 +100,11 @@ const withRetention = (context: RunContext): RunContext => ({
 const objects = (served: (g: number) => void): Bindings["CLICKS"] =>
   ({
     getByName: (name: string) => ({
-      async ensureAlarm() {
+      async look() {
         const g = numberOf(name);
         if (g === FAILING) throw new Error(`object ${name} always fails`);
         served(g);
-        return { waiting: 0 };
+        return null;
       },
     }),
   }) as unknown as Bindings["CLICKS"];

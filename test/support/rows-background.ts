@@ -3,7 +3,13 @@ import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
-import { findProgramDomain, flushClicks, listClickObjects, registerClickObject } from "../../src/core/clicks/clicks.ts";
+import {
+  findProgramDomain,
+  flushClicks,
+  listClickObjects,
+  readCursors,
+  registerClickObject,
+} from "../../src/core/clicks/clicks.ts";
 import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
 import { markApplied } from "../../src/core/ledger/apply-from.ts";
 import { disableFailingEndpoints } from "../../src/core/webhooks/health.ts";
@@ -102,6 +108,7 @@ async function flushAt({ program, partner }: Subject, at: number): Promise<void>
   ];
   expect(await flushClicks(METERED, { ...flush, arrivals })).toBe(3);
   await listClickObjects(meteredContext().db, "", 20);
+  expect(await readCursors(meteredContext().db, [flush.epoch])).toEqual(new Map([[flush.epoch, 3]]));
 }
 
 /** What nobody waits for, or who has no key. */

@@ -22,10 +22,12 @@ import { addToCounts } from "../kernel/event-counts.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
 export interface ClickFlush {
-  /** The object's name, for the cron that looks after forgotten alarms; it names the database. */
+  /** The object's name, for the cron that looks after clicks that nobody comes for; it names the database. */
   object: string;
   /** Identity of the object's storage: its cursor in the database belongs to it. */
   epoch: string;
+  /** Up to where the object knows its arrivals to be there, `from` unless given: what is beyond may be on its way, or lost. */
+  known?: number;
   from: number;
   to: number;
   arrivals: readonly Arrival[];
@@ -45,7 +47,8 @@ const FIRST_ROLL_UP = 10 * MINUTE;
  * to the roll-up, which counts many in the rows that these alone would take (`core/clicks/roll-up.ts`); counted here are
  * those of a program that has many, and those that come after the roll-up has passed their minute. So a flush whose reply was
  * lost, a repeated one and one that overtakes another all end with the same rows; the caller goes on from the cursor
- * that is returned. Clicks are joined to partners here: unknown and deactivated ones fall out and are counted.
+ * that is returned. Where the first of the stretch are there already, which an object may not know, the rest follows at
+ * once. Clicks are joined to partners here: unknown and deactivated ones fall out and are counted.
  *
  * @throws when the database fails; whether the stretch was written is then unknown, and trying again finds out.
  */
@@ -85,7 +88,12 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
   } catch (error) {
     if (conflictIn(error)?.kind !== "lost_race") throw error;
   }
-  return (await readCursor(db, flush.epoch)) ?? registerClickObject(bindings, flush);
+  const [cursor = await registerClickObject(bindings, { ...flush, from: flush.known ?? flush.from })] = (
+    await readCursors(db, [flush.epoch])
+  ).values();
+  const isPartlyThere = flush.from < cursor && cursor < flush.to && flush.arrivals.length === flush.to - flush.from;
+  if (!isPartlyThere) return cursor;
+  return flushClicks(bindings, { ...flush, from: cursor, arrivals: flush.arrivals.slice(cursor - flush.from) });
 }
 
 /** Makes a click object known to the cron and gives its storage a cursor; repeating it changes nothing. */
@@ -240,8 +248,8 @@ function cursorId(epoch: string, position: number): string {
 }
 
 /** `;` follows `:`, so this is the range of the cursors of one epoch, of which there is at most one. */
-function ofEpoch(epoch: string): SQL {
-  return sql`id > ${`${epoch}:`} and id < ${`${epoch};`}`;
+function ofEpoch(epoch: string | SQL): SQL {
+  return sql`click_batches.id > ${epoch} || ':' and click_batches.id < ${epoch} || ';'`;
 }
 
 function moveCursor({ epoch, from, to, now }: ClickFlush): SQL {
@@ -249,9 +257,14 @@ function moveCursor({ epoch, from, to, now }: ClickFlush): SQL {
     where id = ${cursorId(epoch, from)}`;
 }
 
-async function readCursor(db: Database, epoch: string): Promise<number | null> {
-  const [row] = await shaped(db, { id: text }, sql`select id from click_batches where ${ofEpoch(epoch)}`);
-  return row ? Number(row.id.slice(epoch.length + 1)) : null;
+/** How far each of the objects is in the database, by its epoch; one that never was there is missing. */
+export async function readCursors(db: Database, epochs: readonly string[]): Promise<Map<string, number>> {
+  const rows = await shaped(
+    db,
+    { id: text },
+    sql`select click_batches.id as id from json_each(${JSON.stringify(epochs)}) e cross join click_batches on ${ofEpoch(sql`e.value`)}`,
+  );
+  return new Map(rows.map(({ id }) => [id.slice(0, id.lastIndexOf(":")), Number(id.slice(id.lastIndexOf(":") + 1))]));
 }
 
 /** Each group with its partner; `cross join` keeps the order, which looks up by key twice per group. */

@@ -8,7 +8,7 @@ import { quietWrangler } from "../../../src/dev/quiet.ts";
 import { ROOT } from "../../../src/dev/root.ts";
 import { bodyOfA, sessionCompleted, signA } from "../../support/provider-a.ts";
 import { ADMIN_TOKEN } from "../raw-service.ts";
-import { flushGbSeconds, type Measured } from "./model.ts";
+import { flushUsage, type Measured } from "./model.ts";
 import { bearer, MeteredService } from "./metered-service.ts";
 import { sumOf, type Usage } from "./prices.ts";
 
@@ -23,7 +23,9 @@ const PAYMENTS = 400;
 const SECRET = "whsec_measure";
 const DAY = 86_400_000;
 const MINUTE = 60_000;
-const ROUNDS = 10;
+/** An object writes down what is flushed for each 50 clicks. */
+const ROUNDS = 50;
+const FLUSH_AFTER = 15_000;
 /** After so many runs of the cron, an hour apart, nothing is left to do for clicks. */
 const HOURS_AFTER = 5;
 /** A job that finds nothing to do writes that down once in so many minutes. */
@@ -285,28 +287,21 @@ function some(programs: Program[], number: number): Visitor[] {
   });
 }
 
-/** The usage of one flush of these commits, with what is forgotten of them later; of the commits, their duration is left out. */
+/**
+ * The usage of one flush of these commits, of so many that what an object writes down of them now and then is among it; of
+ * the commits, their duration is left out. The object is evicted between all of them, as one to which few clicks come.
+ */
 async function flushesOf(service: MeteredService, object: string, commits: () => Visitor[][]): Promise<Usage> {
-  const round = async () => {
-    await service.control("commit", { object, commits: commits() });
-    await service.control("advance", { ms: 1_000 });
-    const { round_trips } = await service.control<{ round_trips: number }>("flush", { object });
-    return flushGbSeconds(round_trips);
-  };
-  const forget = async () => {
-    await service.control("advance", { ms: 40 * MINUTE });
-    await service.control("forget", { object });
-  };
-  // The first one also makes the object known and begins the day's counts.
-  await round();
-  await forget();
+  const rounds = Array.from({ length: ROUNDS }, commits);
+  // What these write over; the first one also makes the object known and begins the day's counts.
+  for (const before of rounds.slice(0, 2)) await service.control("flush", { object, rounds: [before], ms: 0 });
+  await service.control("commit", { object, commits: rounds.flat() });
+  await service.control("bring", { object });
+  await service.control("advance", { ms: 31 * MINUTE });
   await service.tally();
-  let do_gb_seconds = 0;
-  for (let i = 0; i < ROUNDS; i++) do_gb_seconds += await round();
-  await forget();
-  const usage = each(sumOf([await service.tally(), 1], [{ do_gb_seconds }, 1]), ROUNDS);
-  // The alarm's own request; the cron's question to the object is in the model.
-  return sumOf([usage, 1], [{ do_requests: -1 / ROUNDS }, 1]);
+  await service.control("flush", { object, rounds: Array.from({ length: ROUNDS }, commits), ms: FLUSH_AFTER });
+  const usage = each(await service.tally(), ROUNDS);
+  return sumOf([usage, 1], [flushUsage(usage.do_requests - rounds[0]!.length), 1]);
 }
 
 /** A click of each program that waits for the roll-up, as one always does where clicks come all the time. */
@@ -316,7 +311,7 @@ async function leaveClicks(service: MeteredService, programs: Program[]): Promis
     object,
     commits: [programs.map(({ id, slugs }) => ({ program_id: id, ref: slugs[0]! }))],
   });
-  await service.control("flush", { object });
+  await service.control("bring", { object });
 }
 
 type Constants = Pick<Measured, "flush_delay_ms" | "dense" | "shards" | "one_object_to" | "roll_up"> & { now: number };
@@ -350,7 +345,7 @@ async function rollUpsOf(
     for (let hour = 0; hour < hours; hour++) {
       if (hour > 0) await service.control("advance", { ms: 60 * MINUTE });
       await service.control("commit", { object, commits: [[...clicks, ...clicks]] });
-      await service.control("flush", { object });
+      await service.control("bring", { object });
     }
     const [waiting] = await service.sql<{ programs: number }>(
       "select count(*) as programs from click_rollups where next_at is not null",
@@ -371,15 +366,18 @@ async function storedBytes(service: MeteredService, programs: Program[]): Promis
     return (await service.control<{ bytes: number }>("stored", { object })).bytes;
   };
   const before = await size(1);
-  return ((await size(STORED)) - before) / STORED;
+  const stored = ((await size(STORED)) - before) / STORED;
+  // It would flush them itself, in the middle of what is measured next.
+  await service.control("bring", { object });
+  return stored;
 }
 
 async function fill(service: MeteredService, programs: Program[]): Promise<void> {
-  const perFlush = 250;
+  const perFlush = 160;
   for (let i = 0; i < CLICKS / perFlush; i++) {
     const object = `fill-${i % 4}`;
     await service.control("commit", { object, commits: [some(programs, perFlush)] });
-    await service.control("flush", { object });
+    await service.control("bring", { object });
     await service.control("advance", { ms: (CLICK_DAYS * DAY * perFlush) / CLICKS });
   }
   await hoursPass(service);

@@ -10,6 +10,9 @@ export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}`, "content-type": "application/json" };
 }
 
+/** So long the database may be busy with what the Worker does after its reply. */
+const BUSY_MS = 10_000;
+
 /** The metered Worker on the local runtime, and the file of its database. */
 export class MeteredService {
   readonly #miniflare: Miniflare;
@@ -88,7 +91,7 @@ export class MeteredService {
 
   /** The bytes of each table together with its indexes, as SQLite counts its pages. */
   bytes(): Map<string, number> {
-    const database = new DatabaseSync(this.#file, { readOnly: true });
+    const database = new DatabaseSync(this.#file, { readOnly: true, timeout: BUSY_MS });
     try {
       const rows = database
         .prepare(

@@ -46,17 +46,14 @@ export const YEAR: Scenario = {
 
 /** Where visitors are. */
 export const REGIONS: readonly number[] = [0.3, 0.3, 0.15, 0.1, 0.05, 0.02, 0.02, 0.02, 0.02, 0.02];
-/**
- * Milliseconds that an object is at work: until a commit is confirmed, for the cron's question, and for a flush without its
- * round trips to the database, which is far away.
- */
+/** Milliseconds that an object is at work: until a commit is confirmed, and for any other call. */
 const COMMIT_MS = 10;
-const PING_MS = 5;
-const FLUSH_MS = 10;
+const CALL_MS = 5;
+/** An object that flushes itself waits for the database, which is far away. */
 const ROUND_TRIP_MS = 250;
 const OBJECT_GB = 0.128;
-/** CPU in ms: of a click, a read, a run of the cron on a database, any other request, and a script load by the Worker. */
-const CPU_MS = { click: 1, read: 5, minute: 10, other: 10, script: 0.3 };
+/** CPU in ms: of a click, a flush, a read, a run of the cron on a database, any other request, and a script load by the Worker. */
+const CPU_MS = { click: 1, flush: 2, read: 5, minute: 10, other: 10, script: 0.3 };
 /** Of a line that the platform writes for an invocation, with the request's address and headers. */
 export const LOG_LINE_BYTES = 1_500;
 /** An object's storage with nothing in it (the platform's FAQ); a click stays in it for so long after its flush. */
@@ -74,12 +71,12 @@ const KEPT_DAYS = 90;
 
 export interface Measured {
   flush_delay_ms: number;
-  /** Where so many clicks wait in an object, it flushes after so long. */
+  /** Where so many clicks wait in an object, it flushes itself after so long. */
   dense: { clicks: number; delay_ms: number };
   /** Objects of a region and database: one up to so many clicks a second, else so many. */
   shards: number;
   one_object_to: number;
-  /** Usage of one flush of so many commits of one click each, by their number; of different partners. */
+  /** Usage of one flush by the Worker of so many commits of one click each, by their number; of different partners. */
   flushes: Record<number, Partial<Usage>>;
   payment: Partial<Usage>;
   approval: Partial<Usage>;
@@ -136,9 +133,9 @@ export function interpolate(points: Record<number, Partial<Usage>>, x: number): 
 }
 
 /**
- * A month of so many clicks. An object flushes a while after the first click that waits, or soon after many wait,
- * with what came meanwhile; so the rarer the clicks of an object, the fewer share a flush. Commits of more than one
- * click need more traffic than this, so there is one a click.
+ * A month of so many clicks. An object is flushed a while after the first click that waits, or flushes itself soon after
+ * many wait, with what came meanwhile; so the rarer the clicks of an object, the fewer share a flush. Commits of more than
+ * one click need more traffic than this, so there is one a click.
  */
 export function clicksOfMonth(measured: Measured, clicks: number, databases: number): Usage {
   const { flush_delay_ms, dense } = measured;
@@ -152,14 +149,15 @@ export function clicksOfMonth(measured: Measured, clicks: number, databases: num
     const few = 1 + (rate * flush_delay_ms) / 1000;
     const perFlush = Math.min(few, dense.clicks + (rate * dense.delay_ms) / 1000);
     const flushes = (clicks * share) / perFlush;
-    return sumOf([interpolate(measured.flushes, perFlush), flushes]);
+    const own = few > perFlush ? { do_gb_seconds: gbSeconds(dense.delay_ms + ROUND_TRIP_MS) } : {};
+    return sumOf([interpolate(measured.flushes, perFlush), flushes], [own, flushes]);
   });
   const inObjects = (clicks / (DAYS_PER_MONTH * 24 * 60)) * CLICK_IN_OBJECT_MINUTES * measured.bytes.click_in_object;
   return sumOf(
     ...parts.map((part) => [part, 1] as const),
     [{ requests: 1, cpu_ms: CPU_MS.click, do_gb_seconds: gbSeconds(COMMIT_MS) }, clicks],
-    // The cron asks every object every minute.
-    [{ do_requests: 1, do_gb_seconds: gbSeconds(PING_MS) }, all * DAYS_PER_MONTH * 24 * 60],
+    // The cron asks every object every minute, and reads its cursor.
+    [{ do_requests: 1, do_gb_seconds: gbSeconds(CALL_MS), d1_rows_read: 1 }, all * DAYS_PER_MONTH * 24 * 60],
     [{ do_gb_months: 1 / 1e9 }, all * EMPTY_OBJECT_BYTES + inObjects],
   );
 }
@@ -180,9 +178,9 @@ function gbSeconds(ms: number): number {
   return (ms / 1000) * OBJECT_GB;
 }
 
-/** Duration of a flush with so many round trips to the database. */
-export function flushGbSeconds(round_trips: number): number {
-  return gbSeconds(FLUSH_MS + round_trips * ROUND_TRIP_MS);
+/** What is assumed of a flush by the Worker with so many calls of the object. */
+export function flushUsage(calls: number): Partial<Usage> {
+  return { do_gb_seconds: gbSeconds(calls * CALL_MS), cpu_ms: CPU_MS.flush };
 }
 
 /** Loads of the script for so many clicks: of the static asset, or by the Worker. */
@@ -337,7 +335,8 @@ export function assumptionsOf(scenario: Scenario): string[] {
     `${scenario.emails_per_partner} e-mails a partner and ${scenario.emails_to_owners} to the owners of a program, a month`,
     `${count(scenario.archive_reads_per_program)} objects of the archive read for each program and month, where there are any`,
     `visitors by region: ${percent}`,
-    `an object is at work ${COMMIT_MS} ms for a commit, ${PING_MS} ms for the cron's question each minute, and ${FLUSH_MS} ms and ${ROUND_TRIP_MS} ms for each round trip to the database for a flush; ${OBJECT_GB * 1000} MB each`,
+    `an object is at work ${COMMIT_MS} ms for a commit and ${CALL_MS} ms for any other call; where it flushes itself, ${ROUND_TRIP_MS} ms for each round trip to the database; ${OBJECT_GB * 1000} MB each`,
+    `the platform has put an object out of memory before each flush, and before the first commit after it`,
     `an object's storage: ${count(EMPTY_OBJECT_BYTES)} bytes, and each click for ${CLICK_IN_OBJECT_MINUTES} minutes`,
     `CPU in ms: ${Object.entries(CPU_MS)
       .map(([of, ms]) => `${of} ${ms}`)

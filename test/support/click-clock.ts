@@ -1,0 +1,52 @@
+/** Clicks in an object of a test's own, on a clock that goes on where the test says so. */
+import { env } from "cloudflare:workers";
+import { expect, vi } from "vitest";
+import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
+import { GRACE } from "../../src/clicks/counter.ts";
+import { flushDelay } from "../../src/clicks/flush-time.ts";
+import { wakeClickObjects } from "../../src/clicks/wake.ts";
+import type { Bindings } from "../../src/env.ts";
+import { clickStub, flush } from "./clicks.ts";
+import { serveAll } from "./jobs.ts";
+import { testContext } from "./program.ts";
+
+let objects = 0;
+
+/** An object that nobody else uses; the region is real, the shard is not. */
+export function newObject(): string {
+  return `weur:test-${objects++}`;
+}
+
+let made = 0;
+
+export async function store(object: string, program_id: string, count = 1, ref = "jane"): Promise<void> {
+  const now = Date.now();
+  const arrivals = Array.from({ length: count }, () =>
+    arrivalOf({ program_id, ref, landing: "/", referrer: "", id: `id-${made++}` }, now),
+  );
+  const reply = await clickStub(object).commit(batchOf(arrivals, `batch-${made++}`));
+  expect(reply.stored).toBe(true);
+}
+
+/** Plays the clock ahead and looks at the object, as the cron does. */
+export async function later(object: string, ms: number): Promise<void> {
+  vi.setSystemTime(Date.now() + ms);
+  await clickStub(object).look();
+}
+
+/** So long nobody but who was asked looks after a click. */
+export const ON_ITS_WAY = flushDelay(env as Bindings) + GRACE;
+
+/** The cron, once nobody is to come any more for the newest clicks, for one object. */
+export async function cron(object: string): Promise<void> {
+  vi.setSystemTime(Date.now() + ON_ITS_WAY);
+  const others = { look: async () => null };
+  const getByName = (name: string) => (name === object ? clickStub(name) : others);
+  await serveAll(wakeClickObjects(testContext(), { CLICKS: { getByName } } as unknown as Bindings));
+}
+
+/** Whoever was asked flushes, in time. */
+export async function flushInTime(object: string, databases?: Partial<Bindings>): Promise<boolean> {
+  vi.setSystemTime(Date.now() + flushDelay(env as Bindings));
+  return flush(object, databases);
+}

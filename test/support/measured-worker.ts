@@ -79,12 +79,16 @@ function clicksOfOneObject(): number {
 }
 
 let made = 0;
+/** Which page, host and country is next. */
+let source = 0;
 const COUNTRIES = ["DE", "US", "FR"];
 
 interface Commits {
   object: string;
   /** The clicks of each commit. */
   commits: { program_id: string; ref: string }[][];
+  /** To the same pages and from the same hosts and countries as those before. */
+  isAgain?: boolean;
 }
 
 const controls: Record<string, (env: Bindings, input: never) => unknown> = {
@@ -103,7 +107,8 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
     now: clock,
   }),
   advance: (_env, { ms }: { ms: number }) => ({ now: (clock += ms) }),
-  commit: async (env, { object, commits }: Commits) => {
+  commit: async (env, { object, commits, isAgain = false }: Commits) => {
+    if (isAgain) source -= commits.flat().length;
     await commitAll(env, object, commits);
     return {};
   },
@@ -132,10 +137,10 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
 async function commitAll(env: Bindings, object: string, commits: Commits["commits"]): Promise<void> {
   for (const clicks of commits) {
     const arrivals = clicks.map(({ program_id, ref }) => {
-      const n = made++;
+      const n = source++;
       const landing = `/pricing/plans-${n % 90}`;
       const referrer = `https://www.example-${n % 900}.org/blog/article-${n % 7}`;
-      return arrivalOf({ program_id, ref, landing, referrer, id: `0.${1e12 + n}` }, clock, COUNTRIES[n % 3]);
+      return arrivalOf({ program_id, ref, landing, referrer, id: `0.${1e12 + made++}` }, clock, COUNTRIES[n % 3]);
     });
     const reply = await counterOf(env, object).commit(batchOf(arrivals, `batch-${1e9 + made++}`));
     if (!reply.stored) throw new Error("a commit was refused");

@@ -341,10 +341,10 @@ async function rollUpsOf(
   for (const number of partners) {
     const object = `hours-${hours}-${number}`;
     const clicks = programs.flatMap(({ id, slugs }) => slugs.slice(0, number).map((ref) => ({ program_id: id, ref })));
-    // Two of each partner: what is written for all of them together is written once.
+    // Two of each partner: what is written for all of them together is written once. Visitors come to the same pages all day.
     for (let hour = 0; hour < hours; hour++) {
       if (hour > 0) await service.control("advance", { ms: 60 * MINUTE });
-      await service.control("commit", { object, commits: [[...clicks, ...clicks]] });
+      await service.control("commit", { object, commits: [[...clicks, ...clicks]], isAgain: hour > 0 });
       await service.control("bring", { object });
     }
     const [waiting] = await service.sql<{ programs: number }>(

@@ -26,7 +26,34 @@ export class SliceCounter {
 /** A few milliseconds of work. */
 const SLICE_WORK = 64 * 1024;
 
-/** The items in their order, some at a time. */
-export function* partsOf<T>(items: readonly T[], size: number): Generator<T[], void, void> {
-  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
+/** Bytes of a text that travels to the database: half of what a parameter may have. */
+const MAX_PART_BYTES = 1_000_000;
+
+/**
+ * The items in their order, at most `size` at a time, which together come to no more than a bound text may have where
+ * `bytesOf` says how many bytes each takes in it. One that takes more is alone.
+ */
+export function* partsOf<T>(
+  items: readonly T[],
+  size: number,
+  bytesOf: (item: T) => number = () => 0,
+): Generator<T[], void, void> {
+  let part: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const own = bytesOf(item);
+    if (part.length === size || (part.length > 0 && bytes + own > MAX_PART_BYTES)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(item);
+    bytes += own;
+  }
+  if (part.length > 0) yield part;
+}
+
+/** Bytes of a text in UTF-8. */
+export function bytesIn(text: string): number {
+  return new TextEncoder().encode(text).length;
 }

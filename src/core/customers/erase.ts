@@ -6,6 +6,7 @@ import { emailKey } from "../../domain/email.ts";
 import { bareFact, holdsAddress, withoutAddresses } from "../../domain/erasure.ts";
 import { isEarning, type Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
+import { bytesIn, partsOf } from "../../lib/slices.ts";
 import { iso } from "../../lib/time.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { commit, type Write } from "../kernel/commit.ts";
@@ -195,23 +196,13 @@ function unnamedPayment({ ref, decision, customer_email }: Payment, address: str
   return { ref: clean(ref), decision: cleaned, customer_email, is_erased: false };
 }
 
-/** Rows of one statement: their texts travel in one parameter, of which none may be longer than 2 MB. */
-const CHUNK = 100;
-const CHUNK_BYTES = 1_000_000;
+const ROWS_PER_STATEMENT = 100;
 
 /** Rows as the parameters of statements. */
 function parametersOf(rows: readonly object[]): { json: string; count: number }[] {
-  const chunks: { texts: string[]; bytes: number }[] = [];
-  for (const row of rows) {
-    const text = JSON.stringify(row);
-    const { length: bytes } = new TextEncoder().encode(text);
-    const last = chunks.at(-1);
-    if (last && last.texts.length < CHUNK && last.bytes + bytes <= CHUNK_BYTES) {
-      last.texts.push(text);
-      last.bytes += bytes;
-    } else chunks.push({ texts: [text], bytes });
-  }
-  return chunks.map(({ texts }) => ({ json: `[${texts.join(",")}]`, count: texts.length }));
+  const texts = rows.map((row) => JSON.stringify(row));
+  const parts = Array.from(partsOf(texts, ROWS_PER_STATEMENT, bytesIn));
+  return parts.map((part) => ({ json: `[${part.join(",")}]`, count: part.length }));
 }
 
 /** Each as it was read, or nothing: settling goes by the same revision. */

@@ -4,7 +4,7 @@ import { partners } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { AppError } from "../../lib/errors.ts";
-import { inSlices, partsOf } from "../../lib/slices.ts";
+import { bytesIn, inSlices, partsOf } from "../../lib/slices.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
@@ -31,9 +31,6 @@ export const IMPORT_CHUNK = 250;
 
 /** How many lines one look-up takes: a bound text has an end. */
 export const LOOK_UP_LINES = 1_000;
-
-/** Bytes of the rows of one transaction, as they are written in its largest text; a bound text has an end. */
-const CHUNK_BYTES = 1_000_000;
 
 /** How often a transaction is judged again because others changed what it changes. Each time means that one of them was done. */
 export const MAX_IMPORT_RACES = 100;
@@ -67,7 +64,10 @@ export async function importPartners(
   const { verdicts, changed, metadataBytes } = await decideLines(caller, lines, status);
   const [ctx] = await prove(caller);
   const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
-  for (const chunk of chunksOf(changed, metadataBytes)) {
+  // Twice JSON: the body of a message is a text in the list of messages.
+  const bytesOf = ({ after }: ChangedPartner) =>
+    bytesIn(JSON.stringify(JSON.stringify(after))) + 2 * (metadataBytes.get(after.id) ?? 0);
+  for (const chunk of partsOf(changed, IMPORT_CHUNK, bytesOf)) {
     for (const verdict of await store(ctx, chunk, status)) became.set(verdict.line, verdict);
   }
   return [...became.values()];
@@ -137,27 +137,6 @@ function lookUp(ctx: Reader, lines: readonly PartnerLine[]) {
       cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = j.value`,
     ),
   ] as const;
-}
-
-function* chunksOf(
-  changed: readonly ChangedPartner[],
-  metadataBytes: ReadonlyMap<string, number>,
-): Generator<ChangedPartner[], void, void> {
-  let chunk: ChangedPartner[] = [];
-  let bytes = 0;
-  for (const partner of changed) {
-    // Twice JSON: the body of a message is a text in the list of messages.
-    const written = new TextEncoder().encode(JSON.stringify(JSON.stringify(partner.after))).length;
-    const own = written + 2 * (metadataBytes.get(partner.after.id) ?? 0);
-    if (chunk.length === IMPORT_CHUNK || (chunk.length > 0 && bytes + own > CHUNK_BYTES)) {
-      yield chunk;
-      chunk = [];
-      bytes = 0;
-    }
-    chunk.push(partner);
-    bytes += own;
-  }
-  if (chunk.length > 0) yield chunk;
 }
 
 /** Writes a chunk. Returns the verdicts of its lines where they are no longer those that it came with. */

@@ -3,6 +3,7 @@ import { text, type Columns } from "../../db/rows.ts";
 import { openBudget, type Share } from "../../lib/budget.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
+import { partsOf } from "../../lib/slices.ts";
 import { iso, MINUTE, SECOND } from "../../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
 import { forgetRuns, nextRun, readRuns, saveRun, type JobRun, type Rhythm, type RunEnd } from "./job-runs.ts";
@@ -239,7 +240,7 @@ async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps):
       const owners = await steps.due(run.position);
       if (!owners) return cut();
       if (owners.length === 0) break;
-      for (const group of groupsOf(owners, atOnce)) {
+      for (const group of partsOf(owners, atOnce)) {
         const more = await steps.serve(group);
         if (!more) return cut();
         again.push(...more);
@@ -259,10 +260,6 @@ async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps):
     run.more = 0;
     run.failed = 0;
   }
-}
-
-function groupsOf<T>(all: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
 function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means: Means): Steps {

@@ -1,5 +1,6 @@
 import { wakeUpMessage, type MailWakeUp, type WakeUpMessage } from "../../domain/delivery.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
+import { partsOf } from "../../lib/slices.ts";
 import { SECOND } from "../../lib/time.ts";
 
 /** Asks for a look at the lane of a delivery, some seconds from now. The row decides what is done then. */
@@ -32,8 +33,8 @@ export async function queueWakeUps(
   request_id?: string,
 ): Promise<void> {
   try {
-    for (let i = 0; i < wakeUps.length; i += MAX_WAKE_UPS) {
-      const messages = wakeUps.slice(i, i + MAX_WAKE_UPS).map(({ delivery_id, delay_seconds }) => ({
+    for (const part of partsOf(wakeUps, MAX_WAKE_UPS)) {
+      const messages = part.map(({ delivery_id, delay_seconds }) => ({
         body: wakeUpMessage(delivery_id, shard),
         ...(delay_seconds === undefined ? {} : { delaySeconds: Math.min(delay_seconds, MAX_DELAY_SECONDS) }),
       }));

@@ -10,6 +10,7 @@ import { recipientOf, shownRecipient, type RecipientSource } from "../../domain/
 import { invalidField } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import type { Sealed } from "../../lib/seal.ts";
+import { partsOf } from "../../lib/slices.ts";
 import { iso } from "../../lib/time.ts";
 import { commit, eventIds, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
@@ -283,9 +284,7 @@ async function frozenRow(ctx: ProgramCtx, stem: string, payee: Payee): Promise<F
 function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly FrozenRow[]) {
   const stamp = iso(ctx.now);
   const { period_start, period_end } = input;
-  const parameters = Array.from({ length: Math.ceil(rows.length / ROWS_PER_PARAMETER) }, (_, i) =>
-    JSON.stringify(rows.slice(i * ROWS_PER_PARAMETER, (i + 1) * ROWS_PER_PARAMETER)),
-  );
+  const parameters = Array.from(partsOf(rows, ROWS_PER_PARAMETER), (part) => JSON.stringify(part));
   const values = unionOf(
     parameters.map((json) => sql`select value from json_each(${json})`),
     MOST_ROW_PARAMETERS,

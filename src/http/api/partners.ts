@@ -18,6 +18,7 @@ import { viewPartner, viewStats, withoutPayoutDetails, type PartnerView } from "
 import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
+import { bytesIn } from "../../lib/slices.ts";
 import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
@@ -40,7 +41,7 @@ const metadata = z
 /** Infinite where the value is nested too deeply to be written as JSON. */
 function jsonBytes(value: unknown): number {
   try {
-    return new TextEncoder().encode(JSON.stringify(value)).length;
+    return bytesIn(JSON.stringify(value));
   } catch {
     return Number.POSITIVE_INFINITY;
   }

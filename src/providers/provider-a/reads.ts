@@ -1,5 +1,6 @@
 /** Provider A's list of events (API v1), which goes back 30 days, and what its thin events name. */
 import * as z from "zod";
+import { partsOf } from "../../lib/slices.ts";
 import { DAY } from "../../lib/time.ts";
 import type { ApiReach } from "../api-call.ts";
 import {
@@ -34,9 +35,7 @@ const EVENT_TIMEOUT_MS = 10_000;
 
 /** The vendor takes no more types in a call: the list is read once for each group of them. */
 const TYPES_A_CALL = 20;
-const GROUPS = Array.from({ length: Math.ceil(READ_TYPES.length / TYPES_A_CALL) }, (_, i) =>
-  READ_TYPES.slice(i * TYPES_A_CALL, (i + 1) * TYPES_A_CALL),
-);
+const GROUPS = [...partsOf(READ_TYPES, TYPES_A_CALL)];
 
 const listed = z.looseObject({ id: z.string().regex(/^\w{1,255}$/) });
 const page = z.object({

@@ -93,12 +93,15 @@ export interface DecisionInput {
   facts: readonly Fact[];
   /** Partners by every reference in the facts and by their id, and whose the codes in the facts are. */
   leads: Leads<LedgerPartner>;
-  /**
-   * Those in force when the payment was made, whenever its facts arrive (PAY-16); of changes applied from an earlier time
-   * those up to `applied`, all unless it is given.
-   */
-  rulesOf: (state: PaymentState, applied?: number) => Rules;
-  previous: { outcome: Outcome | null; decision: PaymentDecision | null; erased: boolean };
+  /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
+  rulesOf: (state: PaymentState) => Rules;
+  previous: {
+    outcome: Outcome | null;
+    decision: PaymentDecision | null;
+    erased: boolean;
+    /** Those that it was decided by: of when it was known to be made, and without what was applied to it since. */
+    rules: () => Rules;
+  };
   /** The owner asks: a refused partner is judged by what it is now (PART-4). */
   isRequested: boolean;
   /** Partners whose claim of this payment the owner granted (CLAIM-5): of them this is asked for good. */
@@ -175,7 +178,10 @@ function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, 
   // What named a deactivated partner earns only where the owner asks for it (PART-4).
   const isGranted = granted.includes(partner.id);
   const isRequested = input.isRequested || isGranted;
-  const isRefused = previous.outcome === "partner_deactivated" && previous.decision?.partner_id === partner.id;
+  const isRefused =
+    previous.outcome === "partner_deactivated" &&
+    previous.decision?.partner_id === partner.id &&
+    previous.rules().ofPartner(partner.id).status === then;
   if (!isRequested && (isRefused || then === "deactivated")) return "partner_deactivated";
   if (then === "invited") return hasTurnedActive ? "commission" : "partner_not_active";
   if (partner.status === "active") return "commission";
@@ -184,8 +190,8 @@ function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, 
 }
 
 /**
- * The rule of a commission: the recorded one as long as what it turned on is the same and no change has been applied to
- * the payment since, else one chosen now.
+ * The rule of a commission: the recorded one as long as what it turned on is the same and the rules of the payment's time
+ * are those by which it was chosen, else one chosen now.
  */
 function decideRate(
   record: PaymentDecision,
@@ -208,7 +214,7 @@ function decideRate(
   const recorded = isRecorded ? decision : null;
   const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);
   const rule =
-    (recorded && (erased ? null : appliedRule(recorded, input, rules, state, subject))) ??
+    (recorded && (erased ? null : otherRule(recorded, input, rules, subject))) ??
     (recorded && recordedRule(recorded, isSame, subject)) ??
     chosenRule(rules, partner.id, subject);
   Object.assign(record, rule, {
@@ -239,21 +245,21 @@ function chosenRule(rules: Rules, partner_id: string, subject: FlowSubject): Rul
 }
 
 /**
- * The rule by what was applied from an earlier time since the recorded one was chosen; null where that makes no
- * difference. What an earlier version decided by rules that are not known any more stays where none of these concerns it.
+ * The rule by what was applied from an earlier time since the recorded one was chosen, or by the time of which a later
+ * fact says that the payment was made; null where that makes no difference. What an earlier version decided by rules that
+ * are not known any more stays where none of these concerns it.
  */
-function appliedRule(
+function otherRule(
   recorded: PaymentDecision,
-  input: DecisionInput,
+  { previous }: DecisionInput,
   rules: Rules,
-  state: PaymentState,
   subject: FlowSubject,
 ): Rule | null {
-  const { applied = 0, partner_id } = recorded;
-  if (rules.applied <= applied || partner_id === null) return null;
+  const { partner_id } = recorded;
+  if (partner_id === null) return null;
   const seen = { ...subject, partner_slug: recorded.partner_slug ?? subject.partner_slug };
   const chosen = chosenRule(rules, partner_id, seen);
-  const before = chosenRule(input.rulesOf(state, applied), partner_id, seen);
+  const before = chosenRule(previous.rules(), partner_id, seen);
   const nameOf = ({ flow_id, rate }: Pick<PaymentDecision, "flow_id" | "rate">) => JSON.stringify([flow_id, rate]);
   if (nameOf(chosen) !== nameOf(before)) return chosen;
   const isRecorded = nameOf(recorded) === nameOf(chosen);

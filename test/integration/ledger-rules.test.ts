@@ -157,6 +157,50 @@ describe("a payment that arrives late is decided by the rules of its own time (P
   });
 });
 
+describe("two events of one payment, a change of the rules between them (PAY-16, LAW-1)", () => {
+  const BOTH = ["session", "invoice"] as const;
+  type Change = (program: TestProgram, partner_id: string) => Promise<unknown>;
+
+  /** What is earned where the session says that it was paid 30 minutes ago, and the invoice 10; the change was 20 ago. */
+  async function earned(first: (typeof BOTH)[number], status: "active" | "invited", made: Change) {
+    const program = await makeProgram();
+    const { id, slug } = await makePartner(program, {}, status);
+    await changedAgo(program, 60);
+    await made(program, id);
+    await changedAgo(program, 20);
+    const of = { subscription: `sub_${slug}`, ref: slug };
+    const events = {
+      session: sessionCompleted({ ...of, invoice: `in_${slug}`, created: seconds(minutesAgo(30)) }),
+      invoice: invoicePaid({ ...of, id: `in_${slug}`, created: seconds(minutesAgo(10)) }),
+    };
+    await sendA(program, events[first]);
+    await sendA(program, events[first === "session" ? "invoice" : "session"]);
+    return { program, id };
+  }
+
+  it.each(BOTH)(
+    "a rate, a flow and a partner's rate are those of the earlier one: the %s comes first",
+    async (first) => {
+      for (const made of [
+        (program) => change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 }),
+        (program, id) => change(program, "PATCH", `/api/v1/partners/${id}`, { commission_pct: 5 }),
+        (program) => change(program, "POST", "/api/v1/flows", flow),
+      ] satisfies Change[]) {
+        const { program } = await earned(first, "active", made);
+        expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 2_000 }]);
+      }
+    },
+  );
+
+  it.each(BOTH)("what the partner was then counts: the %s comes first", async (first) => {
+    const { program, id } = await earned(first, "invited", (made, partner) =>
+      change(made, "DELETE", `/api/v1/partners/${partner}`),
+    );
+    await change(program, "PATCH", `/api/v1/partners/${id}`, { status: "active" });
+    expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 2_000 }]);
+  });
+});
+
 interface Asked {
   id: string;
   outcome: string;

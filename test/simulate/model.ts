@@ -160,8 +160,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
     if (money.base <= 0) return "zero_amount";
     if (!partner) return ref === null ? "no_ref" : "unknown_ref";
     if (has(slug)) return "commission";
-    const isRefused = before.outcome === "partner_deactivated" && before.partner === slug;
-    return admitted(state, slug!, then, { at: occurredAt(purchase), heard: before.heard, isRequested, isRefused });
+    return admitted(state, slug!, then, { at: occurredAt(purchase), heard: before.heard, isRequested });
   })();
   const taken = adjusted(purchase, money);
   const earns = outcome === "commission" && slug !== null;
@@ -217,12 +216,12 @@ function admitted(
   { changes, partners }: State,
   slug: string,
   then: Rules,
-  of: { at: number; heard: number; isRequested: boolean; isRefused: boolean },
+  of: { at: number; heard: number; isRequested: boolean },
 ): string {
   const { status: now } = partners[slug]!;
   const { status } = then.partners[slug]!;
   if (status === "active") return "commission";
-  if (!of.isRequested && (of.isRefused || status === "deactivated")) return "partner_deactivated";
+  if (!of.isRequested && status === "deactivated") return "partner_deactivated";
   if (status !== "invited") return now === "active" ? "commission" : "partner_deactivated";
   const were = changes.flatMap(({ at, undo: { partner } }, i) =>
     partner?.[0] === slug && (i >= of.heard || at > of.at + CLOSE) ? [partner[1]] : [],

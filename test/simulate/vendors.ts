@@ -50,6 +50,8 @@ const REFS = ["ann", "ann", "ANN", "bob", "bob", "cara", "ivy", "dan", "nobody",
 const SHARES: Record<ListedVendor, number> = { provider_a: 13, provider_b: 7 };
 const SELLERS = VENDOR_NAMES.flatMap((name) => Array.from({ length: SHARES[name] }, () => name));
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
+/** An invoice may say that it was paid earlier than the session of the same payment says. */
+const PAID_BEFORE = 1_800_000;
 
 /** Its id in the form of the provider's: an import reads whose it is from that. */
 function customerAt(provider: ListedVendor, n: number): string {
@@ -201,8 +203,8 @@ export class Vendors {
     this.waiting.push({ ...event, learn });
   }
 
-  #stampA() {
-    return { event_id: `evt_a${++this.#made}`, created: Math.floor(time.now / 1_000) };
+  #stampA(ago = 0) {
+    return { event_id: `evt_a${++this.#made}`, created: Math.floor((time.now - ago) / 1_000) };
   }
 
   #stampB() {
@@ -212,7 +214,7 @@ export class Vendors {
   #sellA(chance: Chance, sold: Sold, ref: string | null): void {
     if (sold.subscription !== null) {
       this.#session(sold, ref, true);
-      this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null);
+      this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null, chance.of([0, 0, PAID_BEFORE]));
     } else if (chance.happens(0.2)) {
       this.#session(sold, ref, false);
       this.#session(sold, ref, true, true);
@@ -252,8 +254,8 @@ export class Vendors {
     this.#tellA(sold, event, { source: "session", paid, ref, at: stamp.created * 1_000 });
   }
 
-  #invoice(sold: Sold, ref: string | null): void {
-    const stamp = this.#stampA();
+  #invoice(sold: Sold, ref: string | null, ago = 0): void {
+    const stamp = this.#stampA(ago);
     const { customer, subscription, email, gross: amount, tax, currency, payment_intent, charge, key: id } = sold;
     const event = invoicePaid({
       ...stamp,

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { percent } from "../../src/domain/money.ts";
-import { decidePayment, type LedgerPartner } from "../../src/domain/payment.ts";
+import { decidePayment, type LedgerPartner, type Rules } from "../../src/domain/payment.ts";
 import type { PartnerRules } from "../../src/domain/rules.ts";
 import { WORLD_PARTNERS } from "../support/ledger-world.ts";
 import { expectedOf, type ModelFlow } from "../support/money-model.ts";
@@ -58,19 +58,20 @@ function flowOf({ above, provider, action_type, action_value, priority }: ModelF
 }
 
 function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
+  const rules = (): Rules => ({
+    program: { default_commission_pct: percent(20), attribution, code_precedence: "link" },
+    flows: flows.map(flowOf),
+    ofPartner: (id) => ({ ...partners.find((partner) => partner.id === id)!, hasTurnedActive: false }),
+    applied: 0,
+  });
   return lived.truths.map(({ key, provider }) => {
     const decision = decidePayment({
       provider,
       live_only: true,
       facts: factsAbout(key, provider, lived),
       leads: { byRef: partnerByRef, byId: () => null, codes: { named: [], held: [] } },
-      rulesOf: () => ({
-        program: { default_commission_pct: percent(20), attribution, code_precedence: "link" },
-        flows: flows.map(flowOf),
-        ofPartner: (id) => ({ ...partners.find((partner) => partner.id === id)!, hasTurnedActive: false }),
-        applied: 0,
-      }),
-      previous: { outcome: null, decision: null, erased: false },
+      rulesOf: rules,
+      previous: { outcome: null, decision: null, erased: false, rules },
       isRequested: false,
       granted: [],
       commissionedPartners: [],

@@ -14,6 +14,7 @@ import {
   rulesSince,
   type PartnerRules,
   type ProgramRules,
+  type RuleTime,
 } from "../../domain/rules.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -203,11 +204,16 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
       byId: (id) => byId.get(id) ?? null,
       codes: state.codes,
     },
-    rulesOf: ({ occurred_at }, applied) => rulesOf(state, decided, occurred_at, applied),
+    rulesOf: ({ occurred_at }) =>
+      rulesOf(state, decided, { occurred_at, seen: Math.min(...state.payments.map(seenOf)) }),
     previous: {
       outcome: decided.outcome,
       decision: decided.decision,
       erased: state.payments.some((row) => row.erased_at !== null),
+      rules: () => {
+        const time = { occurred_at: decided.created_at, seen: seenOf(decided) };
+        return rulesOf(state, decided, time, decided.decision?.applied ?? 0);
+      },
     },
     isRequested,
     granted: state.granted,
@@ -215,9 +221,12 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
   });
 }
 
+function seenOf({ rules_seen }: Payment): number {
+  return rules_seen ?? 0;
+}
+
 /** The rules in force when the payment was made, with those applied from an earlier time up to `upTo`. */
-function rulesOf(state: LedgerState, decided: Payment, occurred_at: string, upTo = Infinity): Rules {
-  const time = { occurred_at, seen: Math.min(...state.payments.map(({ rules_seen }) => rules_seen ?? 0)) };
+function rulesOf(state: LedgerState, decided: Payment, time: RuleTime, upTo = Infinity): Rules {
   const past = state.past
     .filter(({ seq, applies_from }) => applies_from === null || seq <= upTo)
     .map((row) => ({ ...row, rules: keptRules(row) }));

@@ -186,7 +186,7 @@ function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, 
   if (then === "invited") return hasTurnedActive ? "commission" : "partner_not_active";
   if (partner.status === "active") return "commission";
   // A grant is kept and can wait; a request is not, and whatever the vendor says next would undo the wait.
-  return isGranted && partner.status === "invited" ? "partner_not_active" : "partner_deactivated";
+  return isGranted ? "partner_not_active" : "partner_deactivated";
 }
 
 /**

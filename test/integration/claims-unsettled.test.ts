@@ -7,7 +7,7 @@ import { makeClaim } from "../support/claims.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
-import { invoicePaid, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
+import { chargeRefunded, invoicePaid, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
@@ -92,4 +92,35 @@ describe("a claim of a payment that was not paid yet, made while the partner was
     await sendA(program, sessionAsyncSucceeded({ id, customer, ref: null }));
     expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);
   });
+
+  it("waits for the partner, deactivated again by then, to turn active", async () => {
+    const { program, jane, turn } = await scene();
+    await turn("deactivated");
+    const [id, customer] = [uniqueId("cs_"), uniqueId("cus_")];
+    await sendA(program, sessionCompleted({ id, customer, ref: null, payment_status: "unpaid" }));
+    await turn("active");
+    const claim = await makeClaim(program, jane.id, { order_id: id });
+    expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
+    await turn("deactivated");
+    await sendA(program, sessionAsyncSucceeded({ id, customer, ref: null }));
+    expect(await commissionsOf(program)).toEqual([]);
+    await turn("active");
+    expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);
+  });
+});
+
+it("a granted claim that waits for an invited partner does so whatever is heard of the payment while they are deactivated", async () => {
+  const { program, jane, turn } = await scene();
+  await turn("deactivated");
+  const payment_intent = uniqueId("pi_");
+  const session = sessionCompleted({ ref: null, customer: uniqueId("cus_"), payment_intent });
+  await sendA(program, session);
+  await turn("invited");
+  const claim = await makeClaim(program, jane.id, { order_id: session.data.object.id });
+  expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
+  await turn("deactivated");
+  await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 5_000 }));
+  expect(await commissionsOf(program)).toEqual([]);
+  await turn("active");
+  expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 1_000 }]);
 });

@@ -153,14 +153,13 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
   }
 
   /**
-   * For the cron: what the object's cursor in the database must be. Null where it took nothing, and where somebody is still
-   * to come for the newest click.
+   * For the cron: how far the object's cursor in the database must be at least, which is past each click that nobody is to come
+   * for any more. Null where there is none.
    */
   async look(): Promise<{ epoch: string; last: number } | null> {
     await this.#learnOfSplit();
-    const { last, at } = this.#store.newest;
-    if (last === 0 || this.#flushing !== null || Date.now() < at + flushDelay(this.env) + GRACE) return null;
-    return { epoch: this.#store.epoch, last };
+    const last = this.#store.takenBy(Date.now() - flushDelay(this.env) - GRACE);
+    return last === 0 || this.#flushing !== null ? null : { epoch: this.#store.epoch, last };
   }
 
   /** For the cron: flushes here what is not in the database, whose cursor is given; null where it has none. */

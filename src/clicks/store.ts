@@ -43,7 +43,6 @@ export class ClickStore {
   #last = 0;
   #flushed = 0;
   #handed = 0;
-  #newestAt = 0;
   #length = 0;
   #forgotAt = 0;
   #isRemembered = false;
@@ -121,9 +120,14 @@ export class ClickStore {
     return this.#last - this.#handed;
   }
 
-  /** How many arrivals there ever were, and when the newest were stored, in ms. */
-  get newest(): { last: number; at: number } {
-    return { last: this.#last, at: this.#newestAt };
+  /** How many arrivals there were at `at`, in ms; 0 where all that is kept came later. */
+  takenBy(at: number): number {
+    if (this.isNew) return 0;
+    const [row] = this.#sql.exec<{ last: number }>(
+      "select last from batches where stored_at <= ? order by last desc limit 1",
+      at,
+    );
+    return row?.last ?? 0;
   }
 
   /**
@@ -269,7 +273,6 @@ export class ClickStore {
       );
     }
     this.#last += count;
-    this.#newestAt = this.#now;
     this.#length += entries.length;
   }
 
@@ -309,14 +312,10 @@ export class ClickStore {
     this.#flushed = object?.flushed ?? 0;
     this.#handed = this.#flushed;
     this.#last = this.#flushed;
-    this.#newestAt = 0;
     this.#length = 0;
     if (!object) return;
-    const [newest] = this.#sql.exec<{ last: number; stored_at: number }>(
-      "select last, stored_at from batches order by last desc limit 1",
-    );
+    const [newest] = this.#sql.exec<{ last: number }>("select last from batches order by last desc limit 1");
     this.#last = Math.max(this.#last, newest?.last ?? 0);
-    this.#newestAt = newest?.stored_at ?? 0;
     this.#length = this.#lengthBetween(this.#flushed, this.#last);
   }
 

@@ -57,7 +57,7 @@ export function wakeClickObjects(
         db,
         found.map(({ epoch }) => epoch),
       );
-      const behind = found.filter(({ epoch, last }) => cursors.get(epoch) !== last);
+      const behind = found.filter(({ epoch, last }) => (cursors.get(epoch) ?? 0) < last);
       await callAll(
         behind,
         ({ name }) => name,

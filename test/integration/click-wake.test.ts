@@ -63,6 +63,36 @@ describe("a click object", () => {
     expect(await flush(object)).toBe(false);
   });
 
+  it("is found by the cron where nobody comes for its clicks, also while more of them come", async () => {
+    const object = newObject();
+    await store(object, program.id);
+    await flush(object);
+    for (let i = 0; i < 3; i++) {
+      await store(object, program.id);
+      // What it asked of whoever brought the click is forgotten before the next one.
+      await evictDurableObject(clickStub(object));
+      await cron(object, ON_ITS_WAY - 1);
+    }
+    await eventually(async () => expect(await unflushed(object)).toBeLessThanOrEqual(1));
+  });
+
+  it("is left alone by the cron where it is further by the time that this looks into the database", async () => {
+    const object = newObject();
+    await store(object, program.id);
+    await flush(object);
+    const look = async () => {
+      const found = await clickStub(object).look();
+      await store(object, program.id);
+      await flush(object);
+      return found;
+    };
+    const catchUp = vi.fn<() => Promise<void>>();
+    const getByName = (name: string) => (name === object ? { look, catchUp } : { look: async () => null });
+    vi.setSystemTime(Date.now() + ON_ITS_WAY);
+    await serveAll(wakeClickObjects(testContext(), { CLICKS: { getByName } } as unknown as Bindings));
+    expect([catchUp.mock.calls, await unflushed(object)]).toEqual([[], 0]);
+  });
+
   it("rings an alarm after its first click, until that is flushed: before, the cron does not know it", async () => {
     const [object, database] = [newObject(), faultyDatabase()];
     await connect(database.binding, object);

@@ -161,7 +161,7 @@ export const PLANTS: readonly Plant[] = [
     [".take(batch, name), first)", ".take({ ...batch, id: randomToken(12) }, name), first)"],
   ),
   plant("clicks: nobody looks for what nobody came for", "clicks/wake.ts", [
-    "cursors.get(epoch) !== last",
+    "(cursors.get(epoch) ?? 0) < last",
     "cursors.get(epoch) === null && last > 0",
   ]),
   plant("clicks: what waits counts as flushed with what was", "clicks/store.ts", [

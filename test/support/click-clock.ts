@@ -37,9 +37,9 @@ export async function later(object: string, ms: number): Promise<void> {
 /** So long nobody but who was asked looks after a click. */
 export const ON_ITS_WAY = flushDelay(env as Bindings) + GRACE;
 
-/** The cron, once nobody is to come any more for the newest clicks, for one object. */
-export async function cron(object: string): Promise<void> {
-  vi.setSystemTime(Date.now() + ON_ITS_WAY);
+/** The cron, once nobody is to come any more for the newest clicks, or `ms` later, for one object. */
+export async function cron(object: string, ms = ON_ITS_WAY): Promise<void> {
+  vi.setSystemTime(Date.now() + ms);
   const others = { look: async () => null };
   const getByName = (name: string) => (name === object ? clickStub(name) : others);
   await serveAll(wakeClickObjects(testContext(), { CLICKS: { getByName } } as unknown as Bindings));

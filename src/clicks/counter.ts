@@ -17,7 +17,10 @@ type ClickBindings = DatabaseBindings & FlushOptions & Pick<Bindings, "CLICKS">;
 export const MAX_BACKLOG = { clicks: 2_000_000, length: 1_000_000_000 };
 /** UTF-16 units of entries that may wait for the commit in flight: memory. */
 const MAX_GATHERED = 16_000_000;
-/** Where so many clicks wait, the object flushes them itself after `DENSE_DELAY`: it is at work all the time anyway. */
+/**
+ * Where so many clicks wait, the object flushes them itself, after `DENSE_DELAY`: it is at work all the time anyway. It hands
+ * none out then: it knows when the database is to be left alone, which Workers, one after the other, do not.
+ */
 export const DENSE = 200;
 export const DENSE_DELAY = SECOND;
 /** So many clicks beyond those that it knows to be flushed, and the object wants to hear of the flush: it writes that down. */
@@ -318,9 +321,9 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
   }
 
   #handOut(): Handed | null {
-    if (this.#store.backlog.clicks >= DENSE) this.#flushSoon();
-    if (this.#flushing !== null) return null;
     const { clicks: waiting } = this.#store.backlog;
+    if (waiting >= DENSE) this.#flushSoon();
+    if (waiting >= DENSE || this.#flushing !== null) return null;
     const stretch = this.#store.next();
     if (stretch === null) return null;
     // Few clicks of the longest may be more than one stretch.

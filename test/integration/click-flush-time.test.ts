@@ -32,6 +32,7 @@ let log: MockInstance<typeof console.error>;
 beforeEach(async () => {
   holdTime();
   log = vi.spyOn(console, "error").mockReturnValue();
+  log.mockClear();
   object = `weur:time-${made++}`;
   program = await makeProgram();
   await makePartner(program, { slug: "jane" });
@@ -201,6 +202,22 @@ describe("a click object flushes itself (TRACK-16)", () => {
     expect(await store(1), "and asks again").toBe(DELAY);
     await eventually(async () => expect(await unflushed(object)).toBe(0));
     expect(await rows()).toBe(3);
+  });
+
+  it("alone where many wait and the database fails: who comes is given nothing", async () => {
+    const database = faultyDatabase();
+    await connect(database.binding, object);
+    database.fault = "down";
+    await store(DENSE);
+    for (let tries = 1; tries <= 3; tries++) {
+      await eventually(() => expect(log).toHaveBeenCalledTimes(tries));
+      expect(await flush(object), "while it waits").toBe(false);
+      if (tries === 3) database.fault = null;
+      pass(MINUTE);
+      expect(await flush(object), "while it tries").toBe(false);
+    }
+    await eventually(async () => expect(await unflushed(object)).toBe(0));
+    expect(await rows()).toBe(DENSE);
   });
 
   it("but not for a while after that failed, however many come; the wait doubles up to a minute", async () => {

@@ -173,6 +173,22 @@ describe("an attempt that fails (MAIL-2)", () => {
     expect(bound.mock.calls.length + service.requests.length).toBe(9);
   });
 
+  it.each([
+    ["breaks off", () => Promise.reject(new Error("Network connection lost."))],
+    ["does not answer", () => new Promise<never>(() => {})],
+  ])("and of which the platform's binding %s is given to no other, and not again (MAIL-3)", async (_, bound) => {
+    const { now } = await change();
+    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { setTimeout } = globalThis;
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms: number) =>
+      setTimeout(work, ms === 15_000 ? 1 : ms)) as typeof setTimeout);
+    const service = openMailService("postmark");
+    const senders = sendersOf(service, "postmark", { EMAIL: { send: bound } });
+    await send(senders, now);
+    expect((await rows())[0]).toMatchObject({ status: "unknown", sender: "binding" });
+    expect(service.requests).toEqual([]);
+  });
+
   it("and of which another attempt is under way at one sender is given to no other (MAIL-3)", async () => {
     const { now } = await change();
     await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();

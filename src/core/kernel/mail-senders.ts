@@ -1,6 +1,6 @@
 /** Who hands e-mails over to be delivered: the platform's binding, an HTTP service, or the log of a local service. */
 import type { MailResult } from "../../domain/mail.ts";
-import { EXPIRED, fetchWithin, startDeadline, type Fetch } from "../../lib/deadline.ts";
+import { EXPIRED, fetchWithin, inTime, startDeadline, type Fetch } from "../../lib/deadline.ts";
 import { readAtMost } from "../../lib/http-body.ts";
 import { keepLocalMail } from "./local-mails.ts";
 import { logInFull, logLine, reasonOf } from "../../lib/log.ts";
@@ -55,24 +55,28 @@ const LOG: MailSender = {
   },
 };
 
+/** A code of the binding's own. */
+const SAID_BY_BINDING = /\bE_[A-Z]/;
+
 /** Codes of the binding's errors that no later attempt ends otherwise. */
 const REFUSED_BY_BINDING = /\bE_(?:RECIPIENT_SUPPRESSED|RECIPIENT_NOT_ALLOWED|VALIDATION_ERROR)\b/;
 
 /** Codes that say there are too many. */
 const LIMITED_BY_BINDING = /\bE_(?:RATE_LIMIT|DAILY_LIMIT)_EXCEEDED\b/;
 
-/** The platform's `send_email` binding. */
+/** The platform's `send_email` binding. What it does not take it says with a code: an error without one is no answer. */
 function bindingSender(binding: NonNullable<MailSettings["EMAIL"]>, from: string): MailSender {
   return {
     name: "binding",
     is_repeatable: false,
     async send({ id: _, ...mail }) {
       try {
-        await binding.send({ ...mail, from });
+        await inTime(TIMEOUT_MS, "the binding", binding.send({ ...mail, from }));
         return { result: "accepted" };
       } catch (error) {
         const code = error instanceof Error && "code" in error ? String(error.code) : "";
         const reason = `${code} ${reasonOf(error)}`.trim();
+        if (!SAID_BY_BINDING.test(reason)) return { result: "silent", reason };
         if (REFUSED_BY_BINDING.test(reason)) return { result: "refused", reason };
         return { result: "busy", reason, is_limited: LIMITED_BY_BINDING.test(reason), retry_after: null };
       }

@@ -195,7 +195,7 @@ for (const scripts of [true, false]) {
       await see(page, "A payout by PayPal needs the e-mail address of your account there.");
       await page.getByLabel("Your e-mail at PayPal").fill("noor@wallet.example");
       await page.getByRole("button", { name: "Save" }).click();
-      await see(page, "Saved. Your next payout goes there.");
+      await see(page, "Saved. Payouts that are prepared from now on go there.");
       const saved = await program.api<Record<string, unknown>>("GET", `/partners/${made.id}`);
       assert.equal(saved["payout_email"], "noor@wallet.example");
 

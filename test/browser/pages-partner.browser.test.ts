@@ -219,7 +219,7 @@ describe("somebody who would like to be a partner", () => {
     await partner.getByLabel("Pay me by").selectOption({ label: "PayPal" });
     await partner.getByLabel("Your e-mail at PayPal").fill("rosa@wallet.example");
     await press(partner, "Save");
-    await see(partner, "Saved. Your next payout goes there.");
+    await see(partner, "Saved. Payouts that are prepared from now on go there.");
 
     const ref = await visitShop(program, link);
     assert.equal(ref, new URL(link).searchParams.get("ref"));

@@ -210,6 +210,19 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(await fileOf(program, "?format=wallet")).toMatchObject([{ recipient_email: "thief@evil.example" }]);
   });
 
+  it("the portal promises a change to later payouts only", async () => {
+    const program = await makeProgram();
+    const partner = await earner(program, WALLET);
+    await generate(program);
+    const visitor = await signInPartner(partner.email);
+    const fields = { payout_method: "wallet", payout_email: "new@wallet.example" };
+    await form(visitor, "/portal/details", fields);
+    await visitor.get("/portal/details?done=saved");
+    expect(textOf(visitor.html)).toContain("Saved. Payouts that are prepared from now on go there.");
+    await visitor.get("/portal/payouts");
+    expect(textOf(visitor.html)).toContain("w****@wallet.example");
+  });
+
   it("provider A pays the account that the payout was generated for, also at a second try", async () => {
     const world = await makePayingProgram();
     const { program, vendor, partner_id, account_id } = world;

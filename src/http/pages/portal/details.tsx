@@ -23,7 +23,7 @@ import { transferName, walletName } from "../../brand-names.ts";
 const AT = "/portal/details";
 
 const DONE = {
-  saved: "Saved. Your next payout goes there.",
+  saved: "Saved. Payouts that are prepared from now on go there.",
   connected: "Welcome back. It may take a moment until what you entered is checked.",
 };
 

@@ -92,6 +92,22 @@ describe("an e-mail that may be switched off (MAIL-8)", () => {
     expect(Object.keys(mail!.headers!)).toEqual(["List-Unsubscribe", "List-Unsubscribe-Post"]);
   });
 
+  it.each([
+    ["nothing", undefined, undefined],
+    ["another form than one", "{}", "application/json"],
+    ["a broken form", "no part", "multipart/form-data; boundary=x"],
+  ])("is switched by who has the link, and sends %s", async (_, body, type) => {
+    const program = await makeProgram();
+    const service = openMailService("resend");
+    await store(program);
+    await deliver(program, service, "resend");
+    const path = new URL(service.taken[0]!.headers["List-Unsubscribe"]!.slice(1, -1)).pathname;
+    const headers = type === undefined ? {} : { "content-type": type };
+    const reply = await call(path, { method: "POST", headers, ...(body === undefined ? {} : { body }) });
+    expect(reply.status).toBe(200);
+    expect(textOf((await makeVisitor().get(path)).body)).not.toContain("Stop these e-mails");
+  });
+
   it("is switched by nobody who has no link", async () => {
     for (const token of ["x", "v2.a.b.c", "%00", "A".repeat(2_000)]) {
       expect((await call(`/unsubscribe/${token}`, { method: "POST", body: new URLSearchParams() })).status).toBe(410);

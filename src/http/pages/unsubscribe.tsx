@@ -28,7 +28,7 @@ export const unsubscribe = new Hono<PageEnv>()
     const opened = await openLink(c);
     if (!opened) return refusedPage(c);
     const { ctx, reader, kind } = opened;
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const isChoice = fields.has("choices");
     await switchMails(ctx, reader, isChoice ? chosenIn(fields) : { [kind]: false });
     const done = isChoice ? "Saved." : `You no longer get this e-mail: ${MAIL_KINDS[kind].title}.`;
@@ -44,6 +44,16 @@ async function openLink(c: Context<PageEnv>): Promise<Opened | null> {
   if (!link) return null;
   const actor = actors.cron("unsubscribe");
   return { ...link, ctx: await openProgram(actingAs(c.var.base, actor), link.program_id) };
+}
+
+/** Who has the link means it, whatever their mail program sends with it: what is no form chooses nothing else. */
+async function sentFields(c: Context<PageEnv>): Promise<FormFields> {
+  try {
+    return new FormFields(await c.req.formData());
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return new FormFields(new FormData());
+  }
 }
 
 async function choicesPage(c: Context<PageEnv>, { ctx, reader, kind }: Opened, done?: string) {

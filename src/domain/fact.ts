@@ -56,6 +56,8 @@ export interface PaymentFact extends FactBase {
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
+  /** Of an intent: what was held of the customer's money and never taken; absent where all was. */
+  released_cents?: Cents;
   /** From a test event to a program that takes only live ones. */
   test?: true;
   /** The lines of a sale that the owner's server reported, where it named them. */
@@ -103,6 +105,8 @@ export interface AdjustmentFact extends FactBase {
   mode: "cumulative" | "refund_failed" | "single";
   /** Smallest units, never negative. */
   amount_cents: Cents;
+  /** Of a charge: what was held and never taken, which the vendor counts among its refunds; absent where all was taken. */
+  released_cents?: Cents;
   /** True when `amount_cents` already excludes tax. */
   net_of_tax: boolean;
   /** `reverse` adds back what an earlier deduction took. */
@@ -178,6 +182,10 @@ export interface CancellationFact extends FactBase {
 export interface LinkFact extends FactBase {
   kind: "link";
   aliases: string[];
+  /** Of an intent that succeeded: what was taken. It pays what waits for it, and is no payment of its own. */
+  received?: { amount_cents: Cents; currency: string };
+  /** As of a payment. */
+  released_cents?: Cents;
 }
 
 export type Fact =

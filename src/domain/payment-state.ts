@@ -5,6 +5,7 @@ import {
   type EarningFact,
   type Fact,
   type LeadFact,
+  type LinkFact,
   type PaymentFact,
   type PaymentSource,
 } from "./fact.ts";
@@ -14,10 +15,12 @@ import {
   clamp,
   compareAmounts,
   larger,
+  MOST,
   mulDivHalfUp,
   negate,
   NOTHING,
   smaller,
+  subtract,
   type Cents,
   type Sum,
 } from "./money.ts";
@@ -55,6 +58,7 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   const all = facts.filter((fact): fact is PaymentFact => fact.kind === "payment");
   if (all.length === 0) return null;
   const paid = all.filter((fact) => fact.paid);
+  const receipts = all.length > paid.length ? receiptsIn(facts) : [];
   // What an intent is for is said better by what is not paid yet: the same sum, with its tax.
   const known = all.filter(({ source }) => source !== "intent");
   const stating = [paid.filter(({ source }) => source !== "intent"), known, paid, all].find(
@@ -68,20 +72,52 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
     }
     return null;
   };
-  const occurred_at = (paid.length > 0 ? paid : all).map((fact) => fact.occurred_at).toSorted()[0]!;
+  const paying = [...paid, ...receipts];
+  const occurred_at = (paying.length > 0 ? paying : all).map((fact) => fact.occurred_at).toSorted()[0]!;
   const customer_id = first((fact) => fact.customer_id);
   return {
     event: "transaction_completed",
-    paid: paid.length > 0,
+    paid: paying.length > 0,
     test: all.every((fact) => fact.test),
     occurred_at,
     currency: money.currency,
-    base_cents: money.base_cents,
-    gross_cents: money.gross_cents,
+    ...(money.paid ? moneyOf(money) : moneyTaken(money, [...paid.map(receiptOf), ...receipts])),
     customer_email: first((fact) => fact.customer_email) ?? addressAt(facts, customer_id, occurred_at),
     customer_id,
     subscription_id: first((fact) => fact.subscription_id),
   };
+}
+
+/** That money was taken, whatever it was for. */
+interface Receipt {
+  occurred_at: string;
+  amount_cents: Cents;
+  currency: string;
+}
+
+function receiptOf({ occurred_at, gross_cents: amount_cents, currency }: PaymentFact): Receipt {
+  return { occurred_at, amount_cents, currency };
+}
+
+/** Of a payment that waits for its money, where nothing else may say that it came: of money that was held and taken later. */
+function receiptsIn(facts: readonly Fact[]): Receipt[] {
+  return facts.flatMap((fact) =>
+    fact.kind === "link" && fact.received ? [{ occurred_at: fact.occurred_at, ...fact.received }] : [],
+  );
+}
+
+function moneyOf({ base_cents, gross_cents }: PaymentFact): Pick<PaymentState, "base_cents" | "gross_cents"> {
+  return { base_cents, gross_cents };
+}
+
+/** What was taken of the sum that was asked for, with its part of the tax: of what was held a part may be let go. */
+function moneyTaken(asked: PaymentFact, receipts: readonly Receipt[]) {
+  const [newest] = receipts
+    .filter(({ currency }) => currency === asked.currency)
+    .toSorted((a, b) => compare(b.occurred_at, a.occurred_at) || compareAmounts(b.amount_cents, a.amount_cents));
+  if (!newest || asked.gross_cents === NOTHING) return moneyOf(asked);
+  const gross_cents = newest.amount_cents;
+  return { base_cents: mulDivHalfUp(asked.base_cents, gross_cents, asked.gross_cents), gross_cents };
 }
 
 function leadState(
@@ -108,7 +144,8 @@ export function spokenFirst<Spoken extends EarningFact>(facts: readonly (Spoken 
 export function adjustedTotal(facts: readonly Fact[], state: PaymentState): Cents {
   const singles = newestAdjustments(facts).filter((fact) => fact.mode === "single");
   const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");
-  const gross = [...amountsOf(deducted.filter((fact) => !fact.net_of_tax)), ...refundedTotals(facts)];
+  const refunded = clamp(subtract(addUp(refundedTotals(facts)), releasedIn(facts)), NOTHING, MOST);
+  const gross = [...amountsOf(deducted.filter((fact) => !fact.net_of_tax)), refunded];
   const fromGross = clamp(addUp(gross), NOTHING, state.gross_cents);
   const net = [...amountsOf(deducted.filter((fact) => fact.net_of_tax)), ...reversals(singles)];
   if (state.gross_cents > 0) net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents));
@@ -146,9 +183,7 @@ interface Refund {
  * the refunds that hold. The vendor's owner may have asked for the events of the charge, of its refunds, or for both.
  */
 function refundedTotals(facts: readonly Fact[]): Sum[] {
-  const charges = newestAdjustments(facts)
-    .filter((fact) => fact.mode === "cumulative")
-    .toSorted((a, b) => compare(a.adjustment_id, b.adjustment_id));
+  const charges = chargesIn(facts);
   const byCharge = Map.groupBy(refundsIn(facts), (refund) => chargeOf(refund, charges));
   const standing = (charge: AdjustmentFact | null) =>
     addUp(amountsWhere(byCharge.get(charge), ({ failed_at }) => failed_at === null));
@@ -163,6 +198,22 @@ function refundedTotals(facts: readonly Fact[]): Sum[] {
       return larger(left, standing(charge));
     }),
   ];
+}
+
+function chargesIn(facts: readonly Fact[]): AdjustmentFact[] {
+  return newestAdjustments(facts)
+    .filter((fact) => fact.mode === "cumulative")
+    .toSorted((a, b) => compare(a.adjustment_id, b.adjustment_id));
+}
+
+/** What was let go of money that was held, as the charge says it or its intent: it was never taken and counts as refunded there. */
+function releasedIn(facts: readonly Fact[]): Sum {
+  const intents = facts.filter(
+    (fact): fact is PaymentFact | LinkFact => fact.kind === "payment" || fact.kind === "link",
+  );
+  const ofIntents = intents.map(({ released_cents = NOTHING }) => released_cents);
+  const ofCharges = addUp(chargesIn(facts).map(({ released_cents = NOTHING }) => released_cents));
+  return ofIntents.reduce<Sum>(larger, ofCharges);
 }
 
 function amountsWhere(refunds: readonly Refund[] = [], holds: (refund: Refund) => boolean): Cents[] {

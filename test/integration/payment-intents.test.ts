@@ -14,6 +14,7 @@ import {
   paymentIntentSucceeded,
   sessionAsyncSucceeded,
   sessionCompleted,
+  refundEvent,
   type EventA,
 } from "../support/provider-a.ts";
 
@@ -120,5 +121,62 @@ describe("a payment intent that succeeded", () => {
     const without = await inAnyOrder([begun, intent()]);
     expect(without).toMatchObject({ payments: [{ txn_amount_cents: 10_000 }], commissions: [{ amount_cents: 2_000 }] });
     expect(await inAnyOrder([begun, intent(), paid])).toEqual(without);
+  });
+});
+
+describe("money that was held and taken later", () => {
+  const fields = { id: "cs_1", ref: "jane", payment_intent: "pi_1", amount: 12_000, tax: 2_000 };
+  const held = sessionCompleted({ ...fields, payment_status: "unpaid", created: AT - 100 });
+  const taken = (captured = 12_000) => intent({ ref: null, captured });
+
+  it("is a payment once its intent says that it was taken, for no session says so, in any order (PAY-6)", async () => {
+    const earned = await inAnyOrder([held, taken()]);
+    expect(earned).toMatchObject({
+      payments: [{ outcome: "commission", txn_amount_cents: 10_000, gross_cents: 12_000 }],
+      commissions: [{ amount_cents: 2_000, created_at: new Date(AT * 1000).toISOString() }],
+    });
+    expect((await earnedAfter([held])).payments).toMatchObject([{ outcome: "unpaid" }]);
+  });
+
+  it("is as much as was taken, net of the tax in it, in any order (PAY-1)", async () => {
+    const part = {
+      payments: [{ txn_amount_cents: 5_000, gross_cents: 6_000 }],
+      commissions: [{ amount_cents: 1_000 }],
+    };
+    expect(await inAnyOrder([held, taken(6_000)])).toMatchObject(part);
+    expect(await inAnyOrder([held, intent({ captured: 6_000 })])).toMatchObject(part);
+  });
+
+  it("loses what was refunded, and not what was let go, which its charge counts among the refunds (PAY-18)", async () => {
+    const charge = { ...IDS, amount: 12_000, captured: 6_000 };
+    const letGo = chargeRefunded({ ...charge, refunded: 6_000, created: AT });
+    const asRefund = refundEvent("refund.created", { id: "re_0", ...IDS, amount: 6_000, created: AT });
+    const refunded = chargeRefunded({ ...charge, refunded: 7_200, created: AT + 10 });
+    const own = intent({ captured: 6_000 });
+    for (const paid of [[held, taken(6_000)], [own]]) {
+      const events = [...paid, letGo];
+      const base = paid.length === 1 ? 6_000 : 5_000;
+      expect(await inAnyOrder(events)).toMatchObject({ commissions: [{ amount_cents: base / 5 }] });
+      expect(await earnedAfter([...events, asRefund])).toMatchObject({ commissions: [{ amount_cents: base / 5 }] });
+      expect(await earnedAfter([...paid, asRefund])).toMatchObject({ commissions: [{ amount_cents: base / 5 }] });
+      const less = (base / 5) * 0.8;
+      expect(await inAnyOrder([...paid, refunded])).toMatchObject({ commissions: [{ amount_cents: less }] });
+      const again = refundEvent("refund.created", { id: "re_1", ...IDS, amount: 1_200, created: AT + 10 });
+      for (const events of [
+        [asRefund, again],
+        [letGo, asRefund, again],
+        [refunded, asRefund, again],
+      ]) {
+        expect(await earnedAfter([...paid, ...events])).toMatchObject({ commissions: [{ amount_cents: less }] });
+      }
+    }
+  });
+
+  it("that was let go whole is no refund of anything (PAY-6)", async () => {
+    const expired = chargeRefunded({ ...IDS, amount: 12_000, captured: 0, refunded: 12_000, created: AT });
+    expect(await inAnyOrder([held, expired])).toMatchObject({
+      payments: [{ outcome: "unpaid", adjusted_cents: 0 }],
+      commissions: [],
+    });
   });
 });

@@ -9,6 +9,8 @@ export interface PaymentIds extends Overrides {
   payment_intent?: string | null;
   invoice?: string | null;
   amount?: number;
+  /** Of `amount`, which was held, what was taken of the customer; all of it unless given. */
+  captured?: number;
   currency?: string;
 }
 
@@ -53,7 +55,7 @@ function chargeEvent(type: string, ids: PaymentIds, refunded: number): EventA {
     ...chargeShape(),
     id: ids.charge ?? uniqueId("ch_"),
     amount,
-    amount_captured: amount,
+    amount_captured: ids.captured ?? amount,
     amount_refunded: refunded,
     created: ids.created ?? nowSeconds(),
     currency: ids.currency ?? "usd",
@@ -83,7 +85,7 @@ export function paymentIntentSucceeded(ids: IntentOverrides = {}): EventA {
       object: "payment_intent",
       amount,
       ...(ids.tax === undefined ? {} : { amount_details: { tax: { total_tax_amount: ids.tax } } }),
-      amount_received: amount,
+      amount_received: ids.captured ?? amount,
       currency: ids.currency ?? "usd",
       customer: ids.customer ?? null,
       latest_charge: ids.charge ?? null,

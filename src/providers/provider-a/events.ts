@@ -21,7 +21,7 @@ import {
 } from "./schema.ts";
 import { addUp, clamp, MOST, NOTHING } from "../../domain/money.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
-import { intentReading, invoiceReading, linkOf, sessionReading } from "./payment.ts";
+import { intentReading, invoiceReading, linkOf, released, sessionReading } from "./payment.ts";
 import type { Fact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
 import { isThin, parseThin, thinEvent } from "./thin.ts";
@@ -75,7 +75,10 @@ const envelope = z.object({ id, type: id, created, livemode: z.boolean().nullish
 /** Where an event holds the object it is about. */
 const AT = ["data", "object"];
 
-/** Says that the total refunded of the charge is now `amount_refunded`, not what one refund was. */
+/**
+ * Says that the total refunded of the charge is now `amount_refunded`, not what one refund was. What was held and not taken
+ * is in it.
+ */
 const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
   factsOf({
     kind: "adjustment",
@@ -84,6 +87,7 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
     aliases: chargeAliases(object),
     mode: "cumulative",
     amount_cents: object.amount_refunded,
+    ...released(object.amount, object.amount_captured),
     net_of_tax: false,
     direction: "deduct",
     stage: 0,
@@ -276,7 +280,7 @@ function linkReader<Schema extends z.ZodType>(schema: Schema, idsOf: (object: z.
   return reader(AT, schema, (object, { occurred_at }) => linkOf(idsOf(object), occurred_at));
 }
 
-function chargeAliases(object: Omit<Charge, "amount_refunded">): string[] {
+function chargeAliases(object: Pick<Charge, "id" | "payment_intent" | "invoice">): string[] {
   return aliasesOf(object.id, object.payment_intent, object.invoice);
 }
 

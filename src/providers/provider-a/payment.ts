@@ -117,14 +117,21 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
 
 /**
  * A payment intent that carries a reference of its own and is for no invoice: a payment, that of its session where it has
- * one (PAY-24). Others, which billing and sessions make, say no more than which ids belong together.
+ * one (PAY-24). Others, which billing and sessions make, say which ids belong together; and that of a session that the money
+ * came: of money that was held and taken later no event of the session says so.
  */
 export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope): Reading {
   const invoice = intentInvoice(intent);
   const aliases = aliasesOf(intent.id, intent.latest_charge, invoice);
   const ref = refIn(intent.metadata);
-  if (ref === null || invoice !== null) return linkOf(aliases, occurred_at);
   const { amount_received, currency } = intent;
+  const held = released(intent.amount, amount_received);
+  if (invoice !== null) return linkOf(aliases, occurred_at);
+  if (ref === null) {
+    if (!amount_received || !currency) return linkOf(aliases, occurred_at);
+    const received = { amount_cents: amount_received, currency };
+    return factsOf({ kind: "link", occurred_at, aliases, received, ...held });
+  }
   if (amount_received === null || amount_received === undefined) {
     return refuse({ path: "data.object.amount_received", message: "an intent that succeeded has received an amount" });
   }
@@ -145,6 +152,7 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
       currency,
       base_cents: clamp(subtract(amount_received, tax), NOTHING, amount_received),
       gross_cents: amount_received,
+      ...held,
       ref,
       refs,
       customer_email: intent.receipt_email,
@@ -161,6 +169,12 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
 function intentInvoice({ invoice, payment_details }: PaymentIntent): string | null {
   const order = payment_details?.order_reference ?? "";
   return invoice ?? (order.startsWith("in_") ? order : null);
+}
+
+/** What was held of the customer's money and not taken; nothing where all was. */
+export function released(held: Cents | null | undefined, taken: Cents | null | undefined): { released_cents?: Cents } {
+  if (held === null || held === undefined || taken === null || taken === undefined || taken >= held) return {};
+  return { released_cents: clamp(subtract(held, taken), NOTHING, held) };
 }
 
 /** Says which ids are of one payment; nothing where there is one alone. */

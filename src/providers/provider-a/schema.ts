@@ -134,6 +134,9 @@ export type InvoicePayment = z.output<typeof invoicePayment>;
 
 export const charge = z.object({
   id,
+  amount: amount.nullish(),
+  /** Absent in shapes that know no part of it. */
+  amount_captured: amount.nullish(),
   amount_refunded: amount,
   payment_intent: expandableId,
   /** Old shape. */
@@ -142,10 +145,11 @@ export const charge = z.object({
 export type Charge = z.output<typeof charge>;
 
 /** A charge of which only the ids matter. */
-export const chargeIds = charge.omit({ amount_refunded: true });
+export const chargeIds = charge.omit({ amount: true, amount_captured: true, amount_refunded: true });
 
 export const paymentIntent = z.object({
   id,
+  amount: amount.nullish(),
   amount_received: amount.nullish(),
   currency: currency.nullish(),
   amount_details: z.object({ tax: z.object({ total_tax_amount: amount.nullish() }).nullish() }).nullish(),

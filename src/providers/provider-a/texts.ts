@@ -35,7 +35,10 @@ export const texts = {
       { type: "promotion_code.created", purpose: "says which code of a partner a payment was made with" },
       { type: "promotion_code.updated", purpose: "the same, when it changes" },
       { type: "customer.discount.created", purpose: "the same, for invoices of subscriptions" },
-      { type: "payment_intent.succeeded", purpose: "payments made with Elements or through the API" },
+      {
+        type: "payment_intent.succeeded",
+        purpose: "payments made with Elements or through the API, and money that is held first and taken later",
+      },
       { type: "charge.succeeded", purpose: "shows which refund belongs to which payment" },
       { type: "invoice_payment.paid", purpose: "the same, for invoices" },
     ],

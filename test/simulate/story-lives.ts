@@ -180,7 +180,7 @@ class LifeMaker {
   }
 
   #how(): Bought["how"] {
-    return this.#chance.of<Bought["how"]>([...Array<"paid">(14).fill("paid"), "free", "late", "late", "never"]);
+    return this.#chance.of<Bought["how"]>([...Array<"paid">(14).fill("paid"), "free", "late", "held", "never"]);
   }
 
   #slug(): string {

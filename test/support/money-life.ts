@@ -93,7 +93,8 @@ function bought<const Do extends "buy" | "subscribe" | "renew" | "upgrade">(what
     /** Beside it: in the metadata, or wherever the vendor's shape has another place. */
     other: slug,
     place: fc.constantFrom("subscription" as const, "line" as const, "invoice" as const),
-    how: fc.constantFrom("paid", "paid", "paid", "free", "late", "never"),
+    /** Money that is `held` is taken later, or a part of it: at provider A, in a checkout without a subscription. */
+    how: fc.constantFrom("paid", "paid", "paid", "free", "late", "held", "never"),
     /** Of a one-off purchase: a hosted checkout, a payment intent alone, or a checkout whose intent says as much. */
     via: fc.constantFrom("session" as const, "session" as const, "intent" as const, "both" as const),
     shape: fc.constantFrom("new" as const, "repeated" as const, "old" as const),

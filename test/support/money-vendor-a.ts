@@ -13,6 +13,8 @@ interface Refund {
 interface SaleA extends Sale {
   payment_intent: string;
   charge: string;
+  /** The customer's money was held first: so much of it, of which `truth.charged` was taken. */
+  held: number;
   refunds: Refund[];
 }
 
@@ -31,9 +33,10 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const customer = this.life.guest ? null : this.customer;
     const carried = carriedAt(["client_reference_id", ref], ["metadata", other]);
     const codes = codesOf(what);
-    const sale = this.#sell(
-      this.truth({ key, total, charged: total, customer, carried, codes, paid: how !== "never" }),
-    );
+    const charged = how === "held" && amount % 3 === 0 ? Math.ceil(total / 2) : total;
+    const sale = this.#sell(this.truth({ key, total, charged, customer, carried, codes, paid: how !== "never" }), {
+      held: total,
+    });
     const fields = {
       ...{ id: key, ref, metadata: other === null ? {} : { service_ref: other }, customer },
       ...{ amount: total, tax: this.taxIn(total), currency: this.life.currency.toLowerCase(), email: this.life.email },
@@ -50,6 +53,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     this.remember(created, [ref, other], customer, null, codes);
     if (how === "paid" && amount % 2 === 1) tellIntent();
     if (isPaid) return;
+    if (how === "held") return this.#take(sale, what.via === "both" ? other : null);
     if (how === "late") tellIntent();
     const decided = this.at(1);
     const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
@@ -75,15 +79,28 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const customer = this.life.guest ? null : this.customer;
     const carried = carriedAt(["metadata", ref]);
     const truth = this.truth({ key: payment_intent, total: amount, charged: amount, customer, carried });
-    this.#tellIntent(this.#sell(truth, payment_intent), ref, { tax: truth.tax });
+    this.#tellIntent(this.#sell(truth, { payment_intent, held: amount }), ref, { tax: truth.tax });
+  }
+
+  /** Takes what was held: the intent alone says so, and the rest is let go as if it were refunded. */
+  #take(sale: SaleA, ref: string | null): void {
+    this.#tellIntent(sale, ref);
+    const amount = sale.held - sale.truth.charged;
+    if (amount === 0) return;
+    const created = this.at();
+    this.#tellRefunded(sale, created);
+    if (this.life.refunds === "charge") return;
+    this.events.push(
+      a.refundEvent("refund.created", { ...this.#refunded(sale, { id: this.id("re_"), amount }), created }),
+    );
   }
 
   /** An intent that says what was paid, with the reference that its own metadata has. */
-  #tellIntent({ truth, payment_intent, charge }: SaleA, ref: string | null, more: { tax?: number } = {}): void {
-    const { customer, total, currency } = truth;
+  #tellIntent({ truth, payment_intent, charge, held }: SaleA, ref: string | null, more: { tax?: number } = {}): void {
+    const { customer, charged: captured, currency } = truth;
     const created = this.at(1);
     const ids = { payment_intent, charge, customer, email: this.life.email };
-    const money = { amount: total, currency: currency.toLowerCase(), ...more };
+    const money = { amount: held, captured, currency: currency.toLowerCase(), ...more };
     this.events.push(a.paymentIntentSucceeded({ ...ids, ...money, ...(ref === null ? {} : { ref }), created }));
     this.remember(created, [ref], customer, null);
   }
@@ -250,10 +267,10 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     return { customer: this.customer, email: this.life.email };
   }
 
-  #sell(truth: Sale["truth"], payment_intent = this.id("pi_")): SaleA {
+  #sell(truth: Sale["truth"], more: Partial<SaleA> = {}): SaleA {
     const left = truth.paid ? truth.charged : 0;
-    const ids = { payment_intent, charge: this.id("ch_") };
-    const sale = { truth, left, left_tax: 0, ...ids, refunds: [] };
+    const ids = { payment_intent: this.id("pi_"), charge: this.id("ch_") };
+    const sale = { truth, left, left_tax: 0, held: truth.charged, ...ids, refunds: [], ...more };
     this.sales.push(sale);
     return sale;
   }
@@ -305,15 +322,18 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     return { discounts: [id], total_discount_amounts: [{ amount: discount.off, discount: id }] };
   }
 
-  #refunded({ payment_intent, charge }: SaleA, { id, amount }: Refund) {
+  #refunded({ payment_intent, charge }: SaleA, { id, amount }: Pick<Refund, "id" | "amount">) {
     return { id, amount, payment_intent, charge };
   }
 
-  /** All that was refunded of the charge by now. */
-  #tellRefunded({ truth, payment_intent, charge, refunds }: SaleA, created: number): void {
+  /** All that was refunded of the charge by now, and what was let go. */
+  #tellRefunded({ truth: { charged: captured }, payment_intent, charge, held, refunds }: SaleA, created: number): void {
     if (this.life.refunds === "refund") return;
-    const refunded = refunds.reduce((sum, { state, amount }) => sum + (state === "failed" ? 0 : amount), 0);
-    this.events.push(a.chargeRefunded({ payment_intent, charge, amount: truth.charged, refunded, created }));
+    const refunded = refunds.reduce(
+      (sum, { state, amount }) => sum + (state === "failed" ? 0 : amount),
+      held - captured,
+    );
+    this.events.push(a.chargeRefunded({ payment_intent, charge, amount: held, captured, refunded, created }));
   }
 
   #fail(sale: SaleA, refund: Refund, created: number): void {

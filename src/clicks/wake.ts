@@ -2,12 +2,15 @@ import { listClickObjects, readCursors } from "../core/clicks/clicks.ts";
 import type { Owner, Work } from "../core/kernel/job.ts";
 import type { Ctx } from "../core/kernel/context.ts";
 import type { Bindings } from "../env.ts";
+import { inTime } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
+import { SECOND } from "../lib/time.ts";
 import { hintOf } from "./region.ts";
 import { isUnknownMethod } from "./split.ts";
 
-/** Objects that are called at once. */
+/** Objects that are called at once, and how long one may take. */
 const OBJECTS_AT_ONCE = 10;
+const ANSWER_WITHIN = 10 * SECOND;
 
 interface ClickObjects extends Owner {
   names: string[];
@@ -31,7 +34,7 @@ export function wakeClickObjects(
     call: (one: One) => Promise<Answer>,
   ) {
     onCall(all.length);
-    const answers = await Promise.allSettled(all.map(call));
+    const answers = await Promise.allSettled(all.map((one) => inTime(ANSWER_WITHIN, "the object", call(one))));
     return answers.flatMap((answer, i) => {
       if (answer.status === "fulfilled") return [answer.value];
       logLine("error", { what: "click object not woken", object: nameOf(all[i]!), reason: reasonOf(answer.reason) });
@@ -42,6 +45,7 @@ export function wakeClickObjects(
     // Each is asked, and woken; and the cursors of all are read.
     cost: 2 * OBJECTS_AT_ONCE + 1,
     everybody: true,
+    unnoted: true,
     async due(after) {
       const names = await listClickObjects(db, after, OBJECTS_AT_ONCE);
       return names.length > 0 ? [{ key: names.at(-1)!, names }] : [];

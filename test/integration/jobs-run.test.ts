@@ -37,15 +37,24 @@ interface Played {
 /** A job for so many owners of each database, each with `amount` of work; a call does 1 of it and costs `cost`. */
 function play(
   name: string,
-  options: { every?: Rhythm; owners: number[]; amount?: number; cost?: number; serve?: (key: string) => unknown },
+  options: {
+    every?: Rhythm;
+    owners: number[];
+    amount?: number;
+    cost?: number;
+    serve?: (key: string) => unknown;
+    unnoted?: true;
+  },
 ): Played {
-  const { every = "minute", owners, amount = 1, cost = 10 } = options;
+  const { every = "minute", owners, amount = 1, cost = 10, ...given } = options;
+  const unnoted = given.unnoted ? { unnoted: given.unnoted } : {};
   const left = new Map(
     owners.map((count, shard) => [shard, new Map(Array.from({ length: count }, (_, i) => [key(i), amount]))]),
   );
   const served: string[] = [];
   const workOn = (shard: number, onCall: (calls: number) => void): Work => ({
     cost,
+    ...unnoted,
     async due(after) {
       onCall(1);
       const names = [...(left.get(shard) ?? new Map<string, number>()).keys()];
@@ -151,6 +160,24 @@ describe("a run of a job (JOB-2)", () => {
       await expect.poll(() => played.served.length).toBe(served);
     }
     expect(played.served).toContain(`0:${key(29)}`);
+  });
+
+  it("writes down where it is with each run, or where its budget cuts it off and now and then, of a job that dies of nobody", async () => {
+    const noted = play("a", { owners: [3] });
+    const unnoted = play("b", { owners: [3], unnoted: true });
+    const began = { a: new Set<string>(), b: new Set<string>() };
+    for (let minutes = 0; minutes < 60; minutes++) {
+      for (const { left } of [noted, unnoted]) for (let i = 0; i < 3; i++) left.get(0)!.set(key(i), 1);
+      await run([noted, unnoted]);
+      for (const name of ["a", "b"] as const) began[name].add((await runOf(name))!.began_at);
+    }
+    expect(noted.served).toHaveLength(180);
+    expect(unnoted.served).toHaveLength(180);
+    expect([began.a.size, began.b.size]).toEqual([60, 2]);
+    expect(await lateJobs(databases()[0]!.db, now)).toEqual([]);
+    for (let i = 0; i < 200; i++) unnoted.left.get(0)!.set(key(i), 1);
+    await run([unnoted]);
+    expect(await runOf("b")).toMatchObject({ position: unnoted.served.at(-1)!.slice(2), finished_at: null });
   });
 
   it("ends where the storage is away, and where a job finds no end", async () => {

@@ -31,6 +31,11 @@ export interface Work<One extends Owner = Owner> {
   atOnce?: number;
   /** `due` gives everybody in every lap, whether or not there is anything: so what fails waits for the next round. */
   everybody?: true;
+  /**
+   * No run dies of those that it serves, nor is held up: where it is is written down only where its budget cuts it off. For a
+   * job that serves somebody every minute, which would write two rows each time.
+   */
+  unnoted?: true;
 }
 
 /** Work that comes again: idempotent, and harmless when it runs twice at once (JOB-2). */
@@ -72,8 +77,8 @@ const LOOK = 1;
 const LOOK_UPS = 2;
 /** So many in a row find the storage away, and the run ends. */
 const GIVEN_UP_AFTER = 3;
-/** A run that found nothing to do writes that down only so often. */
-const IDLE_NOTE = 10 * MINUTE;
+/** A run that found nothing to do writes that down only so often: well before the job counts as late. */
+const IDLE_NOTE = 30 * MINUTE;
 
 /**
  * Runs the jobs that are due in all databases side by side, within one budget of statements and of time that goes to
@@ -195,7 +200,7 @@ async function runLane<Context>(lane: Lane<Context>, before: JobRun | undefined,
   const now = means.now();
   run.next_at = nextRun(job.every, end, run.began_at, now);
   if (end === "finished") run.finished_at = iso(now);
-  const isNews = isBusy || end !== "finished" || job.every !== "minute" || !before?.finished_at;
+  const isNews = (isBusy && !work?.unnoted) || end !== "finished" || job.every !== "minute" || !before?.finished_at;
   if (isNews || Date.parse(before.next_at) <= now - IDLE_NOTE) await note(db, run, shard);
 }
 
@@ -311,8 +316,9 @@ function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means:
       if (owners.length === 0) return [];
       if (!isBusy && !(await share.take(SAVES))) return null;
       return spend(work.cost * owners.length, async () => {
-        if (!isBusy) {
-          isBusy = true;
+        const isFirst = !isBusy;
+        isBusy = true;
+        if (isFirst && !work.unnoted) {
           // Should the run die of these, the next one goes on behind them and comes back later.
           await note(db, { ...run, position: owners.at(-1)!.key, more: run.more + 1 }, shard);
         }

@@ -101,6 +101,7 @@ export interface LedgerRow {
   status: CommissionStatus;
   payout_id: string | null;
   amount_cents: Cents;
+  currency: string;
 }
 
 /** What the payment's rows must come to: this partner has earned this amount, everybody else nothing. */
@@ -119,31 +120,62 @@ export interface RowPlan {
   /** Open clawback rows whose amount changes. */
   clawbacks: { id: string; amount_cents: Cents }[];
   /** Differences on rows that may not be edited any more, to be carried by new clawback rows. */
-  insert_clawbacks: { partner_id: string; amount_cents: Cents; source_commission_id: string }[];
+  insert_clawbacks: { partner_id: string; amount_cents: Cents; currency: string; source_commission_id: string }[];
 }
 
 /**
- * How the rows of one payment become `desired`. A row that is paid or in a payout is never edited. For each partner the
- * rows that count afterwards, which are those that are not rejected, sum to `worth`. A row belongs to its partner: when
- * the payment turns out to be another's, the open rows go and the other partner's begins as new.
+ * How the rows of one payment become `desired`, in the payment's `currency`. A row that is paid or in a payout is never
+ * edited. For each partner the rows that count afterwards, which are those that are not rejected, sum to `worth`. A row
+ * belongs to its partner: when the payment turns out to be another's, the open rows go and the other partner's begins as new.
  */
-export function planRows(rows: readonly LedgerRow[], desired: Desired | null): RowPlan {
+export function planRows(rows: readonly LedgerRow[], desired: Desired | null, currency: string): RowPlan {
   const plan: RowPlan = { sales: [], withdrawn: [], insert_sale: false, clawbacks: [], insert_clawbacks: [] };
   const byPartner = Map.groupBy(rows, (row) => row.partner_id);
   if (desired && !byPartner.has(desired.partner_id)) plan.insert_sale = true;
   for (const [partner_id, own] of byPartner) {
-    planPartner(plan, own, partner_id, desired?.partner_id === partner_id ? desired.amount_cents : null);
+    planPartner(plan, own, desired?.partner_id === partner_id ? desired.amount_cents : null, currency);
   }
   return plan;
 }
 
-/** One partner's rows: the locked ones stay, the open ones make up what is missing to `worth` (target null: nothing). */
-function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target: Cents | null): void {
+/**
+ * One partner's rows, each currency separately: where the payment turns out to be in another than what was paid out, that is
+ * taken back in its own, and given in the other. An open sale follows its payment.
+ */
+function planPartner(plan: RowPlan, own: readonly LedgerRow[], target: Cents | null, currency: string): void {
+  const locked = own.filter(isLocked);
+  const source = locked.find(isEarned);
+  const openSales = own.filter((row) => isOpen(row) && isEarned(row));
+  const others = Map.groupBy(
+    own.filter((row) => !openSales.includes(row)),
+    (row) => row.currency,
+  );
+  const about = { source, anchor: source ?? locked[0] };
+  planCurrency(plan, [...openSales, ...(others.get(currency) ?? [])], { ...about, target, currency });
+  others.delete(currency);
+  for (const [other, rows] of others) planCurrency(plan, rows, { ...about, target: null, currency: other });
+}
+
+interface PartnerPlan {
+  /** Null: nothing. */
+  target: Cents | null;
+  currency: string;
+  /** The sale that stays because it may not be edited. */
+  source: LedgerRow | undefined;
+  /** What a difference is of, where there is no sale. */
+  anchor: LedgerRow | undefined;
+}
+
+/** The locked rows of a currency stay, the open ones make up what is missing to `worth`. */
+function planCurrency(
+  plan: RowPlan,
+  own: readonly LedgerRow[],
+  { target, currency, source, anchor }: PartnerPlan,
+): void {
   const locked = own.filter(isLocked);
   const open = own.filter(isOpen);
   const openSales = open.filter(isEarned);
   const [carrier, ...spare] = open.filter((row) => row.kind === "clawback");
-  const source = locked.find(isEarned);
   const kept = !source && (target !== null || locked.length > 0) ? keptOf(openSales) : undefined;
   // Nothing is forgiven where nothing was given.
   const idle = locked.length === 0 ? own.filter(isWaived) : [];
@@ -153,11 +185,14 @@ function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target
   plan.withdrawn.push(...[...openSales.filter((row) => row !== kept), ...spare, ...idle].map((row) => row.id));
   if (kept) plan.sales.push({ id: kept.id, amount_cents: kept.status === "rejected" ? (target ?? NOTHING) : missing });
   const carried = kept && kept.status !== "rejected" ? NOTHING : missing;
-  const source_commission_id = (source ?? kept ?? locked[0])?.id;
-  if (carried === NOTHING || source_commission_id === undefined) {
+  const of = source ?? kept ?? anchor;
+  if (carried === NOTHING || !of) {
     if (carrier) plan.withdrawn.push(carrier.id);
   } else if (carrier) plan.clawbacks.push({ id: carrier.id, amount_cents: carried });
-  else plan.insert_clawbacks.push({ partner_id, amount_cents: carried, source_commission_id });
+  else {
+    const { partner_id, id: source_commission_id } = of;
+    plan.insert_clawbacks.push({ partner_id, amount_cents: carried, currency, source_commission_id });
+  }
 }
 
 /**

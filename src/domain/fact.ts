@@ -105,6 +105,8 @@ export interface AdjustmentFact extends FactBase {
   mode: "cumulative" | "refund_failed" | "single";
   /** Smallest units, never negative. */
   amount_cents: Cents;
+  /** ISO 4217, upper case, where it may be another than the payment's. */
+  currency?: string;
   /** Of a charge: what was held and never taken, which the vendor counts among its refunds; absent where all was taken. */
   released_cents?: Cents;
   /** True when `amount_cents` already excludes tax. */

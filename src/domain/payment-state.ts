@@ -145,11 +145,17 @@ export function adjustedTotal(facts: readonly Fact[], state: PaymentState): Cent
   const singles = newestAdjustments(facts).filter((fact) => fact.mode === "single");
   const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");
   const refunded = clamp(subtract(addUp(refundedTotals(facts)), releasedIn(facts)), NOTHING, MOST);
-  const gross = [...amountsOf(deducted.filter((fact) => !fact.net_of_tax)), refunded];
+  const disputed = deducted.filter((fact) => !fact.net_of_tax).map((fact) => amountIn(fact, state));
+  const gross = [...disputed, refunded];
   const fromGross = clamp(addUp(gross), NOTHING, state.gross_cents);
   const net = [...amountsOf(deducted.filter((fact) => fact.net_of_tax)), ...reversals(singles)];
   if (state.gross_cents > 0) net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents));
   return clamp(addUp(net), NOTHING, state.base_cents);
+}
+
+/** A deduction, tax included. In another currency than the payment's its part is not known: it takes all. */
+function amountIn({ amount_cents, currency }: AdjustmentFact, state: PaymentState): Cents {
+  return currency === undefined || currency === state.currency ? amount_cents : state.gross_cents;
 }
 
 function amountsOf(facts: readonly AdjustmentFact[]): Cents[] {
@@ -211,9 +217,11 @@ function releasedIn(facts: readonly Fact[]): Sum {
   const intents = facts.filter(
     (fact): fact is PaymentFact | LinkFact => fact.kind === "payment" || fact.kind === "link",
   );
-  const ofIntents = intents.map(({ released_cents = NOTHING }) => released_cents);
-  const ofCharges = addUp(chargesIn(facts).map(({ released_cents = NOTHING }) => released_cents));
-  return ofIntents.reduce<Sum>(larger, ofCharges);
+  const stated: Sum[] = [
+    addUp(chargesIn(facts).map(({ released_cents = NOTHING }) => released_cents)),
+    ...intents.map(({ released_cents = NOTHING }) => released_cents),
+  ];
+  return stated.toSorted((a, b) => compareAmounts(b, a))[0]!;
 }
 
 function amountsWhere(refunds: readonly Refund[] = [], holds: (refund: Refund) => boolean): Cents[] {

@@ -328,7 +328,7 @@ function eventsOfStory(plan: Story, n: string): Sent[] {
   if (plan.kind !== "transaction") {
     if (plan.refundFails && refunded > 0)
       sent.push(a(refundFailed({ id: `re_${n}`, ...pay, amount: Math.ceil(refunded / 2), created: at() })));
-    const dispute = { id: `dp_${n}`, ...pay, amount: Math.ceil(gross / 3) };
+    const dispute = { id: `dp_${n}`, ...pay, amount: Math.ceil(gross / 3), currency: plan.currency };
     if (plan.dispute !== "none")
       sent.push(a(disputeClosed({ ...dispute, status: plan.dispute === "won" ? "won" : "lost", created: at() })));
     if (plan.dispute === "reinstated")

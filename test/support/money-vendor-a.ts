@@ -210,7 +210,8 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   }
 
   protected dispute({ ends }: Of<"dispute">, sale: SaleA, amount: number): void {
-    const ids = { id: this.id("du_"), amount, payment_intent: sale.payment_intent, charge: sale.charge };
+    const { payment_intent, charge, truth } = sale;
+    const ids = { id: this.id("du_"), amount, currency: truth.currency.toLowerCase(), payment_intent, charge };
     const report = (change: string, status: string) =>
       this.events.push(a.disputeEvent(`charge.dispute.${change}`, { ...ids, status, created: this.at() }));
     report("created", ends === "inquiry" ? "warning_needs_response" : "needs_response");

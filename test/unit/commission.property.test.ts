@@ -11,7 +11,8 @@ import {
 } from "../../src/domain/commission.ts";
 import { addUp, cents, larger, MOST, NOTHING, percent, type Cents, type Sum } from "../../src/domain/money.ts";
 
-const partner = fc.constantFrom("par_a", "par_b", "par_c");
+const PARTNERS = ["par_a", "par_b", "par_c"];
+const partner = fc.constantFrom(...PARTNERS);
 /** Small ones, and ones of which a row holds all that a history moves at once. */
 const LARGE = 2 ** 46;
 const amount = fc.oneof(
@@ -19,6 +20,9 @@ const amount = fc.oneof(
   fc.nat({ max: 1_000 }).map((less) => cents(LARGE - less)),
 );
 const desired = fc.option(fc.record({ partner_id: partner, amount_cents: amount }));
+const CURRENCIES = ["EUR", "JPY"] as const;
+/** Nearly always a payment stays in its currency. */
+const currency = fc.oneof({ weight: 4, arbitrary: fc.constant(CURRENCIES[0]) }, fc.constantFrom(...CURRENCIES));
 
 function sumOf(rows: readonly LedgerRow[]): Sum {
   return addUp(rows.map((row) => row.amount_cents));
@@ -26,19 +30,24 @@ function sumOf(rows: readonly LedgerRow[]): Sum {
 
 let minted = 0;
 
-function apply(rows: readonly LedgerRow[], plan: RowPlan, wanted: Desired | null) {
+function apply(rows: readonly LedgerRow[], plan: RowPlan, wanted: Desired | null, paidIn: string = CURRENCIES[0]) {
   const after = rows
     .filter((row) => !plan.withdrawn.includes(row.id))
     .map((row): LedgerRow => {
       const sale = plan.sales.find(({ id }) => id === row.id);
       const clawback = plan.clawbacks.find(({ id }) => id === row.id);
-      return { ...row, ...sale, ...(clawback ? { amount_cents: clawback.amount_cents } : {}) };
+      return {
+        ...row,
+        ...sale,
+        ...(sale ? { currency: paidIn } : {}),
+        ...(clawback ? { amount_cents: clawback.amount_cents } : {}),
+      };
     });
-  const add = (fields: Pick<LedgerRow, "partner_id" | "amount_cents" | "kind" | "status">) =>
+  const add = (fields: Pick<LedgerRow, "partner_id" | "amount_cents" | "currency" | "kind" | "status">) =>
     after.push({ id: `com_${minted++}`, payout_id: null, ...fields });
-  if (plan.insert_sale && wanted) add({ ...wanted, kind: "sale", status: "pending" });
-  for (const { partner_id, amount_cents } of plan.insert_clawbacks) {
-    add({ partner_id, amount_cents, kind: "clawback", status: "approved" });
+  if (plan.insert_sale && wanted) add({ ...wanted, currency: paidIn, kind: "sale", status: "pending" });
+  for (const { partner_id, amount_cents, currency: of } of plan.insert_clawbacks) {
+    add({ partner_id, amount_cents, currency: of, kind: "clawback", status: "approved" });
   }
   return after;
 }
@@ -47,6 +56,7 @@ function apply(rows: readonly LedgerRow[], plan: RowPlan, wanted: Desired | null
 const history = fc.array(
   fc.record({
     wanted: desired,
+    paidIn: currency,
     fate: fc.array(
       fc.record({ status: fc.constantFrom(...COMMISSION_STATUSES), held: fc.boolean(), touches: fc.boolean() }),
       { minLength: 12, maxLength: 12 },
@@ -60,16 +70,17 @@ describe("the rows of a payment", () => {
     fc.assert(
       fc.property(history, (steps) => {
         let rows: LedgerRow[] = [];
-        for (const { wanted, fate } of steps) {
-          const plan = planRows(rows, wanted);
-          const after = apply(rows, plan, wanted);
+        for (const { wanted, paidIn, fate } of steps) {
+          const plan = planRows(rows, wanted, paidIn);
+          const after = apply(rows, plan, wanted, paidIn);
           const isLocked = (row: LedgerRow) => row.status === "paid" || row.payout_id !== null;
           for (const row of rows) if (isLocked(row)) expect(after).toContainEqual(row);
-          for (const partner_id of ["par_a", "par_b", "par_c"]) {
-            const own = after.filter((row) => row.partner_id === partner_id);
+          for (const [partner_id, counted] of PARTNERS.flatMap((id) => CURRENCIES.map((one) => [id, one] as const))) {
+            const all = after.filter((row) => row.partner_id === partner_id);
+            const own = all.filter((row) => row.currency === counted);
             const sum = sumOf(own.filter(({ status }) => status !== "rejected"));
-            const earned = wanted?.partner_id === partner_id ? wanted.amount_cents : NOTHING;
-            const rejections = own.filter(({ status }) => status === "rejected");
+            const earned = wanted?.partner_id === partner_id && counted === paidIn ? wanted.amount_cents : NOTHING;
+            const rejections = all.filter(({ status }) => status === "rejected");
             if (rejections.length === 0) expect(sum).toBe(earned);
             // Money that was never paid is never owed back (LAW-5).
             expect(sum).toBeGreaterThanOrEqual(0);
@@ -80,9 +91,9 @@ describe("the rows of a payment", () => {
             else if (rejections.length > 0) expect(sum).toBeLessThanOrEqual(larger(earned, given));
           }
           // Settling again changes nothing more.
-          const again = planRows(after, wanted);
+          const again = planRows(after, wanted, paidIn);
           expect([again.insert_sale, again.insert_clawbacks, again.withdrawn]).toEqual([false, [], []]);
-          expect(apply(after, again, wanted)).toEqual(after);
+          expect(apply(after, again, wanted, paidIn)).toEqual(after);
           rows = after.map((row, i) => {
             const { status, held, touches } = fate[i % fate.length]!;
             if (!touches || row.status === "paid") return row;
@@ -96,10 +107,18 @@ describe("the rows of a payment", () => {
 
   it("that turn out to be one of several are taken back exactly, as far as a row holds it", () => {
     const paid = (amount_cents: Cents, i: number): LedgerRow => ({
-      ...{ id: `com_${i}`, partner_id: "par_a", kind: "sale", status: "paid", payout_id: "pay_1", amount_cents },
+      ...{
+        id: `com_${i}`,
+        partner_id: "par_a",
+        kind: "sale",
+        status: "paid",
+        payout_id: "pay_1",
+        amount_cents,
+        currency: "EUR",
+      },
     });
     const takenBack = (...amounts: Cents[]) =>
-      planRows(amounts.map(paid), { partner_id: "par_a", amount_cents: MOST }).insert_clawbacks.map(
+      planRows(amounts.map(paid), { partner_id: "par_a", amount_cents: MOST }, "EUR").insert_clawbacks.map(
         (row) => row.amount_cents,
       );
     expect(takenBack(MOST, cents(MOST - 1))).toEqual([1 - MOST]);
@@ -118,14 +137,20 @@ describe("the rows of a payment", () => {
     fc.assert(
       fc.property(fc.array(judged, { minLength: 2, maxLength: 3 }), (states) => {
         const wanted: Desired = { partner_id: "par_a", amount_cents: cents(2_000) };
-        const rows = states.map((state, i): LedgerRow => ({ id: `com_${i}`, kind: "sale", ...wanted, ...state }));
-        const after = apply(rows, planRows(rows, wanted), wanted);
+        const rows = states.map((state, i): LedgerRow => ({
+          id: `com_${i}`,
+          kind: "sale",
+          currency: "EUR",
+          ...wanted,
+          ...state,
+        }));
+        const after = apply(rows, planRows(rows, wanted, "EUR"), wanted);
         const isRejected = states.every(({ status }) => status === "rejected");
         expect(sumOf(after.filter(({ status }) => status !== "rejected"))).toBe(isRejected ? 0 : 2_000);
         // What was approved needs no second approval.
         const isApproved = states.some(({ status }) => status === "approved" || status === "paid");
         expect(after.some(({ status }) => status === "approved" || status === "paid")).toBe(isApproved);
-        expect(apply(after, planRows(after, wanted), wanted)).toEqual(after);
+        expect(apply(after, planRows(after, wanted, "EUR"), wanted)).toEqual(after);
       }),
       { numRuns: 500 },
     );

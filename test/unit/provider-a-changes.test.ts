@@ -138,6 +138,7 @@ describe("provider A: disputes", () => {
     aliases: ["ch_1", "pi_1"],
     mode: "single",
     amount_cents: cents(1500),
+    currency: "USD",
     net_of_tax: false,
     direction: "deduct",
     stage,
@@ -242,7 +243,8 @@ describe("provider A: links between a payment's ids (PAY-18)", () => {
 
   it("need two ids", () => {
     expect(ignoredAs(chargeSucceeded({ charge: "ch_1" }))).toBe("nothing_to_link");
-    expect(ignoredAs(paymentIntentSucceeded({ payment_intent: "pi_1" }))).toBe("nothing_to_link");
+    const ofNothing = paymentIntentSucceeded({ payment_intent: "pi_1", object: { amount_received: 0 } });
+    expect(ignoredAs(ofNothing)).toBe("nothing_to_link");
     const record = { payment: { type: "payment_record", payment_record: "pr_1" } };
     expect(ignoredAs(invoicePaymentPaid({ invoice: "in_1", object: record }))).toBe("nothing_to_link");
   });

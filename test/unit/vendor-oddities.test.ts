@@ -130,7 +130,9 @@ describe("a credit note of provider A", () => {
 describe("disputes of a part", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };
   const dispute = (change: string, status: string, at: number) =>
-    a.disputeEvent(`charge.dispute.${change}`, { id: "du_1", ...ids, amount: 4_000, status, created: T + at });
+    a.disputeEvent(`charge.dispute.${change}`, {
+      ...{ id: "du_1", ...ids, amount: 4_000, currency: "jpy", status, created: T + at },
+    });
   const bought = a.sessionCompleted({
     amount: 12_000,
     tax: 2_000,

@@ -148,7 +148,7 @@ function planCommissions(ctx: ProgramCtx, state: LedgerState, decision: Decision
   const { partner_id, amount_cents } = decision.record;
   const isEarned = decision.outcome === "commission" && partner_id !== null && amount_cents !== null;
   const settling: Settling = { ctx, state, decision, payment, desired: isEarned ? { partner_id, amount_cents } : null };
-  const plan = planRows(state.commissions, settling.desired);
+  const plan = planRows(state.commissions, settling.desired, payment.currency);
   const withdrawn = state.commissions.filter(({ id }) => plan.withdrawn.includes(id));
   const planned = [
     // Withdrawn rows go first: they make room in the unique index for one that moves here from a joined payment.
@@ -288,7 +288,6 @@ function newClawback(settling: Settling, clawback: RowsPlan["insert_clawbacks"][
       ...sharedOf(payment),
       ...clawback,
       ...held(settling, row, clawback.amount_cents),
-      currency: source.currency,
       flow_id: source.flow_id,
       kind: "clawback",
       // Approved from the start, so that the partner's next payout carries it (COM-4).

@@ -311,6 +311,7 @@ function disputeFact(
     aliases,
     mode: "single",
     amount_cents: object.amount,
+    ...(object.currency ? { currency: object.currency } : {}),
     net_of_tax: false,
     direction: "deduct",
     stage,

@@ -188,6 +188,7 @@ export const dispute = z
     amount,
     status: z.string(),
     charge: expandableId,
+    currency: currency.nullish(),
     payment_intent: expandableId,
   })
   .refine((object) => object.charge !== null || object.payment_intent !== null, {

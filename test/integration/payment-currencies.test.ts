@@ -1,0 +1,85 @@
+/** Amounts of two currencies about one payment are never added up. */
+import { describe, expect, it } from "vitest";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { disputeClosed, disputeEvent, invoicePaid, sessionCompleted, type EventA } from "../support/provider-a.ts";
+
+async function shop(): Promise<TestProgram> {
+  const program = await makeProgram();
+  await makePartner(program, { slug: "jane" });
+  return program;
+}
+
+async function send(program: TestProgram, ...events: EventA[]): Promise<void> {
+  for (const event of events) expect((await sendA(program, event)).status).toBe(200);
+}
+
+async function rowsOf(program: TestProgram) {
+  const { commissions } = await ledgerOf(program);
+  return commissions
+    .map(({ kind, currency, amount_cents, status }) => [kind, currency, amount_cents, status])
+    .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}
+
+/** Approves and pays out all there is. */
+async function payOut(program: TestProgram): Promise<void> {
+  const { body } = await program.api<{ data: { id: string; status: string }[] }>("GET", "/api/v1/commissions");
+  for (const { id, status } of body.data) {
+    if (status === "pending") await program.api("PATCH", `/api/v1/commissions/${id}`, { status: "approved" });
+  }
+  const { body: made } = await program.api<{ payouts: { id: string }[] }>("POST", "/api/v1/payouts/generate", {});
+  for (const { id } of made.payouts) {
+    expect((await program.api("POST", `/api/v1/payouts/${id}/mark-paid`, {})).status).toBe(200);
+  }
+}
+
+describe("a payment whose invoice is in another currency than its session", () => {
+  const session = sessionCompleted({ invoice: "in_1", ref: "jane", currency: "usd", amount: 10_000 });
+  const invoice = invoicePaid({ id: "in_1", ref: "jane", currency: "jpy", amount: 1_500_000 });
+
+  it("earns in the invoice's (PAY-1, PAY-3)", async () => {
+    const program = await shop();
+    await send(program, session, invoice);
+    expect(await rowsOf(program)).toEqual([["sale", "JPY", 300_000, "pending"]]);
+  });
+
+  it("takes back what was paid out in its own currency, and gives the other in the other (LAW-2, PAY-3)", async () => {
+    const program = await shop();
+    await send(program, session);
+    await payOut(program);
+    await send(program, invoice);
+    const rows = [
+      ["clawback", "JPY", 300_000, "approved"],
+      ["clawback", "USD", -2_000, "approved"],
+      ["sale", "USD", 2_000, "paid"],
+    ];
+    expect(await rowsOf(program)).toEqual(rows);
+    await send(program, invoicePaid({ id: "in_1", ref: "jane", currency: "jpy", amount: 1_500_000 }));
+    expect(await rowsOf(program)).toEqual(rows);
+  });
+});
+
+describe("a dispute in another currency than the payment", () => {
+  const ids = { id: "du_1", charge: "ch_1", payment_intent: "pi_1", currency: "eur" };
+  const session = sessionCompleted({
+    payment_intent: "pi_1",
+    ref: "jane",
+    currency: "jpy",
+    amount: 15_000,
+    tax: 5_000,
+  });
+
+  it("takes all of it when it is lost, for its part is not known (PAY-7)", async () => {
+    const program = await shop();
+    await send(program, session, disputeEvent("charge.dispute.created", { ...ids, amount: 9_200 }));
+    expect(await rowsOf(program)).toEqual([["sale", "JPY", 2_000, "pending"]]);
+    await send(program, disputeClosed({ ...ids, amount: 9_200 }));
+    expect(await rowsOf(program)).toEqual([["sale", "JPY", 0, "pending"]]);
+  });
+
+  it("takes nothing when it is won (PAY-7)", async () => {
+    const program = await shop();
+    await send(program, session, disputeClosed({ ...ids, amount: 9_200, status: "won" }));
+    expect(await rowsOf(program)).toEqual([["sale", "JPY", 2_000, "pending"]]);
+  });
+});

@@ -139,6 +139,16 @@ describe("provider A: a paid invoice", () => {
       5_000,
     ],
     ["old shape: marked so, beside credit", { amount_due: 5_950, amount_paid: 0, paid_out_of_band: true }, 5_000],
+    [
+      "old shape: marked so, after a credit note that lowered it",
+      { amount_due: 5_950, amount_paid: 0, paid_out_of_band: true, pre_payment_credit_notes_amount: 5_950 },
+      5_000,
+    ],
+    [
+      "old shape: marked so, with an earlier debt, after a credit note",
+      { amount_due: 11_950, amount_paid: 0, paid_out_of_band: true, pre_payment_credit_notes_amount: 5_950 },
+      5_000,
+    ],
     ["not at all", { amount_paid: 5_950, amount_paid_off_stripe: 0, paid_out_of_band: false }, 5_000],
     ["not known to be due", { amount_paid: 5_950, amount_due: undefined, paid_out_of_band: true }, 5_000],
   ])("paid outside the vendor is paid too: %s", (_, object, base_cents) => {

@@ -184,12 +184,13 @@ export function linkOf(aliases: string[], occurred_at: string): Reading {
 
 /**
  * What the customer paid for this invoice, net and gross. Covered in part by credit, the net total counts pro rata; paid
- * beyond its total, for an earlier debt, only the total does. A total that is not positive is nothing sold.
+ * beyond what credit notes left of its total, for an earlier debt, only that does. A total that is not positive is nothing sold.
  */
 function invoiceMoney(invoice: Invoice): { base_cents: Cents; gross_cents: Cents } {
   const { total } = invoice;
   if (total <= 0) return { base_cents: NOTHING, gross_cents: NOTHING };
-  const gross_cents = smaller(amountSettled(invoice), total);
+  const asked = subtract(total, invoice.pre_payment_credit_notes_amount ?? NOTHING);
+  const gross_cents = clamp(smaller(amountSettled(invoice), asked), NOTHING, total);
   // Negative taxes of prorated lines may push the net total past either end.
   const net = clamp(netTotal(invoice), NOTHING, total);
   return { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };

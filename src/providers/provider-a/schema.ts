@@ -103,6 +103,8 @@ export const invoice = z.object({
   total: signedAmount,
   amount_paid: amount,
   amount_due: amount.nullish(),
+  /** By how much credit notes lowered it before it was paid. */
+  pre_payment_credit_notes_amount: amount.nullish(),
   /** Old shape: marked as paid outside the vendor. Its successor says how much. */
   paid_out_of_band: z.boolean().nullish(),
   amount_paid_off_stripe: amount.nullish(),

@@ -95,6 +95,13 @@ export interface VendorReads {
   readCode?(api_key: string, code: CodeAsked): Promise<CodeAnswer>;
 }
 
+/** Asks for a page of each of these sizes until one is not too long. */
+export async function firstThatFits(sizes: readonly number[], ask: (size: number) => Promise<Answer>): Promise<Answer> {
+  const [size = 1, ...smaller] = sizes;
+  const answer = await ask(size);
+  return answer.is_too_long && smaller.length > 0 ? firstThatFits(smaller, ask) : answer;
+}
+
 /** What an answer that is not the expected one says. */
 export function failureOf({ status, retry_after_ms, is_too_long }: Answer): ReadFailure {
   return { outcome: "failed", reason: is_too_long ? "unreadable" : reasonOf(status), retry_after_ms };

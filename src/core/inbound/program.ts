@@ -21,8 +21,8 @@ import { programFields, selectPrograms } from "../kernel/program-rows.ts";
 export interface Delivery {
   provider: VendorName;
   event: ProviderEvent;
-  /** As the vendor sent it. */
-  body: string;
+  /** As the vendor sent it; null where it is too long to be kept. */
+  body: string | null;
   claim: ClaimedOwner;
   /** Whether it is signed with one of these secrets. */
   isSigned: (secrets: readonly string[]) => Promise<boolean>;

@@ -194,16 +194,20 @@ function problemOf([first]: readonly ErrorDetail[]): string {
   return `${first?.path ?? ""}: ${first?.message ?? ""}`.slice(0, MAX_PROBLEM);
 }
 
+/** As of a webhook: a longer body is not kept, for it may be longer than a row. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
 /**
  * Takes in one event through the door of the webhooks; whether it was missing. Which account's it is the API key says:
  * another program is of that account where they share a signing secret.
  */
 async function take(ctx: ProgramCtx, provider: Vendor, { body, event }: Listed): Promise<boolean> {
+  const text = JSON.stringify(body);
   const own = await providerSecrets(ctx, ctx.program, provider.name);
   const { isNew } = await takeEvent(ctx, {
     provider: provider.name,
     event,
-    body: JSON.stringify(body),
+    body: new TextEncoder().encode(text).length > MAX_BODY_BYTES ? null : text,
     claim: provider.claimedOwner(body),
     isSigned: async (secrets) => secrets.some((secret) => own.includes(secret)),
   });

@@ -5,6 +5,7 @@ import { DAY } from "../../lib/time.ts";
 import type { ApiReach } from "../api-call.ts";
 import {
   failureOf,
+  firstThatFits,
   type CodeAnswer,
   type CodeAsked,
   type EventAnswer,
@@ -21,9 +22,9 @@ import { READ_TYPES } from "./events.ts";
 import { couponObject, discounted, promotionCode } from "./schema.ts";
 import { snapshotType } from "./thin.ts";
 
-/** A page of events, and a page of those that are long: an invoice has as many lines as its owner likes. */
 const PAGE = 100;
-const SMALL_PAGE = 5;
+/** Pages of events, of which the next is asked for where one is too long: an invoice has as many lines as its owner likes. */
+const PAGES = [PAGE, 5, 1];
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const MAX_EVENT_BYTES = 1024 * 1024;
 
@@ -64,8 +65,7 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
     if (after !== null) query.set("starting_after", after);
     return call(reach, api_key, "GET", `/v1/events?${query.toString()}`, { most_bytes: MAX_PAGE_BYTES });
   };
-  let answer = await ask(PAGE);
-  if (answer.is_too_long) answer = await ask(SMALL_PAGE);
+  const answer = await firstThatFits(PAGES, ask);
   const read = page.safeParse(answer.json);
   if (answer.status !== 200 || !read.success) return failureOf(answer);
   const { data, has_more } = read.data;

@@ -4,6 +4,7 @@ import { DAY } from "../../lib/time.ts";
 import type { ApiReach } from "../api-call.ts";
 import {
   failureOf,
+  firstThatFits,
   type CodeAnswer,
   type CodeAsked,
   type EventsAnswer,
@@ -14,8 +15,7 @@ import { instant } from "../wire.ts";
 import { call, isOfSandbox } from "./api.ts";
 import { discount, namesOfDiscount, READ_TYPES } from "./events.ts";
 
-const PAGE = 200;
-const SMALL_PAGE = 5;
+const PAGES = [200, 5, 1];
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 const page = z.object({
@@ -39,8 +39,7 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
     if (cursor !== null) query.set("after", cursor);
     return call(reach, api_key, { method: "GET", path: `/events?${query.toString()}`, most_bytes: MAX_PAGE_BYTES });
   };
-  let answer = await ask(PAGE);
-  if (answer.is_too_long) answer = await ask(SMALL_PAGE);
+  const answer = await firstThatFits(PAGES, ask);
   const read = page.safeParse(answer.json);
   if (answer.status !== 200 || !read.success) return failureOf(answer);
   const { data, meta } = read.data;

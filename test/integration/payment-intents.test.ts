@@ -114,6 +114,16 @@ describe("a payment intent that succeeded", () => {
     expect(earned).toMatchObject({ payments: [{ txn_amount_cents: 10_000 }], commissions: [{ amount_cents: 2_000 }] });
   });
 
+  it("pays one invoice at a time: of two the one that was paid later counts, in any order (PAY-5)", async () => {
+    const paid = (invoice: string, amount: number, created: number) => [
+      invoicePaid({ id: invoice, ref: "jane", amount, created }),
+      invoicePaymentPaid({ invoice, payment_intent: "pi_1", created }),
+    ];
+    const events = [...paid("in_1", 12_000, AT), ...paid("in_2", 9_000, AT + 100)];
+    const earned = await inAnyOrder(events);
+    expect(earned).toMatchObject({ payments: [{ txn_amount_cents: 9_000 }], commissions: [{ amount_cents: 1_800 }] });
+  });
+
   it("pays the session that waits for the money, by the session's sum (PAY-24)", async () => {
     const fields = { id: "cs_1", ref: "jane", ...IDS, amount: 12_000, tax: 2_000 };
     const begun = sessionCompleted({ ...fields, payment_status: "unpaid", created: AT - 100 });

@@ -296,6 +296,11 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
     texts: ["PAY-18", "PAY-24", "IN-19"].map((rule) => `specification.md: - ${rule} `),
   },
   {
+    why: "several of its objects report one payment",
+    of: { "provider-a": true, "provider-b": "a transaction is one" },
+    texts: ["integrate.md: Stripe can make an invoice of a one-off"],
+  },
+  {
     why: "its own types of events, in its own table",
     of: "any",
     texts: ["used", "ignored", "Stripe ", "Paddle "].map((text) => `integrate.md: | ${text}`),

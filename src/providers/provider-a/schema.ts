@@ -188,9 +188,9 @@ export const dispute = z
     /** The vendor's own published example has none. */
     id: id.nullish(),
     amount,
+    currency: currency.nullish(),
     status: z.string(),
     charge: expandableId,
-    currency: currency.nullish(),
     payment_intent: expandableId,
   })
   .refine((object) => object.charge !== null || object.payment_intent !== null, {

@@ -40,7 +40,7 @@ export const texts = {
         purpose: "payments made with Elements or through the API, and money that is held first and taken later",
       },
       { type: "charge.succeeded", purpose: "shows which refund belongs to which payment" },
-      { type: "invoice_payment.paid", purpose: "the same, for invoices" },
+      { type: "invoice_payment.paid", purpose: "the same, for invoices, also of checkouts that make one afterwards" },
     ],
   },
   checkout,

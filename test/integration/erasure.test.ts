@@ -350,6 +350,23 @@ ${ADDRESS},jane
     expect(await sumsOf(program)).toEqual(sums);
   });
 
+  it("is bound to nobody by another payment that is asked for again: what others earned stays theirs", async () => {
+    const program = await makeProgram({ attribution: "first" });
+    const [jane, bob] = [await makePartner(program, { slug: "jane" }), await makePartner(program, { slug: "bob" })];
+    const file = `customer_email,partner_code\n${ADDRESS},jane\n`;
+    await program.api("POST", "/api/v1/imports?kind=customers&product=other", file, { "content-type": "text/csv" });
+    const [customer, hour, now] = ["cus_of_both", 3_600, nowSeconds() + 60];
+    await sendA(program, sessionCompleted({ id: "cs_1", customer, email: ADDRESS, created: now }));
+    await sendA(program, customerEvent({ id: customer, ref: "bob", created: now + 2 * hour }));
+    await sendA(program, sessionCompleted({ id: "cs_2", customer, email: null, created: now + 3 * hour }));
+    const earned = async () => (await ledgerOf(program)).commissions.map(({ partner_id }) => partner_id);
+    expect(await earned()).toEqual([jane.id, bob.id]);
+    await erase(program);
+    const [first] = (await ledgerOf(program)).payments;
+    expect((await program.api("POST", `/api/v1/payments/${first!.id}/reprocess`)).status).toBe(200);
+    expect(await earned()).toEqual([jane.id, bob.id]);
+  });
+
   it("leaves nothing of a captured event either", async () => {
     for (const [name, event] of fixtureEvents("a")) {
       const program = await makeProgram({ provider_a_webhook_secret: SECRET_A });

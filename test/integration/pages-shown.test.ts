@@ -268,7 +268,7 @@ const PAYOUT_DETAILED: Marks<PayoutDetailed> = {
 };
 const OWN_COMMISSION: Marks<OwnCommission> = {
   payout_id: "decides",
-  kind: { to: "clawback", reads: "after a refund" },
+  kind: { to: "clawback", reads: "such as a refund" },
   status: { to: "rejected" },
   flagged: { to: 1, reads: "being looked at", where: { status: "pending" } },
   rejected_reason: { to: "Marked reason", where: { status: "rejected" } },

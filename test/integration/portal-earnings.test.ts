@@ -88,7 +88,7 @@ describe("why a commission is what it is (PORTAL-6)", () => {
       "20\u00a0% of what is left of a sale of 51.00\u00a0USD after refunds, the program's rate",
       "Nothing is left of a sale of 52.00\u00a0USD after refunds",
       "Flat amount for a sale of 53.00\u00a0USD, your rate",
-      "Correction of a commission that was paid or in a payout already, after a refund",
+      "Correction of a commission that was paid or in a payout already, for what changed since, such as a refund",
       "Flat amount for somebody who signed up through your link",
       "For the talk",
       "A test of ours",
@@ -105,6 +105,22 @@ describe("why a commission is what it is (PORTAL-6)", () => {
     expect((await page("/portal/commissions")).replaceAll("\u00a0", " ")).toContain(
       "20 % of what is left of a sale of 100.00 USD after refunds",
     );
+  });
+});
+
+describe("a correction of what was paid (PORTAL-6)", () => {
+  it("is said to be after no refund where the rate is another one from an earlier time on", async () => {
+    const since = iso(Date.now() - 60_000);
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000 }));
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/commissions");
+    await program.api("PATCH", `/api/v1/commissions/${body.data[0]!.id}`, { status: "approved" });
+    const made = await program.api<{ payouts: { id: string }[] }>("POST", "/api/v1/payouts/generate");
+    await program.api("POST", `/api/v1/payouts/${made.body.payouts[0]!.id}/mark-paid`);
+    const raised = await program.api("PATCH", "/api/v1/programs/me", { default_commission_pct: 30, apply_from: since });
+    expect(raised.status).toBe(200);
+    const shown = (await page("/portal/commissions")).replaceAll("\u00a0", " ");
+    expect(shown).toMatch(/such as a refund approved for the next payout 10\.00 USD/);
+    expect(shown).not.toContain("after a refund");
   });
 });
 

@@ -173,7 +173,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   rate: "The rate that applied.",
   "trace.amount_cents": "The commission; null where there is none. Smallest units of the currency.",
   commissions: "Its commissions.",
-  source_commission_id: "For a clawback, the commission that it takes money back from.",
+  source_commission_id: "For a clawback, the commission that it corrects: what it takes back or, above 0, adds.",
   "Commission.status": "`pending`, then `approved`, then `paid`; or `rejected`.",
   rejected_reason: "Why it was rejected.",
   flagged: "Whether a person should look before it is approved.",

@@ -21,7 +21,8 @@ type Settings = Pick<OwnProgram, "sale_amounts" | "auto_approve_days" | "time_zo
 export function whyText(row: Said, { sale_amounts }: Settings): string {
   const { kind, rate, note } = row;
   if (kind === "manual") return note ?? "Entered by hand";
-  if (kind === "clawback") return "Correction of a commission that was paid or in a payout already, after a refund";
+  if (kind === "clawback")
+    return "Correction of a commission that was paid or in a payout already, for what changed since, such as a refund";
   if (kind === "lead") return "Flat amount for somebody who signed up through your link";
   const sale = sale_amounts === "hidden" ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
   const full = amountFor(rate, row.txn_amount_cents, NOTHING);

@@ -178,6 +178,7 @@ export interface FaultyDatabase {
   fault: Fault;
   /** Runs before a batch is sent. */
   before: (() => Promise<void>) | null;
+  rowsRead: number;
   rowsWritten: number;
   batches: number;
   /** Batches that failed in the database. */
@@ -190,6 +191,7 @@ export function faultyDatabase(database: D1Database = env.DB): FaultyDatabase {
     binding: database,
     fault: null,
     before: null,
+    rowsRead: 0,
     rowsWritten: 0,
     batches: 0,
     refused: 0,
@@ -206,7 +208,10 @@ export function faultyDatabase(database: D1Database = env.DB): FaultyDatabase {
       throw error;
     });
     faulty.batches++;
-    for (const { meta } of results) faulty.rowsWritten += meta.rows_written;
+    for (const { meta } of results) {
+      faulty.rowsRead += meta.rows_read;
+      faulty.rowsWritten += meta.rows_written;
+    }
     if (faulty.fault === "lost") throw new Error("the reply is lost");
     return results;
   };

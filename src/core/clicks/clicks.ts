@@ -289,14 +289,19 @@ function awaitRollUp(counted: string, next_at: string): SQL {
     where click_rollups.next_at is null`;
 }
 
-/** The groups that the flush counts itself; `until` is the first id of a minute, so none is cut. */
-const COUNTED_HERE = sql`left join click_rollups r on r.program_id = s.program_id
-  where (g.value ->> 'dense' or g.value ->> 'first' < r.until)`;
+/**
+ * Groups by how far their program is rolled up, which says whether the flush counts them itself: most it does not, and their
+ * partners are not looked up then. `until` is the first id of a minute, so none is cut.
+ */
+function groupsOf(counted: string): SQL {
+  return sql`json_each(${counted}) g left join click_rollups r on r.program_id = g.value ->> 'program_id'`;
+}
+const COUNTED_HERE = sql`(g.value ->> 'dense' or g.value ->> 'first' < r.until)`;
 
 function countByPartner(counted: string, count: SQL): SQL {
   return sql`insert into click_counts (program_id, partner_id, day, count)
     select s.program_id, s.partner_id, substr(g.value ->> 'at', 1, 10), sum(${count}) as new
-    from json_each(${counted}) g ${RESOLVED} ${COUNTED_HERE}
+    from ${groupsOf(counted)} ${RESOLVED} where ${COUNTED_HERE}
     group by 1, 2, 3 having new > 0
     on conflict (program_id, partner_id, day) do update set count = count + excluded.count`;
 }
@@ -305,13 +310,13 @@ function countBySource(counted: string, allNew: boolean): SQL {
   return addToSources(sql`select s.program_id as program_id, s.partner_id as partner_id,
       substr(g.value ->> 'at', 1, 10) as day, c.value ->> 'kind' as kind, c.value ->> 'value' as value,
       sum(${allNew ? sql`c.value ->> 'count'` : unknownOf(sql`c.value`)}) as n
-    from json_each(${counted}) g ${RESOLVED} cross join json_each(g.value, '$.sources') c ${COUNTED_HERE}
+    from ${groupsOf(counted)} ${RESOLVED} cross join json_each(g.value, '$.sources') c where ${COUNTED_HERE}
     group by 1, 2, 3, 4, 5`);
 }
 
 function countEvents(counted: string, count: SQL): SQL {
   return addToCounts(sql`select s.program_id as program_id, 'click' as type, g.value ->> 'at' as at, ${count} as n
-    from json_each(${counted}) g ${RESOLVED} ${COUNTED_HERE}`);
+    from ${groupsOf(counted)} ${RESOLVED} where ${COUNTED_HERE}`);
 }
 
 /** Drops of programs that do not exist are nobody's: they leave no row, whatever a stranger sends. */

@@ -14,9 +14,11 @@ import {
   LOG_LINE_BYTES,
   MAX_DATABASES,
   millionClicksOf,
+  millionItems,
   scriptLoads,
   simulate,
   YEAR,
+  type Items,
   type Month,
   type Scenario,
 } from "./year/model.ts";
@@ -102,6 +104,8 @@ function printClicks(sizes: Measurements["commits"]): void {
   );
   const byWorker = totalOf(costOf(scriptLoads({ ...YEAR, script_is_asset: false }, 1e6), false));
   console.log(`Were the script no static asset, its loads would cost ${usd(byWorker)} more.`);
+  printItems("A million clicks, as in the year's month 1", millionItems(measured, YEAR, months[0]!.databases));
+  printItems("A million clicks, as in the year's month 12", millionItems(measured, YEAR, months.at(-1)!.databases));
   goal("A million clicks, as in the year's month 1", totalOf(costOf(lines.at(-2)![1], false)), GOALS.million);
   goal("A million clicks, each alone in its commit", totalOf(costOf(lines[0]![1], false)), GOALS.million_alone);
 }
@@ -121,7 +125,7 @@ function goal(what: string, dollars: number, most: number): void {
 function printYear(): void {
   const { bytes } = measured;
   console.log(
-    `\nMeasured bytes: a click ${bytes.click.toFixed(0)} (in its object ${bytes.click_in_object.toFixed(0)}, in the archive ${bytes.archived_click.toFixed(0)}), counts of a partner and day ${bytes.partner_day.toFixed(0)}, a payment ${bytes.payment_kept.toFixed(0)} and for 90 days ${bytes.payment_forgotten.toFixed(0)} more, a payout ${bytes.payout.toFixed(0)}`,
+    `\nMeasured bytes: a click ${bytes.click.toFixed(0)} (in its object ${bytes.click_in_object.toFixed(0)}, in the archive ${bytes.archived_click.toFixed(0)}), counts of a partner and day ${bytes.partner_day.toFixed(0)}, of a program and day ${bytes.program_day.toFixed(0)}, a payment ${bytes.payment_kept.toFixed(0)} and for 90 days ${bytes.payment_forgotten.toFixed(0)} more, a payout ${bytes.payout_kept.toFixed(0)} and ${bytes.payout_forgotten.toFixed(0)}`,
   );
   console.log(
     `Assumed:\n${assumptionsOf(YEAR)
@@ -133,6 +137,8 @@ function printYear(): void {
   const archived = simulate(measured, SCENARIOS.at(-1)!.scenario).at(-1)!;
   printMeters("Month 12, clicks kept", last);
   printMeters("Month 12, clicks archived", archived);
+  printItems("Month 12, clicks kept", last.items);
+  printItems("Month 12, clicks archived", archived.items);
   console.log("");
   goal("Month 1", first.usd, GOALS.first);
   goal("Month 12, clicks kept", last.usd, GOALS.twelfth);
@@ -160,6 +166,27 @@ function printScenario(name: string, scenario: Scenario): void {
   );
   const beyond = months.find(({ databases }) => databases > MAX_DATABASES);
   if (beyond) console.log(`A deployment has ${MAX_DATABASES} databases at most: month ${beyond.month} does not fit.`);
+}
+
+/** What each part costs, most first; nothing that the plan includes is taken off. */
+function printItems(what: string, items: Items): void {
+  console.log(`\n${what}, by what it is for, in dollars; nothing that the plan includes is taken off`);
+  const meters = (usage: Usage) =>
+    (Object.keys(PRICES) as Metered[])
+      .filter((name) => costOf(usage, false)[name] >= 0.005)
+      .map((name) => `${PRICES[name].what} ${usd(costOf(usage, false)[name])}`)
+      .join(", ");
+  const lines = Object.entries(items).map(([of, item]) => {
+    const usage = sumOf([item, 1]);
+    return { of, dollars: totalOf(costOf(usage, false)), meters: meters(usage) };
+  });
+  table(
+    ["for", "dollars", "of which"],
+    lines
+      .filter(({ dollars }) => dollars >= 0.005)
+      .toSorted((a, b) => b.dollars - a.dollars)
+      .map(({ of, dollars, meters: which }) => [of, usd(dollars), which]),
+  );
 }
 
 function printMeters(what: string, { usage }: Month): void {

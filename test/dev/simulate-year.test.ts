@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   assumptionsOf,
+  clickItems,
   clicksOfMonth,
   costOfMillionClicks,
   DATABASE_GB,
@@ -12,6 +13,7 @@ import {
   interpolate,
   invocationsOf,
   millionClicksOf,
+  millionItems,
   REGIONS,
   scriptLoads,
   simulate,
@@ -45,9 +47,11 @@ const MEASURED: Measured = {
   shards: 4,
   one_object_to: 0,
   flushes: { 1: flush(1), 2: flush(2), 20: flush(20) },
+  in_memory: { 1: flush(1), 2: flush(2), 20: flush(20) },
   payment: { requests: 3, d1_rows_written: 30, queue_operations: 6 },
   approval: { d1_rows_written: 5 },
   payout: { requests: 1, d1_rows_written: 10 },
+  paid_out: { d1_rows_written: 4 },
   forgetting: { d1_rows_written: 7 },
   read: { requests: 1, d1_rows_read: 100 },
   minute: { requests: 1, d1_rows_read: 10 },
@@ -58,12 +62,14 @@ const MEASURED: Measured = {
     click: 500,
     click_in_object: 100,
     partner_day: 0,
+    program_day: 0,
     payment_kept: 1_000,
     payment_forgotten: 2_000,
-    payout: 0,
+    payout_kept: 0,
+    payout_forgotten: 0,
     archived_click: 50,
   },
-  rows: { payment_kept: 5, payment_forgotten: 3, payout: 2, partner_day: 1 },
+  rows: { payment_kept: 5, payment_forgotten: 3, payout: 2, partner_day: 1, program_day: 1 },
   click_deleted: 1,
 };
 const MONTHLY_CLICKS = YEAR.programs * YEAR.clicks_per_program;
@@ -124,9 +130,23 @@ describe("a simulated year", () => {
     assert.ok(clicksOfMonth(MEASURED, MONTHLY_CLICKS, 5).d1_rows_written > usage.d1_rows_written);
   });
 
+  it("takes an object to be out of memory where no click came for ten seconds", () => {
+    const read = (of: "flushes" | "in_memory", clicks: number) => {
+      const rows = { 1: { do_rows_read: 100 }, 2: { do_rows_read: 100 } };
+      return clicksOfMonth({ ...MEASURED, [of]: rows }, clicks, 1).do_rows_read / clicks;
+    };
+    const thin = MONTHLY_CLICKS / 10_000;
+    assert.ok(read("flushes", thin) > 90 && read("in_memory", thin) < 5);
+    assert.ok(read("flushes", 100 * MONTHLY_CLICKS) < 1e-3);
+  });
+
   it("has one object a region and database up to so many clicks a second, and several in those with more", () => {
     const asked = (one_object_to: number, databases: number) => {
-      const usage = clicksOfMonth({ ...MEASURED, one_object_to, flushes: { 1: {}, 2: {} } }, MONTHLY_CLICKS, databases);
+      const usage = clicksOfMonth(
+        { ...MEASURED, one_object_to, flushes: { 1: {}, 2: {} }, in_memory: { 1: {}, 2: {} } },
+        MONTHLY_CLICKS,
+        databases,
+      );
       return usage.do_requests / DAYS_PER_MONTH / 1440;
     };
     const second = MONTHLY_CLICKS / DAYS_PER_MONTH / 86_400;
@@ -183,13 +203,52 @@ describe("a simulated year", () => {
       assert.equal(month.month, i + 1);
       assert.equal(month.databases, Math.ceil(month.gb / DATABASE_GB));
       near(month.usd, 5 + totalOf(costOf(month.usage, true)));
-      near(month.usage.requests - MONTHLY_CLICKS * 1.03 - 5_000 - 1e7, month.databases * DAYS_PER_MONTH * 1440);
+      near(month.usage.requests - MONTHLY_CLICKS * 1.03 - 5_000 - 1e7, DAYS_PER_MONTH * 1440);
+      const crons = sumOf([month.items["the crons"]!, 1]);
+      near(crons.d1_rows_read, month.databases * DAYS_PER_MONTH * 1440 * 10);
+      near(crons.cpu_ms, month.databases * DAYS_PER_MONTH * 1440 * 10);
       if (i > 0) assert.ok(month.gb > months[i - 1]!.gb && month.usd > months[i - 1]!.usd);
     }
     const [first] = months;
     near(first!.gb, (MONTHLY_CLICKS * (500 + 0.01 * 3_000)) / 1e9);
     near(first!.usage.d1_gb_months, first!.gb / 2);
     assert.deepEqual(simulate(MEASURED, YEAR), months);
+  });
+
+  it("says what each part of a month is for, and the parts are all of it", () => {
+    for (const scenario of [YEAR, { ...YEAR, click_retention_days: 60, archived: true }]) {
+      const { usage, items, gb } = simulate(MEASURED, scenario).at(-1)!;
+      const sum = sumOf(...Object.values(items).map((item) => [item, 1] as const));
+      for (const name of Object.keys(PRICES) as Metered[]) near(sum[name], usage[name], name);
+      near(
+        Object.values(stockAt(MEASURED, scenario, 12 * DAYS_PER_MONTH).gb_of).reduce((all, one) => all + one, 0),
+        gb,
+      );
+    }
+    const items = clickItems(MEASURED, MONTHLY_CLICKS, 3);
+    const [commits, rows, flushes] = Object.values(items).slice(1);
+    near(commits!.do_rows_written!, MONTHLY_CLICKS);
+    near(rows!.d1_rows_written!, MONTHLY_CLICKS);
+    // A flush writes a row in the database and one in the object, and is a call of it.
+    assert.ok(flushes!.d1_rows_written! > 0);
+    near(flushes!.do_rows_written!, flushes!.d1_rows_written!);
+    near(flushes!.do_requests!, flushes!.d1_rows_written!);
+    near(sumOf(...Object.values(millionItems(MEASURED, YEAR, 3)).map((item) => [item, 1] as const)).requests, 1e6);
+  });
+
+  it("pays for what a payment leaves until it is paid out, each commission of a payout, and the counts of programs", () => {
+    const [month] = simulate(MEASURED, YEAR);
+    const [less] = simulate({ ...MEASURED, paid_out: {} }, YEAR);
+    near(month!.usage.d1_rows_written - less!.usage.d1_rows_written, MONTHLY_CLICKS * 0.01 * 4);
+    const of = (bytes: Partial<Measured["bytes"]>, days: number) => {
+      const more = stockAt({ ...MEASURED, bytes: { ...MEASURED.bytes, ...bytes } }, YEAR, days);
+      return (more.gb - stockAt(MEASURED, YEAR, days).gb) * 1e9;
+    };
+    near(of({ program_day: 7 }, 300), 100 * 300 * 7);
+    near(of({ partner_day: 7 }, 300), 5_000 * 300 * 7);
+    near(of({ payout_kept: 7 }, 300), (5_000 * 300 * 7) / DAYS_PER_MONTH);
+    near(of({ payout_forgotten: 7 }, 300), (5_000 * 90 * 7) / DAYS_PER_MONTH);
+    near(of({ payout_forgotten: 7 }, 30), (5_000 * 30 * 7) / DAYS_PER_MONTH);
   });
 
   it("pays for what is deleted and archived, once", () => {

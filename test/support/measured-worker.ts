@@ -91,6 +91,13 @@ interface Commits {
   isAgain?: boolean;
 }
 
+interface Flushes {
+  object: string;
+  rounds: Commits["commits"][];
+  ms: number;
+  evicted: boolean;
+}
+
 const controls: Record<string, (env: Bindings, input: never) => unknown> = {
   tally: () => {
     settleCursors();
@@ -112,14 +119,16 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
     await commitAll(env, object, commits);
     return {};
   },
-  /** Commits, and as much later their flush by the Worker, again and again; the object is evicted between all of them. */
-  flush: async (env, { object, rounds, ms }: { object: string; rounds: Commits["commits"][]; ms: number }) => {
+  /** Commits, and as much later their flush by the Worker, again and again; between all of them the object may be evicted. */
+  flush: async (env, { object, rounds, ms, evicted }: Flushes) => {
+    // It may remember somebody who was asked and did not come.
+    await evict(env, object);
     for (const commits of rounds) {
       await commitAll(env, object, commits);
       clock += ms;
-      await evict(env, object);
+      if (evicted) await evict(env, object);
       await flushWaiting(counterOf(env, object), env);
-      await evict(env, object);
+      if (evicted) await evict(env, object);
     }
     return {};
   },

@@ -52,6 +52,10 @@ const CALL_MS = 5;
 /** An object that flushes itself waits for the database, which is far away. */
 const ROUND_TRIP_MS = 250;
 const OBJECT_GB = 0.128;
+/** So long after its last call an object is in memory (https://developers.cloudflare.com/durable-objects/concepts/durable-object-lifecycle/). */
+const IN_MEMORY_SECONDS = 10;
+/** Whether a click's reference leads to a partner is asked of the database, at worst for every click: rows read. */
+const LOOK_UP_ROWS = 3;
 /** CPU in ms: of a click, a flush, a read, a run of the cron on a database, any other request, and a script load by the Worker. */
 const CPU_MS = { click: 1, flush: 2, read: 5, minute: 10, other: 10, script: 0.3 };
 /** Of a line that the platform writes for an invocation, with the request's address and headers. */
@@ -78,9 +82,13 @@ export interface Measured {
   one_object_to: number;
   /** Usage of one flush by the Worker of so many commits of one click each, by their number; of different partners. */
   flushes: Record<number, Partial<Usage>>;
+  /** The same of an object that is in memory all the time; in `flushes` it never is. */
+  in_memory: Record<number, Partial<Usage>>;
   payment: Partial<Usage>;
   approval: Partial<Usage>;
   payout: Partial<Usage>;
+  /** Each commission of a payout more. */
+  paid_out: Partial<Usage>;
   /** Forgetting what one payment left, when its 90 days are over. */
   forgetting: Partial<Usage>;
   read: Partial<Usage>;
@@ -96,15 +104,17 @@ export interface Measured {
     click: number;
     /** In the object's storage, until its id is forgotten. */
     click_in_object: number;
-    /** Per partner and day: the counts. */
+    /** Per partner and day, and per program and day: the counts. */
     partner_day: number;
-    /** Per payment: forever, and for 90 days. */
+    program_day: number;
+    /** Per payment with its commission, and per payout: forever, and for 90 days. */
     payment_kept: number;
     payment_forgotten: number;
-    payout: number;
+    payout_kept: number;
+    payout_forgotten: number;
     archived_click: number;
   };
-  rows: { payment_kept: number; payment_forgotten: number; payout: number; partner_day: number };
+  rows: Record<"payment_kept" | "payment_forgotten" | "payout" | "partner_day" | "program_day", number>;
   /** D1 rows written to delete one click. */
   click_deleted: number;
 }
@@ -117,6 +127,8 @@ export interface Month {
   archive_gb: number;
   databases: number;
   usage: Usage;
+  /** The same by what it is for, without the lines of the platform's own log. */
+  items: Items;
   usd: number;
 }
 
@@ -132,12 +144,15 @@ export function interpolate(points: Record<number, Partial<Usage>>, x: number): 
   return sumOf([points[low]!, 1 - share], [points[high]!, share]);
 }
 
+/** What a month is made of, by name. */
+export type Items = Record<string, Partial<Usage>>;
+
 /**
- * A month of so many clicks. An object is flushed a while after the first click that waits, or flushes itself soon after
- * many wait, with what came meanwhile; so the rarer the clicks of an object, the fewer share a flush. Commits of more than
- * one click need more traffic than this, so there is one a click.
+ * A month of so many clicks, by what is done for them. An object is flushed a while after the first click that waits, or
+ * flushes itself soon after many wait, with what came meanwhile; so the rarer the clicks of an object, the fewer share a
+ * flush. Commits of more than one click need more traffic than this, so there is one a click.
  */
-export function clicksOfMonth(measured: Measured, clicks: number, databases: number): Usage {
+export function clickItems(measured: Measured, clicks: number, databases: number): Items {
   const { flush_delay_ms, dense } = measured;
   const seconds = DAYS_PER_MONTH * SECONDS_PER_DAY;
   let all = 0;
@@ -150,16 +165,43 @@ export function clicksOfMonth(measured: Measured, clicks: number, databases: num
     const perFlush = Math.min(few, dense.clicks + (rate * dense.delay_ms) / 1000);
     const flushes = (clicks * share) / perFlush;
     const own = few > perFlush ? { do_gb_seconds: gbSeconds(dense.delay_ms + ROUND_TRIP_MS) } : {};
-    return sumOf([interpolate(measured.flushes, perFlush), flushes], [own, flushes]);
+    const evicted = Math.exp(-rate * IN_MEMORY_SECONDS);
+    return sumOf(
+      [interpolate(measured.flushes, perFlush), flushes * evicted],
+      [interpolate(measured.in_memory, perFlush), flushes * (1 - evicted)],
+      [own, flushes],
+    );
   });
   const inObjects = (clicks / (DAYS_PER_MONTH * 24 * 60)) * CLICK_IN_OBJECT_MINUTES * measured.bytes.click_in_object;
-  return sumOf(
-    ...parts.map((part) => [part, 1] as const),
-    [{ requests: 1, cpu_ms: CPU_MS.click, do_gb_seconds: gbSeconds(COMMIT_MS) }, clicks],
-    // The cron asks every object every minute, and reads its cursor.
-    [{ do_requests: 1, do_gb_seconds: gbSeconds(CALL_MS), d1_rows_read: 1 }, all * DAYS_PER_MONTH * 24 * 60],
-    [{ do_gb_months: 1 / 1e9 }, all * EMPTY_OBJECT_BYTES + inObjects],
-  );
+  // What was measured of flushes is with the commits before them.
+  const [commit, row] = [{ do_requests: 1, do_rows_written: 1 }, { d1_rows_written: 1 }];
+  return {
+    "clicks: the Worker, with the look-up of the partner": sumOf([OF_CLICK, clicks]),
+    "clicks: a commit to the object each, of a row": sumOf([
+      { ...commit, do_gb_seconds: gbSeconds(COMMIT_MS) },
+      clicks,
+    ]),
+    "clicks: a row in the log each": sumOf([row, clicks]),
+    "flushes, each with a row of the cursor": sumOf(...parts.map((part) => [part, 1] as const), [
+      { ...commit, ...row },
+      -clicks,
+    ]),
+    // Every minute, of every object; its cursor is read.
+    "questions of the cron to the objects": sumOf([
+      { do_requests: 1, do_gb_seconds: gbSeconds(CALL_MS), d1_rows_read: 1 },
+      all * DAYS_PER_MONTH * 24 * 60,
+    ]),
+    "storage of the objects": sumOf([{ do_gb_months: 1 / 1e9 }, all * EMPTY_OBJECT_BYTES + inObjects]),
+  };
+}
+
+/** The sum of `clickItems`. */
+export function clicksOfMonth(measured: Measured, clicks: number, databases: number): Usage {
+  return sumOfItems(clickItems(measured, clicks, databases));
+}
+
+function sumOfItems(items: Items): Usage {
+  return sumOf(...Object.values(items).map((item) => [item, 1] as const));
 }
 
 /**
@@ -172,6 +214,9 @@ function rollUpsOf(measured: Measured, { programs, partners_per_program, clicks_
   const partners = Math.min(partners_per_program, clicks_per_program / rollUps);
   return sumOf([interpolate(measured.hours_of_clicks, partners), programs * rollUps]);
 }
+
+/** What a click takes of the Worker, apart from its object. */
+const OF_CLICK = { requests: 1, cpu_ms: CPU_MS.click, d1_rows_read: LOOK_UP_ROWS };
 
 /** What an object is paid for while it is at work. */
 function gbSeconds(ms: number): number {
@@ -206,37 +251,54 @@ export function simulate(measured: Measured, scenario: Scenario): Month[] {
   for (let month = 1; month <= scenario.months; month++) {
     const stock = stockAt(measured, scenario, month * DAYS_PER_MONTH);
     databases = Math.max(databases, Math.ceil(stock.gb / DATABASE_GB));
-    const usage = usageOf(measured, scenario, month, databases);
-    months.push({ month, ...stock, databases, usage, usd: PLAN_USD + totalOf(costOf(usage, true)) });
+    const items = itemsOf(measured, scenario, month, databases);
+    const usage = withInvocationLogs(scenario, sumOfItems(items));
+    const { rows, gb, archive_gb } = stock;
+    const usd = PLAN_USD + totalOf(costOf(usage, true));
+    months.push({ month, rows, gb, archive_gb, databases, usage, items, usd });
   }
   return months;
 }
 
-function usageOf(measured: Measured, scenario: Scenario, month: number, databases: number): Usage {
+function itemsOf(measured: Measured, scenario: Scenario, month: number, databases: number): Items {
   const { programs } = scenario;
   const clicks = programs * scenario.clicks_per_program;
   const payments = clicks * scenario.payments_per_click;
   const [before, after] = [month - 1, month].map((at) => stockAt(measured, scenario, at * DAYS_PER_MONTH));
   const gone = goneBetween(scenario, month);
-  const usage = sumOf(
-    [clicksOfMonth(measured, clicks, databases), 1],
-    [scriptLoads(scenario, clicks), 1],
-    ...[measured.payment, measured.approval].map((one) => [withCpu(one, "other"), payments] as const),
-    [withCpu(measured.payout, "other"), programs * scenario.partners_per_program],
-    [withCpu(measured.read, "read"), programs * scenario.reads_per_program],
-    [withCpu(measured.minute, "minute"), databases * DAYS_PER_MONTH * 24 * 60],
-    [measured.day, programs * DAYS_PER_MONTH],
-    [rollUpsOf(measured, scenario), 1],
-    [{ emails: scenario.partners_per_program * scenario.emails_per_partner + scenario.emails_to_owners }, programs],
-    [measured.forgetting, gone.payments],
-    [{ d1_rows_written: measured.click_deleted, d1_rows_read: 1 }, gone.clicks],
-    // An object is written, then looked at.
-    [{ r2_writes: 1 / CLICKS_PER_ARCHIVE, r2_reads: 1 / CLICKS_PER_ARCHIVE }, scenario.archived ? gone.clicks : 0],
-    [{ r2_reads: programs }, after!.archive_gb > 0 ? scenario.archive_reads_per_program : 0],
-    // Storage of a month is that of its mean.
-    [{ d1_gb_months: (before!.gb + after!.gb) / 2, r2_gb_months: (before!.archive_gb + after!.archive_gb) / 2 }, 1],
-  );
-  return withInvocationLogs(scenario, usage);
+  const mails = scenario.partners_per_program * scenario.emails_per_partner + scenario.emails_to_owners;
+  const archived = scenario.archived ? gone.clicks / CLICKS_PER_ARCHIVE : 0;
+  // Storage of a month is that of its mean.
+  const stored = Object.keys(after!.gb_of).map((of): [string, Usage] => [
+    `D1's storage: ${of}`,
+    sumOf([{ d1_gb_months: 1 }, (before!.gb_of[of]! + after!.gb_of[of]!) / 2]),
+  ]);
+  return {
+    ...clickItems(measured, clicks, databases),
+    "roll-ups": rollUpsOf(measured, scenario),
+    "loads of the script": scriptLoads(scenario, clicks),
+    "payments, to their commissions and webhooks": sumOf([withCpu(measured.payment, "other"), payments]),
+    "commissions approved, with their webhooks": sumOf([withCpu(measured.approval, "other"), payments]),
+    "commissions paid out": sumOf([withCpu(measured.paid_out, "other"), payments]),
+    payouts: sumOf([withCpu(measured.payout, "other"), programs * scenario.partners_per_program]),
+    "reads of the API": sumOf([withCpu(measured.read, "read"), programs * scenario.reads_per_program]),
+    "the crons": sumOf(
+      // One run is for all databases, and does as much in each.
+      [{ ...withCpu(measured.minute, "minute"), requests: 0 }, databases * DAYS_PER_MONTH * 24 * 60],
+      [{ requests: 1 }, DAYS_PER_MONTH * 24 * 60],
+      [measured.day, programs * DAYS_PER_MONTH],
+    ),
+    "e-mails": sumOf([{ emails: mails }, programs]),
+    "forgetting after 90 days": sumOf([measured.forgetting, gone.payments]),
+    "clicks deleted": sumOf([{ d1_rows_written: measured.click_deleted, d1_rows_read: 1 }, gone.clicks]),
+    "the archive": sumOf(
+      // An object is written, then looked at.
+      [{ r2_writes: 1, r2_reads: 1 }, archived],
+      [{ r2_reads: programs }, after!.archive_gb > 0 ? scenario.archive_reads_per_program : 0],
+      [{ r2_gb_months: (before!.archive_gb + after!.archive_gb) / 2 }, 1],
+    ),
+    ...Object.fromEntries(stored),
+  };
 }
 
 function withCpu(usage: Partial<Usage>, of: keyof typeof CPU_MS): Partial<Usage> {
@@ -254,34 +316,45 @@ function goneBetween(scenario: Scenario, month: number): { clicks: number; payme
   };
 }
 
+export interface Stock {
+  rows: number;
+  gb: number;
+  /** The same by what it is of. */
+  gb_of: Record<string, number>;
+  archive_gb: number;
+}
+
 /** What is in the databases and in the archive after so many days. */
-export function stockAt(
-  measured: Measured,
-  scenario: Scenario,
-  days: number,
-): { rows: number; gb: number; archive_gb: number } {
+export function stockAt(measured: Measured, scenario: Scenario, days: number): Stock {
   const { bytes, rows } = measured;
   const clicksPerDay = (scenario.programs * scenario.clicks_per_program) / DAYS_PER_MONTH;
   const kept = Math.min(days, scenario.click_retention_days ?? days);
   const clicks = clicksPerDay * kept;
   const payments = clicksPerDay * scenario.payments_per_click * days;
   const recent = clicksPerDay * scenario.payments_per_click * Math.min(days, KEPT_DAYS);
-  const partnerDays = scenario.programs * scenario.partners_per_program * days;
-  const payouts = (scenario.programs * scenario.partners_per_program * days) / DAYS_PER_MONTH;
-  const size =
-    clicks * bytes.click +
-    partnerDays * bytes.partner_day +
-    payments * bytes.payment_kept +
-    recent * bytes.payment_forgotten +
-    payouts * bytes.payout;
+  const programDays = scenario.programs * days;
+  const partnerDays = programDays * scenario.partners_per_program;
+  const payouts = partnerDays / DAYS_PER_MONTH;
+  const recentPayouts = (payouts * Math.min(days, KEPT_DAYS)) / Math.max(days, 1);
+  const sizes = {
+    clicks: clicks * bytes.click,
+    "payments and commissions": payments * bytes.payment_kept,
+    "webhooks and the vendors' bodies, for 90 days":
+      recent * bytes.payment_forgotten + recentPayouts * bytes.payout_forgotten,
+    counts: partnerDays * bytes.partner_day + programDays * bytes.program_day,
+    payouts: payouts * bytes.payout_kept,
+  };
+  const gb_of = Object.fromEntries(Object.entries(sizes).map(([of, size]) => [of, size / 1e9]));
   return {
     rows:
       clicks +
       partnerDays * rows.partner_day +
+      programDays * rows.program_day +
       payments * rows.payment_kept +
       recent * rows.payment_forgotten +
       payouts * rows.payout,
-    gb: size / 1e9,
+    gb: Object.values(gb_of).reduce((sum, gb) => sum + gb, 0),
+    gb_of,
     archive_gb: scenario.archived ? (clicksPerDay * (days - kept) * bytes.archived_click) / 1e9 : 0,
   };
 }
@@ -305,7 +378,7 @@ export function costOfMillionClicks(
   const million = sumOf(
     [usage, 1e6 / clicks],
     [{ do_gb_seconds: gbSeconds(COMMIT_MS) }, 1e6 / clicks],
-    [{ requests: 1, cpu_ms: CPU_MS.click }, 1e6],
+    [OF_CLICK, 1e6],
     [scriptLoads(YEAR, 1e6), 1],
   );
   return withInvocationLogs(scenario, million);
@@ -313,13 +386,18 @@ export function costOfMillionClicks(
 
 /** A million clicks as they come in a scenario's month, spread over so many databases; nothing is taken off. */
 export function millionClicksOf(measured: Measured, scenario: Scenario, databases: number): Usage {
+  return withInvocationLogs(scenario, sumOfItems(millionItems(measured, scenario, databases)));
+}
+
+/** The same by what is done for them. */
+export function millionItems(measured: Measured, scenario: Scenario, databases: number): Items {
   const clicks = scenario.programs * scenario.clicks_per_program;
-  const month = sumOf(
-    [clicksOfMonth(measured, clicks, databases), 1],
-    [rollUpsOf(measured, scenario), 1],
-    [scriptLoads(scenario, clicks), 1],
-  );
-  return withInvocationLogs(scenario, sumOf([month, 1e6 / clicks]));
+  const month: Items = {
+    ...clickItems(measured, clicks, databases),
+    "roll-ups": rollUpsOf(measured, scenario),
+    "loads of the script": scriptLoads(scenario, clicks),
+  };
+  return Object.fromEntries(Object.entries(month).map(([of, item]) => [of, sumOf([item, 1e6 / clicks])]));
 }
 
 /** All that is assumed and not measured, a sentence each. */
@@ -336,7 +414,8 @@ export function assumptionsOf(scenario: Scenario): string[] {
     `${count(scenario.archive_reads_per_program)} objects of the archive read for each program and month, where there are any`,
     `visitors by region: ${percent}`,
     `an object is at work ${COMMIT_MS} ms for a commit and ${CALL_MS} ms for any other call; where it flushes itself, ${ROUND_TRIP_MS} ms for each round trip to the database; ${OBJECT_GB * 1000} MB each`,
-    `the platform has put an object out of memory before each flush, and before the first commit after it`,
+    `a click's reference is looked up in the database each time, ${LOOK_UP_ROWS} rows`,
+    `an object is out of memory ${IN_MEMORY_SECONDS} seconds after its last call: at a flush, and at the first commit after it, where none comes for so long`,
     `an object's storage: ${count(EMPTY_OBJECT_BYTES)} bytes, and each click for ${CLICK_IN_OBJECT_MINUTES} minutes`,
     `CPU in ms: ${Object.entries(CPU_MS)
       .map(([of, ms]) => `${of} ${ms}`)

@@ -186,7 +186,7 @@ interface Said<Partner> extends Tried<Partner> {
 
 /**
  * References and codes that can serve a payment which carries none of a partner's: what was said of its subscription and
- * customer by its time, never of nobody's, the earliest first. Of a reference and a code of one event the weaker is left out.
+ * customer by its time, never of nobody's, the earliest first. Of a reference and a code of one sale the weaker is left out.
  */
 function saidBy<Partner>(
   facts: readonly Fact[],
@@ -213,9 +213,7 @@ function saidBy<Partner>(
     said.some(
       (other) =>
         other.fact.kind !== weak &&
-        other.fact.occurred_at === fact.occurred_at &&
-        other.fact.subscription_id === fact.subscription_id &&
-        other.fact.customer_id === fact.customer_id &&
+        isOfOneSale(other.fact, fact) &&
         (other.held === undefined || (held === undefined && other.held.created_at <= occurred_at)),
     );
   const ordered = said
@@ -229,6 +227,13 @@ function saidBy<Partner>(
   return REMEMBERED.flatMap((of) =>
     ordered.filter(({ fact }) => about[of](fact)).map((one) => ({ ...one, of, source: `remembered_${of}` as const })),
   );
+}
+
+/** Whether two things were said at one sale: by one event, or by the several that the vendor makes of it. */
+function isOfOneSale(a: AttributionFact | CodeUseFact, b: AttributionFact | CodeUseFact): boolean {
+  const isOfSame =
+    a.subscription_id === b.subscription_id && (a.subscription_id !== null || a.customer_id === b.customer_id);
+  return isOfSame && Math.abs(Date.parse(a.occurred_at) - Date.parse(b.occurred_at)) <= ATTRIBUTION_SLACK_MS;
 }
 
 /** Where the codes of a sale led at its time, the first that did. */

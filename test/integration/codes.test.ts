@@ -163,6 +163,50 @@ describe("which goes first (CODE-2)", () => {
     }
   });
 
+  it.each([
+    ["link", "joe payment", "joe"],
+    ["code", "jane code", "jane"],
+  ] as const)(
+    "code_precedence %s, where the events of one beginning are seconds apart",
+    async (code_precedence, first, then) => {
+      for (const attribution of ["first", "last"] as const) {
+        const ids = { subscription: "sub_1", customer: "cus_1" };
+        const used = { object: { discounts: [discount({ promotion_code: "promo_1" })] } };
+        const began = [
+          subscriptionEventA("customer.subscription.created", {
+            id: "sub_1",
+            customer: "cus_1",
+            created: at(1),
+            ...used,
+          }),
+          sessionCompleted({ ...ids, ref: "joe", invoice: "in_1", created: at(1) + 2 }),
+          invoicePaid({ ...ids, id: "in_1", created: at(1) + 3, ...used }),
+        ];
+        for (const events of [began, began.toReversed()]) {
+          const { program, partners } = await programOf({ code_precedence, attribution }, "jane", "joe");
+          await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
+          for (const event of events) await sendA(program, event);
+          await sendA(program, invoicePaid({ ...ids, id: "in_2", created: at(31) }));
+          expect(await reported(program)).toEqual([`commission ${first}`, `commission ${then} subscription`]);
+        }
+      }
+    },
+  );
+
+  it("a sale without a subscription, whose invoice comes seconds later with the code, is remembered by its link", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
+    const sale = { customer: "cus_1", amount: 10_000 };
+    const discounts = [discount({ promotion_code: "promo_1" })];
+    await sendA(program, sessionCompleted({ ...sale, ref: "joe", invoice: "in_1", created: at(1) }));
+    await sendA(
+      program,
+      invoicePaid({ ...sale, id: "in_1", subscription: null, created: at(1) + 1, object: { discounts } }),
+    );
+    await sendA(program, sessionCompleted({ ...sale, created: at(2) }));
+    expect(await reported(program)).toEqual(["commission joe payment", "commission joe customer"]);
+  });
+
   it("the setting counts from its change on, whenever a payment comes", async () => {
     const { program, partners } = await programOf({}, "jane", "joe");
     await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);

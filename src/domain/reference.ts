@@ -233,7 +233,13 @@ function saidBy<Partner>(
 function isOfOneSale(a: AttributionFact | CodeUseFact, b: AttributionFact | CodeUseFact): boolean {
   const isOfSame =
     a.subscription_id === b.subscription_id && (a.subscription_id !== null || a.customer_id === b.customer_id);
-  return isOfSame && Math.abs(Date.parse(a.occurred_at) - Date.parse(b.occurred_at)) <= ATTRIBUTION_SLACK_MS;
+  const apart = Math.abs(Date.parse(a.occurred_at) - Date.parse(b.occurred_at));
+  return isOfSame && apart <= ATTRIBUTION_SLACK_MS && isOfSale(a) && isOfSale(b);
+}
+
+/** Not what an import, a lead or a claim says: these are of no sale. */
+function isOfSale(fact: AttributionFact | CodeUseFact): boolean {
+  return fact.kind === "code_use" || !(fact.imported || fact.granted || fact.any_provider);
 }
 
 /** Where the codes of a sale led at its time, the first that did. */

@@ -1,5 +1,6 @@
 /** Promotion codes: whose payment it is that was made with one (CODE-1 to CODE-5). */
 import { describe, expect, it } from "vitest";
+import { makeClaim } from "../support/claims.ts";
 import { couponEvent, discount, discountEventA, discountEventB, promotionCode } from "../support/codes.ts";
 import { giveCode, promotionCodeEvent, takeCode } from "../support/codes.ts";
 import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
@@ -205,6 +206,19 @@ describe("which goes first (CODE-2)", () => {
     );
     await sendA(program, sessionCompleted({ ...sale, created: at(2) }));
     expect(await reported(program)).toEqual(["commission joe payment", "commission joe customer"]);
+  });
+
+  it("what a granted claim remembers is weighed against no code: it gives way (CLAIM-5)", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    const ids = { subscription: "sub_1", customer: "cus_1" };
+    const discounts = [{ promotion_code: "promo_1", coupon: null }];
+    const session = sessionCompleted({ ...ids, invoice: "in_1", created: at(1), object: { discounts } });
+    await sendA(program, session);
+    const claim = await makeClaim(program, partners.joe, { order_id: session.data.object.id });
+    expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
+    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(2) * 1_000);
+    await sendA(program, invoicePaid({ ...ids, id: "in_2", created: at(31) }));
+    expect(await reported(program)).toEqual(["commission joe subscription", "commission jane subscription"]);
   });
 
   it("the setting counts from its change on, whenever a payment comes", async () => {

@@ -177,10 +177,10 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   const code = codes.find(({ since }) => since <= at)?.slug;
   const carried = program.code_precedence === "code" ? (code ?? known) : (known ?? code);
   if (carried !== undefined) return { slug: carried, isCode: false };
-  const heard = said
-    .filter((one) => (one.provider === provider || one.lead) && one.chapter <= truth.chapter)
+  const about = said.filter((one) => (one.provider === provider || one.lead) && one.chapter <= truth.chapter);
+  const heard = about
     .toSorted((a, b) => a.at - b.at)
-    .flatMap((one) => leadOf(program, one, at).map((leadsTo) => ({ ...one, leadsTo })));
+    .flatMap((one) => leadOf(program, one, saleOf(one, about), at).map((leadsTo) => ({ ...one, leadsTo })));
   const by = (field: "customer" | "subscription") =>
     heard.filter((one) => truth[field] !== null && one[field] === truth[field]).map(({ leadsTo }) => leadsTo);
   const byAddress = heard.filter(({ lead }) => truth.email !== null && lead?.email === truth.email);
@@ -211,14 +211,35 @@ function firstUse({ provider, subscription, at, chapter }: Truth, said: readonly
   return Math.min(at, ...uses.map((one) => one.at));
 }
 
-/** Where what one event said leads, for a payment: its link or its code, whichever counts more; nowhere if to nobody. */
-function leadOf(program: ModelProgram, { slugs, codes, provider, at }: Said, paidAt: number): Lead[] {
-  const slug = slugs.find((one) => partnerOf(program, one));
-  const link = slug === undefined ? null : { slug, since: 0 };
-  const [code = null] = codes.flatMap((one) => holderOf(program, provider, one, at) ?? []);
-  const isCode = program.code_precedence === "code" && code !== null && code.since <= paidAt;
-  const lead = isCode ? code : (link ?? code);
-  return lead ? [lead] : [];
+/** What was said at the sale of which one event tells: of its subscription, or of its customer's sale, within an hour (CODE-1). */
+function saleOf(one: Said, said: readonly Said[]): Said[] {
+  if (one.lead) return [one];
+  return said.filter(
+    (other) =>
+      !other.lead &&
+      other.subscription === one.subscription &&
+      (one.subscription !== null || other.customer === one.customer) &&
+      Math.abs(other.at - one.at) <= 3_600,
+  );
+}
+
+/** Where what one event said leads, for a payment: its link or its code, unless the other counts more at its sale; nowhere if to nobody. */
+function leadOf(
+  program: ModelProgram,
+  { slugs, codes, provider, at }: Said,
+  sale: readonly Said[],
+  paidAt: number,
+): Lead[] {
+  const linkOf = (one: Pick<Said, "slugs">) => one.slugs.find((slug) => partnerOf(program, slug));
+  const codeOf = (one: Pick<Said, "codes" | "at">) =>
+    one.codes.flatMap((code) => holderOf(program, provider, code, one.at) ?? [])[0] ?? null;
+  const slug = linkOf({ slugs });
+  const code = codeOf({ codes, at });
+  const isLinked = sale.some((one) => linkOf(one) !== undefined);
+  const isCoded = sale.map(codeOf).some((one) => one !== null && one.since <= paidAt);
+  const byCode = program.code_precedence === "code";
+  if (code !== null && (byCode ? code.since <= paidAt || !isLinked : !isLinked)) return [code];
+  return slug !== undefined && !(byCode && isCoded) ? [{ slug, since: 0 }] : [];
 }
 
 /** Who had a code at a time; where nobody had, who got it next. */

@@ -242,6 +242,10 @@ export const STORY_PLANTS: readonly Plant[] = [
       "return readObject(half, api_key, thin);",
     ],
   ),
+  plant("codes: of one sale a link and a code are weighed only where one event says both", "domain/reference.ts", [
+    "apart <= ATTRIBUTION_SLACK_MS &&",
+    "apart === 0 &&",
+  ]),
   plant("leads: the customers of other providers are not bound", "providers/api/events.ts", [
     "bound.map((fact) => ({ ...fact, any_provider: true }))",
     "bound",

@@ -123,11 +123,11 @@ describe("what an isolate knows of references", () => {
     const { leads } = refsOf(["noah"], (found) => {
       if (!isFirst) return Promise.resolve(found);
       isFirst = false;
-      // The runtime stops what a finished request began: neither an answer nor a timer comes.
-      vi.clearAllTimers();
       return new Promise(() => {});
     });
     void leads("noah");
+    // The runtime stops what a finished request began: neither an answer nor a timer comes.
+    vi.clearAllTimers();
     await vi.advanceTimersByTimeAsync(10_000);
     const again = leads("noah");
     await vi.advanceTimersByTimeAsync(100);

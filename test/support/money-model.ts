@@ -211,7 +211,7 @@ function firstUse({ provider, subscription, at, chapter }: Truth, said: readonly
   return Math.min(at, ...uses.map((one) => one.at));
 }
 
-/** What was said at the sale of which one event tells: of its subscription, or of its customer's sale, within an hour (CODE-1). */
+/** What was said at the sale that one event reports: of its subscription, or of its customer, within an hour (CODE-1). */
 function saleOf(one: Said, said: readonly Said[]): Said[] {
   if (one.lead) return [one];
   return said.filter(

@@ -309,6 +309,33 @@ describe("a round (JOB-4)", () => {
     expect([first.served.length - served, second.served.length]).toEqual([1, 1]);
   });
 
+  it("is not held up by the one that the job that goes first has failed at for days (JOB-2, OUT-3)", async () => {
+    const isBroken = (one: string) => {
+      if (one === key(0)) throw new Error("always");
+    };
+    const first = play("first", { every: "day", owners: [1], serve: isBroken });
+    const second = play("second", { every: "month", owners: [0] });
+    second.job.after = "first";
+    for (const day of ["29", "30", "31"]) {
+      now = Date.parse(`2027-03-${day}T03:17:00.000Z`);
+      await run([second, first], 1, "day");
+      for (let minute = 0; minute < 30; minute++) await run([second, first]);
+    }
+    now = Date.parse("2027-04-01T00:00:00.000Z");
+    for (const played of [first, second]) played.left.get(0)!.set(key(1), 1);
+    const order: string[] = [];
+    for (let minute = 0; minute < 5; minute++) {
+      const before = [first, second].map(({ served }) => served.length);
+      await run([second, first]);
+      for (const [i, { job, served }] of [first, second].entries()) {
+        order.push(...served.slice(before[i]).map((one) => `${job.name} ${one}`));
+      }
+    }
+    expect(order.filter((one) => !one.endsWith(key(0)))).toEqual([`first 0:${key(1)}`, `second 0:${key(1)}`]);
+    // Whom it fails at is tried later and later all the same.
+    expect(order.length).toBeLessThan(6);
+  });
+
   it("that is over an hour old is reported by /healthz, and so is one that does not begin (HTTP-18)", async () => {
     const played = play("a", { every: "day", owners: [1_000], cost: 100 });
     const [{ db }] = databases() as [ReturnType<typeof databases>[0]];

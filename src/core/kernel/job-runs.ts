@@ -50,6 +50,21 @@ export function nextRun(every: Rhythm, end: RunEnd, began_at: string, now: numbe
   return iso(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1));
 }
 
+/** No run takes longer. */
+const RUN = MINUTE;
+
+/**
+ * Since when a job has been through everybody: what was due by then is done, or fails. Of a round that only what fails keeps
+ * open the last try counts, which `nextRun` says.
+ */
+export function lastLap({ position, more, failed, began_at, finished_at, next_at }: JobRun): string {
+  const isFailing = finished_at === null && position === "" && more === 0 && failed > 0;
+  if (!isFailing) return began_at;
+  const next = Date.parse(next_at);
+  const wait = Math.min(Math.max((next - Date.parse(began_at)) / (RETRY.share + 1), RETRY.first), RETRY.last);
+  return iso(next - wait - RUN);
+}
+
 /** A job that is behind: its round goes on for too long, or does not begin. */
 export interface LateJob {
   job: string;

@@ -6,7 +6,7 @@ import { logLine, reasonOf } from "../../lib/log.ts";
 import { partsOf } from "../../lib/slices.ts";
 import { iso, MINUTE, SECOND } from "../../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
-import { forgetRuns, nextRun, readRuns, saveRun, type JobRun, type Rhythm, type RunEnd } from "./job-runs.ts";
+import { forgetRuns, lastLap, nextRun, readRuns, saveRun, type JobRun, type Rhythm, type RunEnd } from "./job-runs.ts";
 
 /** Something that a job may have work for: a program, an endpoint, a table. */
 export interface Owner {
@@ -44,7 +44,7 @@ export interface Job<Context> {
   every: Rhythm;
   /**
    * A job that goes first: while a round of it is due in the database, this one waits for a later run. One is, where it has
-   * begun none since a round of this job was to begin.
+   * not been through everybody since a round of this job was to begin.
    */
   after?: string;
   /** Null where the deployment does not do this. */
@@ -119,8 +119,8 @@ export async function runJobs<Context>(
 }
 
 /**
- * Whether a round is to begin of a job that waits for this one, which has not begun a round since that time: what has turned
- * due by then is done first, whenever this job's own time is.
+ * Whether a round is to begin of a job that waits for this one, which has not been through everybody since that time: what has
+ * turned due by then is done first, whenever this job's own time is. Those that it fails at hold up nobody.
  */
 function isAwaited(
   first: string,
@@ -128,10 +128,11 @@ function isAwaited(
   runs: Map<string, JobRun>,
   now: string,
 ): boolean {
-  const began_at = runs.get(first)?.began_at ?? "";
+  const before = runs.get(first);
+  const since = before ? lastLap(before) : "";
   return jobs.some(({ name, after }) => {
     const run = after === first ? runs.get(name) : undefined;
-    return run !== undefined && run.finished_at !== null && run.next_at <= now && began_at < run.next_at;
+    return run !== undefined && run.finished_at !== null && run.next_at <= now && since < run.next_at;
   });
 }
 

@@ -104,6 +104,13 @@ function halfUp(a: number, b: number, c: number): number {
   return Number((2n * product + divisor) / (2n * divisor));
 }
 
+/** The multiple of `step` that is nearest to an amount above 0, half up; at least one `step`, and none beyond `MOST`. */
+export function nearestMultiple(amount_cents: Cents, step: number): Cents {
+  const steps = halfUp(amount_cents, 1, step);
+  const most = Math.floor(MOST / step);
+  return taken(Math.min(Math.max(steps, 1), most) * step);
+}
+
 /** Percentages have at most four decimals, so one unit is a ten-thousandth of a percent: 12.5 % is 125,000. */
 const UNITS_PER_PERCENT = 10_000;
 

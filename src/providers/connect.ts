@@ -62,6 +62,11 @@ export type IdentifyAnswer =
 export interface Transfers {
   /** The clock that dates its answers, ms: they take their time. */
   now: () => number;
+  /**
+   * What is transferred of an amount above 0: in a currency of which the vendor does not move every smallest unit, the
+   * nearest that it does.
+   */
+  transferred(of: Pick<TransferOrder, "amount_cents" | "currency">): Cents;
   /** The exact request of a transfer, to be stored before the first sending and sent unchanged ever after. */
   freeze(order: TransferOrder): string;
   send(api_key: string, request: string, idempotency_key: string): Promise<SendAnswer>;

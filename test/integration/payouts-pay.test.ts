@@ -3,13 +3,16 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { viewPayout } from "../../src/core/kernel/views.ts";
+import { checkTransfers } from "../../src/core/reconcile/transfers.ts";
 import { payouts } from "../../src/db/schema.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { API_VERSION } from "../../src/providers/provider-a/api.ts";
 import { eventsOf } from "../support/commissions.ts";
-import { setSecrets, type TestProgram } from "../support/program.ts";
+import { programContext, setSecrets, type TestProgram } from "../support/program.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
 import {
   API_KEY_A,
+  clientOf,
   commissionsOf,
   db,
   makePayingProgram,
@@ -110,6 +113,49 @@ describe("paying a payout", () => {
     playOutside(world.vendor);
     expect((await pay(world.program, payout.id)).body.status).toBe("paid");
     expect(world.vendor.transfers).toMatchObject([{ amount, currency: sent }]);
+  });
+
+  it.each([
+    ["ISK", 1_234_550, 1_234_600],
+    ["UGX", 1_234_549, 1_234_500],
+    ["KWD", 1_234, 1_230],
+    ["BHD", 1_235, 1_240],
+    ["JOD", 4, 10],
+    ["HUF", 12_345, 12_345],
+  ])(
+    "of an amount in %s that the vendor does not take it transfers the nearest (OUT-14)",
+    async (currency, of, sent) => {
+      const world = await makePayingProgram();
+      const payout = await makePayout(world, [of - 1, 1], currency);
+      playOutside(world.vendor);
+      const { body } = await pay(world.program, payout.id);
+      expect(body).toMatchObject({ status: "paid", amount_cents: of, reference: world.vendor.transfers[0]!.id });
+      expect(world.vendor.transfers).toMatchObject([{ amount: sent, currency: currency.toLowerCase() }]);
+      const checked = [await payoutById(payout.id)];
+      expect(await checkTransfers(programContext(world.program), checked, clientOf(world.vendor), () => {})).toEqual({
+        checked: [payout.id],
+        found: [],
+      });
+    },
+  );
+
+  it("says before it is paid what is transferred of an amount that the vendor does not take (OUT-14)", async () => {
+    const world = await makePayingProgram();
+    const owner = await signInOwner(world.program);
+    const texts = async (ids: string[]) => {
+      const chosen = await owner.post("/dashboard/payouts/chosen", { move: "pay", ids: ids.join() });
+      return [textOf((await owner.get(`/dashboard/payouts/${ids[0]}/pay`)).body), textOf(chosen.body)];
+    };
+    const fraction = await makePayout(world, [1_234_550], "ISK");
+    for (const text of await texts([fraction.id])) {
+      expect(text).toContain("12,345.50 ISK");
+      expect(text).toContain("Stripe transfers 12,346.00 ISK, the nearest amount that it can.");
+    }
+    const whole = await makePayout(world, [1_234_500], "ISK");
+    for (const text of await texts([whole.id])) {
+      expect(text).toContain("12,345.00 ISK");
+      expect(text).not.toContain("nearest");
+    }
   });
 
   it.each([

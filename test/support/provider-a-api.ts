@@ -244,6 +244,10 @@ function refusal(status: number, error: { type?: string; code?: string; message:
   return { status, body: { error } };
 }
 
+/** The vendor has ended the decimals of these, and takes two of three decimals. */
+const ISK_AND_UGX = new Set(["isk", "ugx"]);
+const THREE_DECIMALS = new Set(["bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd"]);
+
 function makeTransfer(vendor: VendorApi, params: Record<string, unknown>, fault: Fault | null): Reply {
   const serverError = refusal(500, { type: "api_error", message: "Something went wrong on the vendor's end." });
   if (fault === "error_stored") return serverError;
@@ -261,6 +265,11 @@ function makeTransfer(vendor: VendorApi, params: Record<string, unknown>, fault:
       "insufficient_capabilities_for_transfer",
       "Your destination account needs to have at least one of the following capabilities enabled: transfers",
     );
+  }
+  const step = ISK_AND_UGX.has(currency) ? 100 : THREE_DECIMALS.has(currency) ? 10 : 1;
+  if (amount % step !== 0) {
+    const message = `Invalid amount. Amounts in ${currency.toUpperCase()} must be evenly divisible by ${step}.`;
+    return refused(400, "invalid_charge_amount_no_decimal_compatible", message);
   }
   const balance = vendor.balance.get(currency) ?? Number.POSITIVE_INFINITY;
   if (balance < amount) {

@@ -7,6 +7,7 @@ import {
   hasAtMostFourDecimals,
   MOST,
   mulDivHalfUp,
+  nearestMultiple,
   negate,
   NOTHING,
   percent,
@@ -69,6 +70,19 @@ describe("a × b ÷ c, rounded half up", () => {
     [9_007_199_254_740_991, 9_007_199_254_740_990, 9_007_199_254_740_991, 9_007_199_254_740_990],
   ])("%i × %i ÷ %i = %i", (a, b, c, expected) => {
     expect(mulDivHalfUp(cents(a), cents(b), cents(c))).toBe(expected);
+  });
+});
+
+describe("the nearest multiple, half up, at least one and an amount", () => {
+  it.each([
+    [1_234_549, 100, 1_234_500],
+    [1_234_550, 100, 1_234_600],
+    [1_230, 10, 1_230],
+    [1, 10, 10],
+    [MOST, 100, 9_007_199_254_740_900],
+    [9_007_199_254_740_949, 100, 9_007_199_254_740_900],
+  ])("of %i by %i is %i", (amount, step, expected) => {
+    expect(nearestMultiple(cents(amount), step)).toBe(expected);
   });
 });
 

@@ -16,7 +16,7 @@ export function hasTransfer(payout: Payout): boolean {
 }
 
 /**
- * Compares paid payouts with the transfers that the vendor has: one for each, of its amount, to its account. `checked`
+ * Compares paid payouts with the transfers that the vendor has: one for each, of its amount as the vendor moves it, to its account. `checked`
  * are those about which the vendor could be asked and answered: another account's key knows nothing of a transfer, and a
  * vendor who is away proves nothing.
  */
@@ -54,8 +54,12 @@ async function compare(
   if (standing.is === "unsure" || standing.is === "other_account") return null;
   const answer = await transfers.find(api_key, payout.id);
   if (answer.outcome === "unknown") return null;
-  const { amount_cents, currency, reference } = payout;
+  const { currency, reference } = payout;
   const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
+  const asked = transfers.transferred(payout);
+  // Earlier versions asked for the payout's own amount.
+  const isExact = answer.outcome === "made" && answer.amount_cents === payout.amount_cents;
+  const amount_cents = isExact ? payout.amount_cents : asked;
   const expected = { transfers: 1, transfer_id: reference, amount_cents, currency, account_id, reversed_cents: 0 };
   if (answer.outcome === "none") return { expected, actual: { transfers: 0 } };
   return {

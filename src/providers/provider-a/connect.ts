@@ -1,6 +1,7 @@
 /** Provider A's connected accounts: transfers (API v1, form encoded) and accounts (API v2, JSON). */
 import * as z from "zod";
-import { NOTHING } from "../../domain/money.ts";
+import { currencyExponent } from "../../domain/currency.ts";
+import { nearestMultiple, NOTHING, type Cents } from "../../domain/money.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
 import type {
   AccountAnswer,
@@ -21,6 +22,7 @@ import { call } from "./api.ts";
 export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts {
   return {
     now: deps.now,
+    transferred,
     freeze,
     send: async (api_key, request, idempotency_key) =>
       readSent(
@@ -59,10 +61,19 @@ export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts 
   };
 }
 
+/** Currencies that the vendor writes with two decimals, and of which it moves whole ones alone. */
+const WHOLE_ALONE = new Set(["ISK", "UGX"]);
+
+/** Of three decimals the vendor asks that the last be 0, "rounded to the nearest ten". */
+function transferred({ amount_cents, currency }: Pick<TransferOrder, "amount_cents" | "currency">): Cents {
+  if (WHOLE_ALONE.has(currency)) return nearestMultiple(amount_cents, 100);
+  return currencyExponent(currency) === 3 ? nearestMultiple(amount_cents, 10) : amount_cents;
+}
+
 /** The form of a transfer, in a fixed order: the vendor compares it with what came under the same key before. */
 function freeze(order: TransferOrder): string {
   return new URLSearchParams({
-    amount: String(order.amount_cents),
+    amount: String(transferred(order)),
     currency: order.currency.toLowerCase(),
     destination: order.account_id,
     transfer_group: order.payout_id,

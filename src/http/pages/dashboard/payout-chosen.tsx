@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
+import type { Payout } from "../../../core/kernel/rows.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { payPayout } from "../../../core/payouts/pay.ts";
 import { getPayout, markPayoutPaid } from "../../../core/payouts/payouts.ts";
@@ -15,7 +16,7 @@ import { Field, Form } from "../parts/form.tsx";
 import { Badge, Money, plural, sumsText } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
-import { isOffered, obstacleTo } from "../parts/payout-move.ts";
+import { isOffered, nearestText, obstacleTo } from "../parts/payout-move.ts";
 import { Table } from "../parts/table.tsx";
 import { transferName } from "../../brand-names.ts";
 
@@ -73,14 +74,10 @@ export const payoutChosen = new Hono<PageEnv>()
             <input type="hidden" name="ids" value={id} />
           ))}
           <div class="card flush">
-            <Table
-              label="Chosen payouts"
-              columns={[{ label: "Partner" }, { label: "Status" }, { label: "Amount", align: "end" }]}
-              rows={possible.map((payout) => [
-                <PartnerLink partner={names.get(payout.partner_id)} />,
-                <Badge state={payout.status} />,
-                <Money of={payout} />,
-              ])}
+            <Chosen
+              payouts={possible}
+              names={names}
+              nearest={(payout) => (move === "pay" ? nearestText(payout, connectOf(c.env)) : null)}
             />
           </div>
           {move === "mark_paid" ? (
@@ -132,6 +129,33 @@ export const payoutChosen = new Hono<PageEnv>()
       </>,
     );
   });
+
+interface ChosenProps {
+  payouts: readonly Payout[];
+  names: Awaited<ReturnType<typeof readPartnerNames>>;
+  nearest: (payout: Payout) => string | null;
+}
+
+function Chosen({ payouts, names, nearest }: ChosenProps) {
+  return (
+    <Table
+      label="Chosen payouts"
+      columns={[{ label: "Partner" }, { label: "Status" }, { label: "Amount", align: "end" }]}
+      rows={payouts.map((payout) => [
+        <PartnerLink partner={names.get(payout.partner_id)} />,
+        <Badge state={payout.status} />,
+        <span>
+          <Money of={payout} />
+          <Second text={nearest(payout)} />
+        </span>,
+      ])}
+    />
+  );
+}
+
+function Second({ text }: { text: string | null }) {
+  return text === null ? null : <span class="second">{text}</span>;
+}
 
 async function moveOne(c: Context<PageEnv>, move: Move, id: string, reference: string | null) {
   try {

@@ -37,7 +37,7 @@ import { partnerText } from "../parts/partner.tsx";
 import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { payoutMethodText, recipientText } from "../parts/payout-method.ts";
-import { isOffered, isPayable, obstacleTo, type OwnersMove } from "../parts/payout-move.ts";
+import { isOffered, isPayable, nearestText, obstacleTo, type OwnersMove } from "../parts/payout-move.ts";
 import { PayoutDetail } from "./payout-detail.tsx";
 import { transferName, walletName } from "../../brand-names.ts";
 import { ActionLink, IfMay } from "../rights.tsx";
@@ -183,6 +183,7 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: OwnersMove, pr
   const title = MOVES[move].title();
   const obstacle = obstacleTo(move, payout, c.var.session.program);
   const isPossible = obstacle === null;
+  const nearest = move === "pay" && isPossible ? nearestText(payout, connectOf(c.env)) : null;
   return framed(
     c,
     { title, at: AT, status: problems ? 422 : 200 },
@@ -197,6 +198,7 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: OwnersMove, pr
           {plural(payout.commission_count, "commission")}.
         </p>
         <p>{obstacle ?? text}</p>
+        {nearest === null ? null : <p>{nearest}</p>}
         {move === "mark_paid" && isPossible ? (
           <Field
             name="reference"

@@ -1,7 +1,10 @@
 import type { Payout, Program } from "../../../core/kernel/rows.ts";
 import { connectionOf } from "../../../core/kernel/connections.ts";
+import { amountOf } from "../../../domain/amount.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
+import type { Transfers } from "../../../providers/connect.ts";
+import { moneyText } from "./figures.tsx";
 import { recipientText } from "./payout-method.ts";
 import { transferName } from "../../brand-names.ts";
 
@@ -27,6 +30,13 @@ export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer
   return connectionOf(payer, TRANSFER_METHOD).api_key === null
     ? `The program has no API key of ${transferName()} yet. Paste it in the settings, then pay.`
     : null;
+}
+
+/** What is transferred of a payout, where that is not its amount to the smallest unit; else null. */
+export function nearestText(payout: Pick<Payout, "amount_cents" | "currency">, transfers: Transfers): string | null {
+  const sent = transfers.transferred(payout);
+  if (sent === payout.amount_cents) return null;
+  return `${transferName()} transfers ${moneyText(amountOf(payout, sent))}, the nearest amount that it can.`;
 }
 
 export function isOffered(move: OwnersMove, payout: Movable, payer: Payer): boolean {

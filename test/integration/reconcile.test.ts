@@ -169,6 +169,16 @@ describe("a healthy program", () => {
     expect(await reports(program.id)).toEqual([]);
     expect(await status()).toEqual({ reconciled_at: new Date(NOW + 3 * DAY).toISOString(), differences: 0 });
   });
+
+  it("has none of a payout that was canceled while another request changed a commission of it, whose clock is ahead", async () => {
+    const { id } = await sell(program, slug, `pi_ahead_${program.id.slice(-12)}`);
+    await decide(program, id, "approved");
+    const [canceled] = await generate(program);
+    await run("update commissions set updated_at = ? where id = ?", new Date(Date.now() + 5_000).toISOString(), id);
+    expect((await program.api("POST", `/api/v1/payouts/${canceled}/cancel`)).status).toBe(200);
+    await round(NOW, true);
+    expect(await failures()).toEqual([]);
+  });
 });
 
 type Made = Awaited<ReturnType<typeof liveThroughEverything>>;

@@ -6,7 +6,7 @@ import { NOTHING } from "../../domain/money.ts";
 import type { PayoutStatus } from "../../domain/payout.ts";
 import { figure, type Check, type Difference, type Figures } from "../../domain/reconciliation.ts";
 import { firstIdAt } from "../../lib/id.ts";
-import { SECOND } from "../../lib/time.ts";
+import { MINUTE } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
 import { comparableSum, exactSum, readSum } from "../kernel/sums.ts";
@@ -14,6 +14,11 @@ import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 
 /** A partner with more entries is checked in slices (`core/reconcile/walk.ts`). */
 export const ENTRIES_AT_ONCE = 500;
+/**
+ * Entries are dated after the last change of their commission, and a payout by the beginning of the request that cancels it:
+ * where that took long, or another request's clock is ahead, the entries are later, by no more than this.
+ */
+const ENTERED_WITHIN = 10 * MINUTE;
 
 /** Both accounts of an entry `e`, the one that it leaves with the amount negated. */
 const SIDES = sql.raw("(select -1 as sign union all select 1) side");
@@ -200,7 +205,7 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   const spans = rows.map(({ id, status, created_at, updated_at }) => ({
     id,
     from: status === "canceled" ? firstIdAt("entry", Date.parse(created_at)) : "",
-    before: status === "canceled" ? firstIdAt("entry", Date.parse(updated_at) + SECOND) : "",
+    before: status === "canceled" ? firstIdAt("entry", Date.parse(updated_at) + ENTERED_WITHIN) : "",
   }));
   const entered = sql`iif(e.to_account in ('in_payout', 'paid'), e.amount_cents, 0)
     - iif(e.from_account in ('in_payout', 'paid'), e.amount_cents, 0)`;

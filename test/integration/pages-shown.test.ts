@@ -271,6 +271,10 @@ const OWN_COMMISSION: Marks<OwnCommission> = {
   kind: { to: "clawback", reads: "such as a refund" },
   status: { to: "rejected" },
   flagged: { to: 1, reads: "being looked at", where: { status: "pending" } },
+  review_reason: {
+    ...{ to: "disputed", reads: "being looked at" },
+    where: { status: "approved", payout_id: null, flagged: 1 },
+  },
   rejected_reason: { to: "Marked reason", where: { status: "rejected" } },
   amount_cents: amount,
   txn_amount_cents: { ...amount, where: { kind: "sale" } },

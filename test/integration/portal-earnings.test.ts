@@ -6,6 +6,7 @@ import { giveCode } from "../support/codes.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { disputeEvent } from "../support/provider-a-changes.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { pageRoutes } from "../support/stocked.ts";
 import { uniqueId } from "../support/vendor.ts";
@@ -96,6 +97,18 @@ describe("why a commission is what it is (PORTAL-6)", () => {
     ]) {
       expect(shown.replaceAll("\u00a0", " ")).toContain(text.replaceAll("\u00a0", " "));
     }
+  });
+
+  it("waits for no payout while the payment is disputed, and does not say why", async () => {
+    const payment_intent = uniqueId("pi_");
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, payment_intent }));
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/commissions");
+    await program.api("PATCH", `/api/v1/commissions/${body.data[0]!.id}`, { status: "approved" });
+    expect(await page("/portal/commissions")).toContain("approved for the next payout");
+    await sendA(program, disputeEvent("charge.dispute.created", { payment_intent, amount: 10_000 }));
+    const shown = await page("/portal/commissions");
+    expect(shown).toContain("approved being looked at");
+    expect(shown).not.toMatch(/next payout|dispute/);
   });
 
   it("says that a part was refunded where it was, however it was reported", async () => {

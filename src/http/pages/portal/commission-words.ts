@@ -12,7 +12,7 @@ const RATES = { flow: "a special rate", partner: "your rate", program: "the prog
 type Said = Pick<
   CommissionView,
   | ("kind" | "rate" | "note" | "amount_cents" | "txn_amount_cents" | "currency")
-  | ("status" | "flagged" | "rejected_reason" | "payout_id" | "created_at")
+  | ("status" | "flagged" | "review_reason" | "rejected_reason" | "payout_id" | "created_at")
 >;
 
 type Settings = Pick<OwnProgram, "sale_amounts" | "auto_approve_days" | "time_zone">;
@@ -33,10 +33,17 @@ export function whyText(row: Said, { sale_amounts }: Settings): string {
     : `Flat amount for ${base}, ${RATES[rate.source]}`;
 }
 
-/** What a commission waits for, where it waits; null where its status says all. */
+/** Whether somebody is to look at it before it is approved or, where it is disputed (PAY-10), enters a payout. */
+export function isLookedAt({ status, flagged, review_reason, payout_id }: Said): boolean {
+  if (!flagged) return false;
+  return status === "pending" || (status === "approved" && payout_id === null && review_reason === "disputed");
+}
+
+/** What a commission waits for, where it waits; null where its status says all, or that it is looked at. */
 export function waitText(row: Said, { auto_approve_days, time_zone }: Settings): string | null {
   if (row.status === "rejected") return row.rejected_reason;
+  if (isLookedAt(row)) return null;
   if (row.status === "approved") return row.payout_id === null ? "for the next payout" : "in a payout";
-  if (row.status !== "pending" || row.flagged || auto_approve_days === null) return null;
+  if (row.status !== "pending" || auto_approve_days === null) return null;
   return `on hold until ${dateText(endOfHold(row.created_at, auto_approve_days), time_zone)}`;
 }

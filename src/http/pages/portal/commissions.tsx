@@ -13,7 +13,7 @@ import { SelectField } from "../parts/form.tsx";
 import { Badge, Money, When } from "../parts/figures.tsx";
 import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
-import { waitText, whyText } from "./commission-words.ts";
+import { isLookedAt, waitText, whyText } from "./commission-words.ts";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";
 
 const AT = "/portal/commissions";
@@ -76,9 +76,10 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
 export type Listed = Decided<
   CommissionView,
   | ("kind" | "status" | "flagged" | "rejected_reason" | "amount_cents" | "txn_amount_cents" | "currency")
-  | ("rate" | "note" | "created_at" | "payout_id"),
+  // The reason only where it keeps a commission out of payouts, and not in words.
+  | ("rate" | "note" | "created_at" | "payout_id" | "review_reason"),
   | ("customer_email" | "provider" | "provider_transaction_id" | "subscription_id" | "payment_id")
-  | ("review_reason" | "flow_id" | "source_commission_id")
+  | ("flow_id" | "source_commission_id")
   | ("id" | "program_id" | "partner_id" | "approved_at" | "paid_at" | "updated_at")
 >;
 
@@ -98,7 +99,7 @@ export function CommissionTable({ commissions: shown, program }: CommissionTable
         whyText(row, program),
         <span class="badges">
           <Badge state={row.status} />
-          {row.flagged && row.status === "pending" ? <Badge state="review" label="being looked at" /> : null}
+          {isLookedAt(row) ? <Badge state="review" label="being looked at" /> : null}
           <Waits text={waitText(row, program)} />
         </span>,
         <Money of={row} />,

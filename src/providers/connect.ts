@@ -59,7 +59,13 @@ export type IdentifyAnswer =
   | { outcome: "known"; account: string }
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
 
-export interface Transfers {
+/** What an API key says of itself. */
+export interface KeyModes {
+  /** Whether it is of the vendor's test mode, in which no money moves. */
+  isTestKey(api_key: string): boolean;
+}
+
+export interface Transfers extends KeyModes {
   /** The clock that dates its answers, ms: they take their time. */
   now: () => number;
   /**
@@ -94,7 +100,7 @@ export interface OnboardingLink {
 /** `refused`: the vendor will not do it as asked; `unavailable`: it could not be reached or asks to come again. */
 export type AccountAnswer<T> = { outcome: "done"; value: T } | ({ outcome: "refused" | "unavailable" } & Trouble);
 
-export interface ConnectedAccounts {
+export interface ConnectedAccounts extends KeyModes {
   /** Creates a connected account that can receive transfers; asked again for the same order it is the same account. */
   createAccount(api_key: string, order: AccountOrder): Promise<AccountAnswer<{ account_id: string }>>;
   /** A single-use link to the vendor's hosted onboarding of that account. */

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 async function world(): Promise<{ program: TestProgram; vendor: VendorApi; partner: { id: string; email: string } }> {
-  const program = await makeProgram({ provider_a_api_key: API_KEY_A });
+  const program = await makeProgram({ provider_a_api_key: API_KEY_A, live_only: false });
   const partner = await makePartner(program, { first_name: "Jane", last_name: "Doe" });
   const vendor = openVendor({ keys: [API_KEY_A] });
   playOutside(vendor);

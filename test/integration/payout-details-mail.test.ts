@@ -17,7 +17,7 @@ const NEW = "zoe@new-wallet.example";
 const IN_FULL = /walter@|zoe@/;
 
 async function world(fields: Record<string, unknown> = {}) {
-  const program = await makeProgram({ name: "Acme", provider_a_api_key: API_KEY_A });
+  const program = await makeProgram({ name: "Acme", provider_a_api_key: API_KEY_A, live_only: false });
   const given = { payout_method: "wallet", payout_email: OLD, first_name: "Ada", last_name: "Lovelace", ...fields };
   const partner = await makePartner(program, given);
   const mailbox = openMailbox();

@@ -139,6 +139,7 @@ async function openWorld(): Promise<World> {
     auto_approve_days: 7,
     default_commission_pct: RATE_PCT,
     provider_a_api_key: API_KEY_A,
+    live_only: false,
   });
   const vendor = openVendor({ keys: [API_KEY_A] });
   const made = [];

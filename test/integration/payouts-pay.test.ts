@@ -9,7 +9,7 @@ import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { API_VERSION } from "../../src/providers/provider-a/api.ts";
 import { eventsOf } from "../support/commissions.ts";
 import { programContext, setSecrets, type TestProgram } from "../support/program.ts";
-import { signInOwner, textOf } from "../support/visitor.ts";
+import { signInOwner, signInPartner, textOf } from "../support/visitor.ts";
 import {
   API_KEY_A,
   clientOf,
@@ -234,6 +234,36 @@ describe("paying a payout", () => {
     const unknown = await pay(program, "pay_00000000000000000000000000");
     expect(unknown.status).toBe(404);
     expect(await eventsOf(program, "payout.updated")).toEqual([]);
+  });
+
+  it("with a key of test mode pays nothing of a program that takes live payments alone (OUT-6)", async () => {
+    const world = await makePayingProgram();
+    const { program, vendor } = world;
+    const payout = await makePayout(world);
+    playOutside(vendor);
+    await program.api("PATCH", "/api/v1/programs/me", { live_only: true });
+    const owner = await signInOwner(program);
+    const { body } = await program.api<{ email: string }>("GET", `/api/v1/partners/${world.partner_id}`);
+    const partner = await signInPartner(body.email);
+    const refuses = async () => {
+      const reply = await pay(program, payout.id);
+      expect([reply.status, reply.body.error?.code]).toEqual([409, "provider_not_configured"]);
+      expect(reply.body.error?.message).toContain("test mode, in which no money moves");
+      for (const path of [`/dashboard/payouts/${payout.id}/pay`, "/dashboard/payouts/chosen/confirmed"]) {
+        expect(textOf((await owner.post(path, { move: "pay", ids: payout.id })).body)).toContain("no money moves");
+      }
+      const account = await program.api<PayoutBody>("POST", `/api/v1/partners/${world.partner_id}/provider-a-account`);
+      expect([account.status, account.body.error?.code]).toEqual([409, "provider_not_configured"]);
+      const asked = await partner.post("/portal/details/provider-a-account", { country: "DE" });
+      expect(textOf(asked.body)).toContain("does not offer payouts through Stripe yet");
+      expect([vendor.calls, (await payoutById(payout.id)).status]).toEqual([[], "pending"]);
+    };
+    await refuses();
+    await setSecrets(program.id, { provider_a_api_key: "rk_test_restricted" });
+    await refuses();
+    await setSecrets(program.id, { provider_a_api_key: "rk_live_restricted" });
+    vendor.keys = new Set(["rk_live_restricted"]);
+    expect((await pay(program, payout.id)).body.status).toBe("paid");
   });
 
   it("two clicks, two crons and a click with an Idempotency-Key replayed: one transfer", async () => {

@@ -100,7 +100,7 @@ describe("a request that names another host (HTTP-19)", () => {
     expect(allOf(document)).not.toContain("evil.example");
     expect(allOf(await at(ELSEWHERE)("/docs"))).not.toContain("evil.example");
 
-    const paying = await makeProgram({ provider_a_api_key: API_KEY_A });
+    const paying = await makeProgram({ provider_a_api_key: API_KEY_A, live_only: false });
     const { id } = await makePartner(paying);
     playOutside(openVendor({ keys: [API_KEY_A] }));
     const asked = vi.mocked(globalThis.fetch).mock.calls;

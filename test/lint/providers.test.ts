@@ -264,7 +264,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
       ...[
         ...["| `provider_a_api_key`", "| `provider_a` ", "To connect an account", "| through Stripe"],
         ...["Stripe makes these transfers only where ", "- `failure_code` `balance_insufficient`:"],
-        ...["Stripe moves whole units of ISK and UGX "],
+        ...["Stripe moves whole units of ISK and UGX ", "Where the program is `live_only`, a Stri"],
       ].map((text) => `payouts.md: ${text}`),
       "security.md: | money",
       ...["PART-9", "OUT-6", "OUT-15"].map((rule) => `specification.md: - ${rule} `),

@@ -78,7 +78,7 @@ export interface PaidProgram {
 
 /** A program with provider A's key, a partner with an active connected account, and the vendor behind both. */
 export async function makePayingProgram(options: VendorOptions = {}): Promise<PaidProgram> {
-  const program = await makeProgram({ provider_a_api_key: API_KEY_A });
+  const program = await makeProgram({ provider_a_api_key: API_KEY_A, live_only: false });
   const partner = await makePartner(program, { payout_method: "provider_a" });
   const account_id = `acct_of_${partner.id.slice(4)}`;
   await db.update(partners).set({ provider_a_account_id: account_id }).where(eq(partners.id, partner.id));

@@ -84,6 +84,7 @@ export async function openWorld(): Promise<World> {
   const program = await makeProgram({
     api_key_last_used_at: iso(Date.now()),
     provider_a_api_key: API_KEY_A,
+    live_only: false,
     auto_approve_days: 30,
   });
   const story = await liveStory(program);

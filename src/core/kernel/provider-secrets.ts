@@ -1,9 +1,13 @@
 import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
 import type { Changes } from "../../domain/actor.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
+import { TRANSFER_METHOD } from "../../domain/partner.ts";
+import { isLiveOnly } from "../../domain/program.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
+import { AppError } from "../../lib/errors.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { DAY, iso } from "../../lib/time.ts";
+import type { KeyModes } from "../../providers/connect.ts";
 import { SECRET_SETTINGS, type SecretSetting } from "../../providers/registry.ts";
 import { connectionOf, type Connection } from "./connections.ts";
 import type { BaseCtx, ProgramCtx } from "./context.ts";
@@ -30,6 +34,27 @@ export async function providerSecrets(
 /** The API key for a provider in clear, for one call of the vendor. */
 export function openApiKey(ctx: Pick<ProgramCtx, "sealer" | "program">, provider: VendorName): Promise<string | null> {
   return openSecret(ctx, ctx.program, provider, "api_key");
+}
+
+/**
+ * The API key that payouts and connected accounts go through, in clear. @throws `provider_not_configured` without one, and
+ * for one of test mode where the program takes live payments alone: what is paid with it is no money.
+ */
+export async function openPayingKey(ctx: Pick<ProgramCtx, "sealer" | "program">, modes: KeyModes): Promise<string> {
+  const api_key = await openApiKey(ctx, TRANSFER_METHOD);
+  if (api_key === null) {
+    throw new AppError(
+      "provider_not_configured",
+      "The program has no API key of the provider that transfers go through.",
+    );
+  }
+  if (isLiveOnly(ctx.program) && modes.isTestKey(api_key)) {
+    throw new AppError(
+      "provider_not_configured",
+      "The stored API key is of the provider's test mode, in which no money moves. Store one of live mode in the settings.",
+    );
+  }
+  return api_key;
 }
 
 /** The signing secret of a provider in clear; null where none is stored, or the stored one cannot be opened any more. */

@@ -5,7 +5,7 @@ import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../../providers/connect.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
-import { openApiKey } from "../kernel/provider-secrets.ts";
+import { openPayingKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
@@ -29,7 +29,7 @@ export interface Onboarding extends OnboardingLink {
  * Starts or goes on with a partner's onboarding at provider A: the connected account is created once and its id stored
  * as `provider_a_account_id` (OUT-15); every call gives a new single-use link to the vendor's hosted pages. The
  * portal calls the same verb for the partner itself.
- * @throws `provider_not_configured` without an API key; `validation_failed` with the vendor's words when it refuses;
+ * @throws `provider_not_configured` as `openPayingKey`; `validation_failed` with the vendor's words when it refuses;
  * `provider_unavailable` when it cannot be reached.
  */
 export async function startOnboarding(
@@ -41,13 +41,7 @@ export async function startOnboarding(
   const { partner, api_key, is_new } = await untilWon(async () => {
     const [ctx, [before]] = await prove(caller, caller.db.select().from(partners).where(owned(caller, partner_id)));
     if (!before) throw notFound("partner");
-    const key = await openApiKey(ctx, TRANSFER_METHOD);
-    if (key === null) {
-      throw new AppError(
-        "provider_not_configured",
-        "The program has no API key of the provider that transfers go through.",
-      );
-    }
+    const key = await openPayingKey(ctx, accounts);
     if (before.provider_a_account_id !== null) return { partner: before, api_key: key, is_new: false };
     const created = value(
       await accounts.createAccount(key, {

@@ -8,7 +8,7 @@ import type { Transfers, Trouble } from "../../providers/connect.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
-import { openApiKey } from "../kernel/provider-secrets.ts";
+import { openApiKey, openPayingKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
@@ -22,7 +22,7 @@ import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
  * call (OUT-6), so whatever dies from then on, the payout stays `processing` with a time at which the cron takes
  * it up. Returns it as `paid`, `failed` with the vendor's code, or still `processing`.
  * @throws `invalid_transition` where its status, its method or its recipient does not allow it;
- * `provider_not_configured` without an API key of provider A.
+ * `provider_not_configured` without an API key of provider A, or with one of test mode where only live payments count.
  */
 export async function payPayout(caller: Caller, id: string, transfers: Transfers): Promise<Payout> {
   const started = await untilWon(async () => {
@@ -30,13 +30,7 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
     if (!before) throw notFound("payout");
     requireMove(before, "pay");
     const account_id = await frozenAccount(ctx, before);
-    const api_key = await openApiKey(ctx, TRANSFER_METHOD);
-    if (api_key === null) {
-      throw new AppError(
-        "provider_not_configured",
-        "The program has no API key of the provider that transfers go through.",
-      );
-    }
+    const api_key = await openPayingKey(ctx, transfers);
     const request = transfers.freeze({
       payout_id: before.id,
       program_id: before.program_id,

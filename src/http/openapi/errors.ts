@@ -42,7 +42,8 @@ export const ERRORS: Record<ErrorCode, { cause: string; cure: string }> = {
     cure: "Wait a moment and send the same request again; you then get the reply to the first one.",
   },
   provider_not_configured: {
-    cause: "The program has no secret or API key for this provider.",
+    cause:
+      "The program has no secret or API key for this provider; or money is to be paid, the API key is of test mode, and the program is `live_only`.",
     cure: "Store it in the settings, or with the operation `updateProgram`.",
   },
   payload_too_large: {

@@ -22,6 +22,7 @@ import { call } from "./api.ts";
 export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts {
   return {
     now: deps.now,
+    isTestKey: (api_key) => modeOf(api_key) === "test",
     transferred,
     freeze,
     send: async (api_key, request, idempotency_key) =>
@@ -162,12 +163,16 @@ const ownAccount = z.object({ object: z.literal("account"), id: accountId });
 const NAMED_IN_REFUSAL = /\bon account '(acct_\w{1,100})'/;
 const MODE = /^[a-z]+_(live|test)_/;
 
+function modeOf(api_key: string): string | undefined {
+  return MODE.exec(api_key)?.[1];
+}
+
 function readIdentity(answer: Answer, api_key: string): IdentifyAnswer {
   const read = answer.status === 200 ? ownAccount.safeParse(answer.json) : null;
   const refused = answer.status === 403 ? failure.safeParse(answer.json) : null;
   const id = read?.data?.id ?? NAMED_IN_REFUSAL.exec(refused?.data?.error.message ?? "")?.[1];
   if (id === undefined) return { outcome: "unknown", ...troubleOf(answer), retry_after_ms: answer.retry_after_ms };
-  const mode = MODE.exec(api_key)?.[1];
+  const mode = modeOf(api_key);
   return { outcome: "known", account: mode === undefined ? id : `${id} (${mode})` };
 }
 

@@ -5,9 +5,11 @@ import type { PayoutView } from "../../../core/kernel/views.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { exportPayouts } from "../../../core/payouts/export.ts";
 import { payPayout } from "../../../core/payouts/pay.ts";
+import { connectionOf } from "../../../core/kernel/connections.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
 import type { Decided, Payout } from "../../../core/kernel/rows.ts";
+import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
@@ -226,7 +228,8 @@ async function act(c: Context<PageEnv>, id: string, move: OwnersMove, verb: () =
     const { status } = await verb();
     return c.redirect(`${AT}/${id}?done=${status}`, 303);
   } catch (error) {
-    if (error instanceof AppError && error.code === "provider_not_configured") {
+    const hasKey = connectionOf(c.var.session.program, TRANSFER_METHOD).api_key !== null;
+    if (error instanceof AppError && error.code === "provider_not_configured" && !hasKey) {
       const message = `The program has no API key of ${transferName()} yet. Paste it in the settings, then pay again.`;
       return confirmPage(c, id, move, { message, fields: {} });
     }

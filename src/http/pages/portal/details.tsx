@@ -75,15 +75,23 @@ export const details = new Hono<PageEnv>()
       );
       return continuePage(c, started.url);
     } catch (error) {
-      return detailsPage(c, { accountProblems: accountProblems(error) });
+      return detailsPage(c, { accountProblems: accountProblems(error, programOf(c)) });
     }
   });
 
-function accountProblems(error: unknown): Problems {
+function accountProblems(error: unknown, program: OwnProgram): Problems {
+  // Why is between the owner and the provider.
+  if (error instanceof AppError && error.code === "provider_not_configured") {
+    return { message: notOffered(program), fields: {} };
+  }
   if (error instanceof AppError && error.code === "provider_unavailable") {
     return { message: `${transferName()} cannot be reached right now. Please try again in a minute.`, fields: {} };
   }
   return problemsOf(error);
+}
+
+function notOffered({ name }: Pick<OwnProgram, "name">): string {
+  return `${name} does not offer payouts through ${transferName()} yet.`;
 }
 
 interface DetailsState {
@@ -211,9 +219,7 @@ function AccountSection({ partner, program, problems }: AccountSectionProps) {
     <section class="card form-narrow">
       <h2>Account at {transferName()}</h2>
       {connectionOf(program, TRANSFER_METHOD).api_key === null ? (
-        <p class="muted">
-          {program.name} does not offer payouts through {transferName()} yet.
-        </p>
+        <p class="muted">{notOffered(program)}</p>
       ) : (
         <Form action={`${AT}/provider-a-account`} class="stack" problems={problems}>
           {partner.provider_a_account_id === null ? (

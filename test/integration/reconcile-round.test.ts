@@ -8,13 +8,21 @@ import { programs } from "../../src/db/schema.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";
 import { openDifferences } from "../../src/core/reconcile/findings.ts";
 import { reconcilePrograms, reconcileStep } from "../../src/core/reconcile/reconcile.ts";
+import { checkTransfers } from "../../src/core/reconcile/transfers.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY } from "../../src/lib/time.ts";
 import { fireCron } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { meterRowsRead } from "../support/metered-database.ts";
-import { makeCommissions, makePayingProgram, makePayout, payoutsOf, playOutside } from "../support/payouts.ts";
+import {
+  clientOf,
+  makeCommissions,
+  makePayingProgram,
+  makePayout,
+  payoutsOf,
+  playOutside,
+} from "../support/payouts.ts";
 import {
   makePartner,
   makeProgram,
@@ -249,6 +257,27 @@ describe("no difference is", () => {
       expect(await asked()).toBe(0);
     }
     expect(await reported(world.program)).toBe(0);
+  });
+});
+
+describe("after another API key was stored", () => {
+  it("a transfer that its account has is compared, and one that it does not have says nothing (LAW-11)", async () => {
+    const world = await makePayingProgram();
+    const payout = await makePayout(world);
+    playOutside(world.vendor);
+    await world.program.api("POST", `/api/v1/payouts/${payout.id}/pay`, {});
+    world.vendor.keys.add("sk_test_rolled");
+    await setSecrets(world.program.id, { provider_a_api_key: "sk_test_rolled" });
+    const check = async () => {
+      const [program] = await selectPrograms(testContext().db).where(eq(programs.id, world.program.id));
+      const rows = await payoutsOf(world.program);
+      return checkTransfers(forProgram(testContext(), program!), rows, clientOf(world.vendor), () => {});
+    };
+    expect(await check()).toEqual({ checked: [payout.id], found: [] });
+    world.vendor.transfers[0]!.amount_reversed = 3_000;
+    expect(await check()).toMatchObject({ found: [{ subject: payout.id, found: { reversed_cents: 3_000 } }] });
+    world.vendor.transfers.length = 0;
+    expect(await check()).toEqual({ checked: [], found: [] });
   });
 });
 

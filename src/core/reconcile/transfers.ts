@@ -51,9 +51,11 @@ async function compare(
   transfers: Transfers,
 ): Promise<{ expected: Figures; actual: Figures } | null> {
   const standing = await standingOf(attemptOf(payout), api_key, transfers);
-  if (standing.is === "unsure" || standing.is === "other_account") return null;
+  if (standing.is === "other_account") return null;
   const answer = await transfers.find(api_key, payout.id);
   if (answer.outcome === "unknown") return null;
+  // What is found is a fact, whosever key it is; that nothing is says something of the transfer's own account alone.
+  if (answer.outcome === "none" && standing.is === "unsure") return null;
   const { currency, reference } = payout;
   const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
   const asked = transfers.transferred(payout);

@@ -134,6 +134,16 @@ describe("the statistics (PORTAL-2)", () => {
 });
 
 describe("the statement of a payout (PORTAL-3)", () => {
+  it("names the last day of its period, whose end is the first instant after it", async () => {
+    const created_at = "2026-02-28T23:59:59.999Z";
+    await makeCommissions(program, jane.id, [{ created_at }, { created_at: "2026-03-01T00:00:00.000Z" }]);
+    const month = { period_start: "2026-02-01", period_end: "2026-03-01" };
+    await program.api("POST", "/api/v1/payouts/generate", month);
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts");
+    const shown = textOf((await visitor.get(`/portal/payouts/${body.data[0]!.id}`)).body);
+    expect(shown).toContain("Period 1 Feb 2026 to 28 Feb 2026 Commissions 1");
+  });
+
   it("has each commission with its calculation, as a page and as a file, and is the partner's alone", async () => {
     const [commission] = await makeCommissions(program, jane.id, [{ amount_cents: 2_000, txn_amount_cents: 10_000 }]);
     await program.api("POST", "/api/v1/payouts/generate", { period_end: new Date().toISOString() });

@@ -5,6 +5,7 @@ import { viewCommission, viewPayout, type PayoutView } from "../../../core/kerne
 import { MOST_LINES, readStatement, statementLines } from "../../../core/payouts/statement.ts";
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
+import { iso } from "../../../lib/time.ts";
 import { streamOf } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
@@ -93,6 +94,11 @@ export type Detailed = Decided<
   ("failure_code" | "failure_message") | ("program_id" | "partner_id" | "updated_at")
 >;
 
+/** A period ends with the first instant that it no longer has. */
+function lastInstant({ period_end }: Pick<Detailed, "period_end">): string {
+  return iso(Date.parse(period_end) - 1);
+}
+
 interface PayoutFactsProps {
   payout: Detailed;
   partner: Self;
@@ -116,7 +122,7 @@ function PayoutFacts({ payout, partner, program }: PayoutFactsProps) {
             <>
               {payout.period_start === null ? "Up to " : <When at={payout.period_start} only="day" />}
               {payout.period_start === null ? "" : " to "}
-              <When at={payout.period_end} only="day" />
+              <When at={lastInstant(payout)} only="day" />
             </>,
           ],
           ["Commissions", countText(payout.commission_count)],

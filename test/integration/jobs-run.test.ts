@@ -332,7 +332,7 @@ describe("a round (JOB-4)", () => {
       }
     }
     expect(order.filter((one) => !one.endsWith(key(0)))).toEqual([`first 0:${key(1)}`, `second 0:${key(1)}`]);
-    // Whom it fails at is tried later and later all the same.
+    // An owner that it fails at is still tried, later each time.
     expect(order.length).toBeLessThan(6);
   });
 

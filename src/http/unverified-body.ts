@@ -1,11 +1,10 @@
 import type { HonoRequest } from "hono";
+import { MAX_EVENT_BYTES } from "../core/inbound/program.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { AppError } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";
 import { addressKey, type AddressKey } from "./rate-limit.ts";
 
-/** For provider webhooks (HTTP-13). */
-const BODY_LIMIT = 1024 * 1024;
 /** Above what an API call may send. Vendors' events are seldom so large; a stranger's cost as much as they are long. */
 const LARGE = 64 * 1024;
 /** So much of a body is read at first whose length is not declared: most events are no longer. */
@@ -27,7 +26,7 @@ const LOOK_MS = SECOND / 4;
 export async function checkUnread<T>(request: HonoRequest, verify: () => Promise<T>): Promise<T> {
   const length = lengthOf(request.raw);
   try {
-    if (length !== null && length > BODY_LIMIT) throw tooLong();
+    if (length !== null && length > MAX_EVENT_BYTES) throw tooLong();
     return await verify();
   } catch (error) {
     if (length !== null && length > LARGE) await wait(LATE_MS);
@@ -124,7 +123,7 @@ async function readBody(
   let bytes = new Uint8Array();
   let ended: Filled["ended"] = "full";
   try {
-    for (const capacity of [first, ...[LARGE, BODY_LIMIT].filter((larger) => larger > first)]) {
+    for (const capacity of [first, ...[LARGE, MAX_EVENT_BYTES].filter((larger) => larger > first)]) {
       await hold(capacity);
       ({ bytes, ended } = await fill(reader, bytes, capacity));
       if (ended !== "full") break;

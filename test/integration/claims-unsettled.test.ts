@@ -79,30 +79,30 @@ describe("a claim that was granted when the process ended", () => {
   });
 });
 
+/** A claim of an unpaid payment, made while its partner was deactivated and granted while active. */
+async function grantedUnpaid() {
+  const { program, jane, turn } = await scene();
+  await turn("deactivated");
+  const unpaid = { id: uniqueId("cs_"), customer: uniqueId("cus_"), ref: null };
+  await sendA(program, sessionCompleted({ ...unpaid, payment_status: "unpaid" }));
+  await turn("active");
+  const claim = await makeClaim(program, jane.id, { order_id: unpaid.id });
+  expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
+  return { program, jane, turn, unpaid };
+}
+
 describe("a claim of a payment that was not paid yet, made while the partner was deactivated", () => {
   it("is paid for once the payment is", async () => {
-    const { program, jane, turn } = await scene();
-    await turn("deactivated");
-    const [id, customer] = [uniqueId("cs_"), uniqueId("cus_")];
-    await sendA(program, sessionCompleted({ id, customer, ref: null, payment_status: "unpaid" }));
-    await turn("active");
-    const claim = await makeClaim(program, jane.id, { order_id: id });
-    expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
+    const { program, jane, unpaid } = await grantedUnpaid();
     expect(await commissionsOf(program)).toEqual([]);
-    await sendA(program, sessionAsyncSucceeded({ id, customer, ref: null }));
+    await sendA(program, sessionAsyncSucceeded(unpaid));
     expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);
   });
 
   it("waits for the partner, deactivated again by then, to turn active", async () => {
-    const { program, jane, turn } = await scene();
+    const { program, jane, turn, unpaid } = await grantedUnpaid();
     await turn("deactivated");
-    const [id, customer] = [uniqueId("cs_"), uniqueId("cus_")];
-    await sendA(program, sessionCompleted({ id, customer, ref: null, payment_status: "unpaid" }));
-    await turn("active");
-    const claim = await makeClaim(program, jane.id, { order_id: id });
-    expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
-    await turn("deactivated");
-    await sendA(program, sessionAsyncSucceeded({ id, customer, ref: null }));
+    await sendA(program, sessionAsyncSucceeded(unpaid));
     expect(await commissionsOf(program)).toEqual([]);
     await turn("active");
     expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);

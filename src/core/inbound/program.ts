@@ -17,6 +17,9 @@ import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 import { codesMentioned, noteHeard, noteMarked, heardOf, unmarkedAmong } from "./heard-codes.ts";
 import { programFields, selectPrograms } from "../kernel/program-rows.ts";
 
+/** Bytes of an event that are taken from a webhook (HTTP-13), and kept of a list: a longer body may be longer than a row. */
+export const MAX_EVENT_BYTES = 1024 * 1024;
+
 /** A vendor's event on its way to the program that it belongs to. */
 export interface Delivery {
   provider: VendorName;

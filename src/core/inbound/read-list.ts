@@ -6,6 +6,7 @@ import { programs } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { AppError, invalidField, notFound, type ErrorDetail } from "../../lib/errors.ts";
+import { bytesIn } from "../../lib/slices.ts";
 import { iso } from "../../lib/time.ts";
 import type { Vendor, ProviderEvent } from "../../providers/provider.ts";
 import type { EventsAnswer, VendorReads } from "../../providers/reads.ts";
@@ -15,7 +16,7 @@ import { actingAs, forProgram, prove, type Caller, type Ctx, type ProgramCtx } f
 import type { Owner, Work } from "../kernel/job.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
-import { takeEvent } from "./program.ts";
+import { MAX_EVENT_BYTES, takeEvent } from "./program.ts";
 import { openQuestions, type Questions } from "./questions.ts";
 import {
   asked,
@@ -194,9 +195,6 @@ function problemOf([first]: readonly ErrorDetail[]): string {
   return `${first?.path ?? ""}: ${first?.message ?? ""}`.slice(0, MAX_PROBLEM);
 }
 
-/** As of a webhook: a longer body is not kept, for it may be longer than a row. */
-const MAX_BODY_BYTES = 1024 * 1024;
-
 /**
  * Takes in one event through the door of the webhooks; whether it was missing. Which account's it is the API key says:
  * another program is of that account where they share a signing secret.
@@ -207,7 +205,7 @@ async function take(ctx: ProgramCtx, provider: Vendor, { body, event }: Listed):
   const { isNew } = await takeEvent(ctx, {
     provider: provider.name,
     event,
-    body: new TextEncoder().encode(text).length > MAX_BODY_BYTES ? null : text,
+    body: bytesIn(text) > MAX_EVENT_BYTES ? null : text,
     claim: provider.claimedOwner(body),
     isSigned: async (secrets) => secrets.some((secret) => own.includes(secret)),
   });

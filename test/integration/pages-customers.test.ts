@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readCsv } from "../support/csv.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { chargeRefunded, sessionAsyncFailed, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 
@@ -70,6 +70,24 @@ describe("the list of customers (PAGE-21)", () => {
     expect(textOf(body)).toContain("cus_ada");
     expect(body).toContain('href="/dashboard/payments?search=cus_ada"');
     expect(body).toContain(`href="/dashboard/partners/${partner.id}"`);
+  });
+
+  it("counts as payment and revenue what was paid: not what is still to be paid, or never was", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const [late, never] = [uniqueId("cs_"), uniqueId("cs_")];
+    const ada = { customer: "cus_ada", email: "ada@customers.example", ref: "jane" };
+    const unpaid = { ...ada, payment_status: "unpaid", amount: 900 } as const;
+    await sell(program, { ...ada, amount: 5_000 });
+    await sell(program, { ...unpaid, id: late });
+    await sell(program, { ...unpaid, id: never, currency: "jpy" });
+    const visitor = await signInOwner(program);
+    const shown = async () => (await listed(visitor))[0]!.text;
+    expect(await shown()).toMatch(/ 1 50\.00\s?USD$/);
+    expect((await sendA(program, sessionAsyncFailed({ ...unpaid, id: never, currency: "jpy" }))).status).toBe(200);
+    expect(await shown()).toMatch(/ 1 50\.00\s?USD$/);
+    expect((await sendA(program, sessionAsyncSucceeded({ ...ada, amount: 900, id: late }))).status).toBe(200);
+    expect(await shown()).toMatch(/ 2 59\.00\s?USD$/);
   });
 
   it("has each on one page only, from either end, with how many there are", async () => {

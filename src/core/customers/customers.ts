@@ -26,8 +26,9 @@ export interface Customer {
   /** Times of the first and the newest payment or lead. */
   first_seen: string;
   last_seen: string;
+  /** Those that were paid. */
   payments: number;
-  /** Net of tax and refunds, one for each currency. */
+  /** Of these, net of tax and refunds, one for each currency. */
   revenue: readonly Amount[];
 }
 
@@ -161,9 +162,9 @@ const ROW: Columns<Row> = {
   sums: text,
 };
 
-/** What counts as a sale: no lead, and no payment that is another one or of the test mode. */
+/** What counts as a sale: no lead, and no payment that is another one, of the test mode or not paid. */
 const SOLD = sql.raw(
-  "o.event <> 'lead_created' and coalesce(o.outcome, '') <> 'merged' and coalesce(o.outcome, '') <> 'test_mode'",
+  "o.event <> 'lead_created' and coalesce(o.outcome, '') <> 'merged' and coalesce(o.outcome, '') <> 'test_mode' and coalesce(o.outcome, '') <> 'unpaid'",
 );
 
 /**

@@ -166,4 +166,23 @@ describe("the statement of a payout (PORTAL-3)", () => {
     const other = await signInPartner(joe.email);
     for (const path of [at, `${at}/statement.csv`]) expect((await other.get(path)).status).toBe(404);
   });
+
+  it("ends its period with the last day of which it takes something, in the program's zone", async () => {
+    await program.api("PATCH", "/api/v1/programs/me", { time_zone: "America/New_York" });
+    const periods = [
+      ["2026-03-01T05:00:00.000Z", "2026-03-09T04:00:00.000Z", "1 Mar 2026 to 8 Mar 2026"],
+      ["2026-03-09T04:00:00.000Z", "2026-03-10T12:00:00.000Z", "9 Mar 2026 to 10 Mar 2026"],
+      [undefined, "2026-04-01T04:00:00.000Z", "Up to 31 Mar 2026"],
+    ] as const;
+    for (const [period_start, period_end, said] of periods) {
+      const created_at = new Date(Date.parse(period_end) - 1).toISOString();
+      await makeCommissions(program, jane.id, [{ created_at }]);
+      const { body } = await program.api<{ payouts: { id: string }[] }>("POST", "/api/v1/payouts/generate", {
+        period_start,
+        period_end,
+      });
+      const shown = textOf((await visitor.get(`/portal/payouts/${body.payouts[0]!.id}`)).body);
+      expect(shown).toContain(`Period ${said} Commissions`);
+    }
+  });
 });

@@ -124,6 +124,27 @@ describe("the owner's week (MAIL-12)", () => {
     expect(mail.headers!["List-Unsubscribe"]).toMatch(/^<https:/);
   });
 
+  it("counts no commission among what waits that approves itself, where the program says so", async () => {
+    const program = await makeProgram({ name: "Acme", currency: "EUR", auto_approve_days: 30 });
+    const partner = await makePartner(program);
+    const monday = at("2027-03-22T07:00");
+    await runJob(SUMMARIES, monday - 6 * DAY);
+    await earn(program, partner.id, monday - 2 * DAY, { amount: 5_000 });
+    const looked = await earn(program, partner.id, monday - 2 * DAY, { amount: 700 });
+    const mailbox = openMailbox();
+    const summaryOf = async (week: number) => {
+      await runJob(SUMMARIES, week);
+      await mailbox.deliver(program.id, week + MINUTE);
+      return mailbox.mails.at(-1)!.text;
+    };
+    expect(await summaryOf(monday)).toContain("Nothing waits for you.");
+    const flagged = await program.api("PATCH", `/api/v1/commissions/${looked.id}`, { flagged: true });
+    expect(flagged.status).toBe(200);
+    const second = await summaryOf(monday + 7 * DAY);
+    expect(second).toContain("Flagged commissions: 1 commission\n");
+    expect(second).not.toContain("To approve");
+  });
+
   it("is not sent where nothing waits and nothing happened", async () => {
     const program = await makeProgram();
     const monday = at("2027-03-22T07:00");

@@ -63,7 +63,7 @@ export interface Week {
   until: string;
   /** How many wait. */
   waiting: Record<"applications" | "claims" | "held" | "commissions" | "payouts" | "codes", number>;
-  /** By currency: commissions to approve, and open payouts. */
+  /** By currency: commissions to approve, none where only flagged ones are; and open payouts. */
   pending: readonly AmountOf[];
   in_payout: readonly AmountOf[];
   /** Commissions of those days that are not rejected, by currency. */

@@ -43,6 +43,10 @@ export const listed = (list: string, state: string) => (program_id: string) =>
 export const COUNTS = {
   applications_waiting: listed("applications", "pending"),
   claims_waiting: listed("claims", "open"),
+  /** Where they approve themselves, those with a flag alone wait for somebody (COM-6). */
+  commissions_waiting: (program_id: string) => sql`iif(
+    (select auto_approve_days from programs where id = ${program_id}) is null,
+    ${listed("commissions", "pending")(program_id)}, ${listed("flagged", "pending")(program_id)})`,
   payouts_held: (program_id: string) => sql`(${listed("payouts", "failed")(program_id)} + (select count(*) from payouts
     where program_id = ${program_id} and status = 'processing' and failure_code in ${literals(HELD_BY)}))`,
 };

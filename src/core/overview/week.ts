@@ -74,7 +74,7 @@ export async function readWeek(
       db,
       WAITING,
       sql`select ${COUNTS.applications_waiting(program_id)} as applications, ${COUNTS.claims_waiting(program_id)} as claims,
-        ${COUNTS.payouts_held(program_id)} as held, ${listed("commissions", "pending")(program_id)} as commissions,
+        ${COUNTS.payouts_held(program_id)} as held, ${COUNTS.commissions_waiting(program_id)} as commissions,
         ${listed("payouts", "pending")(program_id)} as payouts`,
     ),
     seenCodes(reader),
@@ -99,7 +99,7 @@ export async function readWeek(
     program,
     ...{ from, until },
     waiting: { ...waiting, codes: codes.length },
-    pending: at("pending"),
+    pending: program.auto_approve_days === null ? at("pending") : [],
     in_payout: at("in_payout"),
     earned: inOrder(earned),
   };

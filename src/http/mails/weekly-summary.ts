@@ -41,7 +41,10 @@ function waitingRows({ program, from, waiting, pending, in_payout }: NoticeOf<"w
   const rows: LetterRow[] = [
     ["Applications", plural(waiting.applications, "application")],
     ["Missing sales", plural(waiting.claims, "claim")],
-    ["Commissions to approve", plural(waiting.commissions, "commission")],
+    [
+      program.auto_approve_days === null ? "Commissions to approve" : "Flagged commissions",
+      plural(waiting.commissions, "commission"),
+    ],
     ...(waiting.commissions > 0 ? amounts("To approve", pending) : []),
     ["Payouts to pay", plural(waiting.payouts, "payout")],
     ["Payouts that cannot be paid", plural(waiting.held, "payout")],

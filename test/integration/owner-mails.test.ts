@@ -116,6 +116,10 @@ describe("what needs the owner (MAIL-11)", () => {
     const mailbox = openMailbox();
     await mailbox.deliver(program.id, Date.now() + 1_000);
     expect(subjectsOf(mailbox, program)).toEqual([`1 payout of ${program.program.name} cannot be paid`]);
+    // What it offers for a payout that was refused can be done with it: it cannot be marked as paid.
+    const { text } = mailbox.mails.find(({ subject }) => subject.endsWith("cannot be paid"))!;
+    expect(text).toContain("you pay again, or cancel and prepare again to pay it in another way.");
+    expect((await program.api("POST", `/api/v1/payouts/${payout.id}/mark-paid`)).status).toBe(409);
     await program.api("POST", `/api/v1/payouts/${payout.id}/pay`);
     await mailbox.deliver(program.id, Date.now() + 2_000);
     expect((await rows(program)).map(({ status }) => status)).toEqual(["sent", "pending"]);

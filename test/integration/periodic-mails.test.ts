@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createClaim } from "../../src/core/claims/claims.ts";
-import { createManualCommission } from "../../src/core/commissions/commissions.ts";
+import { createManualCommission, updateCommission } from "../../src/core/commissions/commissions.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";
 import { storeDigests } from "../../src/core/ledger/digests.ts";
 import { storeSummaries } from "../../src/core/overview/week.ts";
@@ -313,6 +313,23 @@ describe("what partners earned (MAIL-13)", () => {
     expect((await program.api("DELETE", `/api/v1/partners/${stays.id}`)).status).toBe(200);
     await runJob(DIGESTS, now + DAY);
     expect(await rows()).toHaveLength(4);
+  });
+
+  it("says of what is taken off no more than is true: not all of it was refunded", async () => {
+    const program = await makeProgram({ currency: "EUR" });
+    const partner = await makePartner(program);
+    const start = at("2027-06-10T00:00");
+    await runJob(DIGESTS, start);
+    const rejected = await earn(program, partner.id, start - DAY, { amount: 1_000 });
+    await earn(program, partner.id, start + HOUR, { amount: 300 });
+    await updateCommission(ctxAt(program, start + HOUR), rejected.id, { status: "rejected" });
+    const now = start + DAY + 7 * HOUR;
+    await runJob(DIGESTS, now);
+    const mailbox = openMailbox();
+    await mailbox.deliver(program.id, now + MINUTE);
+    const { text } = mailbox.mails.find(({ to }) => to === partner.email)!;
+    expect(amountsIn(text)).toEqual(["-7.00 EUR"]);
+    expect(text).toContain("What was taken back on these days, after a refund for example, is taken off.");
   });
 
   it("loses and repeats no hour where the zone moves", async () => {

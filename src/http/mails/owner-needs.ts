@@ -52,7 +52,7 @@ export function payoutsHeldLetters({ program, count }: NoticeOf<"payouts_held">,
   const subject = `${plural(count, "payout")} of ${oneLine(program.name)} cannot be paid`;
   const parts = [
     `${plural(count, "payout")} cannot be paid without you: the transfer was refused, or it waits for the API key that it was begun with.`,
-    "The page of each payout says why. No money is lost: pay it again, pay it in another way, or cancel it.",
+    "The page of each payout says why, and no money is lost. What was refused you pay again, or cancel and prepare again to pay it in another way. What waits goes on automatically once the API key is in the settings, and cannot be canceled before.",
   ];
   return letterTo({ program, subject, parts, label: "See the payouts", path: "/dashboard/payouts" }, origin);
 }

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createClaim } from "../../src/core/claims/claims.ts";
 import { createManualCommission, updateCommission } from "../../src/core/commissions/commissions.ts";
+import { noteRefusals } from "../../src/core/inbound/refusals.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";
 import { storeDigests } from "../../src/core/ledger/digests.ts";
 import { storeSummaries } from "../../src/core/overview/week.ts";
@@ -143,6 +144,24 @@ describe("the owner's week (MAIL-12)", () => {
     const second = await summaryOf(monday + 7 * DAY);
     expect(second).toContain("Flagged commissions: 1 commission\n");
     expect(second).not.toContain("To approve");
+  });
+
+  it("names refused webhooks while no verified event has come after, as the pages do", async () => {
+    const program = await makeProgram();
+    const monday = at("2027-03-22T07:00");
+    await runJob(SUMMARIES, monday - DAY);
+    await noteRefusals(ctxAt(program, monday - DAY), "provider_a", "time", 1);
+    const mailbox = openMailbox();
+    await runJob(SUMMARIES, monday);
+    await mailbox.deliver(program.id, monday + MINUTE);
+    expect(mailbox.mails.at(-1)!.text).toContain("Webhooks refused: from Stripe, last on 21 Mar 2027");
+    await noteRefusals(ctxAt(program, monday + DAY), "provider_a", "time", 1);
+    await env.DB.prepare("update provider_connections set last_event_at = ? where program_id = ?")
+      .bind(iso(monday + 2 * DAY), program.id)
+      .run();
+    await runJob(SUMMARIES, monday + 7 * DAY);
+    await mailbox.deliver(program.id, monday + 7 * DAY + MINUTE);
+    expect(mailbox.mails.filter(({ subject }) => subject.startsWith("Your week"))).toHaveLength(1);
   });
 
   it("is not sent where nothing waits and nothing happened", async () => {

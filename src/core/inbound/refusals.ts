@@ -22,7 +22,12 @@ interface Kept {
 export interface Refusals {
   /** Deliveries that were refused so far, whatever the reason. */
   refused: number;
-  last_refusal: { at: string; reason: RefusalReason } | null;
+  last_refusal: Refusal | null;
+}
+
+export interface Refusal {
+  at: string;
+  reason: RefusalReason;
 }
 
 /**
@@ -86,4 +91,12 @@ export function refusalsOf(program: Program, provider: VendorName): Refusals {
     refused: all.reduce((sum, { count }) => sum + count, 0),
     last_refusal: last ? { at: last.at, reason: last.reason } : null,
   };
+}
+
+/** The last delivery that was refused, unless verified events came after it: then there is nothing to do. */
+export function openRefusalOf(program: Program, provider: VendorName): Refusal | null {
+  const { last_refusal } = refusalsOf(program, provider);
+  const { last_event_at } = connectionOf(program, provider);
+  const isOver = last_refusal !== null && last_event_at !== null && last_event_at > last_refusal.at;
+  return isOver ? null : last_refusal;
 }

@@ -1,4 +1,4 @@
-import { eq, sql } from "drizzle-orm";
+import { eq, sql, type SQL } from "drizzle-orm";
 import { literal, literals, runBatch } from "../../db/client.ts";
 import { shaped, whole } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
@@ -47,6 +47,11 @@ export const COUNTS = {
   commissions_waiting: (program_id: string) => sql`iif(
     (select auto_approve_days from programs where id = ${program_id}) is null,
     ${listed("commissions", "pending")(program_id)}, ${listed("flagged", "pending")(program_id)})`,
-  payouts_held: (program_id: string) => sql`(${listed("payouts", "failed")(program_id)} + (select count(*) from payouts
-    where program_id = ${program_id} and status = 'processing' and failure_code in ${literals(HELD_BY)}))`,
+  payouts_held: (program_id: string) =>
+    sql`(${listed("payouts", "failed")(program_id)} + (${heldPayouts(sql`program_id = ${program_id}`)}))`,
 };
+
+/** How many payouts wait for an API key: a select. */
+export function heldPayouts(own: SQL): SQL {
+  return sql`select count(*) from payouts where ${own} and status = 'processing' and failure_code in ${literals(HELD_BY)}`;
+}

@@ -7,6 +7,7 @@ import { DAY, iso } from "../../lib/time.ts";
 import { programSourcesOf, selectProgramSources, type ClickSources } from "../clicks/sources.ts";
 import type { ProgramSourceKind } from "../kernel/click-sources.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
+import { heldPayouts } from "../kernel/owner-subjects.ts";
 import { refusedMail, type RefusedMail } from "../kernel/failed-mails.ts";
 import { comparable, readSum, together } from "../kernel/sums.ts";
 import { hasClicks, hasRecordedClicks } from "./installation.ts";
@@ -42,6 +43,10 @@ export interface Waiting {
   /** Of these, those that nobody has paid yet, and those whose transfer failed. */
   unpaid: number;
   failed: number;
+  /** Of these, those whose transfer goes on only once the owner has stored an API key; counted by their rows. */
+  held: number;
+  /** Payments that wait for a promotion code that nobody has. */
+  coded: number;
   /** Open claims of missing sales. */
   claims: number;
   applications: number;
@@ -68,8 +73,8 @@ const ENDING_KEY: Columns<EndingKey> = { id: text, name: text, last4: text, expi
 const ENDS_SOON = 14 * DAY;
 
 const WAITING: Columns<Waiting> = {
-  ...{ pending: whole, flagged: whole, payouts: whole, unpaid: whole, failed: whole },
-  ...{ claims: whole, applications: whole },
+  ...{ pending: whole, flagged: whole, payouts: whole, unpaid: whole, failed: whole, held: whole },
+  ...{ coded: whole, claims: whole, applications: whole },
 };
 
 const FAILING: Columns<FailingEndpoint> = { id: text, url: text, active: whole };
@@ -159,7 +164,7 @@ export interface Overview {
 
 const MOST_TOP = 5;
 const NO_WAITING: Waiting = {
-  ...{ pending: 0, flagged: 0, payouts: 0, unpaid: 0, failed: 0, claims: 0, applications: 0 },
+  ...{ pending: 0, flagged: 0, payouts: 0, unpaid: 0, failed: 0, held: 0, coded: 0, claims: 0, applications: 0 },
 };
 
 /** The owner's overview of some days, beside as many before, in one round trip. */
@@ -378,6 +383,7 @@ function waitingCounts(own: SQL): SQL {
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
       ${count("payouts", "pending", "processing", "failed")} as payouts,
       ${count("payouts", "pending")} as unpaid, ${count("payouts", "failed")} as failed,
+      (${heldPayouts(own)}) as held, ${count("payments", "unknown_code")} as coded,
       ${count("claims", "open")} as claims, ${count("applications", "pending")} as applications
     from list_counts where ${own}`;
 }

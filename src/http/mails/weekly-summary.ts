@@ -1,4 +1,4 @@
-import { refusalsOf } from "../../core/inbound/refusals.ts";
+import { openRefusalOf } from "../../core/inbound/refusals.ts";
 import type { AmountOf, NoticeOf } from "../../core/kernel/notices.ts";
 import { formatMoney } from "../../domain/currency.ts";
 import { oneLine } from "../../lib/mail.ts";
@@ -57,8 +57,8 @@ function waitingRows({ program, from, waiting, pending, in_payout }: NoticeOf<"w
 
 function refusedSince(program: NoticeOf<"weekly_summary">["program"], from: string): LetterRow[] {
   return VENDORS.flatMap(({ name }): LetterRow[] => {
-    const { last_refusal } = refusalsOf(program, name);
-    if (last_refusal === null || last_refusal.at < from) return [];
-    return [["Webhooks refused", `from ${providerWithin(name)}, last on ${dayFor(program, last_refusal.at)}`]];
+    const refusal = openRefusalOf(program, name);
+    if (refusal === null || refusal.at < from) return [];
+    return [["Webhooks refused", `from ${providerWithin(name)}, last on ${dayFor(program, refusal.at)}`]];
   });
 }

@@ -1,5 +1,4 @@
-import { connectionOf } from "../../../core/kernel/connections.ts";
-import { refusalsOf } from "../../../core/inbound/refusals.ts";
+import { openRefusalOf, refusalsOf } from "../../../core/inbound/refusals.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { VendorName } from "../../../domain/provider-name.ts";
 import { plural, When } from "../parts/figures.tsx";
@@ -11,8 +10,7 @@ import { providerWithin } from "../../brand-names.ts";
 export function LastRefusal({ program, provider }: { program: Program; provider: VendorName }) {
   const { refused, last_refusal } = refusalsOf(program, provider);
   if (last_refusal === null) return null;
-  const { last_event_at } = connectionOf(program, provider);
-  const isOver = last_event_at !== null && last_event_at > last_refusal.at;
+  const isOver = openRefusalOf(program, provider) === null;
   const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
   return (
     <Notice tone={isOver ? "calm" : "warn"}>

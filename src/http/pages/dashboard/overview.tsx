@@ -1,8 +1,12 @@
 import { Hono } from "hono";
+import { openRefusalOf, refusalsOf } from "../../../core/inbound/refusals.ts";
 import { readOverview, type Overview, type Standing, type Waiting } from "../../../core/overview/overview.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Child } from "hono/jsx";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
+import { DAY, iso } from "../../../lib/time.ts";
+import { VENDORS } from "../../../providers/registry.ts";
+import { providerWithin } from "../../brand-names.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -12,12 +16,15 @@ import { ActionButton } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { CountPlot, MoneyPlots } from "../parts/plot.tsx";
 import { chosenDays, Spans } from "../parts/spans.tsx";
+import { REFUSAL_TEXTS } from "../parts/words.ts";
 import { ActionLink, IfMay } from "../rights.tsx";
 import { MoneyTable, Steps } from "./overview-figures.tsx";
 import { InviteForm } from "./partner-fields.tsx";
 import { TopCodes, TopPartners, TopSources } from "./overview-top.tsx";
 import { Setup } from "./setup.tsx";
 
+/** A delivery that was refused is said so long, as the weekly summary does: it may be anybody's. */
+const REFUSALS_SHOWN = 7 * DAY;
 const WEBHOOKS = "/dashboard/webhooks";
 const KEYS = "/dashboard/settings/keys";
 
@@ -32,7 +39,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
     <>
       <PageHead title="Overview" actions={<InviteForm />} />
       <Books books={seen.books} />
-      <Decisions overview={seen} program={program} />
+      <Decisions overview={seen} program={program} now={c.var.now} />
       <IfMay right="manage">
         <Setup program={program} seen={seen.seen} />
       </IfMay>
@@ -102,13 +109,20 @@ interface Decision {
   why: Child;
 }
 
+interface DecisionsProps {
+  overview: Overview;
+  program: Program;
+  now: number;
+}
+
 /** What waits for the owner, what is most urgent first. */
-function Decisions({ overview, program }: { overview: Overview; program: Program }) {
+function Decisions({ overview, program, now }: DecisionsProps) {
   const payable = overview.standing.filter(
     ({ account, amount_cents }: Standing) => account === "payable" && amount_cents > 0,
   );
   const decisions = [
     ...decisionsOf(overview.waiting, program),
+    ...refusedWebhooks(program, now),
     ...(overview.failing.length === 0
       ? []
       : [{ what: <FailingLink failing={overview.failing} />, why: <Failing overview={overview} /> }]),
@@ -153,7 +167,7 @@ function Decisions({ overview, program }: { overview: Overview; program: Program
 }
 
 function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision[] {
-  const { pending, flagged, claims, applications, unpaid, failed } = waiting;
+  const { pending, flagged, claims, applications, unpaid, failed, held, coded } = waiting;
   const link = (href: string, text: string) => <a href={href}>{text}</a>;
   const all: [number, Decision][] = [
     [
@@ -161,6 +175,13 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
       {
         what: link("/dashboard/payouts?status=failed", plural(failed, "failed payout")),
         why: "The transfer was refused. Try again, or cancel it.",
+      },
+    ],
+    [
+      held,
+      {
+        what: link("/dashboard/payouts?status=processing", plural(held, "payout")),
+        why: "The transfer goes on once the right API key is in the settings. The page of each says why.",
       },
     ],
     [
@@ -197,6 +218,13 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
       },
     ],
     [
+      coded,
+      {
+        what: link("/dashboard/payments/codes", plural(coded, "payment")),
+        why: "Made with promotion codes that nobody has. Give each to a partner; those for everybody can stay.",
+      },
+    ],
+    [
       unpaid,
       {
         what: link("/dashboard/payouts?status=pending", plural(unpaid, "payout")),
@@ -205,6 +233,25 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
     ],
   ];
   return all.flatMap(([count, decision]) => (count > 0 ? [decision] : []));
+}
+
+/** Those of the last days, of each provider from which no verified event has come since. */
+function refusedWebhooks(program: Program, now: number): Decision[] {
+  return VENDORS.flatMap(({ name }): Decision[] => {
+    const refusal = openRefusalOf(program, name);
+    if (refusal === null || refusal.at < iso(now - REFUSALS_SHOWN)) return [];
+    return [
+      {
+        what: <a href="/dashboard/integration/check">Webhooks of {providerWithin(name)} refused</a>,
+        why: (
+          <>
+            {countText(refusalsOf(program, name).refused)} so far, the last <When at={refusal.at} />:{" "}
+            {REFUSAL_TEXTS[refusal.reason].why}.
+          </>
+        ),
+      },
+    ];
+  });
 }
 
 /** Each with the button that makes its successor. */

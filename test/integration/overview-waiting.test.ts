@@ -1,0 +1,57 @@
+/** The overview says what waits for the owner that no list counts by its state alone. */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { noteRefusals } from "../../src/core/inbound/refusals.ts";
+import { forProgram } from "../../src/core/kernel/context.ts";
+import { DAY, MINUTE } from "../../src/lib/time.ts";
+import { giveCode } from "../support/codes.ts";
+import { sendA } from "../support/ledger.ts";
+import { makeCommissions } from "../support/payouts.ts";
+import { makePartner, makeProgram, programContext, testContext } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
+
+afterEach(() => vi.useRealTimers());
+
+describe("what waits without being decided (PAGE-16)", () => {
+  it("is a payout whose transfer waits for an API key, counted and linked", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await makeCommissions(program, partner.id, [{}, { currency: "JPY" }, { currency: "EUR" }]);
+    const { body } = await program.api<{ payouts: { id: string }[] }>("POST", "/api/v1/payouts/generate", {});
+    const failures = ["other_account", "no_answer", "api_key_refused"];
+    for (const [i, failure_code] of failures.entries()) {
+      await env.DB.prepare("update payouts set status = 'processing', failure_code = ? where id = ?")
+        .bind(failure_code, body.payouts[i]!.id)
+        .run();
+    }
+    const page = (await (await signInOwner(program)).get("/dashboard")).body;
+    expect(page).toMatch(/href="\/dashboard\/payouts\?status=processing">2 payouts</);
+    expect(textOf(page)).not.toContain("Nothing waits");
+  });
+
+  it("are payments with codes that nobody has, until somebody has them", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    const discounts = [{ promotion_code: { id: "promo_x", code: "NEW1" }, coupon: null }];
+    await sendA(program, sessionCompleted({ ref: null, object: { discounts } }));
+    const owner = await signInOwner(program);
+    expect((await owner.get("/dashboard")).body).toMatch(/href="\/dashboard\/payments\/codes">1 payment</);
+    await giveCode(program, partner.id, { code: "NEW1", provider: "provider_a" });
+    expect((await owner.get("/dashboard")).body).not.toContain('href="/dashboard/payments/codes">1');
+  });
+
+  it("are webhooks refused within a week, while no verified event has come after", async () => {
+    const program = await makeProgram();
+    const owner = await signInOwner(program);
+    const refused = async () =>
+      /Webhooks of Stripe refused (\d+) so far/.exec(textOf((await owner.get("/dashboard")).body))?.[1];
+    await noteRefusals(forProgram(testContext(Date.now() - 8 * DAY), program.program), "provider_a", "time", 1);
+    expect(await refused()).toBeUndefined();
+    await noteRefusals(programContext(program), "provider_a", "wrong_signature", 2);
+    expect(await refused()).toBe("3");
+    vi.setSystemTime(Date.now() + 2 * MINUTE);
+    await sendA(program, sessionCompleted({ ref: null }));
+    expect(await refused()).toBeUndefined();
+  });
+});

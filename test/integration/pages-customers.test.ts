@@ -1,8 +1,9 @@
 /** Customers as payments know them, and their erasure from a page. */
 import { describe, expect, it } from "vitest";
+import { listCustomers } from "../../src/core/customers/customers.ts";
 import { readCsv } from "../support/csv.ts";
 import { sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, sessionAsyncFailed, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
@@ -178,6 +179,29 @@ describe("the list of customers (PAGE-21)", () => {
     );
     expect(events.data.map(({ payload }) => payload)).toContainEqual({ list: "customers", count: 2 });
   });
+
+  it.each(["newest", "oldest"] as const)(
+    "loses and repeats nobody who pays while it is walked through, %s first (PAGE-20)",
+    async (order) => {
+      const program = await makeProgram();
+      const now = Math.floor(Date.now() / 1000);
+      const names = ["ada", "ben", "cleo", "dan"];
+      const pay = (customer: string, created: number) => sell(program, { customer, email: null, ref: null, created });
+      for (const [i, name] of names.entries()) await pay(name, now - 100 + i);
+      const walked: (string | null)[] = [];
+      let cursor: string | undefined;
+      for (let at = 0; at < 10; at++) {
+        const page = await listCustomers(programContext(program), { page: 1, per_page: 1, order, cursor });
+        walked.push(...page.data.map(({ customer_id, payments }) => `${customer_id} ${payments}`));
+        if (page.next_cursor === null) break;
+        cursor = page.next_cursor;
+        // Two of them pay again, and somebody new.
+        for (const name of at === 0 ? ["ben", "dan", "new"] : []) await pay(name, now);
+      }
+      const whole = names.map((name) => `${name} 1`);
+      expect(walked).toEqual(order === "oldest" ? whole : whole.toReversed());
+    },
+  );
 
   it("shows nothing of another program", async () => {
     const program = await makeProgram();

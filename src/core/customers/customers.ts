@@ -52,13 +52,32 @@ export interface CustomerPage extends Page<Customer> {
   isMore?: true;
 }
 
+/** A reader of the payments up to one that was stored; of all of them without it. */
+interface AsOf extends Reader {
+  upto?: number | undefined;
+}
+
+/** Whether a row of `payments`, by the name that it has, is among them: a further condition. */
+function andAmong({ upto }: AsOf, row: "payments" | "o"): SQL {
+  return upto === undefined ? sql`` : sql`and +${sql.raw(row)}.rowid <= ${upto}`;
+}
+
+/** After which customer a walk goes on, and up to which payment it has been from its beginning, where it is null. */
+function walkOf({ cursor, ...filter }: CustomerFilter): { after: string | null; upto?: number } {
+  if (cursor === undefined) return { after: null };
+  const [id = "", upto = ""] = cursor.split(".");
+  return { after: cursorId({ ...filter, cursor: id }, "payment"), upto: Number(upto) };
+}
+
 /**
  * Customers by their newest payment or lead, newest first. A customer has no row: each is the payment that no other of
  * the same customer is newer than. The total is exact where `counted` is true; else it is one of `MOST_COUNTED` at most,
- * and `isMore` says that there are others.
+ * and `isMore` says that there are others. A cursor goes on with the payments that there were when the walk began: by those that
+ * come meanwhile nobody moves to where the walk has been, or will be.
  */
-export async function listCustomers(ctx: Reader, filter: CustomerFilter): Promise<CustomerPage> {
-  const after = cursorId(filter, "payment");
+export async function listCustomers(reader: Reader, filter: CustomerFilter): Promise<CustomerPage> {
+  const { after, upto } = walkOf(filter);
+  const ctx: AsOf = { ...reader, upto };
   const { limit, offset } = window(filter);
   const isOldest = filter.order === "oldest";
   const [direction, beyond] = isOldest ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
@@ -71,17 +90,22 @@ export async function listCustomers(ctx: Reader, filter: CustomerFilter): Promis
   const all = sql`select 1 from payments where ${conditions} ${filter.counted ? sql`` : some}`;
   const total = filter.counted === false ? sql`select 0` : sql`select count(*) from (${all})`;
   const [[counted], rows] = await ctx.read(
-    shaped(ctx.db, { total: whole }, sql`select (${total}) as total`),
+    shaped(
+      ctx.db,
+      { total: whole, last: whole },
+      sql`select (${total}) as total, coalesce((select max(rowid) from payments), 0) as last`,
+    ),
     selectCustomersOf(ctx, seen),
   );
   const customers = customersOf(rows);
-  const found = counted?.total ?? 0;
-  const page = pageOf(filter, isOldest ? customers.toReversed() : customers, found, (customer) => customer);
+  const { total: found = 0, last = 0 } = counted ?? {};
+  const { next_cursor, ...shown } = pageOf(filter, isOldest ? customers.toReversed() : customers, found, (one) => one);
+  const page = { ...shown, next_cursor: next_cursor === null ? null : `${next_cursor}.${upto ?? last}` };
   return filter.counted || found <= MOST_COUNTED ? page : { ...page, total: MOST_COUNTED, isMore: true };
 }
 
 /** The newest payment of each customer that the filter asks for: a condition on `payments`. */
-function newestThatMatch(ctx: Reader, { search, partner_id, provider, from, to }: CustomerFilter): SQL {
+function newestThatMatch(ctx: AsOf, { search, partner_id, provider, from, to }: CustomerFilter): SQL {
   const own = sql`program_id = ${ctx.programId}`;
   // Of few customers the newest payments are found by those that were found.
   const found = search ? paymentsFound(ctx, search) : partner_id ? sql`payments.partner_id = ${partner_id}` : undefined;
@@ -92,7 +116,7 @@ function newestThatMatch(ctx: Reader, { search, partner_id, provider, from, to }
           sql`select id, provider, customer_id, customer_email
           from payments where ${found} and +${own}`,
         )})`
-      : sql`payments.${own} and ${isNewest(ctx)}`,
+      : sql`payments.${own} ${andAmong(ctx, "payments")} and ${isNewest(ctx)}`,
     partner_id ? sql`${partnerOfCustomer(ctx)} = ${partner_id}` : undefined,
     provider ? sql`payments.provider = ${literal(provider)}` : undefined,
     from === undefined ? undefined : sql`payments.created_at >= ${iso(from)}`,
@@ -106,7 +130,7 @@ function newestThatMatch(ctx: Reader, { search, partner_id, provider, from, to }
  * Whether no payment of the same customer is newer than a row of `payments` that has a customer. What was stored last is
  * looked at first, which is newer nearly always: to look at each payment of a customer costs them once, not squared.
  */
-function isNewest(ctx: Reader): SQL {
+function isNewest(ctx: AsOf): SQL {
   const newer = ofCustomer(ctx, "payments").map(
     (others) => sql`(select 1 from ${others} and +o.id > payments.id order by o.rowid desc limit 1) is null`,
   );
@@ -114,7 +138,7 @@ function isNewest(ctx: Reader): SQL {
 }
 
 /** Who had the newest payment with a partner of the customer of a row of `payments`. */
-function partnerOfCustomer(ctx: Reader): SQL {
+function partnerOfCustomer(ctx: AsOf): SQL {
   const all = ofCustomer(ctx, "payments").map(
     (others) => sql`select o.id, o.partner_id from ${others} and o.partner_id is not null`,
   );
@@ -132,7 +156,7 @@ export async function getCustomer(ctx: Reader, payment_id: string): Promise<Cust
 }
 
 /** The customers of payments that `seen` selects (`id`, `provider`, `customer_id`, `customer_email`): for `customersOf`. */
-export function selectCustomersOf(ctx: Reader, seen: SQL) {
+export function selectCustomersOf(ctx: AsOf, seen: SQL) {
   return shaped(ctx.db, ROW, selectCustomers(ctx, seen));
 }
 
@@ -171,10 +195,10 @@ const SOLD = sql.raw(
  * All payments of the customer of a row, as parts of a `from` with its `where`: `o` are those of its id or, where it has none, of its
  * address, in the two indexes that hold them. The row is one of `payments`, or `w` with the address in lower case.
  */
-function ofCustomer(ctx: Reader, row: "payments" | "w"): SQL[] {
+function ofCustomer(ctx: AsOf, row: "payments" | "w"): SQL[] {
   const of = sql.raw(row);
   const email = row === "w" ? sql`w.email` : sql`lower(payments.customer_email)`;
-  const same = sql`o.program_id = ${ctx.programId} and +o.provider = ${of}.provider`;
+  const same = sql`o.program_id = ${ctx.programId} and +o.provider = ${of}.provider ${andAmong(ctx, "o")}`;
   const addressed = sql`${of}.customer_id is null and lower(o.customer_email) = ${email} and o.customer_email is not null
     and o.customer_id is null`;
   const asked = sql.raw(ASKED_BY_EMAIL.replaceAll(/\b(partner_id|decision)\b/g, "o.$1"));
@@ -186,7 +210,7 @@ function ofCustomer(ctx: Reader, row: "payments" | "w"): SQL[] {
 }
 
 /** As common table expressions: `customers` of the payments that are seen, and `o`, `columns` of all of their payments. */
-function withPayments(ctx: Reader, seen: SQL, columns: SQL): SQL {
+function withPayments(ctx: AsOf, seen: SQL, columns: SQL): SQL {
   const own = ofCustomer(ctx, "w").map((payments) => sql`select ${columns} from customers w cross join ${payments}`);
   return sql`customers as materialized (
       select provider, customer_id, iif(customer_id is null, lower(customer_email), null) as email, max(id) as id
@@ -195,13 +219,13 @@ function withPayments(ctx: Reader, seen: SQL, columns: SQL): SQL {
 }
 
 /** The ids of the newest payments of the customers of the payments that are seen. */
-function newestOf(ctx: Reader, seen: SQL): SQL {
+function newestOf(ctx: AsOf, seen: SQL): SQL {
   const columns = sql.raw("w.id as seen_id, o.id");
   return sql`with ${withPayments(ctx, seen, columns)} select max(id) from o group by seen_id`;
 }
 
 /** The customers of the payments that are seen, with all of their own. */
-function selectCustomers(ctx: Reader, seen: SQL): SQL {
+function selectCustomers(ctx: AsOf, seen: SQL): SQL {
   const columns = sql.raw(
     "w.id as seen_id, w.provider, w.customer_id, o.id, o.customer_email, o.partner_id, o.currency, o.outcome, o.event, o.created_at, o.txn_amount_cents, o.adjusted_cents",
   );

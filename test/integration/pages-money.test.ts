@@ -72,6 +72,24 @@ describe("the trace of a payment", () => {
     expect(shown).toContain("20 % of (100.00 USD − 7.50 USD refunded) = 18.50 USD");
   });
 
+  it("says of a commission that was paid what it was, not a sum that is not so", async () => {
+    const traced = await makeProgram();
+    const visitor = await signInOwner(traced);
+    const ada = await makePartner(traced);
+    await sendA(traced, sessionCompleted({ ref: ada.slug, amount: 10_000, payment_intent: "pi_paid" }));
+    const { id } = await newest(traced);
+    await traced.api("PATCH", `/api/v1/commissions/${id}`, { status: "approved" });
+    await traced.api("POST", "/api/v1/payouts/generate", {});
+    await sendA(traced, chargeRefunded({ payment_intent: "pi_paid", amount: 10_000, refunded: 5_000 }));
+    const shown = textOf((await visitor.get(`/dashboard/commissions/${id}`)).body);
+    expect(shown).toContain("Commission of 20.00 USD approved");
+    expect(shown).not.toContain("of 100.00 USD net of tax less 50.00 USD refunded.");
+    expect(shown).toContain(
+      "20.00 USD, by the program's rate, as it was when a payout took it. What changed since is in another commission of the payment.",
+    );
+    expect(shown).toContain("So the payment earns 10.00 USD");
+  });
+
   it("uses the currency's own decimals", async () => {
     const yen = await sale({ amount: 5_000, currency: "jpy" });
     expect(textOf((await owner.get(`/dashboard/commissions/${yen.id}`)).body)).toContain("1,000 JPY is 20 %");

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { Commission, Payment } from "../../../core/kernel/rows.ts";
 import { amountOf } from "../../../domain/amount.ts";
-import { heldReasons, type Rate } from "../../../domain/commission.ts";
+import { amountFor, heldReasons, type Rate } from "../../../domain/commission.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";
 import { NOTHING } from "../../../domain/money.ts";
 import type { PaymentDecision } from "../../../domain/payment.ts";
@@ -25,7 +25,9 @@ export function Trace({ payment, rows, partner, current }: TraceProps) {
   const steps = [
     payment.event === "lead_created" ? leadStep(payment) : paidStep(payment),
     partnerStep(payment, decision, partner),
-    ...(decision?.rate ? [rateStep(payment, decision, decision.rate), sumStep(payment, decision, decision.rate)] : []),
+    ...(decision?.rate
+      ? [rateStep(payment, decision, decision.rate), sumStep(payment, decision, decision.rate, rows)]
+      : []),
     ...(decision && payment.outcome === "no_flow" ? [noFlowStep(payment, decision)] : []),
   ];
   return (
@@ -60,10 +62,24 @@ export function whyText(commission: Commission, payment: Payment | null): string
   if (!payment) return `${amount}, by ${of}.`;
   const money = moneyOf(payment);
   const net = money(payment.txn_amount_cents);
+  if (kind === "sale" && !isOfWhole(commission, payment)) return `${amount}, by ${of}${elsewhereText(commission)}`;
   const refunded = payment.adjusted_cents > 0 ? ` less ${money(payment.adjusted_cents)} refunded` : "";
   if (kind === "lead") return `${amount}, the flat amount of ${of}, for a lead.`;
   if (rate.action_type === "flat") return `${amount}, the flat amount of ${of}, for a payment of ${net}${refunded}.`;
   return `${amount} is ${rate.action_value}\u00a0% (${of}) of ${net} net of tax${refunded}.`;
+}
+
+/** Whether a sale is what its rate gives for the payment as it is now. */
+function isOfWhole({ rate, amount_cents, currency }: Commission, payment: Payment): boolean {
+  const { txn_amount_cents, adjusted_cents } = payment;
+  return currency === payment.currency && amount_cents === amountFor(rate, txn_amount_cents, adjusted_cents);
+}
+
+/** A row that a payout has taken is not edited any more (LAW-4). */
+function elsewhereText({ status, payout_id }: Commission): string {
+  return status === "paid" || payout_id !== null
+    ? ", as it was when a payout took it. What changed since is in another commission of the payment."
+    : ". The rest of what the payment earns is in its other commissions.";
 }
 
 function moneyOf(payment: Payment): MoneyFormat {
@@ -234,7 +250,8 @@ function Mark({ yes }: { yes: boolean }) {
   );
 }
 
-function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step {
+/** Of several commissions none may be what the payment earns. */
+function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate, rows: TraceProps["rows"]): Step {
   const { adjusted_cents } = payment;
   const money = moneyOf(payment);
   const base = money(payment.txn_amount_cents);
@@ -242,7 +259,7 @@ function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step 
   const amount = money(decision.amount_cents ?? NOTHING);
   return {
     tone: "yes",
-    title: `So the commission is ${amount}`,
+    title: rows.length > 1 ? `So the payment earns ${amount}` : `So the commission is ${amount}`,
     body: (
       <p class="sum">
         {rate.action_type === "percentage"

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { sendA, sendB } from "../support/ledger.ts";
+import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
@@ -191,6 +192,25 @@ describe("commissions", () => {
 });
 
 describe("month end (PAGE-7)", () => {
+  it("says of what is carried forward how many there are, and never that nothing is approved", async () => {
+    const month = await makeProgram({ min_payout_cents: 1_000 });
+    const boss = await signInOwner(month);
+    const jane = await makePartner(month);
+    const preview = async () => textOf((await boss.get("/dashboard/payouts/new")).body);
+    expect(await preview()).toContain("Nothing to pay out No commission that is approved waits for a payout");
+    const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+    const currencies = letters.flatMap((letter) => [`XA${letter}`, `XB${letter}`]);
+    await makeCommissions(
+      month,
+      jane.id,
+      currencies.map((currency) => ({ currency, amount_cents: 500 })),
+    );
+    const shown = await preview();
+    expect(shown).toContain("Nothing to pay out All that is approved is carried forward");
+    expect(shown).not.toContain("No commission that is approved");
+    expect(shown).toContain("The first 50 of 52.");
+  });
+
   it("previews, prepares once, pays by hand after a page that says so, and cancels", async () => {
     const month = await makeProgram({ min_payout_cents: 1_000 });
     const boss = await signInOwner(month);

@@ -96,7 +96,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
           ) : null}
         </div>
         {count === 0 ? (
-          <Empty title="No approved commission waits for a payout">
+          <Empty title={noneText(plan, filter.texts.to)}>
             <a href="/dashboard/commissions?status=pending">Review pending commissions</a>
           </Empty>
         ) : (
@@ -109,36 +109,43 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
           </>
         )}
       </section>
-      {plan.skipped.length > 0 ? (
-        <section class="card flush">
-          <h2>Carried forward</h2>
-          <Skipped
-            rows={plan.skipped.slice(0, SHOWN)}
-            names={names}
-            minimum={(row) => moneyText(amountOf(row, program.min_payout_cents))}
-          />
-        </section>
-      ) : null}
+      <Skipped plan={plan} names={names} program={program} />
     </>,
   );
 }
 
-function Skipped(props: {
-  rows: readonly SkippedSum[];
-  names: Awaited<ReturnType<typeof readPartnerNames>>;
-  /** The minimum is the same number of smallest units in every currency. */
-  minimum: (row: SkippedSum) => string;
-}) {
+/** Why there is nothing to pay out, up to the day that was chosen. */
+function noneText({ skipped }: Generation, to: string | undefined): string {
+  const then = to === undefined ? "" : " by then";
+  return skipped.length > 0
+    ? `All that is approved${then} is carried forward`
+    : `No commission that is approved${then} waits for a payout`;
+}
+
+/** The minimum is the same number of smallest units in every currency. */
+function Skipped({ plan: { skipped, totals }, names, program }: PreparedProps) {
+  if (skipped.length === 0) return null;
+  const count = totals.reduce((sum, total) => sum + total.skipped, 0);
+  const whyOf = (row: SkippedSum) =>
+    row.reason === "below_minimum"
+      ? `${SKIP_TEXTS[row.reason]} of ${moneyText(amountOf(row, program.min_payout_cents))}`
+      : SKIP_TEXTS[row.reason];
   return (
-    <Table
-      label="Carried forward to the next payouts"
-      columns={[{ label: "Partner" }, { label: "Why" }, { label: "Amount", align: "end" }]}
-      rows={props.rows.map((row) => [
-        <PartnerLink partner={props.names.get(row.partner_id)} />,
-        row.reason === "below_minimum" ? `${SKIP_TEXTS[row.reason]} of ${props.minimum(row)}` : SKIP_TEXTS[row.reason],
-        <Money of={row} />,
-      ])}
-    />
+    <section class="card flush">
+      <h2>Carried forward</h2>
+      <Table
+        label="Carried forward to the next payouts"
+        columns={[{ label: "Partner" }, { label: "Why" }, { label: "Amount", align: "end" }]}
+        rows={skipped
+          .slice(0, SHOWN)
+          .map((row) => [<PartnerLink partner={names.get(row.partner_id)} />, whyOf(row), <Money of={row} />])}
+      />
+      {count > SHOWN ? (
+        <p class="table-note">
+          The first {SHOWN} of {countText(count)}.
+        </p>
+      ) : null}
+    </section>
   );
 }
 

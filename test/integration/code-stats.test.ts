@@ -193,6 +193,9 @@ describe("the pages of what codes brought (CODE-6)", () => {
     expect(mine).not.toContain("JOE10");
     const longer = textOf((await owner.get(`/dashboard/partners/${jane.id}/codes?days=90`)).body);
     expect(longer).toContain("JANE20 2 579.00 USD 115.80 USD");
+    const [day] = iso(NOW - DAY).split("T");
+    const one = textOf((await owner.get(`/dashboard/payments/codes?from=${day}&to=${day}`)).body);
+    expect(one).toContain("What codes brought, 1 day ");
     const every = textOf((await owner.get("/dashboard/payments/codes")).body);
     for (const text of ["JANE20", "JOE10", "123.00", "100.00"]) expect(every).toContain(text);
     const portal = textOf((await (await signInPartner(jane.email)).get("/portal")).body);

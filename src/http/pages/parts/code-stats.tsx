@@ -1,7 +1,7 @@
 import type { CodeStats } from "../../../core/partners/code-stats.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PartnerName } from "../../../core/partners/display-names.ts";
-import { Count, Money } from "./figures.tsx";
+import { Count, Money, plural } from "./figures.tsx";
 import { dateText, usePageZone } from "../locale.ts";
 import { PartnerLink } from "./partner.tsx";
 import { Table } from "./table.tsx";
@@ -19,7 +19,7 @@ interface CodeStatsProps {
 export function CodeStatsCard({ stats, days, names, hidesSales = false }: CodeStatsProps) {
   const zone = usePageZone();
   if (stats.length === 0) return null;
-  const title = `What codes brought, ${days} days`;
+  const title = `What codes brought, ${plural(days, "day")}`;
   return (
     <section class="card flush">
       <h2>{title}</h2>

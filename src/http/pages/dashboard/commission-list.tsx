@@ -102,8 +102,9 @@ export const COMMISSION_LIST: ListOf<typeof commissionQuery, Listed> = {
   ],
 };
 
+/** A correction has no amount of its own: that of the payment is in the row of its sale. */
 function hasNoPayment({ kind }: Listed): boolean {
-  return kind === "manual" || kind === "lead";
+  return kind !== "sale";
 }
 
 export function FilterForm({ shown }: { shown: Shown<typeof commissionQuery, Listed> }) {

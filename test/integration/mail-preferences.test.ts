@@ -6,10 +6,12 @@ import { insertMails } from "../../src/core/kernel/mails.ts";
 import { readSwitchedOff } from "../../src/core/kernel/mail-preferences.ts";
 import type { Endpoint } from "../../src/core/kernel/rows.ts";
 import { runBatch } from "../../src/db/client.ts";
+import type { Bindings } from "../../src/env.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { openMailbox } from "../support/mailbox.ts";
 import { MAIL_KEY, MAIL_SERVICE, openMailService, type MailService } from "../support/mail-service.ts";
 import { call, makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
+import { callWith } from "../support/watched-database.ts";
 import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 
 beforeEach(async () => {
@@ -105,6 +107,22 @@ describe("an e-mail that may be switched off (MAIL-8)", () => {
     const headers = type === undefined ? {} : { "content-type": type };
     const reply = await call(path, { method: "POST", headers, ...(body === undefined ? {} : { body }) });
     expect(reply.status).toBe(200);
+    expect(textOf((await makeVisitor().get(path)).body)).not.toContain("Stop these e-mails");
+  });
+
+  it("has a link that works after a rotation of ENCRYPTION_KEY, for as long as the earlier key is there (ACCESS-7)", async () => {
+    const program = await makeProgram();
+    const service = openMailService("resend");
+    await store(program);
+    await deliver(program, service, "resend");
+    const path = new URL(service.taken[0]!.headers["List-Unsubscribe"]!.slice(1, -1)).pathname;
+    const [ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS] = [btoa("n".repeat(32)), env.ENCRYPTION_KEY];
+    const click = async (bindings: Partial<Bindings>) => {
+      const body = new URLSearchParams({ "List-Unsubscribe": "One-Click" });
+      return (await callWith(bindings, path, { method: "POST", body })).status;
+    };
+    expect(await click({ ENCRYPTION_KEY })).toBe(410);
+    expect(await click({ ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS })).toBe(200);
     expect(textOf((await makeVisitor().get(path)).body)).not.toContain("Stop these e-mails");
   });
 

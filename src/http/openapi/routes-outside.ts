@@ -71,7 +71,7 @@ export const OUTSIDE_ROUTES: Route[] = [
     tag: "Operator",
     summary: "Reseal the stored secrets with the current key",
     description:
-      "Use it after you replaced `ENCRYPTION_KEY`. Each call reseals a limited number of values; call it until `left` is 0, after which no earlier key is needed.",
+      "Use it after you replaced `ENCRYPTION_KEY`. Each call reseals a limited number of values; call it until `left` is 0, after which nothing stored needs an earlier key. Links to unsubscribe in earlier e-mails do.",
     body: { schema: "Nothing", optional: true },
     replies: ok("Resealing", "What was resealed, what is left, and what no key opens."),
   },

@@ -18,7 +18,7 @@ import { recountEvents } from "./core/operations/recount-events.ts";
 import { recountLists } from "./core/operations/recount-lists.ts";
 import { storeSummaries } from "./core/overview/week.ts";
 import { reconcilePrograms } from "./core/reconcile/reconcile.ts";
-import { forgetOld } from "./core/operations/retention.ts";
+import { forgetOld, forgetUnproved } from "./core/operations/retention.ts";
 import { readEventLists } from "./core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "./core/inbound/settle-jobs.ts";
 import { MAX_WAKE_UPS } from "./core/kernel/wake.ts";
@@ -67,6 +67,7 @@ export const JOBS = [
   { name: "store weekly summaries", every: "minute", work: ({ ctx }) => storeSummaries(ctx) },
   { name: "store e-mails of commissions", every: "minute", work: ({ ctx }) => storeDigests(ctx) },
   { name: "send e-mails", every: "minute", work: ({ ctx, env, onCall }) => sendMails(ctx, mailOf(env), onCall) },
+  { name: "forget what is not proved", every: "minute", work: ({ ctx }) => forgetUnproved(ctx) },
   { name: "archive clicks", every: "minute", work: ({ ctx, env }) => archiveOldClicks(ctx, env) },
   { name: "disable failing endpoints", every: "day", work: ({ ctx }) => disableFailingEndpoints(ctx) },
   { name: "forget what is past its time", every: "day", work: ({ ctx }) => forgetOld(ctx) },

@@ -1,5 +1,9 @@
 /** People who ask to become partners of a program (JOIN-1 to JOIN-8). */
+import { DAY_MS } from "./duration.ts";
 import { foldSearch } from "./partner.ts";
+
+/** So long the link in the e-mail works that proves an address, and what was sent is kept without it (JOIN-3). */
+export const UNPROVED_FOR_MS = DAY_MS;
 
 export const APPLICATION_MODES = ["off", "review", "auto"] as const;
 /** Whether a program takes applications, and whether each becomes a partner at once. */

@@ -44,6 +44,13 @@ export const MAIL_KINDS = {
 } as const satisfies Record<string, MailKindRules>;
 export type MailKind = keyof typeof MAIL_KINDS;
 
+/** To who has applied: nothing of theirs is kept for longer than the application is. */
+export const TO_APPLICANTS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { audiences }]) =>
+  audiences.includes("applicant") ? [kind as MailKind] : [],
+);
+/** To an address that nobody has proved: it is in no list, and forgotten once the e-mail is over (JOIN-3). */
+export const TO_UNPROVED = "application_address" satisfies MailKind;
+
 /** Kinds that come at times of their program's time zone (MAIL-12, MAIL-13). */
 export type PeriodicMail = Extract<MailKind, "weekly_summary" | "commissions_earned">;
 

@@ -233,10 +233,11 @@ describe("what applicants wrote (JOIN-8)", () => {
     await sendForm(program);
     const drafts = async () =>
       env.DB.prepare("select count(*) from application_drafts where program_id = ?").bind(program.id).first("count(*)");
-    await runJob("forget what is past its time", Date.now() + 23 * 3_600_000);
+    await runJob("forget what is not proved", Date.now() + 23 * 3_600_000);
     expect(await drafts()).toBe(1);
-    await runJob("forget what is past its time", Date.now() + 89 * DAY);
+    await runJob("forget what is not proved", Date.now() + DAY + 1_000);
     expect(await drafts()).toBe(0);
+    await runJob("forget what is past its time", Date.now() + 89 * DAY);
     expect((await program.api("GET", `/api/v1/applications/${id}`)).body).toMatchObject({ name: "Gone Girl" });
     await runJob("forget what is past its time", Date.now() + 91 * DAY);
     const bare = { email: null, name: null, website: null, answers: null, note: null };
@@ -261,10 +262,11 @@ describe("what applicants wrote (JOIN-8)", () => {
     await program.api("POST", "/api/v1/customers/erase", { email: email.toUpperCase() });
     const left = async (each: TestProgram) => {
       const sql = `select (select count(*) from applications where program_id = ?1)
-        || ' ' || (select count(*) from application_drafts where program_id = ?1) as n`;
-      return env.DB.prepare(sql).bind(each.id).first("n");
+        || ' ' || (select count(*) from application_drafts where program_id = ?1)
+        || ' ' || (select count(*) > 0 from mails where program_id = ?1 and lower(recipient) = ?2) as n`;
+      return env.DB.prepare(sql).bind(each.id, email).first("n");
     };
-    expect([await left(program), await left(other)]).toEqual(["0 0", "1 1"]);
+    expect([await left(program), await left(other)]).toEqual(["0 0 0", "1 1 1"]);
     expect((await program.api<{ total: number }>("GET", "/api/v1/applications")).body.total).toBe(0);
   });
 });

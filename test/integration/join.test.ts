@@ -3,7 +3,18 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
 import { openMailbox, type Mailbox } from "../support/mailbox.ts";
-import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { readFailedMails } from "../../src/core/kernel/failed-mails.ts";
+import { sendDueMails } from "../../src/outbound/mails.ts";
+import { JOBS } from "../../src/jobs.ts";
+import { runJob } from "../support/jobs.ts";
+import {
+  makePartner,
+  makeProgram,
+  programContext,
+  testContext,
+  type ProgramFields,
+  type TestProgram,
+} from "../support/program.ts";
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
 import { makeApplication, sendForm, stampOf } from "../support/applications.ts";
 import { uniqueId } from "../support/vendor.ts";
@@ -259,6 +270,45 @@ describe("the e-mail that follows (JOIN-4)", () => {
     expect(await rowsOf(program)).toEqual([]);
     const token = new URLSearchParams(link.split("?")[1]).get("token")!;
     expect((await proveAddress(testContext(Date.now() + DAY + 1_000), token)).outcome).toBe("link_refused");
+  });
+
+  it("is forgotten within a day, and its address with it, whenever the daily jobs run (JOIN-3)", async () => {
+    const program = await makeJoinable();
+    const forget = async (at: number) => {
+      for (const { name } of JOBS.filter((job) => job.name.startsWith("forget "))) await runJob(name, at);
+    };
+    // The daily round of them was a moment ago.
+    await forget(Date.now());
+    const fields = await fill(program);
+    await send(program, fields);
+    expect(await mailTo(program, fields["email"]!)).toHaveLength(1);
+    expect(await rowsOf(program, "application_drafts")).toHaveLength(1);
+    await forget(Date.now() + DAY + 60_000);
+    await env.DB.exec("delete from job_runs");
+    expect(await rowsOf(program, "application_drafts")).toEqual([]);
+    expect(JSON.stringify(await rowsOf(program, "mails"))).not.toContain(fields["email"]);
+  });
+
+  it("is in no list where its e-mail was refused, and is not sent any more once the link is over (JOIN-3)", async () => {
+    const program = await makeJoinable();
+    const [refused, late] = [address(), address()];
+    for (const email of [refused, late]) await send(program, await fill(program, { email }));
+    const result = { result: "refused", reason: "no such address" } as const;
+    const asked: string[] = [];
+    const sender = {
+      name: "resend",
+      is_repeatable: true,
+      send: async ({ to }: { to: string }) => (asked.push(to), result),
+    };
+    await env.DB.prepare("update mails set next_attempt_at = '9' where recipient = ?").bind(late).run();
+    const deps = { senders: [sender], keepsContent: false };
+    await sendDueMails(testContext(), program.id, deps, Date.now);
+    await env.DB.prepare("update mails set next_attempt_at = created_at where recipient = ?").bind(late).run();
+    const later = Date.now() + DAY;
+    await sendDueMails(testContext(later), program.id, deps, () => later);
+    expect(asked).toEqual([refused]);
+    expect(await readFailedMails(programContext(program))).toEqual([]);
+    expect(JSON.stringify(await rowsOf(program, "mails"))).not.toContain("@applicants.example");
   });
 });
 

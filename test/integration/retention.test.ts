@@ -156,6 +156,25 @@ describe("retention (JOB-5)", () => {
     expect(await count("facts", "program_id = ?", program.id)).toBeGreaterThan(0);
   });
 
+  it("forgets e-mails after 90 days, those that wait where nobody sends any more too", async () => {
+    const program = await makeProgram();
+    const now = Date.now();
+    for (const status of ["sent", "failed", "pending", "sending"]) {
+      for (const at of [now - KEPT_FOR - DAY, now - KEPT_FOR + DAY]) {
+        const stamp = new Date(at).toISOString();
+        await env.DB.prepare(
+          `insert into mails (id, program_id, kind, recipient, status, attempt_count, next_attempt_at, created_at)
+          values (?, ?, 'ledger_differs', 'owner@shop.example', ?, 0, ?, ?)`,
+        )
+          .bind(newId("mail", at), program.id, status, stamp, stamp)
+          .run();
+      }
+    }
+    await serveAll(forgetOld(testContext(now)));
+    expect(await count("mails", "program_id = ?", program.id)).toBe(4);
+    await env.DB.prepare("delete from mails where program_id = ?").bind(program.id).run();
+  });
+
   it("forgets replies, links and sessions that nobody can use any more", async () => {
     const program = await makeProgram();
     const now = Date.now();

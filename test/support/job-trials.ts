@@ -304,6 +304,16 @@ export const TRIALS: Record<JobName, Trial> = {
     fails: { at: "before insert on click_counts", row: "new" },
     runs: { 1: 4, 32: 6 },
   },
+  "forget what is not proved": {
+    most: 100_000,
+    seed: [
+      `insert into application_drafts (token_hash, program_id, email, name, answers, created_at, expires_at)
+        select t.g || ' ' || t.i, t.program_id, 'jane@applicants.example', 'Jane', '[]', '${AT}', '${AT}' from trial t`,
+    ],
+    left: noted("application_drafts", "1"),
+    fails: { at: "before delete on application_drafts", row: "old" },
+    runs: { 1: 3, 32: 3 },
+  },
   "archive clicks": {
     most: 100_000,
     seed: [

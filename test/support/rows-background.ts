@@ -26,7 +26,7 @@ import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";
 import { recountLists } from "../../src/core/operations/recount-lists.ts";
 import { reconcilePrograms } from "../../src/core/reconcile/reconcile.ts";
-import { forgetOld } from "../../src/core/operations/retention.ts";
+import { forgetOld, forgetUnproved } from "../../src/core/operations/retention.ts";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import type { JobName } from "../../src/jobs.ts";
@@ -74,6 +74,7 @@ export const OF_JOBS: Record<JobName, string> = {
   "store weekly summaries": "cron: store weekly summaries",
   "store e-mails of commissions": "cron: store e-mails of commissions",
   "send e-mails": "cron: send e-mails",
+  "forget what is not proved": "cron: forget what is not proved",
   "archive clicks": "cron: move clicks into the archive",
   "disable failing endpoints": "cron: disable failing endpoints",
   "forget what is past its time": "cron: forget what is past its time",
@@ -149,6 +150,14 @@ export const BACKGROUND: Record<string, Operation> = {
     );
     await serveAll(sendMails(meteredContext(), { senders, keepsContent: false }, () => {}));
     expect(mails.length).toBeLessThan(2);
+  },
+  "cron: forget what is not proved": async ({ program }) => {
+    await run(
+      `insert into application_drafts (token_hash, program_id, email, name, answers, created_at, expires_at)
+        values (?1, ?2, 'jane@applicants.example', 'Jane', '[]', ?3, ?3)`,
+      ...[fresh(), program.id, iso(now - 1)],
+    );
+    expect(await serveAll(forgetUnproved(meteredContext()))).toBe(1);
   },
   "the domain that a link leads to": async ({ program }) => findProgramDomain(meteredContext().db, program.id),
   "a sign-in of an owner, and the choice of accounts": async ({ program }) => {

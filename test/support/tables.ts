@@ -57,6 +57,6 @@ export const TABLES: Record<TableName, Fate> = {
   ...{ deliveries: FORGOTTEN, delivery_attempts: FORGOTTEN, missed_deliveries: FORGOTTEN, messages: FORGOTTEN },
   idempotency_keys: { erased: "erasure.test.ts: the replies of the customer", forgotten: true },
   ...{ sign_in_links: FORGOTTEN, sessions: FORGOTTEN, portal_links: FORGOTTEN, passkeys: STAYS },
-  mails: FORGOTTEN,
+  mails: { erased: "applications.test.ts: to who has applied", forgotten: true },
   ...{ mail_preferences: STAYS, mail_rounds: STAYS, job_runs: STAYS, commit_guards: STAYS },
 };

@@ -2,14 +2,14 @@ import { eq, sql, type InferSelectModel } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { shaped, text, textOf } from "../../db/rows.ts";
 import { applicationDrafts, applications, programs } from "../../db/schema.ts";
-import type { Answer } from "../../domain/application.ts";
+import { UNPROVED_FOR_MS, type Answer } from "../../domain/application.ts";
 import { actors } from "../../domain/actor.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import { ageOfProgramId, isProgramId, shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
-import { DAY, iso, MINUTE } from "../../lib/time.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -23,8 +23,6 @@ import { partnerCreated } from "../partners/partners.ts";
 import { received, toldOf } from "./applications.ts";
 import { commitWithPartner, planPartner } from "./new-partner.ts";
 
-/** So long the link in the e-mail works, and what was sent is kept without it (JOIN-3). */
-export const DRAFT_VALID_FOR = DAY;
 /** Within `FORM_WINDOW`, over all programs of a database (JOIN-2). */
 const FORMS_PER_ADDRESS = 5;
 const FORM_WINDOW = 15 * MINUTE;
@@ -90,7 +88,7 @@ export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promis
     token_hash: await sha256Hex(token),
     program_id: ctx.program.id,
     created_at: iso(ctx.now),
-    expires_at: iso(ctx.now + DRAFT_VALID_FOR),
+    expires_at: iso(ctx.now + UNPROVED_FOR_MS),
   };
   try {
     await commit(ctx, {

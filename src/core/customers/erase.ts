@@ -13,6 +13,7 @@ import { commit, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { customersReplies, redactedReplies } from "../kernel/idempotency.ts";
+import { forgetMailsToApplicant } from "../kernel/mails.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
 import { codeSubjects } from "../ledger/codes.ts";
@@ -122,6 +123,7 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
           sql`delete from ${sql.raw(table)} where program_id = ${program_id} and lower(email) = ${address}`,
         ),
       })),
+      ...forgetMailsToApplicant(ctx, address),
       {
         statement: db.run(sql`delete from facts where (program_id, provider, fact_id) in (
           select ${program_id}, value ->> 'provider', value ->> 'fact_id' from json_each(${JSON.stringify(bound)}))`),

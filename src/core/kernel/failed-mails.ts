@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { flag, orNull, shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
-import type { MailKind, MailStatus } from "../../domain/mail.ts";
+import { TO_UNPROVED, type MailKind, type MailStatus } from "../../domain/mail.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import { commit } from "./commit.ts";
@@ -42,7 +42,7 @@ export async function readFailedMails(ctx: ProgramCtx): Promise<FailedMail[]> {
       sql`select id, kind, recipient, status, error, completed_at,
           status = 'failed' and content is not null as may_be_sent_again
         from mails indexed by mails_failed
-        where program_id = ${ctx.program.id} and status in ('refused', 'failed', 'unknown')
+        where program_id = ${ctx.program.id} and status in ('refused', 'failed', 'unknown') and kind <> ${literal(TO_UNPROVED)}
         order by id desc limit ${literal(LISTED)}`,
     ),
   );

@@ -1,7 +1,15 @@
 import { sql, type SQL } from "drizzle-orm";
-import { literal, runBatch } from "../../db/client.ts";
+import { literal, literals, runBatch } from "../../db/client.ts";
 import { flag, orNull, sealed, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
-import { afterMailAttempt, type KindAbout, type MailKind, type MailResult } from "../../domain/mail.ts";
+import { UNPROVED_FOR_MS } from "../../domain/application.ts";
+import {
+  afterMailAttempt,
+  TO_APPLICANTS,
+  TO_UNPROVED,
+  type KindAbout,
+  type MailKind,
+  type MailResult,
+} from "../../domain/mail.ts";
 import { newId } from "../../lib/id.ts";
 import type { Mail } from "../../lib/mail.ts";
 import type { Sealed } from "../../lib/seal.ts";
@@ -107,10 +115,20 @@ const CLAIMED: Columns<ClaimedMail> = {
 /** The index of open ones is used only where its own condition is in the query. */
 const OPEN = sql.raw(`status in ('pending', 'sending')`);
 
-/** Of an e-mail `m`: nothing goes to a partner who is deactivated, or of a kind that its reader has switched off. */
-const UNWANTED = sql`(exists (select 1 from partners p where p.id = m.partner_id and p.status = 'deactivated')
-  or exists (select 1 from mail_preferences f where f.program_id = m.program_id and f.reader = coalesce(m.partner_id, '')
-    and f.kind = m.kind))`;
+const IS_TO_UNPROVED = sql`kind = ${literal(TO_UNPROVED)}`;
+/** Of an e-mail that is over and was not sent. */
+const KEPT_RECIPIENT = sql`iif(${IS_TO_UNPROVED}, '', recipient)`;
+
+/**
+ * Of an e-mail `m`: nothing goes to a partner who is deactivated, or of a kind that its reader has switched off, and no link
+ * that is over by now.
+ */
+function unwanted(now: number): SQL {
+  return sql`(exists (select 1 from partners p where p.id = m.partner_id and p.status = 'deactivated')
+    or exists (select 1 from mail_preferences f where f.program_id = m.program_id and f.reader = coalesce(m.partner_id, '')
+      and f.kind = m.kind)
+    or (m.kind = ${literal(TO_UNPROVED)} and m.created_at <= ${iso(now - UNPROVED_FOR_MS)}))`;
+}
 
 type Clocked = Pick<BaseCtx, "db" | "now">;
 
@@ -134,12 +152,13 @@ export async function claimMails(
   const due = sql`select id from mails indexed by mails_open
     where ${isOpen} and status = 'pending' and next_attempt_at <= ${iso(now)} order by next_attempt_at limit ${literal(limit)}`;
   const [, , , rows] = await runBatch(db, [
-    db.run(sql`update mails indexed by mails_open set status = 'unknown', content = null, completed_at = ${iso(now)}, next_attempt_at = null,
-        claimed_until = null, error = iif(status = 'sending', 'interrupted', error) where ${isOpen} and (${isLeft} or ${isUnsure}) and not ${again}`),
+    db.run(sql`update mails indexed by mails_open set status = 'unknown', content = null, recipient = ${KEPT_RECIPIENT},
+        completed_at = ${iso(now)}, next_attempt_at = null, claimed_until = null, error = iif(status = 'sending', 'interrupted', error) where ${isOpen} and (${isLeft} or ${isUnsure}) and not ${again}`),
     db.run(sql`update mails indexed by mails_open set status = 'pending', claimed_until = null,
         unsure = iif(content is null, unsure, 1) where ${isOpen} and ${isLeft}`),
-    db.run(sql`update mails as m set status = 'withheld', content = null, completed_at = ${iso(now)}, next_attempt_at = null
-      where id in (${due}) and ${UNWANTED}`),
+    db.run(sql`update mails as m set status = 'withheld', content = null, recipient = ${KEPT_RECIPIENT},
+        completed_at = ${iso(now)}, next_attempt_at = null
+      where id in (${due}) and ${unwanted(now)}`),
     shaped(
       db,
       CLAIMED,
@@ -219,15 +238,30 @@ export async function recordMails(
     };
   });
   const of = (name: string): SQL => sql`r.value ->> ${literal(name)}`;
+  const keeps = literal(keepsContent ? 1 : 0);
   await runBatch(db, [
     db.run(sql`update mails as m set status = ${of("status")}, attempt_count = ${of("number")}, error = ${of("error")},
         refused_at = case when ${of("error")} is null then refused_at else ${iso(now)} end,
         next_attempt_at = ${of("next_attempt_at")}, sender = ${of("sender")}, unsure = ${of("unsure")}, claimed_until = null,
         completed_at = case when ${of("status")} = 'pending' then null else ${iso(now)} end,
-        content = case when ${of("status")} in ('pending', 'failed') or ${literal(keepsContent ? 1 : 0)} then content end
+        content = case when ${of("status")} = 'pending' or ${keeps} or (${of("status")} = 'failed' and not ${IS_TO_UNPROVED})
+          then content end,
+        recipient = case when ${of("status")} = 'pending' or ${keeps} then recipient
+          when ${of("status")} = 'sent' and kind in ${literals(TO_APPLICANTS)} then '' else ${KEPT_RECIPIENT} end
       from json_each(${JSON.stringify(rows)}) r
       where m.id = ${of("id")} and m.status = 'sending' and m.claimed_until = ${of("claimed_until")}`),
   ]);
+}
+
+/**
+ * The writes by which e-mails to who has applied with an address (in lower case) are forgotten, and sent no more. Of those that
+ * were sent no address is kept.
+ */
+export function forgetMailsToApplicant({ db, program }: ProgramCtx, address: string): { statement: Statement }[] {
+  const own = sql`program_id = ${program.id} and kind in ${literals(TO_APPLICANTS)} and lower(recipient) = ${address}`;
+  const open = sql`delete from mails indexed by mails_open where ${OPEN} and ${own}`;
+  const failed = sql`delete from mails indexed by mails_failed where status in ('refused', 'failed', 'unknown') and ${own}`;
+  return [open, failed].map((statement) => ({ statement: db.run(statement) }));
 }
 
 /** The newest attempt for a program's e-mails that was not taken; null where there is none. */

@@ -11,7 +11,7 @@ import { repliesPast } from "../kernel/idempotency.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
 import { signInsPast } from "../sessions/sign-in.ts";
 
-/** Deliveries, their bodies and attempts, the bodies that the payment providers sent, and declined applications, are kept this long. */
+/** Deliveries, their bodies and attempts, the bodies that the payment providers sent, e-mails, and declined applications, are kept this long. */
 export const KEPT_FOR = 90 * DAY;
 
 /** Rows of one transaction, unless one of them makes it fail. */
@@ -39,12 +39,20 @@ interface Past extends Owner {
 }
 
 /**
- * Forgets what is past its time, by table: old deliveries, provider bodies, replies of idempotent requests, sign-in
- * links, sessions, and what people wrote whose application was declined or never proved. The audit log and the ledger stay. A body stays as long as any delivery of it does.
+ * Forgets what is past its time, by table: old deliveries, provider bodies, e-mails, replies of idempotent requests, sign-in
+ * links, sessions, and what people wrote whose application was declined. The audit log and the ledger stay. A body stays as long as any delivery of it does.
  */
-export function forgetOld(ctx: Pick<BaseCtx, "db" | "now">): Work<Past> {
-  const { db } = ctx;
-  const kinds = new Map(kindsPast(ctx.now).map((kind) => [kind.key, kind]));
+export function forgetOld({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
+  return forget(db, kindsPast(now));
+}
+
+/** Forgets what people sent whose address nobody has proved: not a day later, as the rest may be. */
+export function forgetUnproved({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
+  return forget(db, [whole("application_drafts", "token_hash", sql`expires_at <= ${iso(now)}`)]);
+}
+
+function forget(db: Database, all: readonly Kind[]): Work<Past> {
+  const kinds = new Map(all.map((kind) => [kind.key, kind]));
   return {
     cost: 3,
     async due(after) {
@@ -113,16 +121,19 @@ async function passOver(db: Database, kind: Kind, past: Past, error: unknown): P
   logLine("error", { what: "a row is not forgotten", table, program_id: row.program_id, reason: reasonOf(error) });
 }
 
-function kindsPast(now: number): Kind[] {
-  const kept = now - KEPT_FOR;
-  const event_id = firstIdAt("event", kept);
-  const whole = (table: string, columns: string, where: SQL): Kind => ({
+function whole(table: string, columns: string, where: SQL): Kind {
+  return {
     key: table,
     columns,
     program: "program_id",
     from: sql`${sql.raw(table)} where ${where}`,
     forget: (past) => [sql`delete from ${sql.raw(table)} where (${sql.raw(columns)}) in ${past}`],
-  });
+  };
+}
+
+function kindsPast(now: number): Kind[] {
+  const kept = now - KEPT_FOR;
+  const event_id = firstIdAt("event", kept);
   const bodies = (key: string, where: SQL): Kind => ({
     key,
     columns: "program_id, provider, event_id",
@@ -154,12 +165,12 @@ function kindsPast(now: number): Kind[] {
       "event_id",
       sql`event_id < ${event_id} and not exists (select 1 from deliveries d where d.event_id = messages.event_id)`,
     ),
-    whole("mails", "id", sql`created_at < ${iso(kept)} and status not in ('pending', 'sending')`),
+    // One that still waits was left by a deployment that sends no more.
+    whole("mails", "id", sql`created_at < ${iso(kept)}`),
     bodies("provider_events", sql`received_at < ${iso(kept)}`),
     // Of versions before: this one keeps none.
     bodies("provider_events, ignored", sql`ignored is not null`),
     whole("idempotency_keys", "program_id, key", repliesPast(now)),
-    whole("application_drafts", "token_hash", sql`expires_at < ${iso(now)}`),
     {
       key: "applications, declined",
       columns: "id",

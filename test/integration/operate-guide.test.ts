@@ -1,0 +1,78 @@
+/** The statements that the guide to operating gives for the database do what it says of them. */
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import guide from "../../src/docs/operate.md?raw";
+import { createPortalLink, openPortalLink } from "../../src/core/sessions/portal-links.ts";
+import { readSession } from "../../src/core/sessions/sessions.ts";
+import { confirmLink, createLinkByHand, readLink } from "../../src/core/sessions/sign-in.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, programContext, testContext } from "../support/program.ts";
+
+/** A row longer than this does not come back from an export. */
+const LONGEST = 100_000;
+
+/** In the order of the guide, each once. */
+function statements(verb: "delete from" | "update"): string[] {
+  const found = guide.match(/\b(?:delete from|update) [a-z_]+[^;`"|\n]*/g) ?? [];
+  return [...new Set(found.filter((one) => one.startsWith(verb)))];
+}
+
+async function execute(all: readonly string[]): Promise<void> {
+  expect(all.length).toBeGreaterThan(0);
+  for (const statement of all) await env.DB.prepare(statement).run();
+}
+
+it("those that end sessions end every one, however it was opened, and what would open another (PAGE-3, EMBED-2)", async () => {
+  const ctx = testContext();
+  const program = await makeProgram();
+  const partner = await makePartner(program);
+  const opened: string[] = [];
+  for (const email of [program.program.owner_email, partner.email]) {
+    const confirmed = await confirmLink(ctx, (await createLinkByHand(ctx, email)).token, null);
+    if (confirmed.outcome === "signed_in") opened.push(confirmed.session.token);
+  }
+  const { token } = await createPortalLink(programContext(program), partner.id);
+  const framed = await openPortalLink(ctx, token, { framed: true, device: null });
+  opened.push(framed!.token);
+  const inForce = async () => Promise.all(opened.map(async (one) => (await readSession(ctx, one)) !== null));
+  expect(await inForce()).toEqual([true, true, true]);
+  const waiting = await createLinkByHand(ctx, partner.email);
+
+  await execute(statements("delete from"));
+
+  expect(await inForce()).toEqual([false, false, false]);
+  expect(await readLink(ctx, waiting.token)).toBeNull();
+});
+
+it("those before an export leave no row that is too long to come back, and nothing is decided otherwise", async () => {
+  const program = await makeProgram();
+  await makePartner(program, { slug: "jane" });
+  await sendA(program, sessionCompleted({ ref: "jane", payment_intent: "pi_1" }));
+  const [payment] = (await ledgerOf(program)).payments;
+  const long = "長".repeat(LONGEST / 2);
+  const flows = JSON.stringify([{ flow_id: "flw_1", name: long, matched: false, conditions: [] }]);
+  const once = { "Idempotency-Key": "once" };
+  const made = { email: "kept@partners.example", slug: "kept" };
+  await program.api("POST", "/api/v1/partners", made, once);
+  await env.DB.batch([
+    env.DB.prepare("update payments set decision = json_set(decision, '$.flows', json(?)) where id = ?").bind(
+      ...[flows, payment!.id],
+    ),
+    env.DB.prepare("update provider_events set body = ? where program_id = ?").bind(long, program.id),
+    env.DB.prepare("update idempotency_keys set body = ? where program_id = ?").bind(long, program.id),
+  ]);
+
+  await execute(statements("update"));
+
+  for (const table of ["payments", "provider_events", "idempotency_keys"]) {
+    const { results } = await env.DB.prepare(`select * from ${table} where program_id = ?`).bind(program.id).all();
+    expect(results).toHaveLength(1);
+    expect([table, new TextEncoder().encode(JSON.stringify(results[0])).length < LONGEST]).toEqual([table, true]);
+  }
+  const shown = await program.api<{ trace: { flows: object[] } }>("GET", `/api/v1/payments/${payment!.id}`);
+  expect(shown).toMatchObject({ status: 200, body: { outcome: "commission", trace: { flows: [] } } });
+  const refund = chargeRefunded({ payment_intent: "pi_1", refunded: 1_000 });
+  expect(await sendA(program, refund)).toMatchObject({ status: 200, body: { outcome: "adjusted" } });
+  expect((await program.api("POST", "/api/v1/partners", made, once)).status).toBe(409);
+});

@@ -36,6 +36,12 @@ export class SecretSealer {
     return `${BOUND}.${(await this.#sealing()).id}.`;
   }
 
+  /** What begins every value that a key of these has sealed, in any form: no other can be opened. */
+  async openable(): Promise<string[]> {
+    const ids = await Promise.all(this.#keys.map(async (known) => (await importKey(known)).id));
+    return ids.flatMap((id) => [`${BOUND}.${id}.`, `${id}.`]);
+  }
+
   async seal(plain: string, place: Place): Promise<Sealed> {
     const { id, key } = await this.#sealing();
     const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));

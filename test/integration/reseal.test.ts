@@ -229,6 +229,24 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
     });
   });
 
+  it("is not held up by what no key opens, however much there is of it", async () => {
+    await stock();
+    const lost = await new SecretSealer([WRONG]).mark();
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 10000)
+        insert into mails (id, program_id, kind, recipient, content, status, attempt_count, created_at)
+        select 'lost ' || i, '', 'ledger_differs', 'owner@shop.example', ? || 'AAAA.AAAA', 'failed', 1, '' from n`,
+    )
+      .bind(lost)
+      .run();
+    let sent = 0;
+    const counted = rotated(OLD, { before: (statements) => void (sent += statements.length) });
+    const { resealed, left, unreadable } = await reseal(counted);
+    expect([resealed, left, unreadable.length]).toEqual([SEALED_VALUES, 10_000, 100]);
+    expect(unreadable[0]).toMatchObject({ field: "mails.content", id: expect.stringMatching(/^lost /) as string });
+    expect(sent).toBeLessThan(100);
+  });
+
   it("loses nothing when it is broken off at any point, and completes when it is called again", async () => {
     await stock();
     const plain = await plainTexts(await sealedBy(MARKS.old), OLD);

@@ -57,6 +57,8 @@ export function actingAs<C extends BaseCtx>(ctx: C, actor: Actor): C & Ctx {
 export interface Sealer {
   /** What begins every value that `seal` makes, and none of an older key or form. */
   mark(): Promise<string>;
+  /** What begins every value that can be opened, of which others may be tampered with or another place's. */
+  openable(): Promise<string[]>;
   seal(plain: string, place: SealedPlace): Promise<Sealed>;
   open(sealed: Sealed, place: SealedPlace): Promise<string>;
   /** Null where `open` throws. */

@@ -6,6 +6,7 @@ import type { Sealer } from "./context.ts";
 export function sealerOf(secrets: SecretSealer): Sealer {
   return {
     mark: () => secrets.mark(),
+    openable: () => secrets.openable(),
     seal: (plain, place) => secrets.seal(plain, boundTo(place)),
     open: (sealed, place) => secrets.open(sealed, boundTo(place)),
     openOrNull: (sealed, place) => secrets.openOrNull(sealed, boundTo(place)),

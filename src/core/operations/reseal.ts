@@ -43,20 +43,20 @@ export async function resealAll(ctx: BaseCtx, limit = RESEALED_AT_ONCE): Promise
 
 /**
  * Seals what an earlier key sealed, or this one in an earlier form, under the present one, at most `limit` values of
- * this database. Each value is
- * replaced only where it is still the one that was opened, so that a secret that is changed at the same moment wins, and
- * nothing is lost by a call that ends in the middle, is repeated, or runs twice at once. What cannot be opened is left
- * as it is and reported. When `left` is 0 no earlier key is needed any more.
+ * this database. Each value is replaced only where it is still the one that was opened, so that a secret that is changed
+ * at the same moment wins, and nothing is lost by a call that ends in the middle, is repeated, or runs twice at once. What
+ * cannot be opened is left as it is and reported. When `left` is 0 nothing stored needs an earlier key any more.
  */
 export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: number): Promise<Resealing> {
-  const mark = await ctx.sealer.mark();
+  const [mark, openable] = [await ctx.sealer.mark(), await ctx.sealer.openable()];
   const unreadable: UnreadableSecret[] = [];
   let resealed = 0;
   for (const field of FIELDS) {
     let after: SealedRow | undefined;
     do {
       if (resealed >= limit) break;
-      const wanted = notYetResealed(field, mark, after, Math.min(CHUNK, limit - resealed));
+      const isWanted = notYetResealed(field, mark, isSealedBy(field, openable));
+      const wanted = rowsOf(field, isWanted, Math.min(CHUNK, limit - resealed), after);
       const [rows]: readonly [SealedRow[]] = await runBatch(ctx.db, [shaped(ctx.db, SEALED_ROW, wanted)]);
       after = rows.at(-1);
       const replacements: SQL[] = [];
@@ -73,12 +73,27 @@ export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: 
       resealed += replaced.flat().length;
     } while (after);
   }
-  return { resealed, left: await countLeft(ctx, mark), unreadable: unreadable.slice(0, NAMED) };
+  const left = await countLeft(ctx, mark);
+  if (left > unreadable.length) unreadable.push(...(await sealedByOthers(ctx, mark, openable)));
+  return { resealed, left, unreadable: unreadable.slice(0, NAMED) };
+}
+
+/** Those that no key here has sealed: none of them is fetched to be opened, however many there are. */
+async function sealedByOthers(ctx: Pick<BaseCtx, "db">, mark: string, openable: readonly string[]) {
+  const found = await runBatch(
+    ctx.db,
+    FIELDS.map((field) => {
+      const isOthers = notYetResealed(field, mark, sql`not ${isSealedBy(field, openable)}`);
+      return shaped(ctx.db, NAMED_ROW, sql`select program_id, "key" as id from (${rowsOf(field, isOthers, NAMED)})`);
+    }),
+  );
+  return found.flatMap((rows, i) => rows.map((row) => ({ ...row, field: FIELDS[i]! })));
 }
 
 const FIELDS = Object.keys(SEALED) as SealedField[];
 
 const SEALED_ROW = { program_id: text, key: text, sealed };
+const NAMED_ROW = { program_id: text, id: text };
 
 type SealedRow = Row<typeof SEALED_ROW>;
 
@@ -95,13 +110,24 @@ function namesOf(field: SealedField): Record<"table" | "column" | "program" | "o
   return { table: quoted(table), column: quoted(column), program: quoted(program), own: quoted(own) };
 }
 
-/** The next values of a column that are not sealed as the present key seals now, in the order of their rows. */
-function notYetResealed(field: SealedField, mark: string, after: SealedRow | undefined, limit: number): SQL {
+/** Values that are not sealed as the present key seals now, and of which something else holds. */
+function notYetResealed(field: SealedField, mark: string, holds: SQL): SQL {
+  const { column } = namesOf(field);
+  return sql`${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark} and ${holds}`;
+}
+
+function isSealedBy(field: SealedField, marks: readonly string[]): SQL {
+  const { column } = namesOf(field);
+  return sql`exists (select 1 from json_each(${JSON.stringify(marks)}) m
+    where substr(${column}, 1, length(m.value)) = m.value)`;
+}
+
+/** The next values of a column, in the order of their rows. */
+function rowsOf(field: SealedField, which: SQL, limit: number, after?: SealedRow): SQL {
   const { table, column, program, own } = namesOf(field);
   const rest = after ? sql`and (${program}, ${own}) > (${after.program_id}, ${after.key})` : sql``;
   return sql`select ${program} as program_id, ${own} as "key", ${column} as sealed from ${table}
-    where ${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark} ${rest}
-    order by ${program}, ${own} limit ${literal(limit)}`;
+    where ${which} ${rest} order by ${program}, ${own} limit ${literal(limit)}`;
 }
 
 function replace(field: SealedField, row: SealedRow, sealed: Sealed): SQL {
@@ -113,9 +139,8 @@ function replace(field: SealedField, row: SealedRow, sealed: Sealed): SQL {
 
 async function countLeft(ctx: Pick<BaseCtx, "db">, mark: string): Promise<number> {
   const counts = FIELDS.map((field) => {
-    const { table, column } = namesOf(field);
-    return sql`(select count(*) from ${table}
-      where ${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark})`;
+    const which = notYetResealed(field, mark, sql`true`);
+    return sql`(select count(*) from ${namesOf(field).table} where ${which})`;
   });
   const [[row]] = await runBatch(ctx.db, [
     shaped(ctx.db, { count: whole }, sql`select ${joined(counts, sql` + `, "different")} as "count"`),

@@ -6,7 +6,7 @@ import { lateJobs, readRuns, type Rhythm } from "../../src/core/kernel/job-runs.
 import { everyShard } from "../../src/core/kernel/shards.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
-import { testContext } from "../support/program.ts";
+import { makeProgram, testContext } from "../support/program.ts";
 
 const START = Date.parse("2027-03-10T12:00:00.000Z");
 
@@ -349,6 +349,19 @@ describe("a round (JOB-4)", () => {
     expect(await lateJobs(db, START + 3 * HOUR)).toEqual([]);
     expect(await lateJobs(db, START + 3 * HOUR + 1)).toMatchObject([{ job: "a", since: iso(START + 2 * HOUR) }]);
   });
+});
+
+it("that no cron ever came for its jobs is reported once there have been programs for an hour (HTTP-18)", async () => {
+  const [ctx] = databases();
+  const program = await makeProgram();
+  const { results } = await env.DB.prepare("select created_at as since from programs order by id limit 1").all();
+  expect(await lateJobs(ctx!.db, Date.parse(String(results[0]!["since"])) + HOUR)).toEqual([]);
+  const never = [{ job: "every job", since: results[0]!["since"], left: 0, failed: 0 }];
+  expect(await lateJobs(ctx!.db, Date.parse(program.program.created_at) + HOUR + 1)).toEqual(never);
+  const played = play("a", { owners: [0] });
+  now = Date.parse(program.program.created_at) + HOUR;
+  await run([played]);
+  expect(await lateJobs(ctx!.db, now)).toEqual([]);
 });
 
 it("has 32 databases", () => {

@@ -1,5 +1,6 @@
 import { sql, type InferSelectModel } from "drizzle-orm";
 import { runBatch, type Database } from "../../db/client.ts";
+import { shaped, text } from "../../db/rows.ts";
 import { jobRuns } from "../../db/schema.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 
@@ -78,10 +79,19 @@ export interface LateJob {
 /** A round that is not over after so long, or has not begun so long after its time, is late. */
 const LATE_AFTER = HOUR;
 
-/** The jobs of one database that are behind. One statement, of as many rows as there are jobs. */
+/** In place of a job where none has ever run: no cron came. */
+const EVERY_JOB = "every job";
+
+/** The jobs of one database that are behind. One round trip, of as many rows as there are jobs. */
 export async function lateJobs(db: Database, now: number): Promise<LateJob[]> {
   const before = iso(now - LATE_AFTER);
-  const [rows] = await runBatch(db, [db.select().from(jobRuns).orderBy(jobRuns.job)]);
+  const [rows, [first]] = await runBatch(db, [
+    db.select().from(jobRuns).orderBy(jobRuns.job),
+    shaped(db, { created_at: text }, sql`select created_at from programs order by id limit 1`),
+  ]);
+  if (rows.length === 0) {
+    return first && first.created_at < before ? [{ job: EVERY_JOB, since: first.created_at, left: 0, failed: 0 }] : [];
+  }
   return rows.flatMap(({ job, began_at, finished_at, next_at, more, failed }) => {
     const since = finished_at === null ? began_at : next_at;
     if (since >= before) return [];

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { forgetOld, KEPT_FOR } from "../../src/core/operations/retention.ts";
+import { confirmLink, createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import source from "../../src/core/operations/retention.ts?raw";
 import { newId } from "../../src/lib/id.ts";
 import { runJob, serveAll } from "../support/jobs.ts";
@@ -173,6 +174,21 @@ describe("retention (JOB-5)", () => {
     await serveAll(forgetOld(testContext(now)));
     expect(await count("mails", "program_id = ?", program.id)).toBe(4);
     await env.DB.prepare("delete from mails where program_id = ?").bind(program.id).run();
+  });
+
+  it("keeps a link that was tried in vain for as long as its address is not told again (EVT-4)", async () => {
+    const program = await makeProgram();
+    const email = program.program.owner_email.toLowerCase();
+    const ctx = testContext();
+    const first = await createLinkByHand(ctx, email);
+    for (const { token } of [first, first]) await confirmLink(ctx, token, null);
+    const second = await createLinkByHand(testContext(ctx.now + 10 * 60_000), email);
+    const later = testContext(ctx.now + 31 * 60_000);
+    await serveAll(forgetOld(later));
+    await confirmLink(later, second.token, null);
+    expect(await count("events", "program_id = ? and type = 'sign_in.failed'", program.id)).toBe(1);
+    await serveAll(forgetOld(testContext(ctx.now + 2 * HOUR)));
+    expect(await count("sign_in_links", "email = ?", email)).toBe(0);
   });
 
   it("forgets replies, links and sessions that nobody can use any more", async () => {

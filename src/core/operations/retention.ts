@@ -9,7 +9,7 @@ import { DAY, iso } from "../../lib/time.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { repliesPast } from "../kernel/idempotency.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
-import { signInsPast } from "../sessions/sign-in.ts";
+import { linksPast, signInsPast } from "../sessions/sign-in.ts";
 
 /** Deliveries, their bodies and attempts, the bodies that the payment providers sent, e-mails, and declined applications, are kept this long. */
 export const KEPT_FOR = 90 * DAY;
@@ -182,7 +182,7 @@ function kindsPast(now: number): Kind[] {
           where id in ${past}`,
       ],
     },
-    whole("sign_in_links", "token_hash", signInsPast(now)),
+    whole("sign_in_links", "token_hash", linksPast(now)),
     whole("sessions", "token_hash", signInsPast(now)),
     whole("portal_links", "token_hash", signInsPast(now)),
   ];

@@ -260,7 +260,12 @@ async function endLinksElsewhere(ctx: BaseCtx, email: string): Promise<void> {
   await askAll(ctx, async (on) => on.shard === ctx.shard || runBatch(on.db, [endLinks(on, email)]));
 }
 
-/** Of the rows of `sign_in_links` and of `sessions`, those that nobody can use any more: retention forgets them. */
+/** Of the rows of `sign_in_links`, those that retention forgets: by one that was tried it is known when its address was told. */
+export function linksPast(now: number): SQL {
+  return sql`${signInsPast(now)} and (failed_at is null or failed_at <= ${iso(now - TOLD_EVERY)})`;
+}
+
+/** Of the rows of sign-in links and of sessions, those that nobody can use any more. */
 export function signInsPast(now: number): SQL {
   return sql`expires_at < ${iso(now - LINK_WINDOW)}`;
 }

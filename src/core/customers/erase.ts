@@ -6,6 +6,8 @@ import { emailKey } from "../../domain/email.ts";
 import { bareFact, holdsAddress, withoutAddresses } from "../../domain/erasure.ts";
 import { isEarning, type Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
+import { isUnavailable } from "../../lib/errors.ts";
+import { logLine, reasonOf } from "../../lib/log.ts";
 import { bytesIn, partsOf } from "../../lib/slices.ts";
 import { iso } from "../../lib/time.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
@@ -48,14 +50,21 @@ export async function eraseCustomer(caller: Caller, email: string): Promise<Eras
 
 /**
  * A payment that is stored and not settled yet is decided by the address that it came with: after that it is gone. `tried`
- * are those that were settled by this call, each as it was then.
+ * are those that were settled by this call, each as it was then. One that cannot be settled is forgotten as well.
  */
 async function settleFirst(ctx: ProgramCtx, own: readonly Payment[], tried: Set<string>): Promise<void> {
   const asOf = ({ id, facts_revision }: Payment) => `${id} ${facts_revision}`;
   const left = own.filter((row) => row.settled_revision < row.facts_revision && !tried.has(asOf(row)));
   for (const payment of left) {
     tried.add(asOf(payment));
-    await settle(ctx, payment);
+    try {
+      await settle(ctx, payment);
+    } catch (error) {
+      if (error instanceof CommitConflict || isUnavailable(error)) throw error;
+      const { program_id, id: payment_id } = payment;
+      const reason = reasonOf(error);
+      logLine("error", { what: "a payment is erased that could not be settled", program_id, payment_id, reason });
+    }
   }
   if (left.length > 0) throw new CommitConflict("lost_race", "a payment was not settled");
 }

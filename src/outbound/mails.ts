@@ -84,7 +84,9 @@ async function writtenOf(ctx: Ctx, claim: ClaimedMail): Promise<ClaimedMail | nu
 async function attempt(ctx: Ctx, claim: ClaimedMail, senders: readonly MailSender[]): Promise<MailResult> {
   const mail = await openMail(ctx.sealer, claim);
   const sender = senders.find(({ name }) => name === claim.sender);
-  if (!mail || !sender) return { result: "refused", reason: "its text cannot be read" };
+  // A key may be missing for a while, and says nothing of the address.
+  if (!mail || !sender)
+    return { result: "busy", reason: "its text cannot be read", is_limited: false, retry_after: null };
   const result = await sender.send(mail);
   if (result.result !== "accepted") {
     const { id: mail_id, program_id, attempt_count } = claim;

@@ -3,6 +3,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { mailSenders, type MailSender, type MailSettings } from "../../src/core/kernel/mail-senders.ts";
 import { claimMails } from "../../src/core/kernel/mails.ts";
+import { sealerOf } from "../../src/core/kernel/sealer.ts";
+import { SecretSealer } from "../../src/lib/seal.ts";
 import { consumeMailWakeUps, sendDueMails } from "../../src/outbound/mails.ts";
 import { runJob } from "../support/jobs.ts";
 import { MAIL_KEY, MAIL_SERVICE, openMailService, type Answer, type MailService } from "../support/mail-service.ts";
@@ -390,6 +392,34 @@ describe("one that cannot be written when it is its turn (MAIL-10)", () => {
     expect(stored.filter(({ status }) => status === "sent")).toHaveLength(3);
     expect(service.taken).toHaveLength(3);
     expect(stored.find((row) => row.id === "mail_0")).toMatchObject({ status: "sending", attempt_count: 0 });
+  });
+});
+
+describe("one that no key of the deployment opens (ACCESS-7)", () => {
+  it("is no address that was refused: it is sent once the key is there, and given up with its text", async () => {
+    const { id, now } = await change();
+    const service = openMailService("resend");
+    const deps = { senders: sendersOf(service, "resend"), keepsContent: false };
+    const sealer = sealerOf(new SecretSealer([btoa("w".repeat(32))]));
+    const [before] = await rows();
+    await env.DB.prepare("delete from mails where id <> ?").bind(before!.id).run();
+    const tries = async (at: number, of = sealer) => {
+      await sendDueMails({ ...testContext(at), sealer: of }, id, deps, () => at);
+      return (await rows())[0]!;
+    };
+    expect(await tries(now)).toMatchObject({
+      status: "pending",
+      content: before!.content,
+      error: expect.any(String) as string,
+    });
+    let given = before!;
+    for (let at = now + MINUTE; given.status !== "failed" && at < now + 100 * HOUR; at += HOUR) given = await tries(at);
+    expect(given).toMatchObject({ status: "failed", content: before!.content });
+    expect(service.taken).toEqual([]);
+    await env.DB.prepare("update mails set status = 'pending', next_attempt_at = ?, attempt_count = 0")
+      .bind(new Date(now).toISOString())
+      .run();
+    expect(await tries(now, testContext().sealer)).toMatchObject({ status: "sent" });
   });
 });
 

@@ -176,7 +176,7 @@ describe("retention (JOB-5)", () => {
     await env.DB.prepare("delete from mails where program_id = ?").bind(program.id).run();
   });
 
-  it("keeps a link that was tried in vain for as long as its address is not told again (EVT-4)", async () => {
+  it("keeps a link that was tried in vain while its address is not notified again (EVT-4)", async () => {
     const program = await makeProgram();
     const email = program.program.owner_email.toLowerCase();
     const ctx = testContext();

@@ -260,7 +260,7 @@ async function endLinksElsewhere(ctx: BaseCtx, email: string): Promise<void> {
   await askAll(ctx, async (on) => on.shard === ctx.shard || runBatch(on.db, [endLinks(on, email)]));
 }
 
-/** Of the rows of `sign_in_links`, those that retention forgets: by one that was tried it is known when its address was told. */
+/** Of the rows of `sign_in_links`, those that retention forgets: one that was tried says when its address was notified. */
 export function linksPast(now: number): SQL {
   return sql`${signInsPast(now)} and (failed_at is null or failed_at <= ${iso(now - TOLD_EVERY)})`;
 }

@@ -184,6 +184,20 @@ describe("a refund whose payment is not known", () => {
     expect([await adjusted(program), await waiting(program)]).toEqual([[2_000], 1]);
   });
 
+  it("for which the provider always fails keeps no other waiting for good, however many there are of them (IN-19)", async () => {
+    const program = await shop();
+    await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+    for (let n = 0; n < 25; n++) {
+      await sendA(program, refundEvent("refund.created", { payment_intent: `pi_a${n}`, amount: 100 }));
+    }
+    await sendA(program, refundEvent("refund.created", { payment_intent: "pi_b", amount: 1_000 }));
+    atVendor("pi_b", { invoice: "in_1" });
+    lists.faultOf = (call) =>
+      lists.calls[call - 1]!.href.includes("pi_a") ? (call % 2 === 0 ? "broken" : "other") : null;
+    for (let hour = 0; hour < 60; hour++) await read(NOW + hour * (HOUR + MINUTE));
+    expect([await adjusted(program), await waiting(program)]).toEqual([[1_000], 25]);
+  });
+
   it("is asked for as the vendor's own library would", async () => {
     const program = await shop();
     await sendA(program, refund());

@@ -15,9 +15,6 @@ import { paymentsNamed, reachable } from "../ledger/facts.ts";
 import { isNoCode } from "./unnamed-codes.ts";
 import { receiveEvent } from "./receive.ts";
 
-/** So many are asked for after a reading of the list; the others after the next. */
-const AT_ONCE = 20;
-
 /** Notes, before the event is stored, what of it names a payment that is not known; nothing of one that gives nothing back. */
 export function noteUnlinked(
   { db, program }: ProgramCtx,
@@ -38,13 +35,13 @@ export function noteUnlinked(
 }
 
 /** Those of a program that wait, some of them. */
-export async function unlinkedOf({ db, program }: ProgramCtx, provider: VendorName): Promise<string[]> {
+export async function unlinkedOf({ db, program }: ProgramCtx, provider: VendorName, most: number): Promise<string[]> {
   const rows = await shaped(
     db,
     { subject: text },
     sql`select subject from waiting_events indexed by waiting_events_of_program
       where program_id = ${program.id} and provider = ${provider} and ${isNoCode(sql`subject`)}
-      order by subject limit ${literal(AT_ONCE)}`,
+      order by subject limit ${literal(most)}`,
   );
   return rows.map(({ subject }) => subject);
 }

@@ -21,18 +21,33 @@ export interface Questions {
   next(): Promise<boolean>;
 }
 
-/** Null where nothing is to be asked. */
+/** So many of each kind are asked after a reading of the list, of so many that are looked at. */
+const AT_ONCE = 20;
+const LOOKED_AT = 200;
+
+/** The same in a circle from another one on. */
+function from<T>(all: readonly T[], place: number): T[] {
+  const first = all.length === 0 ? 0 : place % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
+/**
+ * Null where nothing is to be asked. `failed`: how often in a row some were not answered. Each time others come first, so that
+ * what is never answered keeps none waiting for good.
+ */
 export async function openQuestions(
   ctx: ProgramCtx,
   provider: VendorName,
   reads: VendorReads,
+  failed: number,
 ): Promise<Questions | null> {
-  const unlinked = reads.readLinks ? await unlinkedOf(ctx, provider) : [];
-  const unnamed = reads.readCode ? await unnamedOf(ctx, provider) : [];
-  let open: Question[] = [
-    ...unlinked.map((subject) => ({ ask: linkPayment, subject })),
-    ...unnamed.map((subject) => ({ ask: nameCode, subject })),
-  ];
+  const unlinked = reads.readLinks ? await unlinkedOf(ctx, provider, LOOKED_AT) : [];
+  const unnamed = reads.readCode ? await unnamedOf(ctx, provider, LOOKED_AT) : [];
+  const some = (subjects: readonly string[], ask: Question["ask"]) =>
+    from(subjects, failed)
+      .slice(0, AT_ONCE)
+      .map((subject): Question => ({ ask, subject }));
+  let open = from([...some(unlinked, linkPayment), ...some(unnamed, nameCode)], failed);
   if (open.length === 0) return null;
   let failure: ReadFailure | null = null;
   return {

@@ -106,7 +106,7 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
     page = null;
     if (await keep(passed(reading, next, iso(now - reads.kept_ms), unparsable))) return true;
     if (kept === null) return false;
-    questions = await openQuestions(ctx, provider.name, reads);
+    questions = await openQuestions(ctx, provider.name, reads, reading.unanswered?.attempts ?? 0);
     if (!questions && reading.unanswered) await keep(asked(reading, null, now));
     return questions !== null;
   }

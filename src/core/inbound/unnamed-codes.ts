@@ -11,8 +11,8 @@ import type { VendorName } from "../../domain/provider-name.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 
-/** So many are asked for after a reading of the list; the others after the next. */
-const AT_ONCE = 20;
+/** So many of those that carry a code are named to the provider. */
+const CARRIERS = 20;
 
 const PREFIX = "code:";
 /** After every text that begins with the prefix. */
@@ -68,7 +68,7 @@ export async function carriersOf(
     db,
     { id: text },
     sql`select n.subject as id from (select fact_id from fact_subjects s
-        where ${ofVendor(sql`s`)} and scope = 'coded' and subject = ${code_id} order by fact_id limit ${literal(AT_ONCE)}) c
+        where ${ofVendor(sql`s`)} and scope = 'coded' and subject = ${code_id} order by fact_id limit ${literal(CARRIERS)}) c
       cross join fact_subjects n on ${ofVendor(sql`n`)} and n.fact_id = c.fact_id
         and +n.scope in ('payment', 'subscription')`,
   );
@@ -83,14 +83,14 @@ function isAnswered(program_id: string, provider: VendorName, id: SQL): SQL {
 }
 
 /** The ids of a program that wait for their names, some of them. */
-export async function unnamedOf({ db, program }: ProgramCtx, provider: VendorName): Promise<string[]> {
+export async function unnamedOf({ db, program }: ProgramCtx, provider: VendorName, most: number): Promise<string[]> {
   const rows = await shaped(
     db,
     { id: text },
     sql`select substr(subject, ${literal(PREFIX.length + 1)}) as id
       from waiting_events indexed by waiting_events_of_program
       where program_id = ${program.id} and provider = ${provider} and subject >= ${PREFIX} and subject < ${BEYOND}
-      order by subject limit ${literal(AT_ONCE)}`,
+      order by subject limit ${literal(most)}`,
   );
   return rows.map(({ id }) => id);
 }

@@ -143,7 +143,7 @@ describe("payout generation", () => {
       { amount_cents: -20, kind: "manual", created_at: late },
       { amount_cents: -5, kind: "manual", created_at: late, status: "pending" },
       { amount_cents: -7, currency: "EUR", kind: "clawback", created_at: late },
-      { amount_cents: 4, kind: "clawback", created_at: late },
+      { amount_cents: 4, kind: "manual", created_at: late },
       { amount_cents: 500, created_at: late },
     ]);
     await makeCommissions(program, bob.id, [
@@ -161,6 +161,25 @@ describe("payout generation", () => {
     }
     const held = (await commissionsOf(program)).filter(({ payout_id }) => payout_id !== null);
     expect(held.map(({ amount_cents }) => amount_cents).toSorted((a, b) => a - b)).toEqual([-300, -20, 1_000]);
+  });
+
+  it("takes what a commission of the period is worth after all, whenever that was found (OUT-1)", async () => {
+    const program = await makeProgram();
+    const jane = await makePartner(program);
+    const [early, late] = ["2026-01-20T00:00:00.000Z", "2026-02-03T00:00:00.000Z"];
+    const [before, after] = await makeCommissions(program, jane.id, [
+      { amount_cents: 1_000, created_at: early },
+      { amount_cents: 500, created_at: late },
+    ]);
+    const given = { kind: "clawback", created_at: late } as const;
+    await makeCommissions(program, jane.id, [
+      { ...given, amount_cents: 30, source_commission_id: before!.id },
+      { ...given, amount_cents: 4, source_commission_id: after!.id },
+    ]);
+    for (const dry_run of [true, false]) {
+      const { body } = await generate(program, { period_end: "2026-02-01", dry_run });
+      expect(body.payouts).toMatchObject([{ amount_cents: 1_030, commission_count: 2 }]);
+    }
   });
 
   it("refuses periods that end in the future or before they start, and fields it does not know (OUT-12)", async () => {

@@ -66,6 +66,26 @@ describe("the monthly run", () => {
     expect(await payoutsOf(owing_back)).toEqual([]);
   });
 
+  it("pays what a commission of the month is worth after all, where that alone is due, and begins for nothing owed back (OUT-1)", async () => {
+    const [worth, owing_back] = [await makeProgram(), await makeProgram()];
+    for (const [program, amount_cents] of [
+      [worth, 4],
+      [owing_back, -4],
+    ] as const) {
+      const { id } = await makePartner(program);
+      const [sale] = await makeCommissions(program, id, [{ created_at: "2028-02-10T00:00:00.000Z", status: "paid" }]);
+      const found = {
+        kind: "clawback",
+        source_commission_id: sale!.id,
+        created_at: "2028-03-01T00:10:00.000Z",
+      } as const;
+      await makeCommissions(program, id, [{ ...found, amount_cents }]);
+    }
+    expect(await generateAt(FIRST)).toBe(1);
+    expect(await payoutsOf(worth)).toMatchObject([{ amount_cents: 4, commission_count: 1 }]);
+    expect(await payoutsOf(owing_back)).toEqual([]);
+  });
+
   it("catches up with a first of the month on which no cron ran, once", async () => {
     const program = await owing();
     const late = Date.parse("2028-03-09T11:00:00.000Z");

@@ -21,7 +21,16 @@ export interface Generating {
   beside?: Beside | undefined;
 }
 
-/** What a generation would take: approved, in no payout, dated before the end or owed back, and not disputed. */
+/** "A commission belongs to the period of its payment": so does what is given for it later. */
+function isBefore({ rows }: State, row: Row, period_end: number): boolean {
+  const sale = rows.find(({ kind, slug, sale: of }) => kind === "sale" && slug === row.slug && of === row.sale);
+  return (
+    row.created < period_end ||
+    (row.kind === "clawback" && row.amount > 0 && sale !== undefined && sale.created < period_end)
+  );
+}
+
+/** What a generation would take: approved, in no payout, of the time before the end or owed back, and not disputed. */
 function payable(state: State, { period_end, sparing, beside }: Generating): Row[] {
   const isSpared = (row: Row) =>
     state.payouts.some(
@@ -32,7 +41,7 @@ function payable(state: State, { period_end, sparing, beside }: Generating): Row
     (row) =>
       row.status === "approved" &&
       row.payout === null &&
-      (row.created < period_end || row.amount < 0) &&
+      (row.amount < 0 || isBefore(state, row, period_end)) &&
       row.reasons[0] !== "disputed" &&
       !beside?.without.includes(row.sale) &&
       !(sparing && isSpared(row)),
@@ -89,7 +98,7 @@ export function generateMonth(state: State, now: number, beside: Beside): void {
   const { auto_approve_days: days } = state;
   const isOld = (row: Row) => days !== null && row.reasons.length === 0 && row.created < period_end + (1 - days) * DAY;
   const isInTime = (row: Row) =>
-    row.created < period_end && ((row.approved ?? row.created) < period_end + DAY || isOld(row));
+    isBefore(state, row, period_end) && ((row.approved ?? row.created) < period_end + DAY || isOld(row));
   // A run that has begun is done, also where what it was to pay is canceled beside it.
   const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => payable(one, input).some(isInTime));
   if (!isDue || state.months.includes(period_end)) return;

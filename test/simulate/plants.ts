@@ -202,6 +202,10 @@ export const PLANTS: readonly Plant[] = [
     "const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);",
     "const isSame = recorded !== null && recorded.decided_on === decided_on;",
   ]),
+  plant("payouts: what a commission is worth after all waits for the next period", "core/payouts/generate.ts", [
+    "${c}.kind = 'clawback' and ${c}.amount_cents > 0",
+    "0 and ${c}.kind = 'clawback' and ${c}.amount_cents > 0",
+  ]),
 ];
 
 /** Mistakes in what is read of the vendors' events, which `npm run story` must find. */

@@ -25,7 +25,7 @@ import { generatedOccurrences, mailsAboutPayouts } from "./rows.ts";
 export interface GenerationInput {
   /** Milliseconds. Kept on the payouts; commissions carried forward from before it are paid as well. */
   period_start: number | null;
-  /** Milliseconds; commissions dated before it count, and later ones that are negative. */
+  /** Milliseconds; commissions of the time before it count (`isOfPeriod`), and later ones that are negative. */
   period_end: number;
   dry_run: boolean;
   /** Leaves out partners, by currency, with a payout that was canceled after `period_end`. */
@@ -79,9 +79,9 @@ export interface Generation {
 const MAX_LISTED = 500;
 
 /**
- * Makes payouts: per active or deactivated partner and currency: the sum of approved commissions dated before
- * `period_end` that no payout holds, and of all that are negative, whatever their date. Below `min_payout_cents`, or not positive: skipped and carried
- * forward. A rerun creates nothing new (OUT-1, OUT-2). Also two runs at once make nothing twice: every payout is
+ * Makes payouts: per active or deactivated partner and currency: the sum of approved commissions of the time before
+ * `period_end` that no payout holds, and of all that are negative, whatever their date. Below `min_payout_cents`, or not
+ * positive: skipped and carried forward. A rerun creates nothing new (OUT-1, OUT-2). Also two runs at once make nothing twice: every payout is
  * inserted together with the claim of exactly the commissions it sums, in one transaction of one condition.
  *
  * Partners are taken in at most 81 chunks, each a read and a transaction of eight statements, so a run is at most 735
@@ -110,7 +110,18 @@ export interface Chunk {
 }
 
 /**
- * The rows of a program whose turn it is: approved, in no payout, dated before the end or owed back (whatever its
+ * Whether a row is of the time before `period_end`: dated so, or what is given after all for a sale that is, whenever
+ * that was found (OUT-1). What is owed back begins no period.
+ */
+export function isOfPeriod(alias: string, period_end: number): SQL {
+  const c = sql.raw(alias);
+  const end = iso(period_end);
+  return sql`(${c}.created_at < ${end} or (${c}.kind = 'clawback' and ${c}.amount_cents > 0
+    and exists (select 1 from commissions s where s.id = ${c}.source_commission_id and s.created_at < ${end})))`;
+}
+
+/**
+ * The rows of a program whose turn it is: approved, in no payout, of the time before the end or owed back (whatever its
  * date), and of a payment whose rows are what its facts and decisions say; one that is being settled waits for the next
  * run.
  */
@@ -120,7 +131,7 @@ function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: G
     and x.status = 'canceled' and x.updated_at >= ${iso(period_end)}`;
   // The literals are those of the partial index commissions_payable.
   return sql`${c}.program_id = ${program_id} and ${c}.status = 'approved' and ${c}.payout_id is null
-    and (${c}.created_at < ${iso(period_end)} or ${c}.amount_cents < 0) ${spare_canceled ? sql`and not exists (${canceled})` : sql``}
+    and (${c}.amount_cents < 0 or ${isOfPeriod(alias, period_end)}) ${spare_canceled ? sql`and not exists (${canceled})` : sql``}
     and ${isSettled(sql`${c}.payment_id`)}`;
 }
 

@@ -8,7 +8,7 @@ import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import type { Program } from "../kernel/rows.ts";
 import { daysBefore } from "../ledger/decisions.ts";
-import { chunksOf, generateChunk, payableOf, type Chunk, type GenerationInput } from "./generate.ts";
+import { chunksOf, generateChunk, isOfPeriod, payableOf, type Chunk, type GenerationInput } from "./generate.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 const PROGRAMS_AT_ONCE = 50;
@@ -38,7 +38,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
           and not exists (select 1 from payout_runs r
             where r.program_id = ${programs.id} and r.period_end = ${iso(period_end)})
           and exists (select 1 from commissions c where ${payableOf(sql`${programs.id}`, "c", input)}
-            and c.created_at < ${iso(period_end)} and (coalesce(c.approved_at, c.created_at) < ${dayOver}
+            and ${isOfPeriod("c", period_end)} and (coalesce(c.approved_at, c.created_at) < ${dayOver}
               or (c.flagged = 0 and c.created_at < ${daysBefore(dayOver, sql`${programs.auto_approve_days}`)})))`)
         .orderBy(programs.id)
         .limit(atMost(PROGRAMS_AT_ONCE));

@@ -37,7 +37,7 @@ async function shop(fields: ProgramFields = {}): Promise<TestProgram> {
 }
 
 /** What was paid with an intent at the vendor, as its API says. */
-function atVendor(payment_intent: string, paid: { invoice?: string; session?: string; charge?: string }) {
+function atVendor(payment_intent: string, paid: Partial<EventLists["links"][number]>) {
   lists.links.push({ payment_intent, invoice: null, session: null, charge: null, ...paid });
 }
 
@@ -85,6 +85,23 @@ describe("a refund whose payment is not known", () => {
     await read(NOW);
     expect(await adjusted(program)).toEqual(expected);
   });
+
+  it.each(["canceled", "open"] as const)(
+    "is not of an invoice that its intent was to pay and did not, which is %s there (IN-19)",
+    async (status) => {
+      const program = await shop();
+      for (const id of ["in_1", "in_2"]) await sendA(program, invoicePaid({ id, ref: "jane", amount: 10_000 }));
+      await sendA(program, refund());
+      atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+      atVendor("pi_1", { invoice: "in_2", charge: "ch_1", status });
+      await read(NOW);
+      const { payments } = await ledgerOf(program);
+      expect(payments.map(({ outcome, adjusted_cents }) => [outcome, adjusted_cents])).toEqual([
+        ["commission", 4_000],
+        ["commission", 0],
+      ]);
+    },
+  );
 
   it("waits without an API key, and is asked for once there is one (IN-19)", async () => {
     const program = await shop({ provider_a_api_key: null });
@@ -213,7 +230,10 @@ describe("a refund whose payment is not known", () => {
         return Response.json({ object: "list", data: [], has_more: false });
       }),
     });
-    await stripe.invoicePayments.list({ payment: { type: "payment_intent", payment_intent: "pi_1" } });
+    await stripe.invoicePayments.list({
+      status: "paid",
+      payment: { type: "payment_intent", payment_intent: "pi_1" },
+    });
     await stripe.checkout.sessions.list({ payment_intent: "pi_1" });
     expect(own).toEqual(asked);
   });

@@ -47,7 +47,14 @@ export interface EventLists {
   a: EventA[];
   b: EventB[];
   /** What was paid with each intent of provider A. */
-  links: { payment_intent: string; charge: string | null; invoice: string | null; session: string | null }[];
+  links: {
+    payment_intent: string;
+    charge: string | null;
+    invoice: string | null;
+    session: string | null;
+    /** Of the payment of the invoice; `paid` unless given. */
+    status?: "canceled" | "open";
+  }[];
   /** Codes, and invoices and subscriptions that carry them, of provider A, and discounts of provider B, as each vendor has them. */
   codes: ({ id: string; object?: string } & Record<string, unknown>)[];
   /** The keys that the vendors accept. */
@@ -163,8 +170,13 @@ function linkedA({ links }: EventLists, { pathname, searchParams }: URL): Reply 
     );
   }
   if (pathname !== "/v1/invoice_payments") return null;
+  const wanted = searchParams.get("status");
   return list(
-    own.flatMap(({ invoice }) => (invoice === null ? [] : [{ id: "inpay_1", object: "invoice_payment", invoice }])),
+    own.flatMap(({ invoice, status = "paid" }) =>
+      invoice === null || (wanted ?? status) !== status
+        ? []
+        : [{ id: "inpay_1", object: "invoice_payment", invoice, status }],
+    ),
   );
 }
 

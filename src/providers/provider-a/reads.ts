@@ -189,7 +189,10 @@ async function readLinks(reach: ApiReach, api_key: string, asked: string): Promi
     intent = found.payment_intent;
   }
   if (intent === null) return { outcome: "read", aliases: [asked] };
-  const byIntent = new URLSearchParams({ "payment[type]": "payment_intent", "payment[payment_intent]": intent });
+  // One that was canceled or is open pays no invoice.
+  const byIntent = new URLSearchParams({
+    ...{ status: "paid", "payment[type]": "payment_intent", "payment[payment_intent]": intent },
+  });
   const invoices = await read(paidInvoices, `/v1/invoice_payments?${byIntent.toString()}`);
   if (invoices.failure) return invoices.failure;
   const made = await read(

@@ -285,7 +285,9 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     vendors.keys.clear();
     const revoked = await press(program, provider);
     expect(revoked.status).toBe(422);
-    expect(revoked.body.error.details![0]!.message).toMatch(/revoked/);
+    expect(revoked.body.error.details![0]!.message).toMatch(
+      /does not accept the stored API key: it may have been revoked/,
+    );
     expect(await eventsOf(program, "destination.created")).toEqual([]);
   });
 

@@ -49,6 +49,6 @@ describe("the played lists of events", () => {
     expect(ofB.map(({ eventId }) => eventId)).toEqual(lists.b.map(({ event_id }) => event_id));
     expect(ofB.at(-1)).toMatchObject({ eventType: "adjustment.created", data: { action: "refund" } });
     lists.keys.clear();
-    await expect(paddle.events.list().next()).rejects.toMatchObject({ code: "authentication_malformed" });
+    await expect(paddle.events.list().next()).rejects.toMatchObject({ code: "invalid_token" });
   });
 });

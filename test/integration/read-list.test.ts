@@ -313,25 +313,37 @@ describe("a list that cannot be read", () => {
     expect(await commissionsOf(program)).toBe(2);
   });
 
-  it("says in words what a revoked key needs, on the pages and in the status, and takes nothing else away (IN-17)", async () => {
-    const program = await keyOfA();
-    await makePartner(program, { slug: "jane" });
-    await read(NOW);
-    lists.keys.clear();
-    for (let run = 1; run < 20; run++) await read(NOW + run * HOUR);
-    const first = NOW + HOUR;
-    expect(await statusOf(program)).toMatchObject({
-      complete_until: iso(NOW - MINUTE),
-      read_failure: { reason: "api_key_refused", since: iso(first), at: iso(NOW + 19 * HOUR) },
-    });
-    const owner = await signInOwner(program);
-    for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
-      const text = textOf((await owner.get(page)).body);
-      expect(text).toContain("the provider does not accept the API key. It may have been revoked");
-      expect(text).toContain("Complete until");
-    }
-    expect((await sendA(program, bought(NOW))).body).toMatchObject({ outcome: "commission" });
-  });
+  it.each([
+    ["provider_a", "invalid_token"],
+    // Provider B answers with 403 as it does where a permission is missing: its code says which.
+    ["provider_b", "invalid_token"],
+    ["provider_b", "authentication_malformed"],
+    ["provider_b", "authentication_missing"],
+  ] as const)(
+    "says in words what a revoked key needs, on the pages and in the status, and takes nothing else away (%s, %s) (IN-17)",
+    async (provider, code) => {
+      const program = await withKeys(
+        provider === "provider_a" ? { provider_b_api_key: null } : { provider_a_api_key: null },
+      );
+      await makePartner(program, { slug: "jane" });
+      await read(NOW);
+      lists.keys.clear();
+      lists.key_refused = code;
+      for (let run = 1; run < 20; run++) await read(NOW + run * HOUR);
+      const first = NOW + HOUR;
+      expect(await statusOf(program, provider)).toMatchObject({
+        complete_until: iso(NOW - MINUTE),
+        read_failure: { reason: "api_key_refused", since: iso(first), at: iso(NOW + 19 * HOUR) },
+      });
+      const owner = await signInOwner(program);
+      for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
+        const text = textOf((await owner.get(page)).body);
+        expect(text).toContain("the provider does not accept the API key. It may have been revoked");
+        expect(text).toContain("Complete until");
+      }
+      expect((await sendA(program, bought(NOW))).body).toMatchObject({ outcome: "commission" });
+    },
+  );
 
   it("names the key and nobody's address in no line of the log (DEP-5)", async () => {
     const lines: string[] = [];

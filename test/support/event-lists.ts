@@ -57,8 +57,9 @@ export interface EventLists {
   }[];
   /** Codes, and invoices and subscriptions that carry them, of provider A, and discounts of provider B, as each vendor has them. */
   codes: ({ id: string; object?: string } & Record<string, unknown>)[];
-  /** The keys that the vendors accept. */
+  /** The keys that the vendors accept, and the code with which they refuse others. */
   keys: Set<string>;
+  key_refused: string;
   calls: URL[];
   /** Asked before each call, with its number. */
   faultOf: (call: number) => ListFault | null;
@@ -78,6 +79,7 @@ export function openEventLists(): EventLists {
       } as Parameters<typeof reads>[0]) ?? null,
     ...{ a: [], b: [], links: [], codes: [], calls: [], faultOf: () => null, meanwhile: () => {} },
     keys: new Set(Object.values(LIST_KEYS)),
+    key_refused: "invalid_token",
   };
   return lists;
 }
@@ -108,7 +110,7 @@ function replyOf(lists: EventLists, sent: Sent, authorization: string, fault: Li
   if (fault === "broken") return refuse(500, "api_error", "internal_error");
   if (fault === "limited")
     return { ...refuse(429, "api_error", "too_many_requests"), headers: { "retry-after": "600" } };
-  if (!lists.keys.has(key)) return refuse(isA ? 401 : 403, "request_error", "authentication_malformed");
+  if (!lists.keys.has(key)) return refuse(isA ? 401 : 403, "request_error", lists.key_refused);
   if (fault === "forbidden") return refuse(403, "request_error", "forbidden");
   if (fault === "gone") return refuse(404, "request_error", "not_found");
   if (fault === "other") return { status: 200, body: { object: "balance", available: [] } };

@@ -252,9 +252,7 @@ function valueOf<T>({ provider, vendor }: Making, answer: DestinationAnswer<T>):
     case "api_key_refused":
       throw refused(`${vendorText} does not accept the stored API key: it may have been revoked, or have expired.`);
     case "permission_missing":
-      throw refused(
-        `${vendorText} does not let the API key do this: it needs ${vendor.permission}, or it has been revoked.`,
-      );
+      throw refused(`${vendorText} does not let the API key do this: it needs ${vendor.permission}.`);
     case "refused":
       throw refused(`${vendorText} refuses it: ${answer.message ?? "it gives no reason."}`);
     case "rate_limited":

@@ -1,5 +1,6 @@
 /** Calls of provider B's API. */
 import { callApi, type Answer, type ApiReach, type ApiRequest } from "../api-call.ts";
+import { field } from "../wire.ts";
 
 const VERSION = "1";
 
@@ -8,13 +9,17 @@ export function isOfSandbox(api_key: string): boolean {
   return api_key.startsWith("pdl_sdbx_");
 }
 
-export function call(
+/** The codes of a 403 that say that the vendor does not accept the key; of one that lacks a permission it is `forbidden`. */
+const KEY_REFUSED: readonly unknown[] = ["authentication_missing", "authentication_malformed", "invalid_token"];
+
+/** A key that is not accepted is answered with 401, as by other vendors. */
+export async function call(
   reach: ApiReach,
   api_key: string,
   request: Pick<ApiRequest, "method" | "path" | "body" | "most_bytes">,
 ): Promise<Answer> {
   const baseUrl = isOfSandbox(api_key) ? reach.baseUrl.replace("//api.", "//sandbox-api.") : reach.baseUrl;
-  return callApi(
+  const answer = await callApi(
     { ...reach, baseUrl },
     {
       ...request,
@@ -26,4 +31,6 @@ export function call(
       },
     },
   );
+  const isKeyRefused = answer.status === 403 && KEY_REFUSED.includes(field(field(answer.json, "error"), "code"));
+  return isKeyRefused ? { ...answer, status: 401 } : answer;
 }

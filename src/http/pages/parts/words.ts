@@ -57,7 +57,7 @@ const VENDOR_TROUBLE_TEXTS: Record<VendorTrouble, { why: string; help: string }>
   },
   permission_missing: {
     why: "the provider does not let the API key read what is needed",
-    help: "The key may be revoked, or lack a permission: the settings list those that it needs.",
+    help: "The key lacks a permission: the settings list those that it needs.",
   },
   rate_limited: {
     why: "the provider asks to come later",

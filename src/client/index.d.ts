@@ -1502,6 +1502,7 @@ type Routes = {
             | "permission_missing"
             | "rate_limited"
             | "refused"
+            | "test_key"
             | "unavailable"
             | "unreadable";
           at: string;
@@ -1588,6 +1589,7 @@ type Routes = {
               | "permission_missing"
               | "rate_limited"
               | "refused"
+              | "test_key"
               | "unavailable"
               | "unreadable";
             at: string;
@@ -1623,6 +1625,7 @@ type Routes = {
               | "permission_missing"
               | "rate_limited"
               | "refused"
+              | "test_key"
               | "time"
               | "unavailable"
               | "unparsable"
@@ -1652,6 +1655,7 @@ type Routes = {
               | "permission_missing"
               | "rate_limited"
               | "refused"
+              | "test_key"
               | "unavailable"
               | "unreadable";
             at: string;
@@ -1687,6 +1691,7 @@ type Routes = {
               | "permission_missing"
               | "rate_limited"
               | "refused"
+              | "test_key"
               | "time"
               | "unavailable"
               | "unparsable"

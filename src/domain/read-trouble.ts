@@ -18,6 +18,10 @@ export function isPassing(reason: VendorTrouble): boolean {
   return reason === "rate_limited" || reason === "unavailable";
 }
 
+/** Why nothing is read with an API key: one of these, or it is of the provider's test mode, and what is to be read is live. */
+export const KEY_TROUBLES = [...VENDOR_TROUBLES, "test_key"] as const;
+export type KeyTrouble = (typeof KEY_TROUBLES)[number];
+
 /** Why its list of events could not be read (IN-15): one of these, or what was read could not be stored. */
-export const READ_TROUBLES = [...VENDOR_TROUBLES, "not_stored"] as const;
+export const READ_TROUBLES = [...KEY_TROUBLES, "not_stored"] as const;
 export type ReadTrouble = (typeof READ_TROUBLES)[number];

@@ -1,10 +1,10 @@
-import { VENDOR_TROUBLES } from "./read-trouble.ts";
+import { KEY_TROUBLES } from "./read-trouble.ts";
 
 /**
- * Why an event that only names what happened could not be read: the program has no API key to read it with, or the
- * provider did not give it.
+ * Why an event that only names what happened could not be read: the program has no API key to read it with, or one of test
+ * mode, or the provider did not give it.
  */
-export const UNREAD_REASONS = ["no_api_key", ...VENDOR_TROUBLES] as const;
+export const UNREAD_REASONS = ["no_api_key", ...KEY_TROUBLES] as const;
 export type UnreadReason = (typeof UNREAD_REASONS)[number];
 
 /**

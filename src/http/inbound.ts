@@ -94,6 +94,8 @@ const OWNERS: Partial<Record<UnreadReason, string>> = {
   no_api_key: "This event only names what happened, and the program has no API key to read it with yet.",
   api_key_refused: "This event only names what happened, and the provider does not accept the program's API key.",
   permission_missing: "This event only names what happened, and the program's API key lacks the permission to read it.",
+  test_key:
+    "This event only names what happened in live mode, and the program's API key is of the provider's test mode.",
 };
 
 const RETRY_SECONDS = 60;

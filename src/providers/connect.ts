@@ -61,7 +61,7 @@ export type IdentifyAnswer =
 
 /** What an API key says of itself. */
 export interface KeyModes {
-  /** Whether it is of the vendor's test mode, in which no money moves. */
+  /** Whether it is of the vendor's test mode, in which no money moves, and which shows nothing that is live. */
   isTestKey(api_key: string): boolean;
 }
 

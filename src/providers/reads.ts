@@ -5,6 +5,7 @@
 import type { VendorTrouble } from "../domain/read-trouble.ts";
 import type { CodeFact } from "../domain/fact.ts";
 import type { Answer } from "./api-call.ts";
+import type { KeyModes } from "./connect.ts";
 
 /** The vendor did not give what was asked for. */
 export interface ReadFailure {
@@ -79,7 +80,7 @@ export type CodeAnswer =
     }
   | ReadFailure;
 
-export interface VendorReads {
+export interface VendorReads extends KeyModes {
   /** So long the vendor keeps its events, ms. */
   kept_ms: number;
   /**

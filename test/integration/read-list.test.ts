@@ -6,14 +6,7 @@ import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
 import { READ_TYPES as READ_TYPES_A } from "../../src/providers/provider-a/events.ts";
-import {
-  LIST_KEYS,
-  openEventLists,
-  READING,
-  SANDBOX_URL,
-  type EventLists,
-  type ListFault,
-} from "../support/event-lists.ts";
+import { LIST_KEYS, openEventLists, READING, type EventLists, type ListFault } from "../support/event-lists.ts";
 import { fireCron, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
@@ -187,61 +180,6 @@ describe("the list of events of a provider", () => {
     });
   });
 
-  it("begins again with another key, which may see another account (IN-15)", async () => {
-    const program = await keyOfA();
-    await read(NOW);
-    const patch = (provider_a_api_key: string | null) =>
-      program.api("PATCH", "/api/v1/programs/me", { provider_a_api_key });
-    await patch(LIST_KEYS.provider_a);
-    expect(await statusOf(program)).toMatchObject({ complete_until: iso(NOW - MINUTE) });
-    await patch("rk_live_of_another_account");
-    expect(await statusOf(program)).toMatchObject({ api_key_set: true, complete_until: null });
-    await read(NOW + MINUTE);
-    expect(await statusOf(program)).toMatchObject({
-      read_failure: { reason: "api_key_refused" },
-      complete_until: null,
-    });
-    await patch(null);
-    expect(await statusOf(program)).toMatchObject({ api_key_set: false, read_failure: null });
-  });
-
-  it("begins again with a key that the version before put in its place (IN-15)", async () => {
-    const made = NOW - 3 * DAY;
-    const program = await keyOfA({ created_at: iso(made) });
-    await read(NOW);
-    const [other, of] = ["rk_live_of_another_account", "provider_a"] as const;
-    const sealer = testContext().sealer;
-    const row = `${program.id} ${of}`;
-    const sealed = await sealer.seal(other, { table: "provider_connections", column: "api_key", row });
-    await testContext().db.run(sql`update provider_connections set api_key = ${sealed}
-      where program_id = ${program.id} and provider = ${of}`);
-    lists.keys.add(other);
-    lists.calls = [];
-    await read(NOW + 2 * DAY);
-    const asked = lists.calls.map(({ searchParams }) => Number(searchParams.get("created[gte]")) * 1000);
-    expect(new Set(asked)).toEqual(new Set([made]));
-    expect(await statusOf(program)).toMatchObject({
-      complete_from: iso(made),
-      complete_until: iso(NOW + 2 * DAY - MINUTE),
-    });
-  });
-
-  it("of test mode earns nothing, also where its events do not say so (IN-15, PAY-13)", async () => {
-    const program = await makeProgram({
-      ...{ created_at: iso(NOW - DAY), provider_a_api_key: LIST_KEYS.provider_a },
-      provider_b_api_key: "pdl_sdbx_apikey_of_b",
-    });
-    await makePartner(program, { slug: "jane" });
-    lists.keys.add("pdl_sdbx_apikey_of_b");
-    lists.a.push(bought(NOW - HOUR, { livemode: false }));
-    lists.b.push(transactionCompleted({ ref: "jane", program: program.id, occurred_at: iso(NOW - HOUR) }));
-    await read(NOW);
-    expect(lists.calls.map(({ origin }) => origin)).toContain(SANDBOX_URL);
-    expect(await commissionsOf(program)).toBe(0);
-    const { body } = await program.api<{ data: { outcome: string }[] }>("GET", "/api/v1/payments");
-    expect(body.data.map(({ outcome }) => outcome)).toEqual(["test_mode", "test_mode"]);
-  });
-
   it("gives each event of an account to the program that it claims, where both have one secret (IN-15, IN-1)", async () => {
     const [reading, claimed, stranger] = [
       await withKeys({ provider_a_api_key: null }),
@@ -312,38 +250,6 @@ describe("a list that cannot be read", () => {
     }
     expect(await commissionsOf(program)).toBe(2);
   });
-
-  it.each([
-    ["provider_a", "invalid_token"],
-    // Provider B answers with 403 as it does where a permission is missing: its code says which.
-    ["provider_b", "invalid_token"],
-    ["provider_b", "authentication_malformed"],
-    ["provider_b", "authentication_missing"],
-  ] as const)(
-    "says in words what a revoked key needs, on the pages and in the status, and takes nothing else away (%s, %s) (IN-17)",
-    async (provider, code) => {
-      const program = await withKeys(
-        provider === "provider_a" ? { provider_b_api_key: null } : { provider_a_api_key: null },
-      );
-      await makePartner(program, { slug: "jane" });
-      await read(NOW);
-      lists.keys.clear();
-      lists.key_refused = code;
-      for (let run = 1; run < 20; run++) await read(NOW + run * HOUR);
-      const first = NOW + HOUR;
-      expect(await statusOf(program, provider)).toMatchObject({
-        complete_until: iso(NOW - MINUTE),
-        read_failure: { reason: "api_key_refused", since: iso(first), at: iso(NOW + 19 * HOUR) },
-      });
-      const owner = await signInOwner(program);
-      for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
-        const text = textOf((await owner.get(page)).body);
-        expect(text).toContain("the provider does not accept the API key. It may have been revoked");
-        expect(text).toContain("Complete until");
-      }
-      expect((await sendA(program, bought(NOW))).body).toMatchObject({ outcome: "commission" });
-    },
-  );
 
   it("names the key and nobody's address in no line of the log (DEP-5)", async () => {
     const lines: string[] = [];

@@ -340,7 +340,7 @@ describe("a thin event that cannot be read", () => {
   });
 
   it("has a case for each reason", () => {
-    const cases = [...FAULTS.map(([, , reason]) => reason), "no_api_key", "api_key_refused"];
+    const cases = [...FAULTS.map(([, , reason]) => reason), "no_api_key", "api_key_refused", "test_key"];
     expect(UNREAD_REASONS.filter((reason) => !cases.includes(reason))).toEqual([]);
   });
 
@@ -367,6 +367,27 @@ describe("a thin event that cannot be read", () => {
     expect((await sendThin(program, thin)).status).toBe(200);
     expect((await ledgerOf(program)).commissions).toHaveLength(1);
   });
+
+  it.each([true, false])(
+    "of live mode, with a key of test mode, waits for the owner, and nothing is asked (live_only: %s) (IN-18)",
+    async (live_only) => {
+      const program = await shop({ provider_a_api_key: "rk_test_of_a", live_only });
+      lists.keys.add("rk_test_of_a");
+      const owner = await signInOwner(program);
+      const thin = happen(sessionCompleted({ ref: "jane" }));
+      expect(await sendThin(program, thin)).toMatchObject({
+        status: 409,
+        body: { error: { code: "provider_not_configured", message: expect.stringContaining("test mode") } },
+      });
+      expect([lists.calls, await storedOf(program)]).toEqual([[], 0]);
+      expect(await statusOf(program)).toMatchObject({ last_refusal: { reason: "test_key" } });
+      expect(textOf((await owner.get("/dashboard/integration")).body)).toContain(
+        "the API key is of the provider's test mode",
+      );
+      await program.api("PATCH", "/api/v1/programs/me", KEY);
+      expect((await sendThin(program, thin)).body.outcome).toBe("commission");
+    },
+  );
 
   it("where the vendor gives another event or object than the one that is named is not believed", async () => {
     const program = await shop();

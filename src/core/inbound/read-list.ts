@@ -4,7 +4,9 @@ import { countStatements, literal, runBatch } from "../../db/client.ts";
 import { shaped, text, textOf } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
+import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
+import type { VendorTrouble } from "../../domain/read-trouble.ts";
 import { AppError, invalidField, notFound, type ErrorDetail } from "../../lib/errors.ts";
 import { bytesIn } from "../../lib/slices.ts";
 import { iso } from "../../lib/time.ts";
@@ -85,17 +87,13 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
     // A key that cannot be opened any more is as good as none.
     const api_key = await openApiKey(ctx, provider.name).catch(() => null);
     if (api_key !== null) {
-      const key = await fingerprint(program.id, api_key);
-      // What was read with one key says nothing of what another sees, whichever version of the service replaced it.
-      const isOther = reading.key !== undefined && reading.key !== key;
-      reading = { ...(isOther ? begun(UNREAD, program, reads.kept_ms, now) : reading), key };
+      const isTest = isLiveOnly(program) && reads.isTestKey(api_key);
+      reading = await readingWith(ctx, reading, reads, api_key, isTest);
+      if (isTest) return keep(failed(reading, "test_key", now));
     }
     const answer = await nextPage(reads, api_key, reading);
     if (answer.outcome === "failed") {
-      // The event that the place names may be too old by now: then the list is read from its beginning.
-      const isLost = answer.reason === "refused" && reading.under_way?.cursor;
-      const from = isLost ? { ...reading, under_way: { ...reading.under_way!, cursor: null } } : reading;
-      return keep(failed(from, answer.reason, now), answer.retry_after_ms);
+      return keep(failed(fromWhere(reading, answer.reason), answer.reason, now), answer.retry_after_ms);
     }
     page = { ...(await missing(ctx, provider, answer, reading)), next: answer.next };
     await noteNewAmong(ctx, provider, reading, page.unparsable);
@@ -135,6 +133,31 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
       return page.left.length > 0 ? true : close(page);
     },
   };
+}
+
+/**
+ * A reading that goes on with a key: from the beginning where it was read with another, whichever version of the service
+ * replaced that, and where the key is of test mode (`isTest`) while live payments alone count.
+ */
+async function readingWith(
+  { program, now }: ProgramCtx,
+  reading: Reading,
+  reads: VendorReads,
+  api_key: string,
+  isTest: boolean,
+): Promise<Reading> {
+  const key = await fingerprint(program.id, api_key);
+  const isOther = reading.key !== undefined && reading.key !== key;
+  if (!isOther && !isTest) return { ...reading, key };
+  return { ...begun(UNREAD, program, reads.kept_ms, now), key, trouble: isTest ? reading.trouble : null };
+}
+
+/** The event that the place names may be too old by now: then the list is read from its beginning. */
+function fromWhere(reading: Reading, reason: VendorTrouble): Reading {
+  const { under_way } = reading;
+  return reason === "refused" && under_way?.cursor
+    ? { ...reading, under_way: { ...under_way, cursor: null } }
+    : reading;
 }
 
 async function nextPage(reads: VendorReads, api_key: string | null, { under_way }: Reading): Promise<EventsAnswer> {

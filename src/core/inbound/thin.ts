@@ -39,6 +39,7 @@ export async function understand(
   const api_key = await openApiKey(ctx, provider.name).catch(() => undefined);
   if (api_key === null || !reads?.readEvent) return { reason: "no_api_key", retry_after_ms: null };
   if (api_key === undefined) return { reason: "api_key_refused", retry_after_ms: null };
+  if (!thin.test && reads.isTestKey(api_key)) return { reason: "test_key", retry_after_ms: null };
   const answer = await reads.readEvent(api_key, thin);
   if (answer.outcome === "failed") return answer;
   const { body } = answer;

@@ -6,6 +6,17 @@ export const API_VERSION = "2026-10-28.endive";
 
 const USER_AGENT = "Service-Payouts/1.0";
 
+const MODE = /^[a-z]+_(live|test)_/;
+
+/** The vendor's mode that a key is of; undefined for one that does not say it. */
+export function modeOf(api_key: string): string | undefined {
+  return MODE.exec(api_key)?.[1];
+}
+
+export function isTestKey(api_key: string): boolean {
+  return modeOf(api_key) === "test";
+}
+
 interface Sent {
   body?: string;
   contentType?: string;

@@ -16,13 +16,13 @@ import type {
 } from "../connect.ts";
 import { vendorWords, type Answer, type ApiReach } from "../api-call.ts";
 import { signedAmount } from "../wire.ts";
-import { call } from "./api.ts";
+import { call, isTestKey, modeOf } from "./api.ts";
 
 /** The client of provider A's API over HTTP. */
 export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts {
   return {
     now: deps.now,
-    isTestKey: (api_key) => modeOf(api_key) === "test",
+    isTestKey,
     transferred,
     freeze,
     send: async (api_key, request, idempotency_key) =>
@@ -161,11 +161,6 @@ const ownAccount = z.object({ object: z.literal("account"), id: accountId });
 
 /** The vendor refuses this to restricted keys, in words that name their account. */
 const NAMED_IN_REFUSAL = /\bon account '(acct_\w{1,100})'/;
-const MODE = /^[a-z]+_(live|test)_/;
-
-function modeOf(api_key: string): string | undefined {
-  return MODE.exec(api_key)?.[1];
-}
 
 function readIdentity(answer: Answer, api_key: string): IdentifyAnswer {
   const read = answer.status === 200 ? ownAccount.safeParse(answer.json) : null;

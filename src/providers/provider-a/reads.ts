@@ -16,7 +16,7 @@ import {
   type VendorReads,
 } from "../reads.ts";
 import { aliasesOf, expandableId, id } from "../wire.ts";
-import { call } from "./api.ts";
+import { call, isTestKey } from "./api.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { READ_TYPES } from "./events.ts";
 import { couponObject, discounted, promotionCode } from "./schema.ts";
@@ -49,7 +49,7 @@ export function providerAReads(reach: ApiReach): VendorReads {
   const { timeoutMs = EVENT_TIMEOUT_MS } = reach;
   const soon = { ...reach, timeoutMs: Math.min(timeoutMs, EVENT_TIMEOUT_MS) };
   return {
-    kept_ms: KEPT_MS,
+    ...{ kept_ms: KEPT_MS, isTestKey },
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
     readEvent: (api_key, thin) => readEvent(soon, api_key, thin),
     readLinks: (api_key, id) => readLinks(reach, api_key, id),

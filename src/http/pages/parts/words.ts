@@ -3,7 +3,7 @@ import type { Condition, FlowEvent } from "../../../domain/flow.ts";
 import { isCents } from "../../../domain/money.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import type { CandidateSource } from "../../../domain/reference.ts";
-import { VENDOR_TROUBLES, type ReadTrouble, type VendorTrouble } from "../../../domain/read-trouble.ts";
+import { KEY_TROUBLES, type KeyTrouble, type ReadTrouble } from "../../../domain/read-trouble.ts";
 import type { RefusalReason } from "../../../domain/refusal.ts";
 import { providerText, type MoneyFormat } from "./figures.tsx";
 
@@ -49,8 +49,8 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
 };
 
-/** Why a provider does not give what is read with an API key, and what to do. */
-const VENDOR_TROUBLE_TEXTS: Record<VendorTrouble, { why: string; help: string }> = {
+/** Why nothing is read with an API key of a provider, and what to do. */
+const KEY_TROUBLE_TEXTS: Record<KeyTrouble, { why: string; help: string }> = {
   api_key_refused: {
     why: "the provider does not accept the API key",
     help: "It may have been revoked, or have expired. Make a new one there and paste it in the settings.",
@@ -58,6 +58,10 @@ const VENDOR_TROUBLE_TEXTS: Record<VendorTrouble, { why: string; help: string }>
   permission_missing: {
     why: "the provider does not let the API key read what is needed",
     help: "The key lacks a permission: the settings list those that it needs.",
+  },
+  test_key: {
+    why: "the API key is of the provider's test mode, which shows no live payments",
+    help: "Make one of live mode there and paste it in the settings.",
   },
   rate_limited: {
     why: "the provider asks to come later",
@@ -79,7 +83,7 @@ const VENDOR_TROUBLE_TEXTS: Record<VendorTrouble, { why: string; help: string }>
 
 /** Why a provider's list of events cannot be read, and what to do. */
 export const READ_TROUBLE_TEXTS: Record<ReadTrouble, { why: string; help: string }> = {
-  ...VENDOR_TROUBLE_TEXTS,
+  ...KEY_TROUBLE_TEXTS,
   not_stored: {
     why: "an event of it could not be stored",
     help: "We try again. If it lasts for a day, report it to the operator of this service.",
@@ -87,8 +91,8 @@ export const READ_TROUBLE_TEXTS: Record<ReadTrouble, { why: string; help: string
 };
 
 const UNREAD_TEXTS = Object.fromEntries(
-  VENDOR_TROUBLES.map((reason) => {
-    const { why, help } = VENDOR_TROUBLE_TEXTS[reason];
+  KEY_TROUBLES.map((reason) => {
+    const { why, help } = KEY_TROUBLE_TEXTS[reason];
     return [
       reason,
       {
@@ -97,7 +101,7 @@ const UNREAD_TEXTS = Object.fromEntries(
       },
     ];
   }),
-) as Record<VendorTrouble, { why: string; help: string }>;
+) as Record<KeyTrouble, { why: string; help: string }>;
 
 /** Why a delivery of a provider was refused, and what to do. */
 export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }> = {

@@ -1,0 +1,212 @@
+/** The API keys that the providers' lists of events are read with: of another account, of test mode, and revoked. */
+import { sql } from "drizzle-orm";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
+import { LIST_KEYS, openEventLists, READING, SANDBOX_URL, type EventLists } from "../support/event-lists.ts";
+import { serveAll } from "../support/jobs.ts";
+import { sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
+
+/** In whole seconds, as provider A counts. */
+const NOW = Math.floor(Date.now() / 1000) * 1000;
+
+interface Status {
+  api_key_set: boolean;
+  complete_from: string | null;
+  complete_until: string | null;
+  recovered: number;
+  read_failure: { reason: string; at: string; since: string } | null;
+}
+
+let lists: EventLists;
+beforeEach(async () => {
+  lists = openEventLists();
+  await testContext().db.run(sql`update provider_connections set api_key = null where api_key is not null`);
+});
+
+const read = (now: number) => serveAll(readEventLists(testContext(now), lists.readsOf));
+
+async function statusOf(program: TestProgram, provider: ListedVendor = "provider_a"): Promise<Status> {
+  return (await program.api<Record<string, Status>>("GET", "/api/v1/integrations/status")).body[provider]!;
+}
+
+const withKeys = (fields: ProgramFields = {}) =>
+  makeProgram({
+    created_at: iso(NOW - 90 * DAY),
+    ...{ provider_a_api_key: LIST_KEYS.provider_a, provider_b_api_key: LIST_KEYS.provider_b },
+    ...fields,
+  });
+const keyOfA = (fields: ProgramFields = {}) => withKeys({ provider_b_api_key: null, ...fields });
+
+/** A purchase at provider A, at an instant (ms). */
+function bought(at: number, fields: Parameters<typeof sessionCompleted>[0] = {}) {
+  return sessionCompleted({ ref: "jane", created: Math.floor(at / 1000), ...fields });
+}
+
+async function commissionsOf(program: TestProgram): Promise<number> {
+  return (await program.api<{ total: number }>("GET", "/api/v1/commissions")).body.total;
+}
+
+describe("the list of events of a provider, with a key,", () => {
+  it("begins again with another key, which may see another account (IN-15)", async () => {
+    const program = await keyOfA();
+    await read(NOW);
+    const patch = (provider_a_api_key: string | null) =>
+      program.api("PATCH", "/api/v1/programs/me", { provider_a_api_key });
+    await patch(LIST_KEYS.provider_a);
+    expect(await statusOf(program)).toMatchObject({ complete_until: iso(NOW - MINUTE) });
+    await patch("rk_live_of_another_account");
+    expect(await statusOf(program)).toMatchObject({ api_key_set: true, complete_until: null });
+    await read(NOW + MINUTE);
+    expect(await statusOf(program)).toMatchObject({
+      read_failure: { reason: "api_key_refused" },
+      complete_until: null,
+    });
+    await patch(null);
+    expect(await statusOf(program)).toMatchObject({ api_key_set: false, read_failure: null });
+  });
+
+  it("begins again with a key that the version before put in its place (IN-15)", async () => {
+    const made = NOW - 3 * DAY;
+    const program = await keyOfA({ created_at: iso(made) });
+    await read(NOW);
+    const [other, of] = ["rk_live_of_another_account", "provider_a"] as const;
+    const sealer = testContext().sealer;
+    const row = `${program.id} ${of}`;
+    const sealed = await sealer.seal(other, { table: "provider_connections", column: "api_key", row });
+    await testContext().db.run(sql`update provider_connections set api_key = ${sealed}
+      where program_id = ${program.id} and provider = ${of}`);
+    lists.keys.add(other);
+    lists.calls = [];
+    await read(NOW + 2 * DAY);
+    const asked = lists.calls.map(({ searchParams }) => Number(searchParams.get("created[gte]")) * 1000);
+    expect(new Set(asked)).toEqual(new Set([made]));
+    expect(await statusOf(program)).toMatchObject({
+      complete_from: iso(made),
+      complete_until: iso(NOW + 2 * DAY - MINUTE),
+    });
+  });
+
+  const TEST_KEYS = { provider_a: "rk_test_of_a", provider_b: "pdl_sdbx_apikey_of_b" };
+
+  /** A program with keys of test mode that the providers accept, of which each has a purchase on its list. */
+  async function withTestKeys(fields: ProgramFields): Promise<TestProgram> {
+    const { provider_a, provider_b } = TEST_KEYS;
+    const program = await withKeys({ provider_a_api_key: provider_a, provider_b_api_key: provider_b, ...fields });
+    await makePartner(program, { slug: "jane" });
+    for (const key of Object.values(TEST_KEYS)) lists.keys.add(key);
+    lists.a.push(bought(NOW - HOUR, { livemode: false }));
+    lists.b.push(transactionCompleted({ ref: "jane", program: program.id, occurred_at: iso(NOW - HOUR) }));
+    return program;
+  }
+
+  it("of test mode is read where test payments count (IN-15, PAY-13)", async () => {
+    const program = await withTestKeys({ live_only: false });
+    await read(NOW);
+    expect(lists.calls.map(({ origin }) => origin)).toContain(SANDBOX_URL);
+    expect(await commissionsOf(program)).toBe(2);
+    for (const provider of READING) {
+      expect(await statusOf(program, provider)).toMatchObject({
+        read_failure: null,
+        complete_until: iso(NOW - MINUTE),
+      });
+    }
+  });
+
+  it("of test mode is not read, nor anything asked, where live payments alone count, and the page says what to do (IN-17)", async () => {
+    const program = await withTestKeys({ live_only: true });
+    await sendA(program, chargeRefunded({ charge: "ch_1", payment_intent: "pi_1" }));
+    await sendB(program, transactionCompleted({ program: program.id, data: { discount_id: "dsc_1" } }));
+    for (const at of [NOW, NOW + HOUR]) await read(at);
+    expect(lists.calls).toEqual([]);
+    const said = { complete_until: null, recovered: 0 };
+    const owner = await signInOwner(program);
+    for (const provider of READING) {
+      expect(await statusOf(program, provider)).toMatchObject({
+        ...said,
+        read_failure: { reason: "test_key", since: iso(NOW), at: iso(NOW + HOUR) },
+      });
+    }
+    for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
+      const text = textOf((await owner.get(page)).body);
+      expect(text).toContain("the API key is of the provider's test mode");
+      expect(text).toContain("Make one of live mode there and paste it in the settings.");
+      expect(text).not.toContain("Complete until");
+    }
+    await program.api("PATCH", "/api/v1/programs/me", {
+      ...{ provider_a_api_key: LIST_KEYS.provider_a, provider_b_api_key: LIST_KEYS.provider_b },
+    });
+    lists.a = [bought(NOW - HOUR)];
+    await read(NOW + HOUR);
+    for (const provider of READING) {
+      expect(await statusOf(program, provider)).toMatchObject({
+        ...{ read_failure: null, complete_until: iso(NOW + HOUR - MINUTE) },
+      });
+    }
+  });
+
+  it("of test mode completes nothing any more once live payments alone count (IN-15, IN-17)", async () => {
+    const program = await withTestKeys({ live_only: false });
+    await read(NOW);
+    await program.api("PATCH", "/api/v1/programs/me", { live_only: true });
+    await read(NOW + HOUR);
+    for (const provider of READING) {
+      expect(await statusOf(program, provider)).toMatchObject({
+        ...{ complete_from: null, complete_until: null, read_failure: { reason: "test_key" } },
+      });
+    }
+    await program.api("PATCH", "/api/v1/programs/me", { live_only: false });
+    await read(NOW + 2 * HOUR);
+    for (const provider of READING) {
+      expect(await statusOf(program, provider)).toMatchObject({
+        ...{ complete_until: iso(NOW + 2 * HOUR - MINUTE), read_failure: null },
+      });
+    }
+  });
+
+  it("of test events that come by a live key earns nothing (IN-15, PAY-13)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    lists.a.push(bought(NOW - HOUR, { livemode: false }));
+    await read(NOW);
+    const { body } = await program.api<{ data: { outcome: string }[] }>("GET", "/api/v1/payments");
+    expect(body.data.map(({ outcome }) => outcome)).toEqual(["test_mode"]);
+  });
+
+  it.each([
+    ["provider_a", "invalid_token"],
+    // Provider B answers with 403 as it does where a permission is missing: its code says which.
+    ["provider_b", "invalid_token"],
+    ["provider_b", "authentication_malformed"],
+    ["provider_b", "authentication_missing"],
+  ] as const)(
+    "says in words what a revoked key needs, on the pages and in the status, and takes nothing else away (%s, %s) (IN-17)",
+    async (provider, code) => {
+      const program = await withKeys(
+        provider === "provider_a" ? { provider_b_api_key: null } : { provider_a_api_key: null },
+      );
+      await makePartner(program, { slug: "jane" });
+      await read(NOW);
+      lists.keys.clear();
+      lists.key_refused = code;
+      for (let run = 1; run < 20; run++) await read(NOW + run * HOUR);
+      const first = NOW + HOUR;
+      expect(await statusOf(program, provider)).toMatchObject({
+        complete_until: iso(NOW - MINUTE),
+        read_failure: { reason: "api_key_refused", since: iso(first), at: iso(NOW + 19 * HOUR) },
+      });
+      const owner = await signInOwner(program);
+      for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
+        const text = textOf((await owner.get(page)).body);
+        expect(text).toContain("the provider does not accept the API key. It may have been revoked");
+        expect(text).toContain("Complete until");
+      }
+      expect((await sendA(program, bought(NOW))).body).toMatchObject({ outcome: "commission" });
+    },
+  );
+});

@@ -4,8 +4,9 @@ import { Environment, Paddle } from "@paddle/paddle-node-sdk";
 import { sql } from "drizzle-orm";
 import Stripe from "stripe";
 import { beforeEach, describe, expect, it } from "vitest";
-import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { readEventLists, type ReadsOf } from "../../src/core/inbound/read-list.ts";
 import { HOUR, MINUTE } from "../../src/lib/time.ts";
+import type { CodeAnswer, ReadFailure } from "../../src/providers/reads.ts";
 import { couponEvent, discount, discountEventA, discountEventB, giveCode, promotionCode } from "../support/codes.ts";
 import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
@@ -59,6 +60,14 @@ async function shop(provider: Played, fields: ProgramFields = {}): Promise<TestP
   return program;
 }
 
+/** The lists, with something in place of each answer about a code. */
+const answering =
+  (then: (answer: CodeAnswer) => Promise<CodeAnswer>): ReadsOf =>
+  (vendor) => {
+    const reads = lists.readsOf(vendor);
+    return reads && { ...reads, readCode: async (...question) => then(await reads.readCode!(...question)) };
+  };
+
 const outcomes = async (program: TestProgram) => (await ledgerOf(program)).payments.map(({ outcome }) => outcome);
 
 /** What is to be asked for; who has heard of a code is noted beside it. */
@@ -110,6 +119,60 @@ describe.each(PLAYED)("the name of a code that no event has said, %s", (provider
     expect([lists.calls, await outcomes(program)]).toEqual([[], ["unknown_code"]]);
     await program.api("PATCH", "/api/v1/programs/me", { [`${provider}_api_key`]: LIST_KEYS[provider] });
     await read(NOW);
+    expect(await outcomes(program)).toEqual(["commission"]);
+  });
+
+  it("that a key did not know is asked for again with another, once (CODE-8)", async () => {
+    const program = await shop(provider);
+    await sell(program);
+    for (const at of [NOW, NOW + HOUR + MINUTE]) await read(at);
+    lists.codes.push(code());
+    expect([asked(), await outcomes(program)]).toEqual([[path], ["unknown_code"]]);
+    const other = `${LIST_KEYS[provider]}_of_the_right_account`;
+    lists.keys.add(other);
+    await program.api("PATCH", "/api/v1/programs/me", { [`${provider}_api_key`]: other });
+    for (const at of [NOW + 3 * HOUR, NOW + 5 * HOUR]) await read(at);
+    expect([asked(), await outcomes(program)]).toEqual([[path, path], ["commission"]]);
+    expect(await waiting(program)).toEqual([]);
+    await sell(program);
+    expect([await outcomes(program), await waiting(program)]).toEqual([["commission", "commission"], []]);
+  });
+
+  it("that neither key knows is asked for once with each (CODE-8)", async () => {
+    const program = await shop(provider);
+    await sell(program);
+    await read(NOW);
+    const other = `${LIST_KEYS[provider]}_of_no_use`;
+    lists.keys.add(other);
+    await program.api("PATCH", "/api/v1/programs/me", { [`${provider}_api_key`]: other });
+    for (const at of [NOW + 3 * HOUR, NOW + 5 * HOUR]) await read(at);
+    expect([asked(), await outcomes(program)]).toEqual([[path, path], ["unknown_code"]]);
+  });
+
+  it("is not used up by the answer to a key that is replaced meanwhile (CODE-8)", async () => {
+    const program = await shop(provider);
+    await sell(program);
+    const other = `${LIST_KEYS[provider]}_of_the_right_account`;
+    lists.keys.add(other);
+    await serveAll(
+      readEventLists(
+        testContext(NOW),
+        answering(async (answer) => {
+          const later: ReadFailure = { outcome: "failed", reason: "unavailable", retry_after_ms: null };
+          await program.api("PATCH", "/api/v1/programs/me", { [`${provider}_api_key`]: other });
+          // The new key's first reading has gone through the stored events before the old one's answer is taken in.
+          await serveAll(
+            readEventLists(
+              testContext(NOW + MINUTE),
+              answering(async () => later),
+            ),
+          );
+          return answer;
+        }),
+      ),
+    );
+    lists.codes.push(code());
+    await read(NOW + HOUR);
     expect(await outcomes(program)).toEqual(["commission"]);
   });
 

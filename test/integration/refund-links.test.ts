@@ -3,8 +3,9 @@ import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import Stripe from "stripe";
 import { beforeEach, describe, expect, it } from "vitest";
-import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { readEventLists, type ReadsOf } from "../../src/core/inbound/read-list.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import type { LinksAnswer, ReadFailure } from "../../src/providers/reads.ts";
 import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
@@ -52,6 +53,14 @@ const waiting = async ({ id }: TestProgram) =>
 const unanswered = async (program: TestProgram) =>
   (await program.api<Record<string, { unanswered: unknown }>>("GET", "/api/v1/integrations/status")).body["provider_a"]
     ?.unanswered;
+
+/** The lists, with something in place of each answer about a refund. */
+const answering =
+  (then: (answer: LinksAnswer) => Promise<LinksAnswer>): ReadsOf =>
+  (vendor) => {
+    const reads = lists.readsOf(vendor);
+    return reads && { ...reads, readLinks: async (...question) => then(await reads.readLinks!(...question)) };
+  };
 
 describe("a refund whose payment is not known", () => {
   const refund = () => chargeRefunded({ charge: "ch_1", payment_intent: "pi_1", amount: 10_000, refunded: 4_000 });
@@ -245,6 +254,111 @@ describe("a refund whose payment is not known", () => {
     expect(await waiting(program)).toBe(0);
     await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, payment_intent: "pi_1" }));
     expect(await adjusted(program)).toEqual([4_000]);
+  });
+
+  describe("of which a key knew nothing", () => {
+    const OTHER = "rk_live_of_the_right_account";
+    const store = (program: TestProgram, provider_a_api_key: string | null) =>
+      program.api("PATCH", "/api/v1/programs/me", { provider_a_api_key });
+    const asked = () => lists.calls.filter(({ pathname }) => pathname === "/v1/invoice_payments");
+
+    beforeEach(() => lists.keys.add(OTHER));
+
+    it.each([
+      ["is refused", { charge: "ch_1" }, "gone"],
+      ["answers with nothing", { payment_intent: "pi_1" }, null],
+    ] as const)(
+      "is asked for again with another: a key of another account %s (IN-19)",
+      async (_, fields, fault: ListFault | null) => {
+        const program = await shop();
+        await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+        await sendA(program, refundEvent("refund.created", { amount: 4_000, ...fields }));
+        lists.faultOf = (call) => (lists.calls[call - 1]!.pathname === "/v1/events" ? null : fault);
+        await read(NOW);
+        await read(NOW + HOUR + MINUTE);
+        expect([await adjusted(program), await waiting(program)]).toEqual([[0], 0]);
+        lists.faultOf = () => null;
+        atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+        await read(NOW + 2 * (HOUR + MINUTE));
+        expect(await adjusted(program)).toEqual([0]);
+        await store(program, null);
+        await store(program, OTHER);
+        await read(NOW + 3 * (HOUR + MINUTE));
+        expect([await adjusted(program), await waiting(program)]).toEqual([[4_000], 0]);
+        const calls = asked().length;
+        await read(NOW + 4 * (HOUR + MINUTE));
+        expect(asked()).toHaveLength(calls);
+      },
+    );
+
+    it("is asked for once more where the version before used it up, with the key that is there (IN-19)", async () => {
+      const program = await shop();
+      await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+      await sendA(program, refund());
+      await read(NOW);
+      atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+      await testContext().db.run(sql`update provider_connections set next_read_at = '',
+        reading = json_remove(reading, '$.noted_again') where program_id = ${program.id}`);
+      await read(NOW + MINUTE);
+      expect(await adjusted(program)).toEqual([4_000]);
+    });
+
+    it("is asked for after those that no key was asked for, a bounded number at a time, none of them twice (IN-19)", async () => {
+      const program = await shop();
+      for (let n = 0; n < 25; n++) await sendA(program, refundEvent("refund.created", { payment_intent: `pi_a${n}` }));
+      for (const at of [NOW, NOW + HOUR + MINUTE]) await read(at);
+      expect([asked().length, await waiting(program)]).toEqual([25, 0]);
+      await store(program, OTHER);
+      for (let n = 0; n < 5; n++) await sendA(program, refundEvent("refund.created", { payment_intent: `pi_b${n}` }));
+      lists.calls = [];
+      await read(NOW + 2 * (HOUR + MINUTE));
+      const intents = () => asked().map(({ searchParams }) => searchParams.get("payment[payment_intent]")!);
+      expect(intents().slice(0, 5).toSorted()).toEqual(["pi_b0", "pi_b1", "pi_b2", "pi_b3", "pi_b4"]);
+      expect([asked().length, await waiting(program)]).toEqual([20, 10]);
+      await read(NOW + 3 * (HOUR + MINUTE));
+      expect([new Set(intents()).size, asked().length, await waiting(program)]).toEqual([30, 30, 0]);
+    });
+
+    it("is found also where a process dies between any two steps (IN-19)", async () => {
+      const program = await shop();
+      await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+      await sendA(program, refund());
+      await read(NOW);
+      atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+      await store(program, OTHER);
+      for (let run = 0; run < 10; run++) {
+        let left = 1;
+        await serveAll(readEventLists(testContext(NOW + run * MINUTE), lists.readsOf), () => left-- > 0);
+      }
+      await read(NOW + 2 * HOUR);
+      expect(await adjusted(program)).toEqual([4_000]);
+    });
+
+    it("is not used up by the answer to a key that is replaced meanwhile (IN-19)", async () => {
+      const program = await shop();
+      await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+      await sendA(program, refund());
+      await serveAll(
+        readEventLists(
+          testContext(NOW),
+          answering(async (answer) => {
+            const later: ReadFailure = { outcome: "failed", reason: "unavailable", retry_after_ms: null };
+            await store(program, OTHER);
+            // The new key's first reading has gone through the stored events before the old one's answer is taken in.
+            await serveAll(
+              readEventLists(
+                testContext(NOW + MINUTE),
+                answering(async () => later),
+              ),
+            );
+            return answer;
+          }),
+        ),
+      );
+      atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+      await read(NOW + 2 * HOUR);
+      expect(await adjusted(program)).toEqual([4_000]);
+    });
   });
 
   it("that has come before it is not asked for; nor is one of a payment that is known", async () => {

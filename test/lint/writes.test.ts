@@ -112,8 +112,8 @@ const LISTED: Record<string, Listed> = {
     why: "a note of what is to be asked for, made with the event and taken away once it is answered",
   },
   "core/inbound/unnamed-codes.ts": {
-    outside: ["waiting_events"],
-    why: "the same for the name of a code",
+    outside: ["provider_events", "waiting_events"],
+    why: "the same for the name of a code; that a key does not show one is no fact, and forgotten for another key",
   },
   "core/inbound/heard-codes.ts": {
     outside: ["waiting_events"],

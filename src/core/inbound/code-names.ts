@@ -3,10 +3,13 @@ import { sql } from "drizzle-orm";
 import { shaped, text } from "../../db/rows.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
+import type { ProviderEvent } from "../../providers/provider.ts";
 import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
+import { refuseIf } from "../kernel/conflict.ts";
+import { hasSameKey } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { receiveEvent } from "./receive.ts";
-import { answerId, carriersOf, forgetUnnamed, unnamedAmong } from "./unnamed-codes.ts";
+import { receiveBeside } from "./receive.ts";
+import { answerId, carriersOf, forgetUnnamed, NO_CODE, unnamedAmong } from "./unnamed-codes.ts";
 
 /** So many calls are made for one code: of a discount also its promotion code and its coupon may have to be asked for. */
 const MAX_CALLS = 5;
@@ -30,8 +33,14 @@ export async function nameCode(
     const answer = await reads.readCode(api_key, { id: asked.id, occurred_at, carriers });
     if (answer.outcome === "failed" && answer.reason !== "refused") return answer;
     const facts = answer.outcome === "read" ? answer.facts : [];
-    const event = { event_id: answerId(asked.id), event_type: "code", occurred_at, test: false, listed: true as const };
-    await receiveEvent(ctx, provider, { ...event, facts, ignored: facts.length === 0 ? "no_code" : null }, null);
+    const isEmpty = facts.length === 0;
+    const event: ProviderEvent = {
+      ...{ event_id: answerId(asked.id), event_type: "code", occurred_at, test: false, listed: true },
+      ...{ facts, ignored: isEmpty ? NO_CODE : null },
+    };
+    // That a code has no name holds of one key: where another is stored meanwhile, it is asked with that one.
+    const before = isEmpty ? [ctx.db.run(refuseIf(sql`not ${hasSameKey(ctx.program, provider)}`))] : [];
+    if (!(await receiveBeside(ctx, provider, event, null, { before, ask: [] }))) return null;
   }
   await forgetUnnamed(ctx, provider, code_id);
   return null;

@@ -18,6 +18,7 @@ import { actingAs, forProgram, prove, type Caller, type Ctx, type ProgramCtx } f
 import type { Owner, Work } from "../kernel/job.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
+import { noteAgain } from "./ask-again.ts";
 import { MAX_EVENT_BYTES, takeEvent } from "./program.ts";
 import { openQuestions, type Questions } from "./questions.ts";
 import {
@@ -90,6 +91,10 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
       const isTest = isLiveOnly(program) && reads.isTestKey(api_key);
       reading = await readingWith(ctx, reading, reads, api_key, isTest);
       if (isTest) return keep(failed(reading, "test_key", now));
+      if (reading.noted_again !== null) {
+        await keep({ ...reading, noted_again: await noteAgain(ctx, provider.name, reads, reading.noted_again ?? "") });
+        return kept !== null;
+      }
     }
     const answer = await nextPage(reads, api_key, reading);
     if (answer.outcome === "failed") {

@@ -24,6 +24,11 @@ export interface Reading {
   recovered: number;
   /** The fingerprint of the API key that it was read with; absent before it was kept. */
   key?: string;
+  /**
+   * Behind which event what was asked with another key is to be noted again, before anything is asked; null where all of it
+   * is, absent where none is.
+   */
+  noted_again?: string | null;
   /** The reading under way: back to `from`, and complete `until` when it is there. What of it is not of a documented shape. */
   under_way: { from: string; until: string; cursor: string | null; unparsable?: readonly Unparsable[] } | null;
   /** Of the last attempt; null where it went well. */

@@ -105,7 +105,27 @@ export function answerId(code_id: string): string {
   return PREFIX + code_id;
 }
 
+/** Takes the note of a code away, unless it is to be asked for again by now. */
 export async function forgetUnnamed({ db, program }: ProgramCtx, provider: VendorName, code_id: string): Promise<void> {
   await db.run(sql`delete from waiting_events
-    where provider = ${provider} and subject = ${PREFIX + code_id} and program_id = ${program.id}`);
+    where provider = ${provider} and subject = ${PREFIX + code_id} and program_id = ${program.id}
+      and not exists (${unnamedAmong(program.id, provider, sql`select ${code_id}`)})`);
+}
+
+/** Why the event of an answer that names nothing is not used. */
+export const NO_CODE = "no_code";
+
+/** SQL that is true for an event `e` that says what was answered. */
+export function isAnswer(): SQL {
+  return sql`e.event_id >= ${PREFIX} and e.event_id < ${BEYOND}`;
+}
+
+/** Of some events (`within`: SQL about `e`), forgets the answers that named nothing, and notes their codes again. */
+export function noteUnnamedAgain({ db, program }: ProgramCtx, provider: VendorName, within: SQL): Statement[] {
+  const empty = sql`${within} and ${isAnswer()} and e.ignored = ${NO_CODE}`;
+  return [
+    db.run(sql`insert into waiting_events (provider, subject, program_id)
+      select ${provider}, e.event_id, ${program.id} from provider_events e where ${empty} on conflict do nothing`),
+    db.run(sql`delete from provider_events as e where ${empty}`),
+  ];
 }

@@ -30,6 +30,12 @@ export function connectionOf(program: { connections: Connections }, provider: Ve
   return program.connections[provider] ?? EMPTY;
 }
 
+/** SQL that is true while the program has the API key that it was read with. */
+export function hasSameKey(program: { id: string; connections: Connections }, provider: VendorName): SQL {
+  return sql`exists (select 1 from provider_connections where program_id = ${program.id}
+    and provider = ${provider} and api_key is ${connectionOf(program, provider).api_key})`;
+}
+
 /** Whether the last event that came is of the vendor's test mode. */
 export function isLastOfTest({ last_event_at, last_test_event_at }: Connection): boolean {
   return last_event_at !== null && last_test_event_at !== null && last_test_event_at >= last_event_at;

@@ -296,6 +296,7 @@ type Routes = {
         payments: {
           trace: {
             outcome:
+              | "claimed_elsewhere"
               | "commission"
               | "merged"
               | "no_flow"
@@ -406,6 +407,7 @@ type Routes = {
           event: "lead_created" | "transaction_completed";
           id: string;
           outcome:
+            | "claimed_elsewhere"
             | "commission"
             | "merged"
             | "no_flow"
@@ -1295,6 +1297,7 @@ type Routes = {
         payments: {
           payment_id: string;
           outcome:
+            | "claimed_elsewhere"
             | "commission"
             | "merged"
             | "no_flow"
@@ -2278,6 +2281,7 @@ type Routes = {
           to?: string | undefined;
           search?: string | undefined;
           outcome?:
+            | "claimed_elsewhere"
             | "commission"
             | "merged"
             | "no_flow"
@@ -2305,6 +2309,7 @@ type Routes = {
           event: "lead_created" | "transaction_completed";
           id: string;
           outcome:
+            | "claimed_elsewhere"
             | "commission"
             | "merged"
             | "no_flow"
@@ -2345,6 +2350,7 @@ type Routes = {
       output: {
         trace: {
           outcome:
+            | "claimed_elsewhere"
             | "commission"
             | "merged"
             | "no_flow"
@@ -2455,6 +2461,7 @@ type Routes = {
         event: "lead_created" | "transaction_completed";
         id: string;
         outcome:
+          | "claimed_elsewhere"
           | "commission"
           | "merged"
           | "no_flow"
@@ -2493,6 +2500,7 @@ type Routes = {
       output: {
         trace: {
           outcome:
+            | "claimed_elsewhere"
             | "commission"
             | "merged"
             | "no_flow"
@@ -2603,6 +2611,7 @@ type Routes = {
         event: "lead_created" | "transaction_completed";
         id: string;
         outcome:
+          | "claimed_elsewhere"
           | "commission"
           | "merged"
           | "no_flow"
@@ -3095,6 +3104,7 @@ type Routes = {
         received: true;
         outcome:
           | "adjusted"
+          | "claimed_elsewhere"
           | "commission"
           | "flagged"
           | "ignored"
@@ -3130,6 +3140,7 @@ type Routes = {
         received: true;
         outcome:
           | "adjusted"
+          | "claimed_elsewhere"
           | "commission"
           | "flagged"
           | "ignored"
@@ -3180,6 +3191,7 @@ type Routes = {
         received: true;
         outcome:
           | "adjusted"
+          | "claimed_elsewhere"
           | "commission"
           | "flagged"
           | "ignored"

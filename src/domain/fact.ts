@@ -190,6 +190,18 @@ export interface LinkFact extends FactBase {
   released_cents?: Cents;
 }
 
+/**
+ * The payment is another program's: the event of it claims that program, which has received the very event by a secret of its
+ * own (IN-1).
+ */
+export interface ElsewhereFact extends FactBase {
+  kind: "elsewhere";
+  /** As of the payment. */
+  aliases: string[];
+  /** Whose it is. */
+  program_id: string;
+}
+
 export type Fact =
   | PaymentFact
   | LeadFact
@@ -199,7 +211,8 @@ export type Fact =
   | CodeFact
   | CustomerFact
   | CancellationFact
-  | LinkFact;
+  | LinkFact
+  | ElsewhereFact;
 
 /** Before every id that a test event names: a simulated event may name a real payment, and must not touch it. */
 const TEST = "test:";
@@ -234,6 +247,7 @@ export function testFact(fact: Fact): Fact {
     case "cancellation":
       return { ...fact, subscription_id: own(fact.subscription_id) };
     case "link":
+    case "elsewhere":
       return { ...fact, aliases: fact.aliases.map(own) };
   }
 }

@@ -30,8 +30,12 @@ export const OUTCOMES = [
   "merged",
   "test_mode",
   "no_flow",
+  "claimed_elsewhere",
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
+
+/** What is another program's: of a payment its outcome, of an event without one why it is ignored (IN-1). */
+export const CLAIMED_ELSEWHERE = "claimed_elsewhere" satisfies Outcome;
 
 /** What a provider's event came to: the outcome of the payment that it is about, or what else it did. */
 export const EVENT_OUTCOMES = [
@@ -128,8 +132,9 @@ export function decidePayment(input: DecisionInput): Decision | null {
   if (!state) return null;
   const adjusted_cents = adjustedTotal(input.facts, state);
   const rules = input.rulesOf(state);
-  const { partner, ...chosen } = chooseReference(input.facts, state, rules.program, input.leads);
-  const outcome = outcomeOf(input, rules, state, chosen, partner);
+  const isElsewhere = input.facts.some(({ kind }) => kind === "elsewhere");
+  const { partner, ...chosen } = isElsewhere ? NOBODY : chooseReference(input.facts, state, rules.program, input.leads);
+  const outcome = isElsewhere ? CLAIMED_ELSEWHERE : outcomeOf(input, rules, state, chosen, partner);
   const record: PaymentDecision = {
     ...chosen,
     partner_id: partner?.id ?? null,
@@ -151,6 +156,9 @@ export function decidePayment(input: DecisionInput): Decision | null {
     record,
   };
 }
+
+/** What another program decides leads to no partner of this one. */
+const NOBODY: ChosenReference<LedgerPartner> = { ref: null, ref_source: null, partner: null, candidates: [] };
 
 function outcomeOf(
   input: DecisionInput,

@@ -1,7 +1,12 @@
 import { Hono, type Context } from "hono";
 import { actingAs, type Ctx, type ProgramCtx } from "../core/kernel/context.ts";
-import { knownProgram, ProgramChanged, type KnownProgramCtx } from "../core/inbound/known-program.ts";
-import { openProgramOrNull, programsStoring, takeEvent } from "../core/inbound/program.ts";
+import {
+  knownProgram,
+  openProgramOrNull,
+  ProgramChanged,
+  type KnownProgramCtx,
+} from "../core/inbound/known-program.ts";
+import { programsStoring, takeEvent } from "../core/inbound/program.ts";
 import type { Received } from "../core/inbound/receive.ts";
 import { understand, type Unread } from "../core/inbound/thin.ts";
 import { providerSecrets } from "../core/kernel/provider-secrets.ts";

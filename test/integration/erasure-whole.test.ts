@@ -19,11 +19,12 @@ import {
 import { adjustmentUpdated, customerEventB, subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
 import { all } from "../support/rows.ts";
 import { TABLES } from "../support/tables.ts";
+import { sendTo } from "../support/vendor-account.ts";
 
 /** Every kind of fact: a new one does not compile until it is here. */
 const KINDS: Record<Fact["kind"], true> = {
   ...{ payment: true, adjustment: true, attribution: true, code_use: true, code: true, customer: true },
-  ...{ cancellation: true, link: true, lead: true },
+  ...{ cancellation: true, link: true, lead: true, elsewhere: true },
 };
 
 /** Where ids of the vendors stay, by which refunds and renewals are still found; an erasure keeps sums. */
@@ -80,6 +81,10 @@ async function live(program: TestProgram, { key, email, name }: Person): Promise
   ]) {
     expect([event.event_type, (await sendB(program, event)).status]).toEqual([event.event_type, 200]);
   }
+  const elsewhere = await makeProgram({ provider_b_webhook_secret: "pdl_ntfset_of_the_other_address" });
+  const others = transactionCompleted({ id: `txn_other_${key}`, customer: customerB, program: elsewhere.id });
+  await sendTo(elsewhere, others, { secret: "pdl_ntfset_of_the_other_address" });
+  expect((await sendB(program, others)).body.outcome).toBe("claimed_elsewhere");
   const reported = { id: user, email };
   const external_id = `order-${key}`;
   for (const [path, body] of [

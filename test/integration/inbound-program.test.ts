@@ -297,6 +297,8 @@ describe("two programs on one vendor account with one URL (IN-13)", () => {
             const { custom_data: _, ...data } = event.data;
             const ref = event.data["custom_data"] === null ? null : { service_ref: "jane" };
             const own = { ...event, data: "custom_data" in event.data ? { ...data, custom_data: ref } : data };
+            // No two accounts have one event.
+            own.event_id = `${event.event_id}_lone`;
             await sendTo(lone, own, { secret: OTHER });
           }
           expect(await ledgerSeen(q)).toEqual(NONE);

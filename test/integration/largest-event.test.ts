@@ -40,6 +40,7 @@ function factsOf(n: number): Fact[] {
     customer: { customer_id, email: customer_email },
     cancellation: { subscription_id },
     link: { aliases },
+    elsewhere: { aliases, program_id: "prog_other" },
   };
   return Object.entries(each).map(([kind, fact]) => ({ kind, occurred_at, ...fact }) as Fact);
 }

@@ -68,6 +68,32 @@ describe("two programs of one vendor account in two databases", () => {
     }
   });
 
+  it("with a secret each: what one of them claims earns there alone, whichever has it first, or both at once (IN-1)", async () => {
+    const SECOND = "pdl_ntfset_of_the_second_destination";
+    for (const shard of [0, 1] as const) {
+      for (const order of ["p", "q", "both"] as const) {
+        const { q, p } = await twoPrograms(shard);
+        for (const secret of [null, SECOND]) {
+          await q.api("PATCH", "/api/v1/programs/me", { provider_b_webhook_secret: secret });
+        }
+        const ids = { subscription: uniqueId("sub_"), customer: uniqueId("ctm_") };
+        const first = b.transactionCompleted({ ref: "jane", program: p.id, ...ids });
+        const renewal = b.transactionCompleted({ ...ids, amount: 5_000 });
+        for (const event of [first, renewal]) {
+          const sends = [() => sendTo(p, event), () => sendTo(q, event, { secret: SECOND })];
+          if (order === "both") await Promise.all(sends.map((send) => send()));
+          for (const send of order === "q" ? sends.toReversed() : sends) expect((await send()).status).toBe(200);
+        }
+        const seen = await Promise.all([p, q].map(ledgerSeen));
+        expect(seen.map(({ commissions }) => commissions.map((row) => row["amount_cents"]).toSorted())).toEqual([
+          [1_000, 2_000],
+          [],
+        ]);
+        expect(seen[1]!.payments.map(({ outcome }) => outcome)).toEqual(["claimed_elsewhere", "claimed_elsewhere"]);
+      }
+    }
+  });
+
   it("a refund whose payment may be in the database that is away is asked for again; a payment is taken", async () => {
     const { q, p } = await twoPrograms(0);
     await sendTo(q, b.transactionCompleted({ id: "txn_away", ref: "jane", program: p.id, amount: 10_000 }));

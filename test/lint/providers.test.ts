@@ -280,7 +280,16 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
     of: having("thinOf: "),
     texts: ["integrate.md: The same holds for Stripe's thin", "specification.md: - IN-18 "],
   },
-  { why: "its events may name the program", of: CLAIMING, texts: ["deploy.md: A program's id names"] },
+  {
+    why: "its events may name the program",
+    of: CLAIMING,
+    texts: ["deploy.md: A program's id names", "integrate.md: Paddle. Let the account send"],
+  },
+  {
+    why: "its events name no program",
+    of: having("claims_programs: false"),
+    texts: ["integrate.md: Stripe. An account there is for one"],
+  },
   {
     why: "its customers' addresses come in events of their own",
     of: { "provider-a": "they come with the payment", "provider-b": true },

@@ -119,8 +119,12 @@ const LISTED: Record<string, Listed> = {
     outside: ["waiting_events"],
     why: "a note of who gets what else is said of a code, made with the event",
   },
-  "core/inbound/program.ts": {
+  "core/inbound/elsewhere.ts": {
     outside: ["claimed_subscriptions", "waiting_events"],
+    why: "a note that an event may be another program's, in that one's database",
+  },
+  "core/inbound/program.ts": {
+    outside: ["waiting_events"],
     why: "notes in other databases about an event on its way; no transaction reaches two databases",
   },
   "core/sessions/sign-in.ts": {

@@ -37,8 +37,9 @@ function matchesOf(ctx: Reader, id: string): SQL {
   );
 }
 
-/** Payments that a person can decide on: no lead, and none that is counted under another name. */
-export const CLAIMABLE = sql`${payments.event} = 'transaction_completed' and coalesce(${payments.outcome}, '') <> 'merged'`;
+/** Payments that a person can decide on: no lead, and none that is counted under another name or by another program. */
+export const CLAIMABLE = sql`${payments.event} = 'transaction_completed'
+  and coalesce(${payments.outcome}, '') <> 'merged' and coalesce(${payments.outcome}, '') <> 'claimed_elsewhere'`;
 
 /** The payments of a claim, the newest first, and their commissions: two statements. */
 export function selectMatches(ctx: Reader, id: string) {

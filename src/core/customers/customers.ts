@@ -186,9 +186,15 @@ const ROW: Columns<Row> = {
   sums: text,
 };
 
-/** What counts as a sale: no lead, and no payment that is another one, of the test mode or not paid. */
+/**
+ * What counts as a sale: no lead, and no payment that is another one or another program's, of the test mode or not paid. A list of
+ * them would be read as a table, again for each payment.
+ */
 const SOLD = sql.raw(
-  "o.event <> 'lead_created' and coalesce(o.outcome, '') <> 'merged' and coalesce(o.outcome, '') <> 'test_mode' and coalesce(o.outcome, '') <> 'unpaid'",
+  ["merged", "claimed_elsewhere", "test_mode", "unpaid"].reduce(
+    (sold, outcome) => `${sold} and coalesce(o.outcome, '') <> '${outcome}'`,
+    "o.event <> 'lead_created'",
+  ),
 );
 
 /**

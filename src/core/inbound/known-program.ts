@@ -1,12 +1,14 @@
 /** Programs as an isolate knows them: a provider's events come in numbers, and their program changes seldom. */
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
+import { programs } from "../../db/schema.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { shardOfProgram } from "../../domain/shard.ts";
 import { remember, type Remembered } from "../../lib/remembered.ts";
 import { SECOND } from "../../lib/time.ts";
 import { refuseIf } from "../kernel/conflict.ts";
 import { connectionOf } from "../kernel/connections.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
@@ -42,6 +44,18 @@ export function knownProgram(ctx: Ctx, provider: VendorName, id: string): KnownP
       and c.webhook_secret_previous is ${webhook_secret_previous}
       and c.webhook_secret_previous_until is ${webhook_secret_previous_until}`;
   return { ...forProgram(on, program), unchanged: on.db.run(refuseIf(sql`not exists (${same})`)) };
+}
+
+/**
+ * The program with this id, bound to its database, in one read; null where there is none. Of its connections it has the one
+ * to the provider alone: no event costs more than that row.
+ */
+export async function openProgramOrNull(ctx: Ctx, provider: VendorName, id: string): Promise<ProgramCtx | null> {
+  const on = onShard(ctx, shardOfProgram(id));
+  if (!on) return null;
+  const [program] = await selectPrograms(on.db, provider).where(sql`${programs.id} = ${id}`);
+  if (program) rememberProgram(on, provider, program);
+  return program ? forProgram(on, program) : null;
 }
 
 /** A known program is to be read, and what it was to decide decided again: nothing was stored. */

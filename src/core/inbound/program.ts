@@ -3,19 +3,31 @@ import { literal, runBatch } from "../../db/client.ts";
 import { orNull, shaped, text } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import type { CustomerFact, Fact, PaymentFact } from "../../domain/fact.ts";
+import { CLAIMED_ELSEWHERE } from "../../domain/payment.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import { isProgramId, shardOfProgram } from "../../domain/shard.ts";
+import { isProgramId } from "../../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
 import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
 import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel/context.ts";
 import { providerSecrets } from "../kernel/provider-secrets.ts";
-import { askAll, everyShard, onShard } from "../kernel/shards.ts";
-import { ProgramChanged, rememberProgram, type KnownProgramCtx } from "./known-program.ts";
+import { askAll, everyShard } from "../kernel/shards.ts";
+import {
+  announcement,
+  decides,
+  givenUp,
+  haveGivenUp,
+  isAnothers,
+  isGivenUp,
+  noteClaim,
+  unlessGivenUp,
+} from "./elsewhere.ts";
+import { openProgramOrNull, ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { noteUnlinked } from "./links.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 import { codesMentioned, noteHeard, noteMarked, heardOf, unmarkedAmong } from "./heard-codes.ts";
-import { programFields, selectPrograms } from "../kernel/program-rows.ts";
+import { programFields } from "../kernel/program-rows.ts";
+import type { Part } from "../ledger/facts.ts";
 
 /** Bytes of an event that are taken from a webhook (HTTP-13), and kept of a list: a longer body may be longer than a row. */
 export const MAX_EVENT_BYTES = 1024 * 1024;
@@ -29,6 +41,8 @@ export interface Delivery {
   claim: ClaimedOwner;
   /** Whether it is signed with one of these secrets. */
   isSigned: (secrets: readonly string[]) => Promise<boolean>;
+  /** Programs that it names and whose secrets do not verify it: it is theirs where they have received it themselves. */
+  claimants?: readonly ProgramCtx[];
 }
 
 /**
@@ -45,20 +59,24 @@ export interface Delivery {
  * A payment that claims nothing is the URL's program's, even where another program of the account stores it: its buyer
  * came by no other way. But the subscription whose payments were claimed at this URL keeps its program.
  *
+ * Programs of one account may have an address and a secret each: then what one of them claims comes to all, and is decided by
+ * the claimed one alone, where that has stored it by its own secret (`elsewhere.ts`).
+ *
  * The program of a provider whose events claim none is the URL's (IN-1).
  *
  * @throws {ProgramChanged} where `verified` is only known and the database says something else of it by now, or where
  * more than it is to be looked at.
  */
-export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, delivery: Delivery): Promise<Received> {
-  const { provider, event, body, claim } = delivery;
+export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: Delivery): Promise<Received> {
+  const { provider, event, body, claim } = given;
   if (!claimsPrograms(provider)) {
     return receiveEvent(verified, provider, event, body, noteUnlinked(verified, provider, event));
   }
   const isAlone =
     verified.databases.shards.length === 1 && (claim.program_id ?? verified.program.id) === verified.program.id;
   if ("unchanged" in verified && !isAlone) throw new ProgramChanged();
-  const claimed = await claimedProgram(verified, delivery);
+  const { claimed, claimants } = await claimedProgram(verified, given);
+  const delivery = { ...given, claimants };
   // It meets nothing but other test events of its program.
   if (event.test) return receiveEvent(claimed ?? verified, provider, event, body);
   const unclaimed = event.facts.some(mayWait) ? receiveChange : receiveUnclaimed;
@@ -106,24 +124,17 @@ function partOf(event: ProviderEvent, facts: Fact[]): ProviderEvent {
   return { ...event, event_id: `${event.event_id}:${places.join("+")}`, facts };
 }
 
-async function claimedProgram(verified: ProgramCtx, delivery: Delivery): Promise<ProgramCtx | null> {
-  const { claim } = delivery;
-  if (claim.program_id === null || !isProgramId(claim.program_id)) return null;
-  if (claim.program_id === verified.program.id) return verified;
-  const claimed = await openProgramOrNull(verified, delivery.provider, claim.program_id);
-  return claimed && (await isOf(claimed, delivery)) ? claimed : null;
-}
-
-/**
- * The program with this id, bound to its database, in one read; null where there is none. Of its connections it has the one
- * to the provider alone: no event costs more than that row.
- */
-export async function openProgramOrNull(ctx: Ctx, provider: VendorName, id: string): Promise<ProgramCtx | null> {
-  const on = onShard(ctx, shardOfProgram(id));
-  if (!on) return null;
-  const [program] = await selectPrograms(on.db, provider).where(sql`${programs.id} = ${id}`);
-  if (program) rememberProgram(on, provider, program);
-  return program ? forProgram(on, program) : null;
+/** The program that an event claims, where its secret verifies it, else as a claimant. */
+async function claimedProgram(
+  verified: ProgramCtx,
+  delivery: Delivery,
+): Promise<{ claimed: ProgramCtx | null; claimants: ProgramCtx[] }> {
+  const { claim, provider } = delivery;
+  if (claim.program_id === verified.program.id) return { claimed: verified, claimants: [] };
+  const isNamed = claim.program_id !== null && isProgramId(claim.program_id);
+  const named = isNamed ? await openProgramOrNull(verified, provider, claim.program_id!) : null;
+  if (named && (await isOf(named, delivery))) return { claimed: named, claimants: [] };
+  return { claimed: null, claimants: named ? [named] : [] };
 }
 
 interface Storing {
@@ -146,14 +157,17 @@ export async function programsStoring(
     ctx,
     provider,
     sql`select program_id, 0 as rank from payments where provider = ${literal(provider)}
-        and provider_transaction_id = ${transaction_id}
+        and provider_transaction_id = ${transaction_id} and ${IS_OWN}
       union all
       select program_id, 1 from payments where subscription_id = ${subscription_id}
-        and +provider = ${literal(provider)}`,
+        and +provider = ${literal(provider)} and ${IS_OWN}`,
     but,
   );
   return { found: found.toSorted((a, b) => a.rank - b.rank), failure };
 }
+
+/** A payment that is not another program's. */
+const IS_OWN = sql.raw(`outcome is not '${CLAIMED_ELSEWHERE}'`);
 
 /** More programs than this that store one vendor id are not looked at, at a time. */
 const MAX_STORING = 50;
@@ -229,18 +243,14 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   const guard = url.db.run(refuseIf(sql`exists (${claimed})`));
   const received = await receiveGuarded(url, delivery, guard);
   if (received) return received;
+  const claimants = [...(delivery.claimants ?? [])];
   for (const { program_id } of await shaped(url.db, { program_id: text }, claimed)) {
     const owner = await openProgramOrNull(url, delivery.provider, program_id);
-    if (!owner || !(await isOf(owner, delivery))) continue;
-    return receive(owner, delivery);
+    if (!owner) continue;
+    if (await isOf(owner, delivery)) return receive(owner, delivery);
+    claimants.push(owner);
   }
-  return receive(url, delivery);
-}
-
-/** Notes in the database of the URL's program that a subscription whose events come to it is another program's. */
-function noteClaim({ db }: Ctx, program_id: string, subscription_id: string): Statement {
-  return db.run(sql`insert into claimed_subscriptions (subscription_id, program_id)
-    values (${subscription_id}, ${program_id}) on conflict do nothing`);
+  return receive(url, { ...delivery, claimants });
 }
 
 /** Whether a fact can come before the payment that it changes, and name nothing else by which its program is known. */
@@ -258,21 +268,21 @@ function storedElsewhere(url: ProgramCtx, { provider, claim }: Delivery, strange
   return url.db.run(
     refuseIf(sql`not exists (${own}) and (
     exists (select 1 from payments where provider = ${literal(provider)} and provider_transaction_id = ${transaction_id}
-      and ${others})
+      and ${IS_OWN} and ${others})
     or not exists (${ofSubscription(program_id, provider, subscription_id)}) and exists (
       select 1 from payments where subscription_id = ${subscription_id} and +provider = ${literal(provider)}
-        and ${others}))`),
+        and ${IS_OWN} and ${others}))`),
   );
 }
 
 function ofTransaction(program_id: string, provider: VendorName, transaction_id: string | SQL | null): SQL {
   return sql`select 1 from payments where program_id = ${program_id} and provider = ${literal(provider)}
-    and provider_transaction_id = ${transaction_id}`;
+    and provider_transaction_id = ${transaction_id} and ${IS_OWN}`;
 }
 
 function ofSubscription(program_id: string, provider: VendorName, subscription_id: string | SQL | null): SQL {
   return sql`select 1 from payments where program_id = ${program_id} and subscription_id = ${subscription_id}
-    and +provider = ${literal(provider)}`;
+    and +provider = ${literal(provider)} and ${IS_OWN}`;
 }
 
 /** The ids under which what an event says waits for the payment that it changes. */
@@ -315,7 +325,10 @@ async function receiveGuarded(
   guard: Statement | null,
   from = ctx,
 ): Promise<Received | null> {
-  const { provider, event, body } = delivery;
+  const { provider, body, claimants = [] } = delivery;
+  const isOthers = await isAnothers(ctx, provider, delivery.event, claimants);
+  const event = isOthers ? givenUp(delivery.event) : delivery.event;
+  const mayBeOthers = claimants.length > 0 && !isOthers;
   const payment = event.facts.find((fact) => fact.kind === "payment");
   const codes = codesMentioned(event.facts);
   const isElsewhere = from.program.id !== ctx.program.id;
@@ -328,20 +341,22 @@ async function receiveGuarded(
     before: [
       ...(from.shard === ctx.shard ? claims : []),
       ...(guard ? [guard] : []),
+      ...(mayBeOthers ? [unlessGivenUp(ctx, provider, event.event_id)] : []),
       ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, delivery)] : []),
       ...(codes.length > 0 ? [noteHeard(ctx, provider, codes)] : []),
     ],
-    ask: [
-      ...(payment ? [sourcesOf(ctx, provider, payment)] : []),
-      ...(codes.length > 0 ? [unmarkedAmong(ctx, provider, codes)] : []),
-    ],
+    ask: [...notedFor(ctx, delivery, payment), ...(codes.length > 0 ? [unmarkedAmong(ctx, provider, codes)] : [])],
+    stored: (asked) => haveGivenUp(ctx, provider, event, idsOf(asked, "announced")),
   });
-  if (!taken) return null;
+  if (!taken) {
+    const isSince = mayBeOthers && (await isGivenUp(ctx, provider, event.event_id));
+    return isSince ? receiveGuarded(ctx, { ...delivery, event: givenUp(event), claimants: [] }, guard, from) : null;
+  }
   const { asked, ...received } = taken;
-  const unmarked = asked.flatMap(({ what, data }) => (what === "unmarked" ? [data] : []));
+  const unmarked = idsOf(asked, "unmarked");
   if (unmarked.length > 0) await hearNames(ctx, delivery, unmarked);
   if (!payment) return received;
-  const noted = asked.flatMap(({ what, data }) => (what === "waiting" ? [data] : []));
+  const noted = idsOf(asked, "waiting");
   for (const program_id of noted) {
     const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, provider, program_id);
     if (!source || !(await isOf(source, delivery))) continue;
@@ -352,10 +367,21 @@ async function receiveGuarded(
   return received;
 }
 
-/** Other programs in which events wait for a payment. */
-function sourcesOf(ctx: ProgramCtx, provider: VendorName, payment: PaymentFact): SQL {
-  return sql`select distinct 'waiting' as what, program_id as data from waiting_events where ${waitFor(provider, payment)}
-    and program_id <> ${ctx.program.id} limit ${literal(MAX_STORING)}`;
+function idsOf(asked: readonly Part[], of: string): string[] {
+  return asked.flatMap(({ what, data }) => (what === of ? [data] : []));
+}
+
+/** Other programs in which events wait for a payment, and those that have this event, which may be this program's, as well. */
+function notedFor(ctx: ProgramCtx, { provider, event, claim }: Delivery, payment: PaymentFact | undefined): SQL[] {
+  const subscription_id = payment?.subscription_id ?? null;
+  const isOwn = decides(event) && (claim.program_id === ctx.program.id || subscription_id !== null);
+  if (!payment && !isOwn) return [];
+  const own = isOwn ? announcement(ctx.program.id, event) : null;
+  return [
+    sql`select distinct iif(subject = ${own}, 'announced', 'waiting') as what, program_id as data from waiting_events
+      where provider = ${literal(provider)} and subject in (${payment?.key ?? null}, ${subscription_id}, ${own})
+        and program_id <> ${ctx.program.id} limit ${literal(MAX_STORING)}`,
+  ];
 }
 
 function forgetWaiting(ctx: ProgramCtx, provider: VendorName, payment: PaymentFact, program_id: string): Statement {
@@ -391,7 +417,7 @@ async function fetchFrom(
     const event = { ...row, facts: JSON.parse(texts) as Fact[], ignored: null, test: false };
     // What claims a payment or a reference for the other program stays with it.
     if (event.facts.some(({ kind }) => kind === "payment")) continue;
-    const facts = event.facts.filter(({ kind }) => kind !== "attribution");
+    const facts = event.facts.filter(({ kind }) => kind !== "attribution" && kind !== "elsewhere");
     if (facts.length > 0) await receiveEvent(ctx, provider, partOf(event, facts), body);
   }
 }

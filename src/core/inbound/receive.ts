@@ -23,6 +23,7 @@ import {
   recordFacts,
   unsettledAmong,
   type Beside,
+  type Part,
   type PaymentKey,
   type Recorded,
 } from "../ledger/facts.ts";
@@ -58,7 +59,8 @@ export async function receiveEvent(
 }
 
 /**
- * `receiveEvent`, with more done in the transaction that stores the event; null where a guard in it refused.
+ * `receiveEvent`, with more done in the transaction that stores the event; null where a guard in it refused. `stored` is done
+ * once it is stored and before it is closed: what a crash keeps it from, whoever closes the event has to do.
  * @throws {ProgramChanged} instead, for a program that is only known.
  */
 export async function receiveBeside(
@@ -66,7 +68,7 @@ export async function receiveBeside(
   provider: ProviderName,
   event: ProviderEvent,
   body: string | null,
-  beside: Beside,
+  beside: Beside & { stored?: (asked: readonly Part[]) => Promise<void> },
 ): Promise<(Received & Pick<Recorded, "asked">) | null> {
   const taken = event.test && isLiveOnly(ctx.program) ? testEvent(event) : event;
   const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken)];
@@ -80,6 +82,7 @@ export async function receiveBeside(
   if (!recorded && "unchanged" in ctx) throw new ProgramChanged();
   if (!recorded) return null;
   const { found, asked, isNew } = recorded;
+  await beside.stored?.(asked);
   const outcome = await finishEvent(ctx, provider, { ...taken, found }, { ...recorded, state: stateOf(asked) });
   return { outcome, ignored: event.ignored, isNew, asked };
 }

@@ -9,6 +9,7 @@ import type { Owner, Work } from "../kernel/job.ts";
 import type { PaymentKey } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
 import { openProgram } from "../programs/programs.ts";
+import { finishGivingUp } from "./elsewhere.ts";
 import { finishOpenEvents } from "./receive.ts";
 
 /** Younger work belongs to the request that does it at this moment. */
@@ -40,7 +41,11 @@ export function finishVendorEvents(ctx: Ctx): Work<Left<OpenEvent>> {
   return {
     cost: 60,
     due: async (after) => readLeft<OpenEvent>(ctx, open, sql`program_id > ${after}`),
-    serve: async (left) => finishNext(ctx, left, open, (program, event) => finishOpenEvents(program, [event])),
+    serve: async (left) =>
+      finishNext(ctx, left, open, async (program, event) => {
+        await finishGivingUp(program, event.provider, event.event_id);
+        return finishOpenEvents(program, [event]);
+      }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { providerEvents } from "../../db/schema.ts";
 import type { Fact } from "../../domain/fact.ts";
-import type { EventOutcome, Outcome } from "../../domain/payment.ts";
+import { CLAIMED_ELSEWHERE, type EventOutcome, type Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { newId } from "../../lib/id.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
@@ -28,6 +28,7 @@ export function eventOutcome({ event, concerned }: Closing, outcome: Outcome | n
   const has = (kind: Fact["kind"]) => event.facts.some((fact) => fact.kind === kind);
   if (has("payment")) return outcome ?? "unpaid";
   if (has("lead") && outcome === "commission") return outcome;
+  if (has("elsewhere")) return CLAIMED_ELSEWHERE;
   const isOpen = event.facts.some((fact) => fact.kind === "adjustment" && fact.open);
   if (isOpen || has("cancellation")) return concerned > 0 ? "flagged" : "waiting";
   if (has("adjustment")) return concerned > 0 ? "adjusted" : "waiting";

@@ -37,6 +37,7 @@ export function saidBy(facts: readonly Fact[]): { said: ReadonlyMap<string, Said
       case "code_use":
       case "cancellation":
       case "link":
+      case "elsewhere":
         break;
     }
   }

@@ -4,7 +4,7 @@ import type { PaymentView } from "../../../core/kernel/views.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/ledger/payments.ts";
-import { OUTCOMES } from "../../../domain/payment.ts";
+import { OUTCOMES, type Outcome } from "../../../domain/payment.ts";
 import { VENDOR_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
@@ -33,6 +33,9 @@ import { Trace } from "../parts/trace.tsx";
 import { EVENT_TEXTS, OUTCOME_TEXTS } from "../parts/words.ts";
 
 const AT = "/dashboard/payments";
+
+/** What no recalculation changes. */
+const FINAL: readonly Outcome[] = ["commission", "merged", "claimed_elsewhere"];
 
 /** `/dashboard/payments`: every payment the providers reported, with its outcome. */
 export const payments = new Hono<PageEnv>()
@@ -95,7 +98,7 @@ export const payments = new Hono<PageEnv>()
           }
           back={{ href: AT, label: "Payments" }}
           actions={
-            payment.outcome === "commission" || payment.outcome === "merged" ? undefined : (
+            payment.outcome !== null && FINAL.includes(payment.outcome) ? undefined : (
               <ActionButton action={`${AT}/${payment.id}/reprocess`} label="Recalculate" />
             )
           }

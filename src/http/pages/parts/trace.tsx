@@ -24,7 +24,7 @@ export function Trace({ payment, rows, partner, current }: TraceProps) {
   const { decision } = payment;
   const steps = [
     payment.event === "lead_created" ? leadStep(payment) : paidStep(payment),
-    partnerStep(payment, decision, partner),
+    payment.outcome === "claimed_elsewhere" ? elsewhereStep() : partnerStep(payment, decision, partner),
     ...(decision?.rate
       ? [rateStep(payment, decision, decision.rate), sumStep(payment, decision, decision.rate, rows)]
       : []),
@@ -143,6 +143,10 @@ function paidStep(payment: Payment): Step {
       </p>
     ),
   };
+}
+
+function elsewhereStep(): Step {
+  return { tone: "no", title: "It is another program's", body: <p>{OUTCOME_TEXTS.claimed_elsewhere.why}</p> };
 }
 
 const REF_TEXTS: Record<RefSource, string> = {

@@ -43,6 +43,10 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
     short: "no flow of leads",
     why: "No active flow of leads applied when it was reported, and nothing else gives anything for a lead.",
   },
+  claimed_elsewhere: {
+    short: "another program's",
+    why: "The provider's event names another program, which has received the same event itself. It is decided there and earns nothing here.",
+  },
   merged: {
     short: "part of another",
     why: "The provider reported this payment twice; it is counted once, under its other name.",

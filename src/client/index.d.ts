@@ -1477,6 +1477,7 @@ type Routes = {
         test: boolean;
         secret: "kept" | "stored" | "unverified";
         not_removed: number;
+        other_programs: number;
       };
       outputFormat: "json";
       status: 200 | 201;

@@ -89,7 +89,7 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
       201,
       {
         ...{ provider, destination_id: made!.id, url: made!.url, outcome: "created", test: false },
-        ...{ event_types_added: wantedOf(provider), secret: "stored", not_removed: 0 },
+        ...{ event_types_added: wantedOf(provider), secret: "stored", not_removed: 0, other_programs: 0 },
       },
     ]);
     expect(await isTaken(program, provider, made!.secret)).toBe(true);
@@ -107,6 +107,20 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
       (await program.api("GET", "/api/v1/programs/me")).body,
     ];
     expect(JSON.stringify(shown)).not.toContain(made!.secret);
+  });
+
+  it("comes with how many other programs here have one, for what the account sends comes to all of them (IN-20)", async () => {
+    const [program, other] = [await withKeys(), await withKeys()];
+    const { id } = byHand(other, provider);
+    byHand(other, provider, { id: `${id}2`, is_active: false });
+    byHand(other, provider, { id: `${id}3`, url: "https://shop.example/webhooks" });
+    expect((await press(program, provider)).body).toMatchObject({ outcome: "created", other_programs: 1 });
+    const owner = await signInOwner(program);
+    const { headers } = await owner.post(`/dashboard/integration/${provider}/destination`, {});
+    const page = textOf((await owner.get(headers.get("location")!)).body);
+    expect(page).toContain("The account sends the same events to another program here.");
+    const what = vendorNamed(provider)!.claims_programs ? "to one address alone" : "an account of its own";
+    expect(page.split(what)).toHaveLength(3);
   });
 
   it("is left as it is where it lacks nothing, and gets what it lacks (IN-20)", async () => {

@@ -50,6 +50,8 @@ export interface MadeDestination {
   secret: "stored" | "kept" | "unverified";
   /** Others at the same address, which the vendor did not remove. */
   not_removed: number;
+  /** Active ones at addresses of other programs here: what the account sends comes to all of them. */
+  other_programs: number;
 }
 
 /**
@@ -136,9 +138,16 @@ async function makeAt(making: Making, replace: boolean): Promise<MadeDestination
   const had = found?.types ?? (found ? types : []);
   return {
     ...{ provider: provider.name, destination_id: destination.id, url, secret, not_removed, test: destination.test },
+    other_programs: all.filter((one) => one.is_active && isOfAnother(one.url, url)).length,
     outcome: !found ? "created" : isAsWanted && secret !== "stored" ? "unchanged" : "updated",
     event_types_added: types.filter((type) => !had.includes(type)),
   };
+}
+
+/** Whether a URL is the address of another program of this deployment; `own` is a program's. */
+function isOfAnother(url: string, own: string): boolean {
+  const [at, here] = [URL.parse(url), new URL(own)];
+  return at?.origin === here.origin && at.pathname === here.pathname && at.search !== here.search;
 }
 
 /** The destination that the stored secret is of; null where there is none. */

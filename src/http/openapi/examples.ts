@@ -349,6 +349,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   Destination: {
     ...{ provider: PROVIDER, destination_id: "we_1RTa2b", url: `https://service.example/webhooks/${PROVIDER}` },
     ...{ outcome: "created", event_types_added: ["invoice.paid"], test: false, secret: "stored", not_removed: 0 },
+    other_programs: 0,
   },
   Deleted: { id: id("flw"), deleted: true },
   Import: {

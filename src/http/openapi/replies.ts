@@ -325,6 +325,12 @@ const destination = () =>
         "`stored` by this call; `kept`: its secret was stored before; `unverified`: one that was pasted is stored, and the provider shows none to compare it with.",
       ),
     not_removed: z.int().min(0).describe("How many other destinations with the same URL the provider did not remove."),
+    other_programs: z
+      .int()
+      .min(0)
+      .describe(
+        "How many active destinations of other programs here the account has: each of its events goes to all of them.",
+      ),
   });
 
 const health = () =>

@@ -20,7 +20,7 @@ export type ActionResult =
   | { did: "not read"; problems: Problems };
 
 /** What is to know of a destination beside that it is there. */
-type Note = "test" | "unverified" | "not_removed";
+type Note = "test" | "unverified" | "not_removed" | "shared";
 
 /** The address of the page that says what was done: it is read again, and a reload does nothing. */
 export function placeAfter(provider: string, done: MadeDestination | "read"): string {
@@ -29,12 +29,15 @@ export function placeAfter(provider: string, done: MadeDestination | "read"): st
   return `${AT}?${query.toString()}#checkout-${provider}`;
 }
 
-function notesOf({ test, secret, not_removed }: MadeDestination): Note[] {
-  const all: Record<Note, boolean> = { test, unverified: secret === "unverified", not_removed: not_removed > 0 };
+function notesOf({ test, secret, not_removed, other_programs }: MadeDestination): Note[] {
+  const all: Record<Note, boolean> = {
+    ...{ test, unverified: secret === "unverified", not_removed: not_removed > 0 },
+    shared: other_programs > 0,
+  };
   return NOTES.filter((note) => all[note]);
 }
 
-const NOTES: readonly Note[] = ["test", "unverified", "not_removed"];
+const NOTES: readonly Note[] = ["test", "unverified", "not_removed", "shared"];
 
 /** The same, as such an address says it; null for words that none has. */
 export function resultIn(done: string | undefined, notes: readonly string[] | undefined): ActionResult | null {
@@ -103,6 +106,13 @@ const OUTCOMES: Record<MadeDestination["outcome"], string> = {
   unchanged: "Our address is entered at the provider with all of the events below. There was nothing to change.",
 };
 
+/** What to do where one account sends to several programs. */
+export function sharedText({ name, claims_programs }: Vendor): string {
+  return claims_programs
+    ? `Let ${providerWithin(name)} send to one address alone, and store its signing secret in each of the programs.`
+    : `A payment can earn in each of them: each program needs an account of its own at ${providerWithin(name)}.`;
+}
+
 function Result({ program, provider, result }: ProviderActionsProps & { result: ActionResult }) {
   if (result.did === "not read") return null;
   if (result.did === "nothing") {
@@ -126,6 +136,9 @@ function Result({ program, provider, result }: ProviderActionsProps & { result: 
         </p>
       ) : null}
       {notes.includes("test") ? <p>The API key is of test mode: only test events come from there.</p> : null}
+      {notes.includes("shared") ? (
+        <p>The account sends the same events to another program here. {sharedText(provider)}</p>
+      ) : null}
       {notes.includes("not_removed") ? (
         <p>An older entry of the same address could not be removed there. Check again later, or remove it by hand.</p>
       ) : null}

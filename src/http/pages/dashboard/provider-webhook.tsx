@@ -6,6 +6,7 @@ import type { Vendor, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { When } from "../parts/figures.tsx";
 import { providerWithin } from "../../brand-names.ts";
+import { sharedText } from "./provider-actions.tsx";
 
 interface ProviderWebhookProps {
   program: Program;
@@ -30,6 +31,9 @@ export function ProviderWebhook({ program, origin, provider, now }: ProviderWebh
         label={`webhook address for ${providerWithin(provider.name)}`}
         text={webhookUrl(origin, program.id, provider.name)}
       />
+      <p class="muted">
+        Has another program here the same account at {providerWithin(provider.name)}? {sharedText(provider)}
+      </p>
       <p>Ask it to send these events:</p>
       <Events events={needed} seen={seen} />
       <p>And these, so that refunds and late payments are counted:</p>

@@ -56,6 +56,8 @@ export interface PaymentFact extends FactBase {
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
+  /** Of an invoice: it was written off, and this is what had been paid of it. That it was paid counts before this. */
+  written_off?: true;
   /** Of an intent: what was held of the customer's money and never taken; absent where all was. */
   released_cents?: Cents;
   /** From a test event to a program that takes only live ones. */
@@ -184,7 +186,10 @@ export interface CancellationFact extends FactBase {
 export interface LinkFact extends FactBase {
   kind: "link";
   aliases: string[];
-  /** Of an intent that succeeded: what was taken. It pays what waits for it, and is no payment of its own. */
+  /**
+   * Of an intent that succeeded, whose id is the first of `aliases`: what was taken. It pays what waits for it, and is no
+   * payment of its own.
+   */
   received?: { amount_cents: Cents; currency: string };
   /** As of a payment. */
   released_cents?: Cents;

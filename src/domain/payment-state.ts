@@ -64,7 +64,7 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   const stating = [paid.filter(({ source }) => source !== "intent"), known, paid, all].find(
     ({ length }) => length > 0,
   )!;
-  const money = stating.toSorted((a, b) => KNOWS_MONEY[b.source] - KNOWS_MONEY[a.source] || newestFirst(a, b))[0]!;
+  const money = stating.toSorted(knowsMoneyFirst)[0]!;
   const first = <T>(pick: (fact: PaymentFact) => T | null): T | null => {
     for (const fact of spokenFirst(all)) {
       const value = pick(fact);
@@ -81,29 +81,68 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
     test: all.every((fact) => fact.test),
     occurred_at,
     currency: money.currency,
-    ...(money.paid ? moneyOf(money) : moneyTaken(money, [...paid.map(receiptOf), ...receipts])),
+    ...moneyIn(money, stating, [...paid.map(receiptOf), ...receipts]),
     customer_email: first((fact) => fact.customer_email) ?? addressAt(facts, customer_id, occurred_at),
     customer_id,
     subscription_id: first((fact) => fact.subscription_id),
   };
 }
 
-/** That money was taken, whatever it was for. */
+/** An invoice that was written off may still be paid, and is final then. */
+function knowsMoneyFirst(a: PaymentFact, b: PaymentFact): number {
+  return (
+    KNOWS_MONEY[b.source] - KNOWS_MONEY[a.source] ||
+    Number(a.written_off ?? false) - Number(b.written_off ?? false) ||
+    newestFirst(a, b)
+  );
+}
+
+/** That an intent took money, whatever it was for. */
 interface Receipt {
+  intent: string;
   occurred_at: string;
   amount_cents: Cents;
   currency: string;
 }
 
-function receiptOf({ occurred_at, gross_cents: amount_cents, currency }: PaymentFact): Receipt {
-  return { occurred_at, amount_cents, currency };
+function receiptOf({ key: intent, occurred_at, gross_cents: amount_cents, currency }: PaymentFact): Receipt {
+  return { intent, occurred_at, amount_cents, currency };
 }
 
 /** Of a payment that waits for its money, where nothing else may say that it came: of money that was held and taken later. */
 function receiptsIn(facts: readonly Fact[]): Receipt[] {
   return facts.flatMap((fact) =>
-    fact.kind === "link" && fact.received ? [{ occurred_at: fact.occurred_at, ...fact.received }] : [],
+    fact.kind === "link" && fact.received
+      ? [{ intent: fact.aliases[0]!, occurred_at: fact.occurred_at, ...fact.received }]
+      : [],
   );
+}
+
+/** What was paid, by the fact that knows it best: intents may each have paid a part. */
+function moneyIn(best: PaymentFact, stating: readonly PaymentFact[], receipts: readonly Receipt[]) {
+  if (best.source === "intent") return takenByIntents(stating, best.currency);
+  return best.paid ? moneyOf(best) : moneyTaken(best, receipts);
+}
+
+function takenByIntents(
+  stating: readonly PaymentFact[],
+  currency: string,
+): Pick<PaymentState, "base_cents" | "gross_cents"> {
+  const own = stating.filter((fact) => fact.currency === currency);
+  const each = firstOfEach(own.toSorted(newestFirst), ({ key }) => key);
+  return {
+    base_cents: total(each.map(({ base_cents }) => base_cents)),
+    gross_cents: total(each.map(({ gross_cents }) => gross_cents)),
+  };
+}
+
+function total(amounts: readonly Cents[]): Cents {
+  return clamp(addUp(amounts), NOTHING, MOST);
+}
+
+/** Of what is said of each intent the first: an intent may be reported again. */
+function firstOfEach<Said>(said: readonly Said[], intentOf: (one: Said) => string): Said[] {
+  return [...Map.groupBy(said, intentOf).values()].map(([first]) => first!);
 }
 
 function moneyOf({ base_cents, gross_cents }: PaymentFact): Pick<PaymentState, "base_cents" | "gross_cents"> {
@@ -112,11 +151,11 @@ function moneyOf({ base_cents, gross_cents }: PaymentFact): Pick<PaymentState, "
 
 /** What was taken of the sum that was asked for, with its part of the tax: of what was held a part may be let go. */
 function moneyTaken(asked: PaymentFact, receipts: readonly Receipt[]) {
-  const [newest] = receipts
+  const taken = receipts
     .filter(({ currency }) => currency === asked.currency)
     .toSorted((a, b) => compare(b.occurred_at, a.occurred_at) || compareAmounts(b.amount_cents, a.amount_cents));
-  if (!newest || asked.gross_cents === NOTHING) return moneyOf(asked);
-  const gross_cents = newest.amount_cents;
+  if (taken.length === 0 || asked.gross_cents === NOTHING) return moneyOf(asked);
+  const gross_cents = total(firstOfEach(taken, ({ intent }) => intent).map(({ amount_cents }) => amount_cents));
   return { base_cents: mulDivHalfUp(asked.base_cents, gross_cents, asked.gross_cents), gross_cents };
 }
 
@@ -217,9 +256,12 @@ function releasedIn(facts: readonly Fact[]): Sum {
   const intents = facts.filter(
     (fact): fact is PaymentFact | LinkFact => fact.kind === "payment" || fact.kind === "link",
   );
+  const released = intents
+    .map(({ aliases, released_cents = NOTHING }) => ({ intent: aliases[0]!, released_cents }))
+    .toSorted((a, b) => compareAmounts(b.released_cents, a.released_cents));
   const stated: Sum[] = [
     addUp(chargesIn(facts).map(({ released_cents = NOTHING }) => released_cents)),
-    ...intents.map(({ released_cents = NOTHING }) => released_cents),
+    addUp(firstOfEach(released, ({ intent }) => intent).map(({ released_cents }) => released_cents)),
   ];
   return stated.toSorted((a, b) => compareAmounts(b, a))[0]!;
 }

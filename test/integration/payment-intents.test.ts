@@ -1,9 +1,8 @@
 /** Payment intents of provider A: payments of their own where nothing else reports them, and never a second time. */
 import { describe, expect, it } from "vitest";
 import { providerA } from "../../src/providers/provider-a/index.ts";
-import { ledgerOf, sendA } from "../support/ledger.ts";
+import { earnedAfter, inAnyOrder } from "../support/any-order.ts";
 import { readerOf } from "../support/parsed.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import {
   chargeRefunded,
   chargeSucceeded,
@@ -15,7 +14,6 @@ import {
   sessionAsyncSucceeded,
   sessionCompleted,
   refundEvent,
-  type EventA,
 } from "../support/provider-a.ts";
 
 const { factsOf, paymentOf, refusedPaths } = readerOf(providerA);
@@ -25,42 +23,6 @@ const AT = 1_790_000_000;
 const IDS = { payment_intent: "pi_1", charge: "ch_1" };
 const intent = (fields: Parameters<typeof paymentIntentSucceeded>[0] = {}) =>
   paymentIntentSucceeded({ ...IDS, ref: "jane", amount: 12_000, created: AT, ...fields });
-
-async function shop(): Promise<TestProgram> {
-  const program = await makeProgram();
-  await makePartner(program, { slug: "jane" });
-  return program;
-}
-
-/** What is earned, of which payments, in words that no order of deliveries may change. */
-async function earnedAfter(events: readonly EventA[]) {
-  const program = await shop();
-  for (const event of events) expect((await sendA(program, event)).status).toBe(200);
-  const { payments, commissions } = await ledgerOf(program);
-  return {
-    payments: payments
-      .filter(({ outcome }) => outcome !== "merged")
-      .map(({ outcome, txn_amount_cents, gross_cents, adjusted_cents, created_at }) => ({
-        ...{ outcome, txn_amount_cents, gross_cents, adjusted_cents, created_at },
-      })),
-    commissions: commissions
-      .filter(({ status }) => status !== "rejected")
-      .map(({ amount_cents, flagged, created_at }) => ({ amount_cents, flagged, created_at })),
-  };
-}
-
-function orders<T>(all: readonly T[]): T[][] {
-  if (all.length === 0) return [[]];
-  return all.flatMap((first, i) => orders(all.toSpliced(i, 1)).map((rest) => [first, ...rest]));
-}
-
-/** Each order of the events ends the same. */
-async function inAnyOrder(events: readonly EventA[]) {
-  const [first, ...others] = orders(events);
-  const earned = await earnedAfter(first!);
-  for (const order of others) expect(await earnedAfter(order), order.map(({ type }) => type).join()).toEqual(earned);
-  return earned;
-}
 
 describe("a payment intent that succeeded", () => {
   it("is a payment by the reference in its metadata, net of the tax that it states (PAY-24)", () => {

@@ -126,6 +126,16 @@ export function invoicePaymentSucceeded(overrides: InvoiceOverrides = {}): Event
   return invoiceEvent("invoice.payment_succeeded", overrides);
 }
 
+/** The rest of an open invoice is written off; of `amount`, `amount_paid` had been paid. */
+export function invoiceWrittenOff(overrides: InvoiceOverrides = {}): EventA {
+  const { amount = 10_000, amount_paid = 0 } = overrides;
+  const due = { amount_due: amount, amount_remaining: amount - amount_paid, starting_balance: 0 };
+  return invoiceEvent("invoice.marked_uncollectible", {
+    ...{ status: "uncollectible", ...overrides, amount_paid },
+    object: { ...due, ...overrides.object },
+  });
+}
+
 function invoiceEvent(type: string, overrides: InvoiceOverrides): EventA {
   const { amount = 10_000, tax = 0, currency = "usd", ref = null, ref_in = "subscription", unused = 0 } = overrides;
   const id = overrides.id ?? uniqueId("in_");

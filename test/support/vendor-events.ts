@@ -8,6 +8,7 @@ import {
   disputeEvent,
   invoicePaid,
   invoicePaymentPaid,
+  invoiceWrittenOff,
   paymentIntentSucceeded,
   refundEvent,
   refundFailed,
@@ -95,6 +96,7 @@ const EVENTS_A: EventA[] = [
     customer,
     object: { discounts: ["di_fuzz"] },
   }),
+  invoiceWrittenOff({ ref, subscription, customer, amount: 5_000, tax: 800, amount_paid: 1_700 }),
   // Other events of the same objects.
   { ...invoicePaid({ ref, id: "in_fuzz", subscription, customer, amount: 5_000 }), type: "invoice.payment_succeeded" },
   refundEvent("charge.refund.updated", { payment_intent, id: "re_fuzz", amount: 500 }),

@@ -299,7 +299,6 @@ describe("provider A: events that are deliberately not used", () => {
     ["checkout.session.expired", "session_expired"],
     ["invoice.payment_failed", "payment_failed"],
     ["invoice.voided", "invoice_never_paid"],
-    ["invoice.marked_uncollectible", "invoice_never_paid"],
     ["invoice.overpaid", "credited_to_balance"],
     ["charge.failed", "payment_failed"],
     ["payment_intent.payment_failed", "payment_failed"],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { readerOf } from "../support/parsed.ts";
-import { invoicePaid, invoicePaymentSucceeded } from "../support/provider-a.ts";
+import { invoicePaid, invoicePaymentSucceeded, invoiceWrittenOff } from "../support/provider-a.ts";
 
 const { factsOf, ignoredAs, paymentOf, refusedPaths } = readerOf(providerA);
 
@@ -249,6 +249,41 @@ describe("provider A: a paid invoice", () => {
       ["nowhere", { parent: { subscription_details: null, quote_details: {} }, lines: { data: [] } }, null],
     ])("%s", (_, object, subscription_id) => {
       expect(paymentOf(invoicePaid({ subscription: null, object })).subscription_id).toBe(subscription_id);
+    });
+  });
+
+  describe("that is written off", () => {
+    const part = { id: "in_1", ref: "jane", amount: 11_900, tax: 1_900, amount_paid: 5_950, created: AT };
+    const paid = paymentOf(invoicePaid({ ...part, subscription: "sub_1", customer: "cus_1" }));
+
+    it("counts pro rata with what had been paid of it (PAY-1)", () => {
+      expect(factsOf(invoiceWrittenOff({ ...part, subscription: "sub_1", customer: "cus_1" }))).toEqual([
+        { ...paid, written_off: true },
+        { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+      ]);
+      expect(paid).toMatchObject({ paid: true, base_cents: 5_000, gross_cents: 5_950 });
+      // A later part of it.
+      const later = invoicePaymentSucceeded({ ...part, status: "uncollectible", amount_paid: 8_925 });
+      expect(paymentOf(later)).toMatchObject({ base_cents: 7_500, gross_cents: 8_925, written_off: true });
+    });
+
+    it("counts what was paid elsewhere once, and nothing that was not paid (PAY-1)", () => {
+      for (const object of [{ amount_paid_off_stripe: 5_950 }, { paid_out_of_band: true }]) {
+        expect(paymentOf(invoiceWrittenOff({ ...part, object })).base_cents).toBe(5_000);
+      }
+    });
+
+    it("says nothing where nobody paid", () => {
+      expect(ignoredAs(invoiceWrittenOff({ ...part, amount_paid: 0 }))).toBe("invoice_never_paid");
+    });
+
+    it("is a paid one where it was paid by the time that it is read", () => {
+      const whole = { ...part, amount_paid: 11_900, subscription: "sub_1", customer: "cus_1" };
+      expect(factsOf(invoiceWrittenOff({ ...whole, status: "paid" }))).toEqual(factsOf(invoicePaid(whole)));
+    });
+
+    it("is refused where it is of an undocumented shape", () => {
+      expect(refusedPaths(invoiceWrittenOff({ object: { amount_paid: -1 } }))).toEqual(["data.object.amount_paid"]);
     });
   });
 

@@ -193,6 +193,11 @@ const customerReader = reader(AT, customer, (object, { occurred_at }) => {
   );
 });
 
+/** An invoice that was paid in part can be written off, and no other event says what was paid of it. */
+const writtenOffReader = reader(AT, invoice, (object, event) =>
+  object.amount_paid > NOTHING ? invoiceReading(object, event) : { facts: [], ignored: "invoice_never_paid" },
+);
+
 /** What promotion codes and coupons are called, and which of them a discount is: an invoice names no more than its id. */
 const promotionCodeReader = reader(AT, promotionCode, (object, { occurred_at }) =>
   factsOr("no_code", ...namesOfPromotionCode(object, occurred_at)),
@@ -214,9 +219,9 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["invoice.paid", reader(AT, invoice, invoiceReading)],
   ["invoice.payment_succeeded", reader(AT, invoice, invoiceReading)],
   ["invoice.payment_failed", ignore("payment_failed")],
-  // Only an open invoice can be voided or written off: nobody paid, so there is no commission to take back.
+  // One that was paid in part cannot be voided.
   ["invoice.voided", ignore("invoice_never_paid")],
-  ["invoice.marked_uncollectible", ignore("invoice_never_paid")],
+  ["invoice.marked_uncollectible", writtenOffReader],
   // What was overpaid goes to the customer's balance and lowers what a later invoice is paid with.
   ["invoice.overpaid", ignore("credited_to_balance")],
   ["credit_note.created", creditNoteReader],

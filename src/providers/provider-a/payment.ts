@@ -78,7 +78,10 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
   );
 }
 
-/** A paid invoice. One that is not paid yet has at most a reference to remember. */
+/**
+ * A paid invoice, or what was paid of one that was written off. One that is not paid yet has at most a reference to
+ * remember.
+ */
 export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Reading {
   const refs = invoiceRefs(invoice);
   const whose = { subscription_id: invoiceSubscription(invoice), customer_id: invoice.customer?.id ?? null };
@@ -88,7 +91,8 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
     codeUseOf(carried.codes ?? [], whose, occurred_at),
     ...names,
   ];
-  if (invoice.status !== "paid") return factsOr("invoice_not_paid", ...attributions);
+  const isPart = isWrittenOff(invoice) && invoice.amount_paid > NOTHING;
+  if (invoice.status !== "paid" && !isPart) return factsOr("invoice_not_paid", ...attributions);
   const payments = invoice.payments?.data ?? [];
   return factsOf(
     {
@@ -105,6 +109,7 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
       paid: true,
       currency: invoice.currency,
       ...invoiceMoney(invoice),
+      ...(isPart ? { written_off: true as const } : {}),
       ref: refs[0]?.ref ?? null,
       refs,
       ...carried,
@@ -182,9 +187,14 @@ export function linkOf(aliases: string[], occurred_at: string): Reading {
   return factsOr("nothing_to_link", aliases.length < 2 ? null : { kind: "link", occurred_at, aliases });
 }
 
+function isWrittenOff({ status }: Invoice): boolean {
+  return status === "uncollectible";
+}
+
 /**
- * What the customer paid for this invoice, net and gross. Covered in part by credit, the net total counts pro rata; paid
- * beyond what credit notes left of its total, for an earlier debt, only that does. A total that is not positive is nothing sold.
+ * What the customer paid for this invoice, net and gross. Paid in part, or covered in part by credit, the net total counts
+ * pro rata; paid beyond what credit notes left of its total, for an earlier debt, only that does. A total that is not
+ * positive is nothing sold.
  */
 function invoiceMoney(invoice: Invoice): { base_cents: Cents; gross_cents: Cents } {
   const { total } = invoice;
@@ -198,11 +208,11 @@ function invoiceMoney(invoice: Invoice): { base_cents: Cents; gross_cents: Cents
 
 /**
  * What was paid through the vendor, and outside of it: an invoice marked as paid elsewhere is paid though `amount_paid`
- * may stay behind what was due.
+ * may stay behind what was due. Of one that was written off `amount_paid` is all: what else was due was never paid.
  */
 function amountSettled(invoice: Invoice): Cents {
   const { amount_paid, amount_due } = invoice;
-  if (amount_due === null || amount_due === undefined) return amount_paid;
+  if (amount_due === null || amount_due === undefined || isWrittenOff(invoice)) return amount_paid;
   const elsewhere = invoice.paid_out_of_band ? amount_due : (invoice.amount_paid_off_stripe ?? NOTHING);
   return larger(amount_paid, clamp(add(amount_paid, elsewhere), NOTHING, amount_due));
 }

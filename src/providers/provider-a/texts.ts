@@ -25,6 +25,7 @@ export const texts = {
     ],
     better: [
       { type: "checkout.session.async_payment_succeeded", purpose: "payments that arrive later, such as bank debits" },
+      { type: "invoice.marked_uncollectible", purpose: "what was paid of an invoice that you write off" },
       { type: "charge.refunded", purpose: "refunds lower the commission" },
       { type: "credit_note.created", purpose: "so does what you give back outside of the provider" },
       { type: "refund.failed", purpose: "a refund that did not happen raises it again" },

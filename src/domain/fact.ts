@@ -19,6 +19,16 @@ export const REF_PLACES = [
 ] as const;
 export type RefPlace = (typeof REF_PLACES)[number];
 
+/** What keeps a reference, and says it again with each of its events. */
+export type Keeper = "subscription" | "customer";
+
+/** Where a payment carries what its subscription or its customer keeps. */
+export const KEPT_BY: ReadonlyMap<string, Keeper> = new Map<RefPlace, Keeper>([
+  ["subscription_metadata", "subscription"],
+  ["line_metadata", "subscription"],
+  ["customer_metadata", "customer"],
+]);
+
 /** A reference (partner slug, as sent) and where it was found. */
 export interface CarriedRef {
   ref: string;
@@ -134,6 +144,8 @@ export interface AttributionFact extends FactBase {
   ref: string;
   subscription_id: string | null;
   customer_id: string | null;
+  /** Which of these two keeps it, and may say it again; absent of what is said once, and in facts of earlier versions. */
+  kept_by?: Keeper;
   /** Of an imported one, or of a lead: the `emailKey` of the customer, and then no id. */
   customer_email?: string;
   /**
@@ -145,6 +157,17 @@ export interface AttributionFact extends FactBase {
   granted?: true;
   /** Of a lead: it serves the payments of every provider, by the customer's id there or by the address. */
   any_provider?: true;
+}
+
+/** What keeps a reference that was found at a place, where the vendor names it: of an attribution. */
+export function keeperAt(
+  place: string,
+  { subscription_id, customer_id }: Pick<AttributionFact, "subscription_id" | "customer_id">,
+  kept = KEPT_BY,
+): Pick<AttributionFact, "kept_by"> {
+  const kept_by = kept.get(place);
+  if (kept_by === undefined) return {};
+  return (kept_by === "subscription" ? subscription_id : customer_id) === null ? {} : { kept_by };
 }
 
 /** Promotion codes to remember for a subscription and a customer; whose they are may be said later. */

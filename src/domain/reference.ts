@@ -186,7 +186,8 @@ interface Said<Partner> extends Tried<Partner> {
 
 /**
  * References and codes that can serve a payment which carries none of a partner's: what was said of its subscription and
- * customer by its time, never of nobody's, the earliest first. Of a reference and a code of one sale the weaker is left out.
+ * customer by its time, never of nobody's, the earliest first, without what is merely repeated. Of a reference and a code of
+ * one sale the weaker is left out.
  */
 function saidBy<Partner>(
   facts: readonly Fact[],
@@ -216,17 +217,33 @@ function saidBy<Partner>(
         isOfOneSale(other.fact, fact) &&
         (other.held === undefined || (held === undefined && other.held.created_at <= occurred_at)),
     );
-  const ordered = said
-    .filter((one) => !isWeaker(one))
-    .toSorted(
-      (a, b) =>
-        compare(a.fact.occurred_at, b.fact.occurred_at) ||
-        Number(isImported(a.fact)) - Number(isImported(b.fact)) ||
-        compare(slugKey(a.ref), slugKey(b.ref)),
-    );
-  return REMEMBERED.flatMap((of) =>
-    ordered.filter(({ fact }) => about[of](fact)).map((one) => ({ ...one, of, source: `remembered_${of}` as const })),
+  const ordered = said.toSorted(
+    (a, b) =>
+      compare(a.fact.occurred_at, b.fact.occurred_at) ||
+      Number(isImported(a.fact)) - Number(isImported(b.fact)) ||
+      compare(slugKey(a.ref), slugKey(b.ref)),
   );
+  return REMEMBERED.flatMap((of) =>
+    withoutRepeats(ordered.filter(({ fact }) => about[of](fact)))
+      .filter((one) => !isWeaker(one))
+      .map((one) => ({ ...one, of, source: `remembered_${of}` as const })),
+  );
+}
+
+/**
+ * What was said, in order, without what a customer or a subscription said again: the slug that it had said last. A
+ * change of its address or its plan, and each renewal, repeats it, and is no word about whose the customer is.
+ */
+function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeUseFact }>(said: readonly One[]): One[] {
+  const last = new Map<string, string>();
+  return said.filter(({ ref, fact }) => {
+    if (fact.kind === "code_use" || fact.kept_by === undefined) return true;
+    const { kept_by, subscription_id, customer_id } = fact;
+    const keeper = `${kept_by}:${kept_by === "subscription" ? subscription_id : customer_id}`;
+    const isRepeat = last.get(keeper) === slugKey(ref);
+    last.set(keeper, slugKey(ref));
+    return !isRepeat;
+  });
 }
 
 /** Whether two things were said at one sale: by one event, or by the several that the vendor makes of it. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ErrorDetail } from "../lib/errors.ts";
-import type { CarriedRef, RefPlace } from "../domain/fact.ts";
+import { keeperAt, type CarriedRef, type Keeper, type RefPlace } from "../domain/fact.ts";
 import { LONGEST_ADDRESS } from "../domain/email.ts";
 import { eachSlugOnce } from "../domain/reference.ts";
 import type { AttributionFact, CodeUseFact, Fact, ParseResult } from "./provider.ts";
@@ -172,15 +172,19 @@ export function carriedRefs(...found: [RefPlace, string | null][]): CarriedRef[]
 
 /**
  * What is to be remembered of these references, in their order: the first that leads to a partner will be. Nothing
- * where there is no one to remember it for.
+ * where there is no one to remember it for. `kept`: where they are found that the subscription or the customer keeps.
  */
 export function attributionsOf(
   refs: readonly CarriedRef[],
   { subscription_id, customer_id }: { subscription_id: string | null; customer_id: string | null },
   occurred_at: string,
+  kept?: ReadonlyMap<string, Keeper>,
 ): AttributionFact[] {
   if (subscription_id === null && customer_id === null) return [];
-  return refs.map(({ ref }) => ({ kind: "attribution", occurred_at, ref, subscription_id, customer_id }));
+  const whose = { subscription_id, customer_id };
+  return refs.map(({ ref, place }) => {
+    return { kind: "attribution", occurred_at, ref, ...whose, ...keeperAt(place, whose, kept) };
+  });
 }
 
 /** The codes to be remembered, if there are any and someone to remember them for. */

@@ -49,6 +49,8 @@ export interface Remembered {
   slug: string;
   customer: string | null;
   subscription: string | null;
+  /** The subscription where it is what that has and repeats. */
+  keeper?: string | null;
   /** By the owner, for a customer of no partner: what a vendor says counts more. */
   imported?: boolean;
 }
@@ -96,13 +98,21 @@ export function chosenPartner(
         Number(a.imported ?? false) - Number(b.imported ?? false) ||
         (a.slug.toLowerCase() < b.slug.toLowerCase() ? -1 : 1),
     );
-  const pick = (among: Remembered[]) =>
-    attribution === "first" ? among[0] : (among.findLast(({ imported }) => !imported) ?? among[0]);
+  const pick = (among: Remembered[]) => {
+    const news = among.filter((one, i) => !isAgain(one, among.slice(0, i)));
+    return attribution === "first" ? news[0] : (news.findLast(({ imported }) => !imported) ?? news[0]);
+  };
   const found =
     (purchase.subscription !== null && pick(said.filter((one) => one.subscription === purchase.subscription))) ||
     (purchase.customer !== null && pick(said.filter((one) => one.customer === purchase.customer)));
   if (found) return { ref: found.slug, slug: found.slug };
   return { ref: own[0] ?? null, slug: null };
+}
+
+/** What a subscription says again is no news. */
+function isAgain({ keeper, slug }: Remembered, before: readonly Remembered[]): boolean {
+  const last = before.findLast((one) => keeper && one.keeper === keeper);
+  return last?.slug.toLowerCase() === slug.toLowerCase();
 }
 
 /** "the sum of approved adjustments, net of tax", between nothing and all; "reversals add back" what chargebacks took. */

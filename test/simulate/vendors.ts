@@ -298,7 +298,8 @@ export class Vendors {
       state.purchases[sold.key] = purchase;
       const slug = Object.keys(state.partners).find((one) => one === said.ref?.toLowerCase());
       if (slug && !state.remembered.some((one) => one.id === id)) {
-        state.remembered = [...state.remembered, { id, provider, at: said.at, slug, customer, subscription }];
+        const keeper = said.source === "session" ? null : subscription;
+        state.remembered = [...state.remembered, { id, provider, at: said.at, slug, customer, subscription, keeper }];
       }
       settle(state, sold.key, now);
       for (const [key, other] of Object.entries(state.purchases)) {

@@ -27,7 +27,8 @@ export async function earnedAfter(events: readonly EventA[]) {
   };
 }
 
-function orders<T>(all: readonly T[]): T[][] {
+/** Each order of them. */
+export function orders<T>(all: readonly T[]): T[][] {
   if (all.length === 0) return [[]];
   return all.flatMap((first, i) => orders(all.toSpliced(i, 1)).map((rest) => [first, ...rest]));
 }

@@ -56,6 +56,8 @@ export interface Said {
   codes: string[];
   customer: string | null;
   subscription: string | null;
+  /** The customer or the subscription that keeps the reference, and says it again with each of its events (REF-4). */
+  keeper?: string | null;
   /** Of a lead, which serves the payments of every provider (FACT-4): the address that it names. */
   lead?: { email: string | null };
 }
@@ -178,14 +180,18 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   const carried = program.code_precedence === "code" ? (code ?? known) : (known ?? code);
   if (carried !== undefined) return { slug: carried, isCode: false };
   const about = said.filter((one) => (one.provider === provider || one.lead) && one.chapter <= truth.chapter);
-  const heard = about
-    .toSorted((a, b) => a.at - b.at)
-    .flatMap((one) => leadOf(program, one, saleOf(one, about), at).map((leadsTo) => ({ ...one, leadsTo })));
+  const heard = (isAbout: (one: Said) => boolean) => {
+    const ordered = about.filter(isAbout).toSorted((a, b) => a.at - b.at);
+    return ordered.flatMap((one, i) => {
+      const news = isAgain(program, one, ordered.slice(0, i)) ? { ...one, slugs: [] } : one;
+      return leadOf(program, news, saleOf(one, about), at);
+    });
+  };
   const by = (field: "customer" | "subscription") =>
-    heard.filter((one) => truth[field] !== null && one[field] === truth[field]).map(({ leadsTo }) => leadsTo);
-  const byAddress = heard.filter(({ lead }) => truth.email !== null && lead?.email === truth.email);
+    heard((one) => truth[field] !== null && one[field] === truth[field]);
+  const byAddress = heard(({ lead }) => truth.email !== null && lead?.email === truth.email);
   // What is said of the subscription is nearer than what is said of its customer, and an address is the last to be asked.
-  const inTime = [by("subscription"), by("customer"), byAddress.map(({ leadsTo }) => leadsTo)].map((leads) =>
+  const inTime = [by("subscription"), by("customer"), byAddress].map((leads) =>
     leads.filter(({ since }) => since <= at),
   );
   const remembered = inTime.find((leads) => leads.length > 0) ?? [];
@@ -196,6 +202,14 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   const isCode = truth.codes.length > 0 && (own.length === 0 || program.code_precedence === "code");
   const nobodys = isCode ? truth.codes[0] : own[0];
   return nobodys === undefined ? null : { slug: nobodys, isCode };
+}
+
+/** Whether it is the partner's slug that the customer or the subscription said last, and no news (REF-4). */
+function isAgain(program: ModelProgram, one: Said, before: readonly Said[]): boolean {
+  const linkOf = ({ slugs }: Said) => slugs.find((slug) => partnerOf(program, slug))?.toLowerCase();
+  const own = before.filter(({ keeper }) => keeper && keeper === one.keeper);
+  const last = own.map(linkOf).findLast((slug) => slug !== undefined);
+  return last !== undefined && last === linkOf(one);
 }
 
 /** When the code of a payment was first used: of a renewal by its subscription (CODE-3). */

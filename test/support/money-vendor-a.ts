@@ -168,7 +168,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const created = this.at(1);
     const money = { amount: -amount, tax: -this.taxIn(amount), amount_paid: 0, object: { amount_due: 0 } };
     this.events.push(a.invoicePaid({ id: key, ref, subscription, ...this.#whose(), ...money, created }));
-    this.remember(created, [ref], this.customer, subscription);
+    this.remember(created, [ref], this.customer, subscription, [], subscription);
   }
 
   /** A credit note to the balance: no money moves. */
@@ -241,7 +241,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
             created,
           }),
     );
-    this.remember(created, [ref], this.customer, subscription);
+    this.remember(created, [ref], this.customer, subscription, [], subscription ?? this.customer);
   }
 
   protected override cancel(subscription: string): void {
@@ -295,7 +295,9 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const created = this.at(1);
     const make = how === "late" ? a.invoicePaymentSucceeded : a.invoicePaid;
     this.events.push(make({ ...fields, object, shape: isOld ? "old" : "new", created }));
-    this.remember(created, [other], this.customer, subscription, codesOf(what));
+    // Its lines have the subscription's metadata.
+    const keeper = place === "invoice" ? null : subscription;
+    this.remember(created, [other], this.customer, subscription, codesOf(what), keeper);
     if (isOld || charged === 0) return;
     const link = { payment_intent, charge, created: this.at() };
     if (shape === "new") this.events.push(a.invoicePaymentPaid({ invoice: key, ...link }));

@@ -27,7 +27,7 @@ export class VendorB extends PlayedVendor<b.EventB> {
     const fields = { id: subscription, ref, customer: this.customer, occurred_at };
     const discount = what.discount ? { id: idOf(what.discount), starts_at: occurred_at, ends_at: null } : null;
     this.events.push(b.subscriptionEventB("subscription.created", { ...fields, data: { discount } }));
-    this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription, codesOf(what));
+    this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription, codesOf(what), subscription);
   }
 
   protected renew(what: Bought, subscription: string): void {
@@ -53,7 +53,7 @@ export class VendorB extends PlayedVendor<b.EventB> {
     const money = { amount: -amount, tax: -this.taxIn(amount), currency: this.life.currency };
     const fields = { id: key, ref, customer: this.customer, subscription, ...money, occurred_at };
     this.events.push(b.transactionCompleted({ ...fields, origin: "subscription_update" }));
-    this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription);
+    this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription, [], subscription);
   }
 
   /** A credit goes to the balance and takes nothing from what was paid. */
@@ -114,7 +114,8 @@ export class VendorB extends PlayedVendor<b.EventB> {
         ? b.customerEventB({ id: this.customer, email: this.life.email, ...fields }, "customer.updated")
         : b.subscriptionEventB("subscription.updated", { id: subscription, customer: this.customer, ...fields }),
     );
-    this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription);
+    const keeper = subscription ?? this.customer;
+    this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription, [], keeper);
   }
 
   protected override cancel(subscription: string): void {
@@ -174,7 +175,7 @@ export class VendorB extends PlayedVendor<b.EventB> {
     this.#sell(this.truth({ key, total, charged, customer, subscription, carried, codes, email, net_back: 0 }));
     if (how === "late") this.events.push(b.transactionEvent("transaction.paid", { ...fields, occurred_at }));
     this.events.push(b.transactionCompleted({ ...fields, occurred_at }));
-    this.remember(Date.parse(occurred_at) / 1_000, [ref], customer, subscription, codes);
+    this.remember(Date.parse(occurred_at) / 1_000, [ref], customer, subscription, codes, subscription);
   }
 
   #sell(truth: Sale["truth"]): void {

@@ -147,11 +147,12 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
     customer: string | null,
     subscription: string | null,
     codes: string[] = [],
+    keeper: string | null = null,
   ): void {
     const slugs = refs.filter((ref) => ref !== null);
     if (slugs.length + codes.length === 0) return;
     const { provider } = this.life;
-    this.said.push({ provider, chapter: this.chapter, at, slugs, codes, customer, subscription });
+    this.said.push({ provider, chapter: this.chapter, at, slugs, codes, customer, subscription, keeper });
   }
 
   protected truth(fields: Pick<Truth, "key" | "total" | "charged" | "customer"> & Partial<Truth>): Truth {

@@ -4,12 +4,13 @@
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { percent } from "../../src/domain/money.ts";
 import { decidePayment, type LedgerPartner, type Rules } from "../../src/domain/payment.ts";
 import type { PartnerRules } from "../../src/domain/rules.ts";
 import { WORLD_PARTNERS } from "../support/ledger-world.ts";
+import type { Chapter } from "../support/money-life.ts";
 import { expectedOf, type ModelFlow } from "../support/money-model.ts";
 import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/money-world.ts";
 
@@ -95,4 +96,41 @@ it(`what a payment earns is the rule applied to the money that moved (seed ${SEE
     }),
     { seed: SEED, numRuns: RUNS },
   );
+});
+
+describe.each(["provider_a", "provider_b"] as const)("what is repeated of a customer at %s (REF-4)", (provider) => {
+  const bought = { amount: 1_000, ref: null, other: null, how: "paid", via: "session", shape: "new" } as const;
+  const buy = (ref: string | null) => ({ ...bought, do: "buy", place: "subscription", ref }) as const;
+  const inMetadata = (verb: "subscribe" | "renew", other: string) =>
+    ({ ...bought, do: verb, place: "subscription", other }) as const;
+  const say = (ref: string) => ({ do: "say", ref, of: "customer" }) as const;
+
+  it.each<[string, Chapter[]]>([
+    ["by a renewal", [inMetadata("subscribe", "ann"), buy("Bob"), inMetadata("renew", "ANN"), buy(null)]],
+    ["by the customer", [say("ann"), buy("Bob"), say("ANN"), buy(null)]],
+  ])("%s is no news, and what another says is", (_, chapters) => {
+    const about = {
+      provider,
+      currency: "USD",
+      tax_pct: 0,
+      email: null,
+      guest: false,
+      tick: 1,
+      refunds: "both",
+    } as const;
+    const partnersOf = (attribution: MoneyWorld["attribution"], lived: Chapter[]) => {
+      const world = { lives: [{ ...about, chapters: lived }], flows: [], attribution } as unknown as MoneyWorld;
+      const all = liveAll(world);
+      const program = { partners: WORLD_PARTNERS, flows: [], default_pct: 20, attribution };
+      const model = expectedOf(() => program, all.truths, all.said);
+      const partner = decided(world, all).map(([, , slug]) => slug);
+      expect(partner).toEqual([...model.values()].map((one) => one.partner));
+      return partner.at(-1);
+    };
+    expect(partnersOf("last", chapters)).toBe("Bob");
+    expect(partnersOf("first", chapters)).toBe("ann");
+    const [first, other, again, last] = chapters as [Chapter, Chapter, Chapter, Chapter];
+    const between = first.do === "say" ? say("Bob") : inMetadata("renew", "Bob");
+    expect(partnersOf("last", [first, other, between, again, last])).toBe("ann");
+  });
 });

@@ -267,14 +267,28 @@ describe("provider A: subscriptions and customers", () => {
   it("and is remembered when it names a partner", () => {
     expect(factsOf(subscriptionDeleted({ id: "sub_1", customer: "cus_1", ref: "jane", created: AT }))).toEqual([
       { kind: "cancellation", occurred_at: AT_ISO, subscription_id: "sub_1" },
-      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+      {
+        kind: "attribution",
+        occurred_at: AT_ISO,
+        ref: "jane",
+        subscription_id: "sub_1",
+        customer_id: "cus_1",
+        kept_by: "subscription",
+      },
     ]);
   });
 
   it.each(["customer.subscription.created", "customer.subscription.updated"])("%s is remembered", (type) => {
     const ids = { id: "sub_1", customer: "cus_1", ref: "jane", created: AT };
     expect(factsOf(subscriptionEventA(type, ids))).toEqual([
-      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+      {
+        kind: "attribution",
+        occurred_at: AT_ISO,
+        ref: "jane",
+        subscription_id: "sub_1",
+        customer_id: "cus_1",
+        kept_by: "subscription",
+      },
     ]);
     expect(ignoredAs(subscriptionEventA(type, { id: "sub_1" }))).toBe("no_ref");
     expect(factsOf(subscriptionEventA(type, { ...ids, object: { customer: expanded("cus_2") } }))).toMatchObject([
@@ -284,7 +298,14 @@ describe("provider A: subscriptions and customers", () => {
 
   it.each(["customer.created", "customer.updated"])("%s is remembered", (type) => {
     expect(factsOf(customerEvent({ id: "cus_1", ref: "jane", created: AT }, type))).toEqual([
-      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: null, customer_id: "cus_1" },
+      {
+        kind: "attribution",
+        occurred_at: AT_ISO,
+        ref: "jane",
+        subscription_id: null,
+        customer_id: "cus_1",
+        kept_by: "customer",
+      },
     ]);
     expect(ignoredAs(customerEvent({ id: "cus_1" }, type))).toBe("no_ref");
   });

@@ -3,7 +3,7 @@ import { providerA } from "../../src/providers/provider-a/index.ts";
 import { readerOf } from "../support/parsed.ts";
 import { invoicePaid, invoicePaymentSucceeded, invoiceWrittenOff } from "../support/provider-a.ts";
 
-const { factsOf, ignoredAs, paymentOf, refusedPaths } = readerOf(providerA);
+const { attributionsOf, factsOf, ignoredAs, paymentOf, refusedPaths } = readerOf(providerA);
 
 const AT = 1_755_480_865;
 const AT_ISO = "2025-08-18T01:34:25.000Z";
@@ -40,7 +40,14 @@ describe("provider A: a paid invoice", () => {
         customer_id: "cus_1",
         subscription_id: "sub_1",
       },
-      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+      {
+        kind: "attribution",
+        occurred_at: AT_ISO,
+        ref: "jane",
+        subscription_id: "sub_1",
+        customer_id: "cus_1",
+        kept_by: "subscription",
+      },
     ]);
   });
 
@@ -206,6 +213,27 @@ describe("provider A: a paid invoice", () => {
       });
     });
 
+    it("says which of them the subscription and the customer keep (REF-4)", () => {
+      const object = { ...all, customer: { id: "cus_1", ...bag("customer") } };
+      const kept = (event: object) => attributionsOf(event).map(({ ref, kept_by = null }) => [ref, kept_by]);
+      expect(kept(invoicePaid({ object }))).toEqual([
+        ["parent", "subscription"],
+        ["details", "subscription"],
+        ["line1", "subscription"],
+        ["line2", "subscription"],
+        ["own", null],
+        ["customer", "customer"],
+      ]);
+      const ofNone = { ...object, parent: null, subscription: null };
+      expect(kept(invoicePaid({ subscription: null, object: ofNone }))).toEqual([
+        ["details", null],
+        ["line1", null],
+        ["line2", null],
+        ["own", null],
+        ["customer", "customer"],
+      ]);
+    });
+
     it("carries no more than a trace can show", () => {
       const data = Array.from({ length: 500 }, (_, i) => line(`line${i}`));
       const facts = factsOf(invoicePaid({ object: { ...none, lines: { data } } }));
@@ -259,7 +287,14 @@ describe("provider A: a paid invoice", () => {
     it("counts pro rata with what had been paid of it (PAY-1)", () => {
       expect(factsOf(invoiceWrittenOff({ ...part, subscription: "sub_1", customer: "cus_1" }))).toEqual([
         { ...paid, written_off: true },
-        { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+        {
+          kind: "attribution",
+          occurred_at: AT_ISO,
+          ref: "jane",
+          subscription_id: "sub_1",
+          customer_id: "cus_1",
+          kept_by: "subscription",
+        },
       ]);
       expect(paid).toMatchObject({ paid: true, base_cents: 5_000, gross_cents: 5_950 });
       // A later part of it.

@@ -58,7 +58,14 @@ describe("provider B: a completed transaction", () => {
             customer_id: "ctm_1",
             subscription_id: "sub_1",
           },
-          { kind: "attribution", occurred_at: AT_ISO, ref: "Jane", subscription_id: "sub_1", customer_id: "ctm_1" },
+          {
+            kind: "attribution",
+            occurred_at: AT_ISO,
+            ref: "Jane",
+            subscription_id: "sub_1",
+            customer_id: "ctm_1",
+            kept_by: "subscription",
+          },
         ],
       },
     });
@@ -319,7 +326,14 @@ describe("provider B: subscriptions", () => {
     expect(factsOf(subscriptionCanceled({ id: "sub_1", occurred_at }))).toEqual([cancellation]);
     expect(factsOf(subscriptionCanceled({ id: "sub_1", ref: "jane", customer: "ctm_1", occurred_at }))).toEqual([
       cancellation,
-      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "ctm_1" },
+      {
+        kind: "attribution",
+        occurred_at: AT_ISO,
+        ref: "jane",
+        subscription_id: "sub_1",
+        customer_id: "ctm_1",
+        kept_by: "subscription",
+      },
     ]);
   });
 
@@ -329,7 +343,14 @@ describe("provider B: subscriptions", () => {
       const type = `subscription.${verb}`;
       const same = { id: "sub_1", customer: "ctm_1", occurred_at };
       expect(factsOf(subscriptionEventB(type, { ...same, ref: 42 }))).toEqual([
-        { kind: "attribution", occurred_at: AT_ISO, ref: "42", subscription_id: "sub_1", customer_id: "ctm_1" },
+        {
+          kind: "attribution",
+          occurred_at: AT_ISO,
+          ref: "42",
+          subscription_id: "sub_1",
+          customer_id: "ctm_1",
+          kept_by: "subscription",
+        },
       ]);
       expect(ignoredAs(subscriptionEventB(type, same))).toBe("no_ref");
     },
@@ -347,7 +368,14 @@ describe("provider B: customers", () => {
     expect(factsOf(event)).toEqual([fact]);
     expect(factsOf({ ...event, data: { ...event.data, custom_data: { service_ref: "jane" } } })).toEqual([
       fact,
-      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: null, customer_id: "ctm_1" },
+      {
+        kind: "attribution",
+        occurred_at: AT_ISO,
+        ref: "jane",
+        subscription_id: null,
+        customer_id: "ctm_1",
+        kept_by: "customer",
+      },
     ]);
   });
 

@@ -4,7 +4,7 @@ import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, payments } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
-import type { AttributionFact } from "../../domain/fact.ts";
+import { keeperAt, type AttributionFact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
 import type { Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
@@ -114,7 +114,9 @@ function ownReferences({ ref, partner_id, decision, event, ...payment }: Payment
   // What an erasure put in was remembered for the address alone, and is forgotten with it.
   const led = decision.candidates?.find((candidate) => candidate.partner_id !== null);
   if (erased_at !== null && led?.source === "payment") return [];
-  const said = { kind: "attribution" as const, occurred_at: created_at, ref, subscription_id, customer_id };
+  const whose = { subscription_id, customer_id };
+  const keeper = keeperAt(led?.source ?? "payment", whose);
+  const said = { kind: "attribution" as const, occurred_at: created_at, ref, ...whose, ...keeper };
   const byId = subscription_id === null && customer_id === null ? [] : [said];
   if (event !== "lead_created") return byId;
   // As the report of it binds the customer: by the id and by the address apart, for the payments of every provider.

@@ -179,7 +179,7 @@ const subscriptionReader = reader(AT, subscription, (object, { event_type, occur
     event_type === "customer.subscription.deleted"
       ? { kind: "cancellation", occurred_at, subscription_id: object.id }
       : null,
-    ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose },
+    ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose, kept_by: "subscription" },
     codeUseOf(carried.codes ?? [], whose, occurred_at),
     ...names,
   );
@@ -187,10 +187,8 @@ const subscriptionReader = reader(AT, subscription, (object, { event_type, occur
 
 const customerReader = reader(AT, customer, (object, { occurred_at }) => {
   const ref = refIn(object.metadata);
-  return factsOr(
-    "no_ref",
-    ref === null ? null : { kind: "attribution", occurred_at, ref, subscription_id: null, customer_id: object.id },
-  );
+  const whose = { subscription_id: null, customer_id: object.id, kept_by: "customer" as const };
+  return factsOr("no_ref", ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose });
 });
 
 /** An invoice that was paid in part can be written off, and no other event says what was paid of it. */

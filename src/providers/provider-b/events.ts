@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { clamp, MOST, mulDivHalfUp, NOTHING, subtract, type Cents, type Sum } from "../../domain/money.ts";
+import type { Keeper } from "../../domain/fact.ts";
 import type { AdjustmentFact, CodeFact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
 import {
@@ -147,6 +148,9 @@ const transaction = z.object({
   details: z.object({ totals: transactionTotals }),
 });
 
+/** A subscription has the custom data of the transaction that began it, and its transactions have that of the subscription. */
+const KEPT_BY: ReadonlyMap<string, Keeper> = new Map([["metadata", "subscription"]]);
+
 const transactionReader = reader(["data"], transaction, (data, { occurred_at }) => {
   const { customer_id, subscription_id } = data;
   const refs = carriedRefs(["metadata", refIn(data.custom_data)]);
@@ -169,7 +173,7 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
       customer_id,
       subscription_id,
     },
-    ...attributionsOf(refs, data, occurred_at),
+    ...attributionsOf(refs, data, occurred_at, KEPT_BY),
     codeUseOf(carried.codes ?? [], data, occurred_at),
   );
 });
@@ -242,7 +246,7 @@ const subscriptionReader = reader(["data"], subscription, (data, { event_type, o
   return factsOr(
     "no_ref",
     event_type === "subscription.canceled" ? { kind: "cancellation", occurred_at, subscription_id: data.id } : null,
-    ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose },
+    ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose, kept_by: "subscription" },
     codeUseOf(carriedCodes([data.discount?.id]).codes ?? [], whose, occurred_at),
   );
 });
@@ -251,10 +255,11 @@ const customer = z.object({ id, email: optionalAddress, custom_data: bag });
 
 const customerReader = reader(["data"], customer, (data, { occurred_at }) => {
   const ref = refIn(data.custom_data);
+  const whose = { subscription_id: null, customer_id: data.id, kept_by: "customer" as const };
   return factsOr(
     "no_address",
     data.email === null ? null : { kind: "customer", occurred_at, customer_id: data.id, email: data.email },
-    ref === null ? null : { kind: "attribution", occurred_at, ref, subscription_id: null, customer_id: data.id },
+    ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose },
   );
 });
 

@@ -166,7 +166,10 @@ interface PartnerPlan {
   anchor: LedgerRow | undefined;
 }
 
-/** The locked rows of a currency stay, the open ones make up what is missing to `worth`. */
+/**
+ * The locked rows of a currency stay, the open ones make up what is missing to `worth`. Whether anything was given to the
+ * partner at all is asked of every currency (`anchor`).
+ */
 function planCurrency(
   plan: RowPlan,
   own: readonly LedgerRow[],
@@ -176,12 +179,14 @@ function planCurrency(
   const open = own.filter(isOpen);
   const openSales = open.filter(isEarned);
   const [carrier, ...spare] = open.filter((row) => row.kind === "clawback");
-  const kept = !source && (target !== null || locked.length > 0) ? keptOf(openSales) : undefined;
-  // Nothing is forgiven where nothing was given.
-  const idle = locked.length === 0 ? own.filter(isWaived) : [];
+  const kept = !source && (target !== null || anchor) ? keptOf(openSales) : undefined;
+  // Nothing is forgiven where nothing was given of the currency, and nothing denied where nothing was given.
+  const isIdle = (row: LedgerRow) => (row.amount_cents < 0 ? locked.length === 0 : !anchor);
+  const idle = own.filter((row) => isWaived(row) && isIdle(row));
+  const waived = own.filter((row) => isWaived(row) && !isIdle(row));
   const due = kept?.status === "rejected" ? null : target;
   // Payments that turned out to be one may have paid out more than a row holds: the rest waits for the next row.
-  const missing = clamp(subtract(worth(own, due), sumOf(locked)), negate(MOST), MOST);
+  const missing = clamp(subtract(worth(locked, waived, due), sumOf(locked)), negate(MOST), MOST);
   plan.withdrawn.push(...[...openSales.filter((row) => row !== kept), ...spare, ...idle].map((row) => row.id));
   if (kept) plan.sales.push({ id: kept.id, amount_cents: kept.status === "rejected" ? (target ?? NOTHING) : missing });
   const carried = kept && kept.status !== "rejected" ? NOTHING : missing;
@@ -205,13 +210,11 @@ function keptOf(openSales: readonly LedgerRow[]): LedgerRow | undefined {
 }
 
 /**
- * What a partner's rows of one payment must come to: the target (null: nothing, as where the owner rejected the sale);
- * with what the owner forgave, as far as it was given; without what the owner denied of a reversal. Never below 0: money
- * that was never paid is never owed back.
+ * What a partner's rows of one payment and currency must come to: the target (null: nothing, as where the owner rejected
+ * the sale); with what the owner forgave, as far as it was given; without what the owner denied of what would be given.
+ * Never below 0: money that was never paid is never owed back.
  */
-function worth(own: readonly LedgerRow[], target: Cents | null): Sum {
-  const locked = own.filter(isLocked);
-  const waived = locked.length === 0 ? [] : own.filter(isWaived);
+function worth(locked: readonly LedgerRow[], waived: readonly LedgerRow[], target: Cents | null): Sum {
   const forgiven = negate(sumOf(waived.filter((row) => row.amount_cents < 0)));
   const denied = sumOf(waived.filter((row) => row.amount_cents > 0));
   const due = target === null ? NOTHING : larger(subtract(target, denied), NOTHING);

@@ -2,7 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { disputeClosed, disputeEvent, invoicePaid, sessionCompleted, type EventA } from "../support/provider-a.ts";
+import {
+  chargeRefunded,
+  disputeClosed,
+  disputeEvent,
+  invoicePaid,
+  sessionCompleted,
+  type EventA,
+} from "../support/provider-a.ts";
 
 async function shop(): Promise<TestProgram> {
   const program = await makeProgram();
@@ -55,6 +62,26 @@ describe("a payment whose invoice is in another currency than its session", () =
     ];
     expect(await rowsOf(program)).toEqual(rows);
     await send(program, invoicePaid({ id: "in_1", ref: "jane", currency: "jpy", amount: 1_500_000 }));
+    expect(await rowsOf(program)).toEqual(rows);
+  });
+
+  it("gives nothing of what the owner denies in the other, however often it is settled (COM-4)", async () => {
+    const program = await shop();
+    await send(program, session);
+    await payOut(program);
+    await send(program, invoice);
+    const { body } = await program.api<{ data: { id: string; currency: string }[] }>("GET", "/api/v1/commissions");
+    const { id } = body.data.find(({ currency }) => currency === "JPY")!;
+    expect((await program.api("PATCH", `/api/v1/commissions/${id}`, { status: "rejected" })).status).toBe(200);
+    const rows = [
+      ["clawback", "JPY", 300_000, "rejected"],
+      ["clawback", "USD", -2_000, "approved"],
+      ["sale", "USD", 2_000, "paid"],
+    ];
+    expect(await rowsOf(program)).toEqual(rows);
+    await send(program, invoicePaid({ id: "in_1", ref: "jane", currency: "jpy", amount: 1_600_000 }));
+    expect(await rowsOf(program)).toEqual([["clawback", "JPY", 20_000, "approved"], ...rows]);
+    await send(program, chargeRefunded({ invoice: "in_1", currency: "jpy", amount: 1_600_000 }));
     expect(await rowsOf(program)).toEqual(rows);
   });
 });

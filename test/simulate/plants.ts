@@ -23,8 +23,8 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   plant("D2: a forgiven clawback counts as if it applied", "domain/commission.ts", [
-    "subtract(worth(own, due), sumOf(locked))",
-    "subtract(worth(locked, due), sumOf([...locked, ...own.filter(isWaived)]))",
+    "subtract(worth(locked, waived, due), sumOf(locked))",
+    "subtract(worth(locked, [], due), sumOf([...locked, ...waived]))",
   ]),
   {
     name: "D3: what a canceled payout's commission owes back falls into a later month",

@@ -183,18 +183,41 @@ export function spokenFirst<Spoken extends EarningFact>(facts: readonly (Spoken 
 export function adjustedTotal(facts: readonly Fact[], state: PaymentState): Cents {
   const singles = newestAdjustments(facts).filter((fact) => fact.mode === "single");
   const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");
-  const refunded = clamp(subtract(addUp(refundedTotals(facts)), releasedIn(facts)), NOTHING, MOST);
-  const disputed = deducted.filter((fact) => !fact.net_of_tax).map((fact) => amountIn(fact, state));
-  const gross = [...disputed, refunded];
+  const disputed = deducted.filter((fact) => !fact.net_of_tax).map((fact) => amountIn(fact, facts, state));
+  const gross = [...disputed, ...refundedIn(facts, state)];
   const fromGross = clamp(addUp(gross), NOTHING, state.gross_cents);
   const net = [...amountsOf(deducted.filter((fact) => fact.net_of_tax)), ...reversals(singles)];
   if (state.gross_cents > 0) net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents));
   return clamp(addUp(net), NOTHING, state.base_cents);
 }
 
-/** A deduction, tax included. In another currency than the payment's its part is not known: it takes all. */
-function amountIn({ amount_cents, currency }: AdjustmentFact, state: PaymentState): Cents {
-  return currency === undefined || currency === state.currency ? amount_cents : state.gross_cents;
+/**
+ * What went back, tax included, in the payment's currency. In another it is a part of what the payment was in that; where
+ * nothing says what it was, it takes all.
+ */
+function amountIn(
+  { amount_cents, currency }: Pick<AdjustmentFact, "amount_cents" | "currency">,
+  facts: readonly Fact[],
+  state: PaymentState,
+): Cents {
+  if (currency === undefined || currency === state.currency || amount_cents === NOTHING) return amount_cents;
+  const stated = paymentState(facts.filter((fact) => fact.kind !== "payment" || fact.currency === currency));
+  if (!stated || stated.gross_cents === NOTHING) return state.gross_cents;
+  return mulDivHalfUp(state.gross_cents, smaller(amount_cents, stated.gross_cents), stated.gross_cents);
+}
+
+/** What was refunded, tax included, of each currency what it is in the payment's. */
+function refundedIn(facts: readonly Fact[], state: PaymentState): Cents[] {
+  const byCurrency = Map.groupBy(facts, (fact) => currencyOf(fact) ?? state.currency);
+  return [...byCurrency].map(([currency, own]) => {
+    const refunded = subtract(addUp(refundedTotals(own)), releasedIn(own));
+    return amountIn({ amount_cents: clamp(refunded, NOTHING, MOST), currency }, facts, state);
+  });
+}
+
+function currencyOf(fact: Fact): string | undefined {
+  if (fact.kind === "payment" || fact.kind === "adjustment") return fact.currency;
+  return fact.kind === "link" ? fact.received?.currency : undefined;
 }
 
 function amountsOf(facts: readonly AdjustmentFact[]): Cents[] {

@@ -4,9 +4,12 @@ import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import {
   chargeRefunded,
+  creditNoteEvent,
   disputeClosed,
   disputeEvent,
   invoicePaid,
+  refundEvent,
+  refundFailed,
   sessionCompleted,
   type EventA,
 } from "../support/provider-a.ts";
@@ -83,6 +86,56 @@ describe("a payment whose invoice is in another currency than its session", () =
     expect(await rowsOf(program)).toEqual([["clawback", "JPY", 20_000, "approved"], ...rows]);
     await send(program, chargeRefunded({ invoice: "in_1", currency: "jpy", amount: 1_600_000 }));
     expect(await rowsOf(program)).toEqual(rows);
+  });
+});
+
+describe("what goes back in another currency than the payment's", () => {
+  const ids = { charge: "ch_1", payment_intent: "pi_1", currency: "usd" };
+  const session = { invoice: "in_1", payment_intent: "pi_1", ref: "jane", currency: "usd", amount: 10_000 };
+  const paid = [
+    sessionCompleted(session),
+    invoicePaid({ id: "in_1", ref: "jane", currency: "jpy", amount: 1_500_000 }),
+  ];
+
+  it.each([
+    ["all of the charge", chargeRefunded({ ...ids, amount: 10_000 }), 0],
+    ["a tenth of it", chargeRefunded({ ...ids, amount: 10_000, refunded: 1_000 }), 270_000],
+    [
+      "a tenth of it, of which only the refund is reported",
+      refundEvent("refund.created", { ...ids, amount: 1_000 }),
+      270_000,
+    ],
+    [
+      "what was held and not taken",
+      chargeRefunded({ ...ids, amount: 12_000, captured: 10_000, refunded: 2_000 }),
+      300_000,
+    ],
+    ["a tenth in a dispute that is lost", disputeClosed({ ...ids, amount: 1_000 }), 270_000],
+    ["a part in a third currency", refundEvent("refund.created", { ...ids, currency: "eur", amount: 1 }), 0],
+  ] as const)("%s, whichever event comes first (PAY-3, PAY-7)", async (_, back, left) => {
+    for (const events of [
+      [...paid, back],
+      [back, ...paid.toReversed()],
+    ]) {
+      const program = await shop();
+      await send(program, ...events);
+      expect(await rowsOf(program)).toEqual([["sale", "JPY", left, "pending"]]);
+    }
+  });
+
+  it("is its part where the payment is in the currency of the session, and the credit note is not", async () => {
+    const program = await shop();
+    await send(program, ...paid, creditNoteEvent("credit_note.created", { invoice: "in_1", outside: 1_000 }));
+    expect(await rowsOf(program)).toEqual([["sale", "JPY", 270_000, "pending"]]);
+  });
+
+  it("where a refund of it failed, counts no more", async () => {
+    const program = await shop();
+    const refund = { ...ids, id: "re_1", amount: 4_000 };
+    const now = Math.floor(Date.now() / 1_000);
+    await send(program, ...paid, chargeRefunded({ ...ids, amount: 10_000, refunded: 5_000, created: now }));
+    await send(program, refundFailed({ ...refund, created: now + 1 }));
+    expect(await rowsOf(program)).toEqual([["sale", "JPY", 270_000, "pending"]]);
   });
 });
 

@@ -322,12 +322,14 @@ function eventsOfStory(plan: Story, n: string): Sent[] {
         );
     } else {
       refunded = Math.min(gross, refunded + part);
-      sent.push(a(chargeRefunded({ ...pay, amount: gross, refunded, created: at() })));
+      sent.push(a(chargeRefunded({ ...pay, amount: gross, refunded, currency: plan.currency, created: at() })));
     }
   }
   if (plan.kind !== "transaction") {
-    if (plan.refundFails && refunded > 0)
-      sent.push(a(refundFailed({ id: `re_${n}`, ...pay, amount: Math.ceil(refunded / 2), created: at() })));
+    if (plan.refundFails && refunded > 0) {
+      const failed = { id: `re_${n}`, ...pay, amount: Math.ceil(refunded / 2), currency: plan.currency };
+      sent.push(a(refundFailed({ ...failed, created: at() })));
+    }
     const dispute = { id: `dp_${n}`, ...pay, amount: Math.ceil(gross / 3), currency: plan.currency };
     if (plan.dispute !== "none")
       sent.push(a(disputeClosed({ ...dispute, status: plan.dispute === "won" ? "won" : "lost", created: at() })));

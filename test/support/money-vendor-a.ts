@@ -325,18 +325,20 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     return { discounts: [id], total_discount_amounts: [{ amount: discount.off, discount: id }] };
   }
 
-  #refunded({ payment_intent, charge }: SaleA, { id, amount }: Pick<Refund, "id" | "amount">) {
-    return { id, amount, payment_intent, charge };
+  #refunded({ payment_intent, charge, truth }: SaleA, { id, amount }: Pick<Refund, "id" | "amount">) {
+    return { id, amount, currency: truth.currency.toLowerCase(), payment_intent, charge };
   }
 
   /** All that was refunded of the charge by now, and what was let go. */
-  #tellRefunded({ truth: { charged: captured }, payment_intent, charge, held, refunds }: SaleA, created: number): void {
+  #tellRefunded({ truth, payment_intent, charge, held, refunds }: SaleA, created: number): void {
+    const captured = truth.charged;
+    const currency = truth.currency.toLowerCase();
     if (this.life.refunds === "refund") return;
     const refunded = refunds.reduce(
       (sum, { state, amount }) => sum + (state === "failed" ? 0 : amount),
       held - captured,
     );
-    this.events.push(a.chargeRefunded({ payment_intent, charge, amount: held, captured, refunded, created }));
+    this.events.push(a.chargeRefunded({ payment_intent, charge, amount: held, captured, refunded, currency, created }));
   }
 
   #fail(sale: SaleA, refund: Refund, created: number): void {

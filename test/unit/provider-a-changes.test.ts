@@ -43,6 +43,7 @@ describe("provider A: refunds", () => {
         aliases: ["ch_1", "pi_1", "in_1"],
         mode: "cumulative",
         amount_cents: 1000,
+        currency: "USD",
         net_of_tax: false,
         direction: "deduct",
         stage: 0,
@@ -70,6 +71,7 @@ describe("provider A: refunds", () => {
     [{ amount_refunded: -1 }, ["data.object.amount_refunded"]],
     [{ id: undefined }, ["data.object.id"]],
     [{ payment_intent: [] }, ["data.object.payment_intent"]],
+    [{ currency: "dollars" }, ["data.object.currency"]],
   ])("charge.refunded of an undocumented shape is refused: %j", (object, paths) => {
     expect(refusedPaths(chargeRefunded({ object }))).toEqual(paths);
   });
@@ -91,6 +93,7 @@ describe("provider A: refunds", () => {
         aliases: ["ch_1", "pi_1"],
         mode: "refund_failed",
         amount_cents: 700,
+        currency: "USD",
         net_of_tax: false,
         direction: "deduct",
         stage: 0,

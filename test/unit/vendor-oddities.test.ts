@@ -143,7 +143,7 @@ describe("disputes of a part", () => {
 
   it("take their share net of tax when lost, beside a refund", () => {
     const events = [dispute("created", "needs_response", 1), dispute("closed", "lost", 2)];
-    const refunded = a.chargeRefunded({ ...ids, refunded: 2_000, created: T + 1 });
+    const refunded = a.chargeRefunded({ ...ids, refunded: 2_000, currency: "jpy", created: T + 1 });
     expect(gone([bought, ...events, refunded])).toBe(5_000);
   });
 

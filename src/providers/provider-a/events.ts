@@ -87,6 +87,7 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
     aliases: chargeAliases(object),
     mode: "cumulative",
     amount_cents: object.amount_refunded,
+    ...currencyOf(object),
     ...released(object.amount, object.amount_captured),
     net_of_tax: false,
     direction: "deduct",
@@ -107,6 +108,7 @@ const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) =>
     aliases,
     mode: "refund_failed",
     amount_cents: object.amount,
+    ...currencyOf(object),
     net_of_tax: false,
     direction: "deduct",
     stage: 0,
@@ -135,6 +137,7 @@ const creditNoteReader = reader(AT, creditNote, (object, { event_type, occurred_
     aliases: aliasesOf(object.invoice),
     mode: "single",
     amount_cents,
+    ...currencyOf(object),
     net_of_tax: false,
     direction: "deduct",
     stage: isVoid ? 1 : 0,
@@ -295,6 +298,11 @@ function invoicePaymentAliases(object: InvoicePayment): string[] {
   return aliasesOf(object.invoice, object.payment.payment_intent, object.payment.charge);
 }
 
+/** That of what goes back: a session and an invoice of one payment may be in two. */
+function currencyOf({ currency }: { currency?: string | null | undefined }): { currency?: string } {
+  return currency ? { currency } : {};
+}
+
 /** Stages of a dispute: the vendor's times are whole seconds, so several can carry the same one. */
 const OPEN = 0;
 const CLOSED = 1;
@@ -314,7 +322,7 @@ function disputeFact(
     aliases,
     mode: "single",
     amount_cents: object.amount,
-    ...(object.currency ? { currency: object.currency } : {}),
+    ...currencyOf(object),
     net_of_tax: false,
     direction: "deduct",
     stage,

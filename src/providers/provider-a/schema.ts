@@ -140,6 +140,7 @@ export const charge = z.object({
   /** Absent in shapes that know no part of it. */
   amount_captured: amount.nullish(),
   amount_refunded: amount,
+  currency: currency.nullish(),
   payment_intent: expandableId,
   /** Old shape. */
   invoice: expandableId,
@@ -147,7 +148,7 @@ export const charge = z.object({
 export type Charge = z.output<typeof charge>;
 
 /** A charge of which only the ids matter. */
-export const chargeIds = charge.omit({ amount: true, amount_captured: true, amount_refunded: true });
+export const chargeIds = charge.omit({ amount: true, amount_captured: true, amount_refunded: true, currency: true });
 
 export const paymentIntent = z.object({
   id,
@@ -168,6 +169,7 @@ export type PaymentIntent = z.output<typeof paymentIntent>;
 export const refund = z.object({
   id,
   amount,
+  currency: currency.nullish(),
   status: z.string().nullish(),
   charge: expandableId,
   payment_intent: expandableId,
@@ -178,6 +180,7 @@ export type Refund = z.output<typeof refund>;
 export const creditNote = z.object({
   id,
   status: z.string().nullish(),
+  currency: currency.nullish(),
   invoice: expandableId,
   out_of_band_amount: amount.nullish(),
   refunds: z.array(z.object({ type: z.string().nullish(), amount_refunded: amount.nullish() })).nullish(),

@@ -142,6 +142,8 @@ export interface AdjustmentFact extends FactBase {
 export interface AttributionFact extends FactBase {
   kind: "attribution";
   ref: string;
+  /** What a payment says: its vendor ids, as its `aliases`. Facts of earlier versions do not say. */
+  payment?: string[];
   subscription_id: string | null;
   customer_id: string | null;
   /** Which of these two keeps it, and may say it again; absent of what is said once, and in facts of earlier versions. */
@@ -175,6 +177,8 @@ export interface CodeUseFact extends FactBase {
   kind: "code_use";
   /** As of a payment. */
   codes: string[];
+  /** As of an attribution. */
+  payment?: string[];
   subscription_id: string | null;
   customer_id: string | null;
 }
@@ -261,10 +265,11 @@ export function testFact(fact: Fact): Fact {
     case "adjustment":
       return { ...fact, adjustment_id: own(fact.adjustment_id), aliases: fact.aliases.map(own) };
     case "attribution":
-      return { ...fact, subscription_id: own(fact.subscription_id), customer_id: own(fact.customer_id) };
     case "code_use": {
-      const { codes, subscription_id, customer_id } = fact;
-      return { ...fact, codes: codes.map(own), subscription_id: own(subscription_id), customer_id: own(customer_id) };
+      const ids = { subscription_id: own(fact.subscription_id), customer_id: own(fact.customer_id) };
+      const payment = fact.payment ? { payment: fact.payment.map(own) } : {};
+      if (fact.kind === "attribution") return { ...fact, ...ids, ...payment };
+      return { ...fact, ...ids, ...payment, codes: fact.codes.map(own) };
     }
     case "code": {
       const customer = fact.customer_id === undefined ? {} : { customer_id: own(fact.customer_id) };

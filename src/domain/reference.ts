@@ -209,11 +209,12 @@ function saidBy<Partner>(
     return led.partner === null ? [] : [{ ...led, fact }];
   });
   const weak = code_precedence === "code" ? "attribution" : "code_use";
+  const strong = said.filter(({ fact }) => fact.kind !== weak);
+  const isOfOneSale = salesIn(said.map(({ fact }) => fact));
   const isWeaker = ({ fact, held }: (typeof said)[number]) =>
     fact.kind === weak &&
-    said.some(
+    strong.some(
       (other) =>
-        other.fact.kind !== weak &&
         isOfOneSale(other.fact, fact) &&
         (other.held === undefined || (held === undefined && other.held.created_at <= occurred_at)),
     );
@@ -246,12 +247,26 @@ function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeU
   });
 }
 
-/** Whether two things were said at one sale: by one event, or by the several that the vendor makes of it. */
-function isOfOneSale(a: AttributionFact | CodeUseFact, b: AttributionFact | CodeUseFact): boolean {
-  const isOfSame =
-    a.subscription_id === b.subscription_id && (a.subscription_id !== null || a.customer_id === b.customer_id);
-  const apart = Math.abs(Date.parse(a.occurred_at) - Date.parse(b.occurred_at));
-  return isOfSame && apart <= ATTRIBUTION_SLACK_MS && isOfSale(a) && isOfSale(b);
+/**
+ * Whether two things were said at one sale, of which the vendor may make several events: by one payment, whatever their
+ * times; where one names none, of one subscription, within the slack; and in facts of earlier versions by one event.
+ */
+function salesIn(facts: readonly (AttributionFact | CodeUseFact)[]) {
+  const named = new Map<string, ReadonlySet<string>>();
+  for (const { payment = [] } of facts) {
+    const together = new Set(payment.flatMap((id) => [...(named.get(id) ?? [id])]));
+    for (const id of together) named.set(id, together);
+  }
+  return (a: AttributionFact | CodeUseFact, b: AttributionFact | CodeUseFact): boolean => {
+    if (!isOfSale(a) || !isOfSale(b)) return false;
+    const [one, other] = [a.payment?.[0], b.payment?.[0]];
+    if (one !== undefined && other !== undefined) return named.get(one) === named.get(other);
+    if (a.subscription_id !== b.subscription_id) return false;
+    if (a.subscription_id === null) {
+      return one === other && a.customer_id === b.customer_id && a.occurred_at === b.occurred_at;
+    }
+    return Math.abs(Date.parse(a.occurred_at) - Date.parse(b.occurred_at)) <= ATTRIBUTION_SLACK_MS;
+  };
 }
 
 /** Not what an import, a lead or a claim says: these are of no sale. */

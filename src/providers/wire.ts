@@ -161,7 +161,7 @@ export function refIn(values: unknown): string | null {
   return typeof ref === "number" ? String(ref) : (optionalText.safeParse(ref).data ?? null);
 }
 
-/** An invoice has as many lines as its owner likes. */
+/** An invoice has as many lines, and was paid by as many payments, as its owner likes. */
 const MAX_REFS = 20;
 
 /** The references that are there, each slug once, in order. */
@@ -170,31 +170,44 @@ export function carriedRefs(...found: [RefPlace, string | null][]): CarriedRef[]
   return eachSlugOnce(there).slice(0, MAX_REFS);
 }
 
+/** For whom something is to be remembered. */
+interface Remembered {
+  subscription_id: string | null;
+  customer_id: string | null;
+  /** The vendor ids of the payment, or of the session without one, that says it; null where none does. */
+  payment: readonly string[] | null;
+}
+
 /**
  * What is to be remembered of these references, in their order: the first that leads to a partner will be. Nothing
  * where there is no one to remember it for. `kept`: where they are found that the subscription or the customer keeps.
  */
 export function attributionsOf(
   refs: readonly CarriedRef[],
-  { subscription_id, customer_id }: { subscription_id: string | null; customer_id: string | null },
+  { subscription_id, customer_id, payment }: Remembered,
   occurred_at: string,
   kept?: ReadonlyMap<string, Keeper>,
 ): AttributionFact[] {
   if (subscription_id === null && customer_id === null) return [];
   const whose = { subscription_id, customer_id };
+  const at = { occurred_at, ...paymentOf(payment) };
   return refs.map(({ ref, place }) => {
-    return { kind: "attribution", occurred_at, ref, ...whose, ...keeperAt(place, whose, kept) };
+    return { kind: "attribution", ...at, ref, ...whose, ...keeperAt(place, whose, kept) };
   });
 }
 
 /** The codes to be remembered, if there are any and someone to remember them for. */
 export function codeUseOf(
   codes: readonly string[],
-  { subscription_id, customer_id }: { subscription_id: string | null; customer_id: string | null },
+  { subscription_id, customer_id, payment }: Remembered,
   occurred_at: string,
 ): CodeUseFact | null {
   if (codes.length === 0 || (subscription_id === null && customer_id === null)) return null;
-  return { kind: "code_use", occurred_at, codes: [...codes], subscription_id, customer_id };
+  return { kind: "code_use", occurred_at, codes: [...codes], ...paymentOf(payment), subscription_id, customer_id };
+}
+
+function paymentOf(ids: Remembered["payment"]): { payment?: string[] } {
+  return ids ? { payment: ids.slice(0, MAX_REFS) } : {};
 }
 
 /** The codes that a payment carries, in order, if it carries any, as in its fact. */

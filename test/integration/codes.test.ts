@@ -1,49 +1,12 @@
 /** Promotion codes: whose payment it is that was made with one (CODE-1 to CODE-5). */
 import { describe, expect, it } from "vitest";
-import { makeClaim } from "../support/claims.ts";
+import { at, isoAt, JANE_A, JANE_B, programOf, reported, traced } from "../support/code-sales.ts";
 import { couponEvent, discount, discountEventA, discountEventB, promotionCode } from "../support/codes.ts";
 import { giveCode, promotionCodeEvent, takeCode } from "../support/codes.ts";
 import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
-import { makePartner, makeProgram, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { makePartner } from "../support/program.ts";
 import { bodyOfA, invoicePaid, sessionCompleted, subscriptionEventA } from "../support/provider-a.ts";
 import { bodyOfB, subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
-
-interface Traced {
-  id: string;
-  outcome: string;
-  trace: {
-    ref: string | null;
-    ref_source: string | null;
-    partner_slug: string | null;
-    candidates: { ref: string; source: string; partner_id: string | null }[];
-  };
-}
-
-async function programOf(fields: ProgramFields, ...slugs: string[]) {
-  const program = await makeProgram(fields);
-  const partners: Record<string, string> = {};
-  for (const slug of slugs) partners[slug] = (await makePartner(program, { slug })).id;
-  return { program, partners: partners as Record<"jane" | "joe" | "ann", string> };
-}
-
-/** What happened to each payment, the oldest first. */
-async function traced(program: TestProgram): Promise<Traced[]> {
-  const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
-  const all = body.data.toReversed().map(({ id }) => program.api<Traced>("GET", `/api/v1/payments/${id}`));
-  return (await Promise.all(all)).map((reply) => reply.body);
-}
-
-async function reported(program: TestProgram) {
-  return (await traced(program)).map(({ outcome, trace }) => `${outcome} ${trace.partner_slug} ${trace.ref_source}`);
-}
-
-const T0 = 1_780_000_000;
-/** Seconds; each payment of a story later than the one before. */
-const at = (step: number) => T0 + step * 86_400;
-const isoAt = (step: number) => new Date(at(step) * 1_000).toISOString();
-
-const JANE_A = { code: "JANE20", provider: "provider_a" } as const;
-const JANE_B = { code: "JANE20", provider: "provider_b" } as const;
 
 describe("a sale that carries only a promotion code earns (CODE-1)", () => {
   it.each([
@@ -162,63 +125,6 @@ describe("which goes first (CODE-2)", () => {
       await sendA(program, sessionCompleted({ customer: "cus_1", created: at(2) }));
       expect(await reported(program)).toEqual([`commission ${first}`, `commission ${then} customer`]);
     }
-  });
-
-  it.each([
-    ["link", "joe payment", "joe"],
-    ["code", "jane code", "jane"],
-  ] as const)(
-    "code_precedence %s, where the events of one beginning are seconds apart",
-    async (code_precedence, first, then) => {
-      for (const attribution of ["first", "last"] as const) {
-        const ids = { subscription: "sub_1", customer: "cus_1" };
-        const used = { object: { discounts: [discount({ promotion_code: "promo_1" })] } };
-        const began = [
-          subscriptionEventA("customer.subscription.created", {
-            id: "sub_1",
-            customer: "cus_1",
-            created: at(1),
-            ...used,
-          }),
-          sessionCompleted({ ...ids, ref: "joe", invoice: "in_1", created: at(1) + 2 }),
-          invoicePaid({ ...ids, id: "in_1", created: at(1) + 3, ...used }),
-        ];
-        for (const events of [began, began.toReversed()]) {
-          const { program, partners } = await programOf({ code_precedence, attribution }, "jane", "joe");
-          await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
-          for (const event of events) await sendA(program, event);
-          await sendA(program, invoicePaid({ ...ids, id: "in_2", created: at(31) }));
-          expect(await reported(program)).toEqual([`commission ${first}`, `commission ${then} subscription`]);
-        }
-      }
-    },
-  );
-
-  it("a sale without a subscription, whose invoice comes seconds later with the code, is remembered by its link", async () => {
-    const { program, partners } = await programOf({}, "jane", "joe");
-    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
-    const sale = { customer: "cus_1", amount: 10_000 };
-    const discounts = [discount({ promotion_code: "promo_1" })];
-    await sendA(program, sessionCompleted({ ...sale, ref: "joe", invoice: "in_1", created: at(1) }));
-    await sendA(
-      program,
-      invoicePaid({ ...sale, id: "in_1", subscription: null, created: at(1) + 1, object: { discounts } }),
-    );
-    await sendA(program, sessionCompleted({ ...sale, created: at(2) }));
-    expect(await reported(program)).toEqual(["commission joe payment", "commission joe customer"]);
-  });
-
-  it("what a granted claim remembers is weighed against no code: it gives way (CLAIM-5)", async () => {
-    const { program, partners } = await programOf({}, "jane", "joe");
-    const ids = { subscription: "sub_1", customer: "cus_1" };
-    const discounts = [{ promotion_code: "promo_1", coupon: null }];
-    const session = sessionCompleted({ ...ids, invoice: "in_1", created: at(1), object: { discounts } });
-    await sendA(program, session);
-    const claim = await makeClaim(program, partners.joe, { order_id: session.data.object.id });
-    expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
-    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(2) * 1_000);
-    await sendA(program, invoicePaid({ ...ids, id: "in_2", created: at(31) }));
-    expect(await reported(program)).toEqual(["commission joe subscription", "commission jane subscription"]);
   });
 
   it("the setting counts from its change on, whenever a payment comes", async () => {

@@ -235,8 +235,8 @@ export const STORY_PLANTS: readonly Plant[] = [
     "return NOTHING;",
   ]),
   plant("provider A: a session and its intent are two payments", "providers/provider-a/payment.ts", [
-    "aliases: aliasesOf(session.id, session.invoice?.id, session.payment_intent),",
-    "aliases: aliasesOf(session.id, session.invoice?.id),",
+    "const aliases = aliasesOf(session.id, session.invoice?.id, session.payment_intent);",
+    "const aliases = aliasesOf(session.id, session.invoice?.id);",
   ]),
   plant(
     "provider A: a thin event that names no snapshot event is read of its object",
@@ -247,8 +247,8 @@ export const STORY_PLANTS: readonly Plant[] = [
     ],
   ),
   plant("codes: of one sale a link and a code are weighed only where one event says both", "domain/reference.ts", [
-    "apart <= ATTRIBUTION_SLACK_MS &&",
-    "apart === 0 &&",
+    "return named.get(one) === named.get(other);",
+    "return a.occurred_at === b.occurred_at;",
   ]),
   plant("leads: the customers of other providers are not bound", "providers/api/events.ts", [
     "bound.map((fact) => ({ ...fact, any_provider: true }))",

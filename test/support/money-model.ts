@@ -225,15 +225,16 @@ function firstUse({ provider, subscription, at, chapter }: Truth, said: readonly
   return Math.min(at, ...uses.map((one) => one.at));
 }
 
-/** What was said at the sale that one event reports: of its subscription, or of its customer, within an hour (CODE-1). */
+/** What was said at the sale that one event reports: of its subscription within an hour, or of its payment, a chapter (CODE-1). */
 function saleOf(one: Said, said: readonly Said[]): Said[] {
   if (one.lead) return [one];
   return said.filter(
     (other) =>
       !other.lead &&
       other.subscription === one.subscription &&
-      (one.subscription !== null || other.customer === one.customer) &&
-      Math.abs(other.at - one.at) <= 3_600,
+      (one.subscription === null
+        ? other.customer === one.customer && other.chapter === one.chapter
+        : Math.abs(other.at - one.at) <= 3_600),
   );
 }
 

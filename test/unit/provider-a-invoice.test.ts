@@ -41,12 +41,8 @@ describe("provider A: a paid invoice", () => {
         subscription_id: "sub_1",
       },
       {
-        kind: "attribution",
-        occurred_at: AT_ISO,
-        ref: "jane",
-        subscription_id: "sub_1",
-        customer_id: "cus_1",
-        kept_by: "subscription",
+        ...{ kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+        ...{ payment: ["in_1", "pi_1", "ch_1"], kept_by: "subscription" },
       },
     ]);
   });

@@ -51,7 +51,10 @@ describe("provider A: a completed checkout session", () => {
           customer_id: "cus_1",
           subscription_id: null,
         },
-        { kind: "attribution", occurred_at: AT_ISO, ref: "Jane", subscription_id: null, customer_id: "cus_1" },
+        {
+          ...{ kind: "attribution", occurred_at: AT_ISO, ref: "Jane", subscription_id: null, customer_id: "cus_1" },
+          payment: ["cs_1", "pi_1"],
+        },
       ],
     });
   });
@@ -201,9 +204,12 @@ describe("provider A: a completed checkout session", () => {
 
   describe("of mode setup makes no payment but is remembered (PAY-6)", () => {
     it("for its subscription and customer", () => {
-      const event = sessionSetup({ created: AT, ref: "jane", customer: "cus_1", subscription: "sub_1" });
+      const event = sessionSetup({ id: "cs_1", created: AT, ref: "jane", customer: "cus_1", subscription: "sub_1" });
       expect(factsOf(event)).toEqual([
-        { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+        {
+          ...{ kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+          payment: ["cs_1"],
+        },
       ]);
     });
 

@@ -108,15 +108,16 @@ export async function settleServed(
 }
 
 /** What is to be remembered of a payment that names its partner itself; nothing where there is nobody to remember it for. */
-function ownReferences({ ref, partner_id, decision, event, ...payment }: Payment): AttributionFact[] {
-  const { subscription_id, customer_id, customer_email, created_at, erased_at } = payment;
+function ownReferences({ ref, partner_id, decision, event, ...row }: Payment): AttributionFact[] {
+  const { subscription_id, customer_id, customer_email, created_at, erased_at } = row;
   if (ref === null || partner_id === null || decision?.ref_source !== "payment") return [];
   // What an erasure put in was remembered for the address alone, and is forgotten with it.
   const led = decision.candidates?.find((candidate) => candidate.partner_id !== null);
   if (erased_at !== null && led?.source === "payment") return [];
   const whose = { subscription_id, customer_id };
   const keeper = keeperAt(led?.source ?? "payment", whose);
-  const said = { kind: "attribution" as const, occurred_at: created_at, ref, ...whose, ...keeper };
+  const payment = [row.provider_transaction_id];
+  const said = { kind: "attribution" as const, occurred_at: created_at, ref, payment, ...whose, ...keeper };
   const byId = subscription_id === null && customer_id === null ? [] : [said];
   if (event !== "lead_created") return byId;
   // As the report of it binds the customer: by the id and by the address apart, for the payments of every provider.

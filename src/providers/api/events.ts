@@ -31,7 +31,7 @@ const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string
         subscription_id: null,
         ...(items === null ? {} : { items }),
       },
-      ...attributionsOf(refs, { subscription_id: null, customer_id: customer.id }, occurred_at),
+      ...attributionsOf(refs, { subscription_id: null, customer_id: customer.id, payment: [external_id] }, occurred_at),
     ];
   },
   refund: ({ external_id, sale_external_id, amount_cents }, occurred_at) => [
@@ -81,7 +81,8 @@ function leadOf(external_id: string, { ref, customer, occurred_at, currency }: L
 
 /** Binds who pays under this id, whichever provider reports the payment. */
 function boundById(ref: string, { id }: ReportedCustomer, occurred_at: string): Fact[] {
-  const bound = attributionsOf(carriedRefs(["metadata", ref]), { subscription_id: null, customer_id: id }, occurred_at);
+  const whose = { subscription_id: null, customer_id: id, payment: null };
+  const bound = attributionsOf(carriedRefs(["metadata", ref]), whose, occurred_at);
   return bound.map((fact) => ({ ...fact, any_provider: true }));
 }
 

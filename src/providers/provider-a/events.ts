@@ -183,7 +183,7 @@ const subscriptionReader = reader(AT, subscription, (object, { event_type, occur
       ? { kind: "cancellation", occurred_at, subscription_id: object.id }
       : null,
     ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose, kept_by: "subscription" },
-    codeUseOf(carried.codes ?? [], whose, occurred_at),
+    codeUseOf(carried.codes ?? [], { ...whose, payment: null }, occurred_at),
     ...names,
   );
 });

@@ -34,10 +34,11 @@ import {
 export function sessionReading(session: CheckoutSession, { event_type, occurred_at }: Envelope): Reading {
   const refs = sessionRefs(session);
   const whose = { subscription_id: session.subscription?.id ?? null, customer_id: session.customer?.id ?? null };
+  const aliases = aliasesOf(session.id, session.invoice?.id, session.payment_intent);
   const { carried, names } = discountsOf(session.discounts ?? [], occurred_at);
   const attributions = [
-    ...attributionsOf(refs, whose, occurred_at),
-    codeUseOf(carried.codes ?? [], whose, occurred_at),
+    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at),
+    codeUseOf(carried.codes ?? [], { ...whose, payment: aliases }, occurred_at),
     ...names,
   ];
   if (session.mode === "setup") {
@@ -63,7 +64,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
       // A first subscription payment arrives as session and as invoice: the invoice's id makes them one.
       key: session.invoice?.id ?? session.id,
       source: "session",
-      aliases: aliasesOf(session.id, session.invoice?.id, session.payment_intent),
+      aliases,
       paid: event_type === "checkout.session.async_payment_succeeded" || session.payment_status !== "unpaid",
       currency,
       base_cents: isCharged ? clamp(subtract(amount_total, tax), NOTHING, amount_total) : NOTHING,
@@ -86,26 +87,26 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
   const refs = invoiceRefs(invoice);
   const whose = { subscription_id: invoiceSubscription(invoice), customer_id: invoice.customer?.id ?? null };
   const { carried, names } = discountsOf(invoiceDiscounts(invoice), occurred_at);
+  const aliases = aliasesOf(
+    invoice.id,
+    invoice.payment_intent,
+    invoice.charge,
+    ...(invoice.payments?.data ?? []).flatMap(({ payment }) => [payment?.payment_intent, payment?.charge]),
+  );
   const attributions = [
-    ...attributionsOf(refs, whose, occurred_at),
-    codeUseOf(carried.codes ?? [], whose, occurred_at),
+    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at),
+    codeUseOf(carried.codes ?? [], { ...whose, payment: aliases }, occurred_at),
     ...names,
   ];
   const isPart = isWrittenOff(invoice) && invoice.amount_paid > NOTHING;
   if (invoice.status !== "paid" && !isPart) return factsOr("invoice_not_paid", ...attributions);
-  const payments = invoice.payments?.data ?? [];
   return factsOf(
     {
       kind: "payment",
       occurred_at,
       key: invoice.id,
       source: "invoice",
-      aliases: aliasesOf(
-        invoice.id,
-        invoice.payment_intent,
-        invoice.charge,
-        ...payments.flatMap(({ payment }) => [payment?.payment_intent, payment?.charge]),
-      ),
+      aliases,
       paid: true,
       currency: invoice.currency,
       ...invoiceMoney(invoice),
@@ -163,7 +164,7 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
       customer_email: intent.receipt_email,
       ...whose,
     },
-    ...attributionsOf(refs, whose, occurred_at),
+    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at),
   );
 }
 

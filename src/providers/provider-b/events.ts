@@ -155,6 +155,7 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
   const { customer_id, subscription_id } = data;
   const refs = carriedRefs(["metadata", refIn(data.custom_data)]);
   const carried = carriedCodes([data.discount_id]);
+  const whose = { customer_id, subscription_id, payment: [data.id] };
   return factsOf(
     {
       kind: "payment",
@@ -173,8 +174,8 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
       customer_id,
       subscription_id,
     },
-    ...attributionsOf(refs, data, occurred_at, KEPT_BY),
-    codeUseOf(carried.codes ?? [], data, occurred_at),
+    ...attributionsOf(refs, whose, occurred_at, KEPT_BY),
+    codeUseOf(carried.codes ?? [], whose, occurred_at),
   );
 });
 
@@ -247,7 +248,7 @@ const subscriptionReader = reader(["data"], subscription, (data, { event_type, o
     "no_ref",
     event_type === "subscription.canceled" ? { kind: "cancellation", occurred_at, subscription_id: data.id } : null,
     ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose, kept_by: "subscription" },
-    codeUseOf(carriedCodes([data.discount?.id]).codes ?? [], whose, occurred_at),
+    codeUseOf(carriedCodes([data.discount?.id]).codes ?? [], { ...whose, payment: null }, occurred_at),
   );
 });
 

@@ -133,7 +133,9 @@ export function decidePayment(input: DecisionInput): Decision | null {
   const adjusted_cents = adjustedTotal(input.facts, state);
   const rules = input.rulesOf(state);
   const isElsewhere = input.facts.some(({ kind }) => kind === "elsewhere");
-  const { partner, ...chosen } = isElsewhere ? NOBODY : chooseReference(input.facts, state, rules.program, input.leads);
+  const { partner, ...chosen } = isElsewhere
+    ? NOBODY
+    : chooseReference(input.facts, state, rules.program, input.leads, input.granted);
   const outcome = isElsewhere ? CLAIMED_ELSEWHERE : outcomeOf(input, rules, state, chosen, partner);
   const record: PaymentDecision = {
     ...chosen,

@@ -64,13 +64,15 @@ interface Tried<Partner> {
  * All references that a payment carries are candidates (REF-1), then its promotion codes (CODE-1), last the remembered one. The
  * first that leads to a partner of the program counts. One that leads to nobody is named in the trace, hides no other and is
  * never remembered (REF-2). A code that was given to a partner only after the payment decides it where nothing else
- * does (CODE-3). Where none leads to a partner, the first that the payment carries is named.
+ * does (CODE-3). Where none leads to a partner, the first that the payment carries is named. `granted` are the partners whose
+ * claim of this payment was granted.
  */
 export function chooseReference<Partner extends { id: string }>(
   facts: readonly Fact[],
   state: PaymentState,
   { attribution, code_precedence }: Pick<ProgramRules, "attribution" | "code_precedence">,
   leads: Leads<Partner>,
+  granted: readonly string[],
 ): ChosenReference<Partner> {
   const refs = carriedOf(facts).map(({ ref, place }): Tried<Partner> => {
     return { ref, source: place, of: "payment", partner: leads.byRef(ref) };
@@ -80,7 +82,7 @@ export function chooseReference<Partner extends { id: string }>(
   const own = code_precedence === "code" ? [...inTime, ...refs] : [...refs, ...inTime];
   const known = own.find(({ partner }) => partner !== null);
   // A lead earns by its own reference: what it binds the customer by is not asked whose the customer was.
-  const said = known || state.event === "lead_created" ? [] : saidBy(facts, state, leads, code_precedence);
+  const said = known || state.event === "lead_created" ? [] : saidBy(facts, state, leads, { code_precedence, granted });
   const remembered = rememberedOf(
     said.filter((one) => isInTime(one, state)),
     attribution,
@@ -189,11 +191,11 @@ interface Said<Partner> extends Tried<Partner> {
  * customer by its time, never of nobody's, the earliest first, without what is merely repeated. Of a reference and a code of
  * one sale the weaker is left out.
  */
-function saidBy<Partner>(
+function saidBy<Partner extends { id: string }>(
   facts: readonly Fact[],
   { occurred_at, subscription_id, customer_id, customer_email }: PaymentState,
   leads: Leads<Partner>,
-  code_precedence: ProgramRules["code_precedence"],
+  { code_precedence, granted }: Pick<ProgramRules, "code_precedence"> & { granted: readonly string[] },
 ): Said<Partner>[] {
   const paidAt = Date.parse(occurred_at);
   const about: Record<Remembered, (fact: AttributionFact | CodeUseFact) => boolean> = {
@@ -204,9 +206,11 @@ function saidBy<Partner>(
   };
   const said = facts.flatMap((fact): Omit<Said<Partner>, "of" | "source">[] => {
     if (fact.kind !== "attribution" && fact.kind !== "code_use") return [];
-    if (Date.parse(fact.occurred_at) > (isImported(fact) ? paidAt : paidAt + ATTRIBUTION_SLACK_MS)) return [];
+    const isLate = Date.parse(fact.occurred_at) > (isImported(fact) ? paidAt : paidAt + ATTRIBUTION_SLACK_MS);
+    if (isLate && !isGranted(fact)) return [];
     const led = fact.kind === "attribution" ? { ref: fact.ref, partner: leads.byRef(fact.ref) } : usedCode(fact, leads);
-    return led.partner === null ? [] : [{ ...led, fact }];
+    // A claim is granted of this payment, whenever it turns out to have been made.
+    return led.partner === null || (isLate && !granted.includes(led.partner.id)) ? [] : [{ ...led, fact }];
   });
   const weak = code_precedence === "code" ? "attribution" : "code_use";
   const strong = said.filter(({ fact }) => fact.kind !== weak);
@@ -285,6 +289,10 @@ function usedCode<Partner>(fact: CodeUseFact, leads: Leads<Partner>): Pick<Said<
   return { ref: used.text, partner: leads.byId(used.held.partner_id), held: used.held };
 }
 
+function isGranted(fact: AttributionFact | CodeUseFact): boolean {
+  return fact.kind === "attribution" && fact.granted === true;
+}
+
 function isImported(fact: AttributionFact | CodeUseFact): boolean {
   return fact.kind === "attribution" && fact.imported === true;
 }
@@ -294,10 +302,9 @@ function rememberedOf<Partner>(
   said: readonly Said<Partner>[],
   attribution: ProgramRules["attribution"],
 ): Said<Partner> | undefined {
-  const isGranted = ({ fact }: Said<Partner>) => fact.kind === "attribution" && fact.granted === true;
   return (
     nearestOf(
-      said.filter((one) => !isGranted(one)),
+      said.filter(({ fact }) => !isGranted(fact)),
       attribution,
     ) ?? nearestOf(said, attribution)
   );

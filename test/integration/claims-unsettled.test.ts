@@ -109,6 +109,25 @@ describe("a claim of a payment that was not paid yet, made while the partner was
   });
 });
 
+it.each(["first", "last"] as const)(
+  "a granted claim is not lost where its payment turns out to have been made hours before: attribution %s",
+  async (attribution) => {
+    const { program, jane } = await scene();
+    await program.api("PATCH", "/api/v1/programs/me", { attribution });
+    const [id, customer] = [uniqueId("in_"), uniqueId("cus_")];
+    const now = Math.floor(Date.now() / 1_000);
+    await sendA(program, invoicePaid({ id, ref: null, subscription: null, customer, created: now }));
+    const claim = await makeClaim(program, jane.id, { order_id: id });
+    expect((await program.api("POST", `/api/v1/claims/${claim}/grant`)).status).toBe(200);
+    const before = sessionCompleted({ ref: null, customer, invoice: id, created: now - 7_200 });
+    await sendA(program, before);
+    expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);
+    // It serves no other payment of that time.
+    await sendA(program, sessionCompleted({ ref: null, customer, created: now - 7_200 }));
+    expect(await commissionsOf(program)).toHaveLength(1);
+  },
+);
+
 it("a granted claim that waits for an invited partner does so whatever is heard of the payment while they are deactivated", async () => {
   const { program, jane, turn } = await scene();
   await turn("deactivated");

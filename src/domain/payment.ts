@@ -110,8 +110,10 @@ export interface DecisionInput {
   isRequested: boolean;
   /** Partners whose claim of this payment the owner granted (CLAIM-5): of them this is asked for good. */
   granted: readonly string[];
-  /** The partners that already have a commission row for this payment: a decision once taken is not asked again whether the partner is active. */
+  /** The partners that already have a commission row for this payment. */
   commissionedPartners: readonly string[];
+  /** What one of these was when the payment was made, by the decision that its commission goes by; none by one that refused them. */
+  admittedAs: (id: string) => readonly PartnerStatus[];
 }
 
 export interface Decision {
@@ -175,7 +177,12 @@ function outcomeOf(
   if (state.event === "transaction_completed" && state.base_cents <= 0) return "zero_amount";
   if (ref === null) return "no_ref";
   if (!partner) return ref_source === "code" ? "unknown_code" : "unknown_ref";
-  return input.commissionedPartners.includes(partner.id) ? "commission" : admitted(input, rules, partner);
+  return isAdmitted(input, rules, partner.id) ? "commission" : admitted(input, rules, partner);
+}
+
+/** A decision once taken is not asked again, as long as it is of the time at which the payment turns out to be made. */
+function isAdmitted({ commissionedPartners, admittedAs }: DecisionInput, rules: Rules, id: string): boolean {
+  return commissionedPartners.includes(id) && admittedAs(id).includes(rules.ofPartner(id).status);
 }
 
 /**

@@ -161,18 +161,28 @@ describe("two events of one payment, a change of the rules between them (PAY-16,
   const BOTH = ["session", "invoice"] as const;
   type Change = (program: TestProgram, partner_id: string) => Promise<unknown>;
 
-  /** What is earned where the session says that it was paid 30 minutes ago, and the invoice 10; the change was 20 ago. */
-  async function earned(first: (typeof BOTH)[number], status: "active" | "invited", made: Change) {
+  /** A program and its partner, who was `status` until a change 20 minutes ago. */
+  async function shop(status: "active" | "invited" | "deactivated", made: Change) {
     const program = await makeProgram();
     const { id, slug } = await makePartner(program, {}, status);
     await changedAgo(program, 60);
     await made(program, id);
     await changedAgo(program, 20);
+    return { program, id, slug };
+  }
+
+  /** The session says that it was paid 30 minutes ago, and the invoice 10. */
+  function eventsOf(slug: string) {
     const of = { subscription: `sub_${slug}`, ref: slug };
-    const events = {
+    return {
       session: sessionCompleted({ ...of, invoice: `in_${slug}`, created: seconds(minutesAgo(30)) }),
       invoice: invoicePaid({ ...of, id: `in_${slug}`, created: seconds(minutesAgo(10)) }),
     };
+  }
+
+  async function earned(first: (typeof BOTH)[number], ...of: Parameters<typeof shop>) {
+    const { program, id, slug } = await shop(...of);
+    const events = eventsOf(slug);
     await sendA(program, events[first]);
     await sendA(program, events[first === "session" ? "invoice" : "session"]);
     return { program, id };
@@ -199,11 +209,42 @@ describe("two events of one payment, a change of the rules between them (PAY-16,
     await change(program, "PATCH", `/api/v1/partners/${id}`, { status: "active" });
     expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 2_000 }]);
   });
+
+  const activeAgain: Change = (made, partner) =>
+    change(made, "PATCH", `/api/v1/partners/${partner}`, { status: "active" });
+
+  it.each(BOTH)("one of whom was deactivated then earns nothing (PART-4): the %s comes first", async (first) => {
+    const { program } = await earned(first, "deactivated", activeAgain);
+    expect(await rowsOf(program)).toEqual([]);
+    const { body } = await program.api<{ data: Asked[] }>("GET", "/api/v1/payments");
+    expect(body.data).toMatchObject([{ outcome: "partner_deactivated" }]);
+    // What the owner asks for stays, whatever is heard of the payment afterwards.
+    expect((await program.api("POST", `/api/v1/payments/${body.data[0]!.id}/reprocess`)).status).toBe(200);
+    const { slug } = (await program.api<{ slug: string }>("GET", `/api/v1/partners/${body.data[0]!.partner_id}`)).body;
+    await sendA(program, chargeRefunded({ invoice: `in_${slug}`, amount: 10_000, refunded: 5_000 }));
+    expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 1_000 }]);
+  });
+
+  it("what was paid out by the later one's time is taken back, once, by the earlier one's", async () => {
+    const { program, id, slug } = await shop("deactivated", activeAgain);
+    const { session, invoice } = eventsOf(slug);
+    await sendA(program, invoice);
+    const [{ id: sale }] = (await program.api<{ data: [{ id: string }] }>("GET", "/api/v1/commissions")).body.data;
+    await change(program, "PATCH", `/api/v1/commissions/${sale}`, { status: "approved" });
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    await sendA(program, session);
+    await sendA(program, { ...session, id: `evt_again_${id}` });
+    expect((await rowsOf(program)).map(({ kind, amount_cents }) => [kind, amount_cents]).toSorted()).toEqual([
+      ["clawback", -2_000],
+      ["sale", 2_000],
+    ]);
+  });
 });
 
 interface Asked {
   id: string;
   outcome: string;
+  partner_id: string;
 }
 
 describe("one made while the partner was invited earns from when they turn active (PART-4)", () => {

@@ -75,6 +75,8 @@ export interface Sale {
   adjusted: number;
   /** How many changes of rules there were when it was first heard of. */
   heard: number;
+  /** When it was made, as far as was known when it was decided. */
+  at: number | null;
   /** Of the customer nothing is known any more: what was decided on is not asked for again. */
   erased: boolean;
   rule: Rule | null;
@@ -141,7 +143,7 @@ export function copyOf(state: State): State {
   };
 }
 
-const UNHEARD = { outcome: null, partner: null, adjusted: 0, erased: false, rule: null, isSelf: false };
+const UNHEARD = { outcome: null, partner: null, adjusted: 0, at: null, erased: false, rule: null, isSelf: false };
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
 
 /** Makes the rows of a purchase what its facts and decisions say, by the rules of the moment at which it was made. */
@@ -159,7 +161,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
     if (!purchase.said.some(({ paid }) => paid)) return "unpaid";
     if (money.base <= 0) return "zero_amount";
     if (!partner) return ref === null ? "no_ref" : "unknown_ref";
-    if (has(slug)) return "commission";
+    if (has(slug) && isStill(state, slug!, then, before)) return "commission";
     return admitted(state, slug!, then, { at: occurredAt(purchase), heard: before.heard, isRequested });
   })();
   const taken = adjusted(purchase, money);
@@ -168,7 +170,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   const rule = earns ? (kept?.rule ?? ruleFor(then, slug, { base: money.base, email: emailOf(purchase) })) : null;
   const email = emailOf(purchase);
   const isSelf = earns && (kept ? kept.isSelf : email !== null && email === partner?.email);
-  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, rule, isSelf };
+  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, at: occurredAt(purchase), rule, isSelf };
   const holds: Record<string, boolean> = {
     disputed: purchase.adjustments.some(({ open }) => open),
     self_referral: isSelf,
@@ -209,6 +211,12 @@ export function settle(state: State, key: string, now: number, isRequested = fal
     const isHeld = holds["disputed"] && row.amount > 0 && !row.dismissed.includes("disputed");
     row.reasons = [...(isHeld ? ["disputed"] : []), ...row.reasons.filter((reason) => reason === "manual")];
   }
+}
+
+/** Whether a partner who earned was the same at the time of the payment as it was known then, and was not refused since. */
+function isStill(state: State, slug: string, then: Rules, { at, heard, outcome, partner }: Sale): boolean {
+  if (at === null || (partner === slug && outcome?.startsWith("partner_"))) return false;
+  return rulesAt(state, at, heard).partners[slug]!.status === then.partners[slug]!.status;
 }
 
 /** What a partner's first payment comes to: by what they were when it was made, and were since then. */

@@ -76,6 +76,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
       isRequested: false,
       granted: [],
       commissionedPartners: [],
+      admittedAs: () => [],
     });
     const { outcome, record, review_reasons } = decision!;
     const { amount_cents, partner_slug } = record;

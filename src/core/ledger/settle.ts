@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
 import { isEarned } from "../../domain/commission.ts";
-import { slugKey } from "../../domain/partner.ts";
+import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { decidePayment, type Decision, type Outcome, type PaymentDecision, type Rules } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import {
@@ -218,6 +218,19 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
     isRequested,
     granted: state.granted,
     commissionedPartners: state.commissions.filter(isEarned).map((row) => row.partner_id),
+    admittedAs: (id) => admittedAs(state, decided, id),
+  });
+}
+
+/** By each payment that a commission of the partner is of, as it was decided; where it is merged, by what it turned out to be. */
+function admittedAs(state: LedgerState, decided: Payment, partner_id: string): PartnerStatus[] {
+  const own = state.commissions.filter((row) => isEarned(row) && row.partner_id === partner_id);
+  return own.flatMap(({ payment_id }) => {
+    const row = state.payments.find(({ id, outcome }) => id === payment_id && outcome !== "merged") ?? decided;
+    const isRefused = row.outcome === "partner_deactivated" || row.outcome === "partner_not_active";
+    if (isRefused && row.partner_id === partner_id) return [];
+    const time = { occurred_at: row.created_at, seen: seenOf(row) };
+    return rulesOf(state, row, time).ofPartner(partner_id).status;
   });
 }
 

@@ -15,7 +15,7 @@ import { exactSum, readSum } from "../kernel/sums.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { commissionChanged, type ChangedCommission } from "../ledger/plan.ts";
-import { MAX_INLINE, settle } from "../ledger/settle.ts";
+import { MAX_INLINE, trySettle } from "../ledger/settle.ts";
 import { among, changed, changedMeanwhile, matching, readAllJudged, type CommissionMatch } from "./commissions.ts";
 
 /** One change of many commissions at once. */
@@ -101,7 +101,7 @@ async function moveChosen(
       occurrences: changes.map(({ before, after }) => commissionChanged(before, after)),
       ...(isWhole ? { result: results } : {}),
     });
-    for (const key of differing.slice(0, isWhole ? ids.length : MAX_INLINE)) await settle(ctx, key);
+    for (const key of differing.slice(0, isWhole ? ids.length : MAX_INLINE)) await trySettle(ctx, key);
     return results;
   });
 }

@@ -21,7 +21,7 @@ import { viewCommission, type CommissionView } from "../kernel/views.ts";
 import { hasDifferences, recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
 import { commissionChanged, commissionCreated, type ChangedCommission } from "../ledger/plan.ts";
-import { settle } from "../ledger/settle.ts";
+import { trySettle } from "../ledger/settle.ts";
 
 /** Which commissions are meant: the query of the list. */
 export interface CommissionMatch {
@@ -122,7 +122,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
       result: after,
     });
     if (differing.length === 0) return after;
-    for (const key of differing) await settle(ctx, key);
+    for (const key of differing) await trySettle(ctx, key);
     // A difference may have been folded into its sale.
     const { rows } = await readAllJudged(ctx, [id]);
     return rows[0] ?? after;

@@ -60,7 +60,8 @@ async function settleFirst(ctx: ProgramCtx, own: readonly Payment[], tried: Set<
     try {
       await settle(ctx, payment);
     } catch (error) {
-      if (error instanceof CommitConflict || isUnavailable(error)) throw error;
+      const isRaced = error instanceof CommitConflict && error.kind === "lost_race";
+      if (isRaced || isUnavailable(error)) throw error;
       const { program_id, id: payment_id } = payment;
       const reason = reasonOf(error);
       logLine("error", { what: "a payment is erased that could not be settled", program_id, payment_id, reason });

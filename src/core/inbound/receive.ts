@@ -27,7 +27,7 @@ import {
   type PaymentKey,
   type Recorded,
 } from "../ledger/facts.ts";
-import { settle } from "../ledger/settle.ts";
+import { trySettle, type Tried } from "../ledger/settle.ts";
 import { ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
 import { noteUnnamed } from "./unnamed-codes.ts";
@@ -115,11 +115,12 @@ async function finishEvent(
   const ctx = actingAs(by, actors.provider(provider, event.event_id));
   const closing: Closing = { provider, event, concerned: unsettled.length };
   const [last, ...others] = ordered(event, unsettled);
-  for (const key of others) await settle(ctx, key);
+  for (const key of others) await trySettle(ctx, key);
   const known = others.length === 0 && state?.payments.some(({ id }) => id === last?.id) ? state : null;
-  const outcome = last ? await settle(ctx, last, closed ? { known } : { closing, known }) : null;
-  if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(closing, outcome);
-  return last ? eventOutcome(closing, outcome) : closeAlone(ctx, closing);
+  const settled = last ? await trySettle(ctx, last, closed ? { known } : { closing, known }) : null;
+  if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(closing, settled?.outcome ?? null);
+  if (!settled || settled.failure) return closeAlone(ctx, closing, settled?.failure);
+  return eventOutcome(closing, settled.outcome);
 }
 
 /** The payment that the event itself is about first: its settling also closes the event. */
@@ -130,9 +131,14 @@ function ordered(event: OpenEvent, unsettled: PaymentKey[]): PaymentKey[] {
   );
 }
 
-/** Closes an event that concerns no unsettled payment; of several at once the first wins, the others find it closed. */
-async function closeAlone(ctx: ProgramCtx, closing: Closing): Promise<EventOutcome> {
-  const outcome = eventOutcome(closing, await settledOutcome(ctx, closing));
+/**
+ * Closes an event that concerns no payment that can be settled; of several at once the first wins, the others find it closed.
+ * @throws what the settling failed by, where the event is about a payment that was never settled: what it came to is not known.
+ */
+async function closeAlone(ctx: ProgramCtx, closing: Closing, failure?: Tried["failure"]): Promise<EventOutcome> {
+  const settled = await settledOutcome(ctx, closing);
+  if (failure && settled === null && closing.event.facts.some(isEarning)) throw failure.error;
+  const outcome = eventOutcome(closing, settled);
   try {
     await commit(ctx, planClosing(ctx, closing, outcome));
   } catch (error) {

@@ -16,6 +16,8 @@ import {
   type ProgramRules,
   type RuleTime,
 } from "../../domain/rules.ts";
+import { isUnavailable } from "../../lib/errors.ts";
+import { logLine, reasonOf } from "../../lib/log.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -68,6 +70,26 @@ export async function settle(
     } catch (error) {
       if (!(error instanceof CommitConflict) || attempt >= MAX_RACES) throw error;
     }
+  }
+}
+
+export interface Tried {
+  outcome: Outcome | null;
+  failure?: { error: unknown };
+}
+
+/**
+ * Settles one of several payments: one that cannot be settled, by a defect, holds up no other and nothing that is done beside
+ * it, and is left to the minute's job. @throws where the storage is away.
+ */
+export async function trySettle(ctx: ProgramCtx, key: PaymentKey, options: SettleOptions = {}): Promise<Tried> {
+  try {
+    return { outcome: await settle(ctx, key, options) };
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    const [{ id: program_id }, { id: payment_id }, reason] = [ctx.program, key, reasonOf(error)];
+    logLine("error", { what: "a payment is left unsettled", program_id, payment_id, reason });
+    return { outcome: null, failure: { error } };
   }
 }
 
@@ -187,7 +209,7 @@ export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<void>
       order by id limit ${literal(MAX_INLINE)}`,
     ),
   );
-  for (const key of unsettled) await settle(ctx, key);
+  for (const key of unsettled) await trySettle(ctx, key);
 }
 
 function decide(program: Program, state: LedgerState, isRequested: boolean) {

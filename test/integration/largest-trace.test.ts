@@ -1,8 +1,10 @@
 /** A payment is decided and kept whatever flows its program has: a row of the database takes no more than 2 MB (PAY-14, FLOW-1). */
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 function times<T>(count: number, value: T): T[] {
   return Array.from({ length: count }, () => value);
@@ -36,4 +38,25 @@ it("of 100 flows with 20 conditions of 500 letters, each says why it did not mat
   expect(flows.slice(0, 99).every(({ matched }) => !matched)).toBe(true);
   for (const { conditions } of flows.slice(0, 99)) expect(conditions).toEqual([failed]);
   expect(flows[99]).toMatchObject({ matched: true, conditions: times(20, { ...isAnybody, held: true }) });
+
+  // Of up to 1,000 such payments at once, no trace is read (FLOW-6).
+  const [{ id: flow_id }] = (await program.api<{ data: [{ id: string }] }>("GET", "/api/v1/flows")).body.data;
+  const apply_from = new Date(Date.now() - 60_000).toISOString();
+  for (const input of [
+    { flow_id, last: 1_000 },
+    { flow_id, last: 1_000, apply_from },
+  ]) {
+    const { binding, roundTrips } = watchDatabase(env.DB);
+    const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(input) };
+    expect((await callWith({ DB: binding }, "/api/v1/flows/simulate", init)).status).toBe(200);
+    const listed = roundTrips.flat().filter((sent) => /from "payments".*order by "payments"."id" desc/s.test(sent.sql));
+    expect(listed).toHaveLength(1);
+    for (const { sql, values } of listed) {
+      const { results } = await env.DB.prepare(sql)
+        .bind(...values)
+        .all();
+      expect([results.length, JSON.stringify(results).length < 2_000]).toEqual([1, true]);
+    }
+  }
 });

@@ -4,6 +4,7 @@ import { atMost, literal } from "../../db/client.ts";
 import { shaped, textOf, whole } from "../../db/rows.ts";
 import { payments, programs } from "../../db/schema.ts";
 import type { Flow } from "../../domain/flow.ts";
+import type { Cents } from "../../domain/money.ts";
 import type { Decision } from "../../domain/payment.ts";
 import { RULE_COLUMNS, type PartnerRules, type ProgramRules, type RuleSource } from "../../domain/rules.ts";
 import { invalidField } from "../../lib/errors.ts";
@@ -83,13 +84,40 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
   ];
 }
 
+/** What is compared of a payment as it is: of a decision no more, for its trace may be long and many are read at once. */
+export const COMPARED = {
+  payment_id: payments.id,
+  outcome: payments.outcome,
+  partner_id: payments.partner_id,
+  currency: payments.currency,
+  txn_amount_cents: payments.txn_amount_cents,
+  adjusted_cents: payments.adjusted_cents,
+  old_amount_cents: sql<Cents>`coalesce(${payments.decision} ->> '$.amount_cents', 0)`,
+  old_flow_id: sql<string | null>`${payments.decision} ->> '$.flow_id'`,
+};
+
+export interface Compared extends Pick<
+  Payment,
+  "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "adjusted_cents"
+> {
+  payment_id: string;
+  old_amount_cents: Cents;
+  old_flow_id: string | null;
+}
+
 /** What a rule that is applied from an earlier time would change. */
 export interface AppliedPreview {
   /** The newest first. */
-  previewed: { payment: Payment; decision: Decision | null }[];
+  previewed: { compared: Compared; decision: Decision | null }[];
   /** Whether there are other payments since then. */
   more: boolean;
 }
+
+const MADE = {
+  provider: payments.provider,
+  provider_transaction_id: payments.provider_transaction_id,
+  created_at: payments.created_at,
+};
 
 /**
  * Those of the `most` newest payments that were made since `apply_from`, and what each would be decided as with the rule
@@ -105,7 +133,7 @@ export async function previewApplied(
   const day = utcDay(Date.parse(apply_from) + DAY - 1);
   const [newest, [counted]] = await ctx.read(
     ctx.db
-      .select()
+      .select({ compared: COMPARED, made: MADE })
       .from(payments)
       .where(sql`${payments.program_id} = ${ctx.program.id}`)
       .orderBy(desc(payments.id))
@@ -117,12 +145,13 @@ export async function previewApplied(
         where program_id = ${ctx.program.id} and list = 'payments' and day >= ${day}`,
     ),
   );
-  const since = newest.filter(({ created_at }) => created_at >= apply_from);
+  const since = newest.filter(({ made }) => made.created_at >= apply_from);
   const rows = since.slice(0, most);
-  const settled = rows.filter(({ outcome, created_at }) => outcome !== null && created_at >= day).length;
+  const settled = rows.filter(({ compared, made }) => compared.outcome !== null && made.created_at >= day).length;
   const previewed = [];
-  for (const payment of rows) {
-    previewed.push({ payment, decision: await decideAs(ctx, payment, (state) => withRule(state, rule, apply_from)) });
+  for (const { compared, made } of rows) {
+    const key = { id: compared.payment_id, ...made };
+    previewed.push({ compared, decision: await decideAs(ctx, key, (state) => withRule(state, rule, apply_from)) });
   }
   return { previewed, more: since.length > most || counted!.settled > settled };
 }

@@ -12,10 +12,17 @@ import {
   type FlowEvent,
 } from "../../domain/flow.ts";
 import { addUp, NOTHING, type Cents, type Percent, type Sum } from "../../domain/money.ts";
-import { chooseRate, earnedBy, type Outcome } from "../../domain/payment.ts";
+import { chooseRate, earnedBy } from "../../domain/payment.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
-import { appliedFrom, previewApplied, type ApplyFrom, type ChangedRule } from "../ledger/apply-from.ts";
+import {
+  appliedFrom,
+  COMPARED,
+  previewApplied,
+  type ApplyFrom,
+  type ChangedRule,
+  type Compared,
+} from "../ledger/apply-from.ts";
 
 /** A flow as the simulator takes it: the fields of a new flow. */
 export interface SimulatedFlow {
@@ -40,16 +47,8 @@ export interface SimulationInput extends ApplyFrom {
   last: number;
 }
 
-export interface SimulatedPayment {
-  payment_id: string;
-  outcome: Outcome | null;
-  partner_id: string | null;
-  currency: string;
-  txn_amount_cents: Cents;
-  adjusted_cents: Cents;
-  old_amount_cents: Cents;
+export interface SimulatedPayment extends Compared {
   new_amount_cents: Cents;
-  old_flow_id: string | null;
   new_flow_id: string | null;
 }
 
@@ -94,15 +93,9 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
     return { source: "program", rules: { ...ctx.program, default_commission_pct } };
   })();
   const { previewed, more } = await previewApplied(ctx, rule, from, Math.min(input.last, MOST_APPLIED));
-  const result = previewed.map(({ payment, decision }): SimulatedPayment => {
-    const { id: payment_id, outcome, partner_id, currency, txn_amount_cents, adjusted_cents } = payment;
-    return {
-      ...{ payment_id, outcome, partner_id, currency, txn_amount_cents, adjusted_cents },
-      old_amount_cents: payment.decision?.amount_cents ?? NOTHING,
-      new_amount_cents: decision?.record.amount_cents ?? NOTHING,
-      old_flow_id: payment.decision?.flow_id ?? null,
-      new_flow_id: decision?.record.flow_id ?? null,
-    };
+  const result = previewed.map(({ compared, decision }): SimulatedPayment => {
+    const { amount_cents = null, flow_id = null } = decision?.record ?? {};
+    return { ...compared, new_amount_cents: amount_cents ?? NOTHING, new_flow_id: flow_id };
   });
   return { payments: result, sums: sumsOf(result), more };
 }
@@ -117,15 +110,10 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
     caller,
     caller.db
       .select({
-        payment_id: payments.id,
-        outcome: payments.outcome,
-        partner_id: payments.partner_id,
+        compared: COMPARED,
         provider: payments.provider,
-        currency: payments.currency,
-        txn_amount_cents: payments.txn_amount_cents,
-        adjusted_cents: payments.adjusted_cents,
         customer_email: payments.customer_email,
-        decision: payments.decision,
+        partner_slug: sql<string | null>`${payments.decision} ->> '$.partner_slug'`,
         event: payments.event,
         commission_pct: partners.commission_pct,
       })
@@ -141,26 +129,19 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       .where(sql`${flows.program_id} = ${caller.programId}`),
   );
   const candidates = withChange(ctx, current, input);
-  const result = rows.slice(0, input.last).map((row): SimulatedPayment => {
-    const { decision } = row;
-    const earns = (row.outcome === "commission" || row.outcome === "no_flow") && decision !== null;
+  const result = rows.slice(0, input.last).map(({ compared, ...row }): SimulatedPayment => {
+    const { outcome, txn_amount_cents, adjusted_cents } = compared;
+    const earns = outcome === "commission" || outcome === "no_flow";
     const { rate, flow_id } = chooseRate(candidates, row, ctx.program, {
       event: row.event,
-      txn_amount_cents: row.txn_amount_cents,
+      txn_amount_cents,
       customer_email: row.customer_email,
-      partner_slug: decision?.partner_slug ?? "",
+      partner_slug: row.partner_slug ?? "",
       provider: row.provider,
     });
     return {
-      payment_id: row.payment_id,
-      outcome: row.outcome,
-      partner_id: row.partner_id,
-      currency: row.currency,
-      txn_amount_cents: row.txn_amount_cents,
-      adjusted_cents: row.adjusted_cents,
-      old_amount_cents: decision?.amount_cents ?? NOTHING,
-      new_amount_cents: earns && rate ? earnedBy(rate, row.event, row.txn_amount_cents, row.adjusted_cents) : NOTHING,
-      old_flow_id: decision?.flow_id ?? null,
+      ...compared,
+      new_amount_cents: earns && rate ? earnedBy(rate, row.event, txn_amount_cents, adjusted_cents) : NOTHING,
       new_flow_id: earns ? flow_id : null,
     };
   });

@@ -138,6 +138,29 @@ describe("what needs the owner (MAIL-11)", () => {
     expect((await rows(program)).map((row) => row.next_attempt_at)).toEqual([null, iso(NOW + DAY)]);
   });
 
+  /** A verified event of a provider came at a time. */
+  const verified = (program: TestProgram, provider: string, now: number) =>
+    env.DB.prepare("update provider_connections set last_event_at = ? where program_id = ? and provider = ?")
+      .bind(iso(now), program.id, provider)
+      .run();
+
+  it("are no webhooks of which verified ones came after those that were refused, nor another provider's", async () => {
+    const program = await makeProgram({ name: "Acme" });
+    await noteRefusals(at(program, NOW), "provider_a", "time", 20);
+    const mailbox = openMailbox();
+    await mailbox.deliver(program.id, NOW + MINUTE);
+    await noteRefusals(at(program, NOW + 2 * HOUR), "provider_a", "wrong_signature", 20);
+    await verified(program, "provider_a", NOW + 3 * HOUR);
+    await mailbox.deliver(program.id, NOW + DAY);
+    expect(subjectsOf(mailbox, program)).toEqual(["Webhooks to Acme were refused"]);
+    expect((await rows(program)).map(({ status }) => status)).toEqual(["sent", "withheld"]);
+    await noteRefusals(at(program, NOW + 2 * DAY), "provider_b", "time", 3);
+    await mailbox.deliver(program.id, NOW + 2 * DAY + MINUTE);
+    const [, second] = mailbox.mails;
+    expect(second!.text).toContain("Paddle: 3 deliveries refused so far");
+    expect(second!.text).not.toContain("Stripe");
+  });
+
   it("is a promotion code that nobody has, once for each", async () => {
     const program = await makeProgram({ name: "Acme" });
     const partner = await makePartner(program);

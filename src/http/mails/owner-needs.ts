@@ -1,5 +1,5 @@
 /** What needs the owner, each kind at most once within a day (MAIL-11). */
-import { refusalsOf } from "../../core/inbound/refusals.ts";
+import { openRefusalOf, refusalsOf } from "../../core/inbound/refusals.ts";
 import type { NoticeOf, SeenCode } from "../../core/kernel/notices.ts";
 import type { Program } from "../../core/kernel/rows.ts";
 import { oneLine } from "../../lib/mail.ts";
@@ -57,16 +57,18 @@ export function payoutsHeldLetters({ program, count }: NoticeOf<"payouts_held">,
   return letterTo({ program, subject, parts, label: "See the payouts", path: "/dashboard/payouts" }, origin);
 }
 
+/** None where verified events came after the last refusal of each provider. */
 export function webhooksRefusedLetters({ program }: NoticeOf<"webhooks_refused">, origin: string | null): Letter[] {
   const subject = `Webhooks to ${oneLine(program.name)} were refused`;
   const refused = VENDORS.flatMap(({ name }) => {
-    const { refused: count, last_refusal } = refusalsOf(program, name);
-    if (last_refusal === null) return [];
-    const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
+    const refusal = openRefusalOf(program, name);
+    if (refusal === null) return [];
+    const { why, help } = REFUSAL_TEXTS[refusal.reason];
     return [
-      `${providerText(name)}: ${plural(count, "delivery", "deliveries")} refused so far. The last came on ${timeText(last_refusal.at, program.time_zone)} and was refused because ${why}.\n${help}`,
+      `${providerText(name)}: ${plural(refusalsOf(program, name).refused, "delivery", "deliveries")} refused so far. The last came on ${timeText(refusal.at, program.time_zone)} and was refused because ${why}.\n${help}`,
     ];
   });
+  if (refused.length === 0) return [];
   const parts = [
     "Deliveries to the webhook address of your program were refused. While the events of a provider are refused, its payments make no commissions.",
     ...refused,

@@ -217,6 +217,14 @@ describe("a flood of what needs the owner (MAIL-11)", () => {
     await mailbox.deliver(program.id, NOW + MINUTE);
     expect(subjectsOf(mailbox, program)).toEqual([]);
     expect((await rows(program)).map(({ status }) => status)).toEqual(["withheld"]);
+    // None went out, so what comes next does not wait for a day.
+    for (const now of [NOW, NOW + HOUR]) {
+      await apply(program, now);
+      await mailbox.deliver(program.id, now + MINUTE);
+    }
+    expect(subjectsOf(mailbox, program)).toHaveLength(1);
+    expect((await rows(program)).map((row) => row.status)).toEqual(["withheld", "sent", "pending"]);
+    expect((await rows(program)).at(-1)!.next_attempt_at).toBe(iso(NOW + DAY + 1));
   });
 
   it("of one kind holds back no other, nor another program's", async () => {
@@ -260,5 +268,11 @@ describe("a flood of what needs the owner (MAIL-11)", () => {
     await claim(program, partner.id, NOW + 2 * DAY);
     await mailbox.deliver(program.id, NOW + 2 * DAY + MINUTE);
     expect(subjectsOf(mailbox, program)).toEqual(["1 application to Acme waits", "1 claim of a missing sale waits"]);
+    // Nothing says so more often than an e-mail would.
+    for (let hour = 1; hour < 4; hour++) {
+      await apply(program, NOW + 2 * DAY + hour * HOUR);
+      await mailbox.deliver(program.id, NOW + 2 * DAY + hour * HOUR + MINUTE);
+    }
+    expect((await rows(program)).filter(({ kind }) => kind === "applications_waiting")).toHaveLength(3);
   });
 });

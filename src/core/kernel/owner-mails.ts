@@ -14,15 +14,21 @@ export interface OwnerMail {
 
 /**
  * The statement that stores the e-mail about it (MAIL-11). There is at most one of a kind within a day: what comes after
- * it was written is in the next one, which is due a day later; what comes before is in the one that waits.
+ * it was written is in the next one, which is due a day later; what comes before is in the one that waits. One that had nothing to
+ * say when it was due holds back no other; of a kind that is switched off there is still one row a day.
  */
 export function insertOwnerMail({ db, program, now }: ProgramCtx, { kind, where = sql`true` }: OwnerMail): Statement {
   const own = sql`program_id = ${program.id} and kind = ${literal(kind)} and subject_id is not null`;
-  const newest = sql`(select max(subject_id) from mails where ${own})`;
+  const isOff = sql`exists (select 1 from mail_preferences f
+    where f.program_id = ${program.id} and f.reader = '' and f.kind = ${literal(kind)})`;
+  const newest = sql`(select max(subject_id) from mails where ${own} and (status <> 'withheld' or ${isOff}))`;
+  // No two have the same subject, those without anything to say included.
+  const last = sql`(select max(subject_id) from mails where ${own})`;
+  const later = (time: SQL, by: SQL) => sql`coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ${time}, ${by}), '')`;
   return db.run(sql`insert into mails
       (id, program_id, kind, recipient, subject_id, status, attempt_count, next_attempt_at, created_at)
     select ${newId("mail", now)}, ${program.id}, ${literal(kind)}, ${program.owner_email}, s.due, 'pending', 0, s.due, s.due
-    from (select max(${iso(now)}, coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ${newest}, '+1 day'), '')) as due) s
+    from (select max(${iso(now)}, ${later(newest, sql`'+1 day'`)}, ${later(last, sql`'+0.001 seconds'`)}) as due) s
     where (${where}) and not exists (
       select 1 from mails where ${own} and subject_id = ${newest} and status = 'pending' and content is null)
     on conflict do nothing`);

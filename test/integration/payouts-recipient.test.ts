@@ -203,6 +203,10 @@ describe("the recipient of a payout (OUT-5)", () => {
       expect([page, textOf(owner.html)]).toEqual([page, expect.stringContaining("w****@wallet.example")]);
       expect(owner.html).not.toContain("evil.example");
     }
+    const { body: self } = await program.api<{ email: string }>("GET", `/api/v1/partners/${partner.id}`);
+    const reader = await signInPartner(self.email);
+    await reader.get(`/portal/payouts/${payout!.id}`);
+    expect(textOf(reader.html)).toMatch(/To\s+Wanda\s+Amount/);
     // "canceling and generating again does."
     await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
     const [again] = await generate(program);

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import type { Commission, Decided } from "../../../core/kernel/rows.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../../core/kernel/views.ts";
+import { openRecipient } from "../../../core/payouts/recipient.ts";
 import { MOST_LINES, readStatement, statementLines } from "../../../core/payouts/statement.ts";
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
@@ -16,7 +17,7 @@ import { payoutMethodText } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
 import { whyText } from "./commission-words.ts";
 import { CommissionTable } from "./commissions.tsx";
-import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
+import { programOf, selfOf, type OwnProgram } from "./self.ts";
 
 const AT = "/portal/payouts";
 
@@ -24,6 +25,8 @@ const AT = "/portal/payouts";
 export const payoutDetail = new Hono<PageEnv>()
   .get("/:id", async (c) => {
     const { payout, lines } = await read(c);
+    // The name that it is paid to was fixed with where it goes (OUT-5).
+    const to = (await openRecipient(c.var.ctx, payout))?.name || selfOf(c).email;
     return framed(
       c,
       { title: "Payout", at: AT },
@@ -39,7 +42,7 @@ export const payoutDetail = new Hono<PageEnv>()
             )
           }
         />
-        <PayoutFacts payout={viewPayout(payout)} partner={selfOf(c)} program={programOf(c)} />
+        <PayoutFacts payout={viewPayout(payout)} to={to} program={programOf(c)} />
         {lines.length === 0 ? null : (
           <section class="card flush">
             <h2>Commissions in it</h2>
@@ -101,20 +104,19 @@ function lastInstant({ period_end }: Pick<Detailed, "period_end">): string {
 
 interface PayoutFactsProps {
   payout: Detailed;
-  partner: Self;
+  to: string;
   program: OwnProgram;
 }
 
-function PayoutFacts({ payout, partner, program }: PayoutFactsProps) {
+function PayoutFacts({ payout, to, program }: PayoutFactsProps) {
   const { status } = payout;
-  const name = [partner.first_name, partner.last_name].filter(Boolean).join(" ") || partner.email;
   return (
     <section class="card">
       <Facts
         rows={[
           ["Payout", <code>{payout.id}</code>],
           ["From", program.name],
-          ["To", name],
+          ["To", to],
           ["Amount", <Money of={payout} />],
           ["Status", status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={status} />],
           [

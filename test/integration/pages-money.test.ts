@@ -1,11 +1,13 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { sendA, sendB } from "../support/ledger.ts";
+import { meterRowsRead } from "../support/metered-database.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
-import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 interface Commission {
   id: string;
@@ -18,6 +20,8 @@ interface Commission {
 let program: TestProgram;
 let owner: Visitor;
 let partner: Awaited<ReturnType<typeof makePartner>>;
+
+afterEach(() => vi.restoreAllMocks());
 
 beforeAll(async () => {
   program = await makeProgram();
@@ -286,6 +290,55 @@ describe("month end (PAGE-7)", () => {
     await boss.get("/dashboard/payouts");
     const again = await boss.post("/dashboard/payouts/chosen", { ids, move: "mark_paid" });
     expect(textOf(again.body)).toContain("None of the chosen payouts is still to be paid by hand.");
+  });
+
+  it("asks about several without reading what is in them", async () => {
+    const many = await makeProgram();
+    const commissions = Array.from({ length: 300 }, () => ({}));
+    await makeCommissions(many, (await makePartner(many)).id, commissions);
+    await many.api("POST", "/api/v1/payouts/generate", {});
+    const meter = meterRowsRead(env.DB);
+    const boss = await signInOwner(
+      many,
+      makeVisitor((path, init) => callWith<string>({ DB: meter.binding }, path, init)),
+    );
+    await boss.get("/dashboard/payouts");
+    const [, ids = ""] = /name="ids" value="([^"]+)"/.exec(boss.html) ?? [];
+    meter.taken();
+    const asked = await boss.post("/dashboard/payouts/chosen", { ids, move: "mark_paid" });
+    expect(textOf(asked.body)).toContain("Mark as paid: 3,000.00 USD");
+    expect(meter.taken().rows).toBeLessThan(100);
+  });
+
+  it("says which of several were paid, whatever ends it in the middle", async () => {
+    const many = await makeProgram();
+    for (const amount_cents of [1_000, 2_000, 3_000]) {
+      await makeCommissions(many, (await makePartner(many)).id, [{ amount_cents }]);
+    }
+    await many.api("POST", "/api/v1/payouts/generate", {});
+    const { body } = await many.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts");
+    const ids = body.data.map(({ id }) => id);
+    let paid = 0;
+    const faulty = watchDatabase(env.DB, {
+      before: (statements) => {
+        if (statements.some((sql) => sql.startsWith("update commissions set status = 'paid'")) && ++paid === 2) {
+          throw new Error("too many statements");
+        }
+      },
+    });
+    const boss = await signInOwner(
+      many,
+      makeVisitor((path, init) => callWith<string>({ DB: faulty.binding }, path, init)),
+    );
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    await boss.get("/dashboard/payouts");
+    const done = textOf((await boss.post("/dashboard/payouts/chosen/confirmed", { ids, move: "mark_paid" })).body);
+    expect(done).toContain("1 of 3 payouts done");
+    expect(done).toMatch(
+      new RegExp(`${ids[0]} paid ${ids[1]} It is not known whether .* ${ids[2]} Not begun. Choose it again.`),
+    );
+    const { body: after } = await many.api<{ data: { status: string }[] }>("GET", "/api/v1/payouts");
+    expect(after.data.map(({ status }) => status)).toEqual(["paid", "pending", "pending"]);
   });
 
   it("without a key of provider A says where to paste it, and sends nothing", async () => {

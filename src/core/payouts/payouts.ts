@@ -65,6 +65,24 @@ export async function getPayout(ctx: Reader, id: string): Promise<PayoutWithComm
   return { payout, commissions: rows };
 }
 
+/** These payouts in this order, without their commissions. @throws `not_found` where one of them is not the program's. */
+export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<Payout[]> {
+  const [rows] = await ctx.read(
+    ctx.db
+      .select()
+      .from(payouts)
+      .where(
+        sql`${payouts.id} in (select value from json_each(${JSON.stringify(ids)})) and ${alsoOfProgram(ctx, payouts.program_id)}`,
+      ),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => {
+    const payout = byId.get(id);
+    if (!payout) throw notFound("payout");
+    return payout;
+  });
+}
+
 /**
  * `pending → paid` by hand (OUT-4): the owner has paid some other way. `reference` is what the owner knows that
  * payment by.

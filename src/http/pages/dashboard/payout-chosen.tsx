@@ -3,11 +3,12 @@ import { Hono } from "hono";
 import type { Payout } from "../../../core/kernel/rows.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { payPayout } from "../../../core/payouts/pay.ts";
-import { getPayout, markPayoutPaid } from "../../../core/payouts/payouts.ts";
+import { getPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
 import { sumUp } from "../../../domain/amount.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
+import { logFailure, requestOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, parseInput } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -34,7 +35,7 @@ export const payoutChosen = new Hono<PageEnv>()
     if (!chosen)
       return problemPage(c, `Choose one to ${MAX_CHOSEN.mark_paid} payouts first, or to pay one to ${MAX_CHOSEN.pay}.`);
     const { move, ids } = chosen;
-    const found = await Promise.all(ids.map(async (id) => (await getPayout(c.var.ctx, id)).payout));
+    const found = await getPayouts(c.var.ctx, ids);
     const names = await readPartnerNames(
       c.var.ctx,
       found.map(({ partner_id }) => partner_id),
@@ -102,9 +103,7 @@ export const payoutChosen = new Hono<PageEnv>()
     if (!chosen) return problemPage(c, "Nothing was chosen.");
     if (!parsed.ok) return problemPage(c, Object.values(parsed.problems.fields).join(" "));
     const reference = parsed.value.reference ?? null;
-    const results: { id: string; said: string; ok: boolean }[] = [];
-    // One after the other: every transfer is settled, whatever happens to the next.
-    for (const id of chosen.ids) results.push(await moveOne(c, chosen.move, id, reference));
+    const results = await moveAll(c, chosen, reference);
     const refused = results.filter(({ ok }) => !ok);
     return framed(
       c,
@@ -157,7 +156,32 @@ function Second({ text }: { text: string | null }) {
   return text === null ? null : <span class="second">{text}</span>;
 }
 
-async function moveOne(c: Context<PageEnv>, move: Move, id: string, reference: string | null) {
+interface Result {
+  id: string;
+  ok: boolean;
+  said: string;
+}
+
+/**
+ * One after the other: every transfer is settled, whatever happens to the next. Where one ends by something else than a refusal,
+ * none is begun after it, and what was done before is still said.
+ */
+async function moveAll(c: Context<PageEnv>, { move, ids }: Selection, reference: string | null): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const [at, id] of ids.entries()) {
+    try {
+      results.push(await moveOne(c, move, id, reference));
+    } catch (error) {
+      if (at === 0) throw error;
+      logFailure(error, requestOf(c));
+      const left = ids.slice(at + 1).map((one) => ({ id: one, ok: false, said: "Not begun. Choose it again." }));
+      return [...results, { id, ok: false, said: "It is not known whether this was done. Look at it first." }, ...left];
+    }
+  }
+  return results;
+}
+
+async function moveOne(c: Context<PageEnv>, move: Move, id: string, reference: string | null): Promise<Result> {
   try {
     const payout =
       move === "pay"
@@ -170,7 +194,12 @@ async function moveOne(c: Context<PageEnv>, move: Move, id: string, reference: s
   }
 }
 
-function chosenIn(fields: FormFields): { move: Move; ids: string[] } | null {
+interface Selection {
+  move: Move;
+  ids: string[];
+}
+
+function chosenIn(fields: FormFields): Selection | null {
   const move = fields.text("move");
   const ids = [...new Set(fields.all("ids"))];
   if ((move !== "pay" && move !== "mark_paid") || ids.length === 0 || ids.length > MAX_CHOSEN[move]) return null;

@@ -52,9 +52,17 @@ export class SecretSealer {
 
   /**
    * Opens what was sealed for this place, and values of the first form until they are sealed again (`core/operations/reseal.ts`).
-   * @throws when no known key sealed it, it was sealed for another place, or it was tampered with.
+   * Null when no known key sealed it, it was sealed for another place, or it was tampered with.
    */
-  async open(text: Sealed, place: Place): Promise<string> {
+  async openOrNull(text: Sealed, place: Place): Promise<string | null> {
+    try {
+      return await this.#open(text, place);
+    } catch {
+      return null;
+    }
+  }
+
+  async #open(text: Sealed, place: Place): Promise<string> {
     const parts = text.split(".");
     const isBound = parts[0] === BOUND;
     const [wanted, iv, ciphertext] = isBound ? parts.slice(1) : parts;
@@ -67,15 +75,6 @@ export class SecretSealer {
       return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, bytes));
     }
     throw new Error(`no key with id ${wanted} is configured`);
-  }
-
-  /** Null where `open` throws. */
-  async openOrNull(text: Sealed, place: Place): Promise<string | null> {
-    try {
-      return await this.open(text, place);
-    } catch {
-      return null;
-    }
   }
 
   #sealing(): Promise<{ id: string; key: CryptoKey }> {

@@ -166,12 +166,14 @@ async function send(claim: ClaimedDelivery, deps: ServeDeps, onPost: () => void)
   }
 }
 
-/** The secrets that sign: the current one first. */
+/** The secrets that sign: the current one first. @throws where that cannot be opened any more */
 async function openSecrets(claim: ClaimedDelivery, { sealer }: ConsumerDeps): Promise<[string, ...string[]]> {
   const at = { table: "webhook_endpoints", row: claim.endpoint_id } as const;
   const { secret, secret_previous: previous } = claim;
-  const current = await sealer.open(secret, { ...at, column: "secret" });
-  return previous === null ? [current] : [current, await sealer.open(previous, { ...at, column: "secret_previous" })];
+  const current = await sealer.openOrNull(secret, { ...at, column: "secret" });
+  if (current === null) throw new Error("its secret cannot be opened");
+  const before = previous && (await sealer.openOrNull(previous, { ...at, column: "secret_previous" }));
+  return before === null ? [current] : [current, before];
 }
 
 interface Recorder {

@@ -100,6 +100,16 @@ describe("POST /:id/rotate-secret (HOOK-8)", () => {
     expect([verify(endpoint.secret, 2), verify(body["secret"]!, 2)]).toEqual([false, true]);
   });
 
+  it("signs with the new one alone where no key of the deployment opens the old one", async () => {
+    const { world, post, happen, endpoint } = await setUp();
+    expect((await post("/rotate-secret")).status).toBe(200);
+    await env.DB.prepare("update webhook_endpoints set secret_previous = 'v2.00000000.AAAA.AAAA' where id = ?")
+      .bind(endpoint.id)
+      .run();
+    await happen();
+    expect(world.requests[0]!.headers.get("webhook-signature")!.split(" ")).toHaveLength(1);
+  });
+
   it("replies only when no attempt signed with the old secret alone is under way any more", async () => {
     const answers: ((response: Response) => void)[] = [];
     const { program, endpoint, world, clock, outbound } = await setUp(() => new Promise((go) => answers.push(go)));

@@ -153,6 +153,18 @@ describe("Idempotency-Key (HTTP-10)", () => {
     expect(await flowsOf(program)).toBe(2);
   });
 
+  it("is 409 where no key of the deployment opens the reply any more, and nothing is done again", async () => {
+    const program = await makeProgram();
+    await post(program, "lost");
+    await env.DB.prepare("update idempotency_keys set body = 'v2.00000000.AAAA.AAAA' where program_id = ?")
+      .bind(program.id)
+      .run();
+    await age(program, "lost", DAY - MINUTE);
+    const again = await post(program, "lost");
+    expect([again.status, again.body.error.code]).toEqual([409, "idempotency_conflict"]);
+    expect(await flowsOf(program)).toBe(1);
+  });
+
   it("is taken over from a request that died, a minute after it began and not before", async () => {
     const program = await makeProgram();
     await takenBy(program, "running", MINUTE - 5 * SECOND);

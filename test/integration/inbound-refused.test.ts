@@ -12,8 +12,17 @@ import type { Bindings } from "../../src/env.ts";
 import { newId } from "../../src/lib/id.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
-import { BASE_URL, makeProgram, programContext, SECRET_A, TEST_SECRETS, type TestProgram } from "../support/program.ts";
-import { bodyOfA, customerEvent, signA } from "../support/provider-a.ts";
+import {
+  BASE_URL,
+  loseSecrets,
+  makeProgram,
+  programContext,
+  SECRET_A,
+  setSecrets,
+  TEST_SECRETS,
+  type TestProgram,
+} from "../support/program.ts";
+import { bodyOfA, customerEvent, sessionCompleted, signA } from "../support/provider-a.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
 import { signatureHeader, signatureOf } from "../support/signed.ts";
 import { nowSeconds } from "../support/vendor.ts";
@@ -141,6 +150,16 @@ describe("a refused delivery of a program", () => {
       });
     }
     expect(await reported(program)).toHaveLength(VENDOR_NAMES.length);
+  });
+
+  it("is one without a signing secret where no key of the deployment opens the stored one", async () => {
+    const program = await makeProgram();
+    await loseSecrets(program.id);
+    const body = JSON.stringify(sessionCompleted());
+    expect((await send(program.id, { body, header: await signA(body, SECRET_A) })).status).toBe(409);
+    expect(await statusOf(program)).toMatchObject({ provider_a: { last_refusal: { reason: "not_configured" } } });
+    await setSecrets(program.id, { provider_a_webhook_secret: SECRET_A });
+    expect((await send(program.id, { body, header: await signA(body, SECRET_A) })).status).toBe(200);
   });
 
   it("that is signed and not of the documented shape is reported as well (PROG-10)", async () => {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
 import { partners } from "../../src/db/schema.ts";
 import { API_VERSION } from "../../src/providers/provider-a/api.ts";
-import { BASE_URL, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { BASE_URL, loseSecrets, makePartner, makeProgram, setSecrets, type TestProgram } from "../support/program.ts";
 import { API_KEY_A, db, playOutside } from "../support/payouts.ts";
 import { openVendor, type VendorApi } from "../support/provider-a-api.ts";
 
@@ -128,6 +128,10 @@ describe("onboarding of a connected account (OUT-15)", () => {
     expect([refused.status, refused.body.error?.code]).toEqual([422, "validation_failed"]);
     expect(refused.body.error?.details?.[0]).toMatchObject({ path: "provider_a" });
     expect(refused.body.error?.details?.[0]?.message).toContain("unsupported_country");
+    await loseSecrets(program.id);
+    const lost = await start(program, partner.id);
+    expect([lost.status, lost.body.error?.code]).toEqual([409, "provider_not_configured"]);
+    await setSecrets(program.id, { provider_a_api_key: API_KEY_A });
     vendor.keys.clear();
     const revoked = await start(program, partner.id);
     expect(revoked.status).toBe(422);

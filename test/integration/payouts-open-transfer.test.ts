@@ -5,7 +5,8 @@ import { payPayout } from "../../src/core/payouts/pay.ts";
 import { partners } from "../../src/db/schema.ts";
 import { attemptOf } from "../../src/core/payouts/attempt.ts";
 import { eventsOf } from "../support/commissions.ts";
-import { programContext, setSecrets } from "../support/program.ts";
+import { openMailbox } from "../support/mailbox.ts";
+import { loseSecrets, programContext, setSecrets } from "../support/program.ts";
 import {
   API_KEY_A,
   clientOf,
@@ -209,18 +210,29 @@ describe("an open transfer", () => {
     expect(attemptOf(await payoutById(payout.id)).account).toBe(`${vendor.account} (test)`);
   });
 
-  it("without an API key an open transfer waits for one", async () => {
-    const world = await makePayingProgram();
-    const { vendor, program } = world;
-    const payout = await makePayout(world);
-    vendor.faults.push("drop_request");
-    await payPayout(programContext(program), payout.id, clientOf(vendor));
-    await setSecrets(program.id, { provider_a_api_key: null });
-    await reconcileAt(vendor, Date.now() + 10 * MINUTE);
-    const waiting = await payoutById(payout.id);
-    expect(waiting).toMatchObject({ status: "processing", failure_code: "provider_not_configured" });
-    expect(waiting.reconcile_at).not.toBeNull();
-  });
+  it.each(["without an API key", "with one that no key of the deployment opens"])(
+    "%s it waits for one, and the owner hears of it (OUT-14, MAIL-11)",
+    async (how) => {
+      const world = await makePayingProgram();
+      const { vendor, program } = world;
+      const payout = await makePayout(world);
+      vendor.faults.push("drop_reply");
+      await payPayout(programContext(program), payout.id, clientOf(vendor));
+      await (how.startsWith("without")
+        ? setSecrets(program.id, { provider_a_api_key: null })
+        : loseSecrets(program.id));
+      for (const hours of [1, 3]) await reconcileAt(vendor, later(hours));
+      const waiting = await payoutById(payout.id);
+      expect(waiting).toMatchObject({ status: "processing", failure_code: "provider_not_configured" });
+      expect(waiting.reconcile_at).not.toBeNull();
+      const mails = await openMailbox().deliver(program.id, later(4));
+      expect(mails.map(({ subject }) => subject)).toContain(`1 payout of ${program.program.name} cannot be paid`);
+      await setSecrets(program.id, { provider_a_api_key: API_KEY_A });
+      await reconcileAt(vendor, later(8));
+      expect((await payoutById(payout.id)).status).toBe("paid");
+      expect(vendor.transfers).toHaveLength(1);
+    },
+  );
 
   it("the frozen request is sent again unchanged, whatever happened to the partner since", async () => {
     const world = await makePayingProgram();

@@ -8,7 +8,7 @@ import { payouts } from "../../src/db/schema.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { API_VERSION } from "../../src/providers/provider-a/api.ts";
 import { eventsOf } from "../support/commissions.ts";
-import { programContext, setSecrets, type TestProgram } from "../support/program.ts";
+import { loseSecrets, programContext, setSecrets, type TestProgram } from "../support/program.ts";
 import { signInOwner, signInPartner, textOf } from "../support/visitor.ts";
 import {
   API_KEY_A,
@@ -229,6 +229,13 @@ describe("paying a payout", () => {
       .where(eq(payouts.id, payout.id));
     await refuses(409, "invalid_transition");
     await db.update(payouts).set({ recipient_sealed: before.recipient_sealed }).where(eq(payouts.id, payout.id));
+    await loseSecrets(program.id);
+    await refuses(409, "provider_not_configured");
+    const owner = await signInOwner(program);
+    for (const path of [`/dashboard/payouts/${payout.id}/pay`, "/dashboard/payouts/chosen/confirmed"]) {
+      const said = textOf((await owner.post(path, { move: "pay", ids: payout.id })).body);
+      expect(said).toContain("cannot be used any more. Store it in the settings again.");
+    }
     await setSecrets(program.id, { provider_a_api_key: null });
     await refuses(409, "provider_not_configured");
     const unknown = await pay(program, "pay_00000000000000000000000000");

@@ -82,9 +82,9 @@ function foundAt(table: string, column: string, row: Record<string, unknown>, te
 
 const textsOf = (found: Found[]) => found.map(({ text }) => text).toSorted();
 
-async function plainTexts(found: Found[], ...keys: string[]): Promise<string[]> {
+async function plainTexts(found: Found[], ...keys: string[]): Promise<(string | null)[]> {
   const sealer = sealerOf(new SecretSealer(keys));
-  return (await Promise.all(found.map(({ text, place }) => sealer.open(text, place)))).toSorted();
+  return (await Promise.all(found.map(({ text, place }) => sealer.openOrNull(text, place)))).toSorted();
 }
 
 /** Puts what the old key sealed into the first form, which knew no place. */
@@ -93,9 +93,9 @@ async function putIntoFirstForm(found: Found[]): Promise<void> {
   const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt"]);
   const id = MARKS.old.split(".")[1]!;
   for (const { text, place } of found) {
-    const plain = await sealerOf(new SecretSealer([OLD])).open(text, place);
+    const plain = await sealerOf(new SecretSealer([OLD])).openOrNull(text, place);
     const iv = crypto.getRandomValues(new Uint8Array(12));
-    const bytes = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, new TextEncoder().encode(plain));
+    const bytes = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, new TextEncoder().encode(plain!));
     const first = [id, toBase64(iv), toBase64(new Uint8Array(bytes))].join(".");
     await env.DB.prepare(`update ${place.table} set ${place.column} = ? where ${place.column} = ?`)
       .bind(first, text)
@@ -344,7 +344,7 @@ describe("what is sealed is bound to its place", () => {
     expect(new Set(found.map(({ field }) => field))).toEqual(new Set(Object.keys(SEALED)));
     const places = found.map(({ place }) => place);
     for (const { text, place } of found) {
-      await expect(sealer.open(text, place)).resolves.toBeTypeOf("string");
+      await expect(sealer.openOrNull(text, place)).resolves.toBeTypeOf("string");
       const others = places.filter((other) => other !== place);
       expect(await Promise.all(others.map((other) => sealer.openOrNull(text, other)))).toEqual(others.map(() => null));
     }

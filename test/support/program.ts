@@ -9,6 +9,7 @@ import type { ProviderName } from "../../src/domain/provider-name.ts";
 import { actors } from "../../src/domain/actor.ts";
 import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
+import { SecretSealer } from "../../src/lib/seal.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
 import { unplain, type Plain } from "./plain.ts";
@@ -81,6 +82,17 @@ async function keep(program_id: string, connections: Connections): Promise<void>
 /** Changes a program's connections, secrets in clear, past the API. */
 export async function setSecrets(program_id: string, fields: ConnectionFields): Promise<void> {
   await keep(program_id, await connectionsOf(program_id, fields));
+}
+
+/** A program's stored secrets, as they are where the key that sealed them is lost: no key of the deployment opens them. */
+export async function loseSecrets(program_id: string): Promise<void> {
+  const lost = (await new SecretSealer([btoa("the key that nobody has any more")]).mark()) + "AAAAAAAAAAAAAAAA.AAAA";
+  await env.DB.prepare(
+    `update provider_connections set api_key = iif(api_key is null, null, ?2),
+      webhook_secret = iif(webhook_secret is null, null, ?2) where program_id = ?1`,
+  )
+    .bind(program_id, lost)
+    .run();
 }
 
 /** Secrets by the names of their settings. */

@@ -84,8 +84,7 @@ export async function makeDestination(
   }
   const claim = await claimDestination(ctx, provider.name);
   try {
-    // A key that cannot be opened any more is as good as none.
-    const api_key = await openApiKey(ctx, provider.name).catch(() => null);
+    const api_key = await openApiKey(ctx, provider.name);
     if (api_key === null) throw invalidField(`${provider.name}_api_key`, "The stored API key cannot be used any more.");
     const { needed, better } = provider.wanted_events;
     const types = [...needed, ...better].map(({ type }) => type);

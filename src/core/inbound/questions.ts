@@ -60,7 +60,7 @@ export async function openQuestions(
      */
     async next() {
       const [first, ...others] = open;
-      const api_key = await openApiKey(ctx, provider).catch(() => null);
+      const api_key = await openApiKey(ctx, provider);
       if (!first || api_key === null) return false;
       const failed = await first.ask(ctx, provider, reads, api_key, first.subject);
       failure = failed && isPassing(failed.reason) ? failed : (failure ?? failed);

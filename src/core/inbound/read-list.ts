@@ -85,8 +85,7 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   }
 
   async function open(): Promise<boolean> {
-    // A key that cannot be opened any more is as good as none.
-    const api_key = await openApiKey(ctx, provider.name).catch(() => null);
+    const api_key = await openApiKey(ctx, provider.name);
     if (api_key !== null) {
       const isTest = isLiveOnly(program) && reads.isTestKey(api_key);
       reading = await readingWith(ctx, reading, reads, api_key, isTest);

@@ -3,6 +3,7 @@ import { isLiveOnly } from "../../domain/program.ts";
 import type { UnreadReason } from "../../domain/refusal.ts";
 import type { ParseResult, Vendor } from "../../providers/provider.ts";
 import type { ThinEvent, VendorReads } from "../../providers/reads.ts";
+import { connectionOf } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { openApiKey } from "../kernel/provider-secrets.ts";
 
@@ -35,10 +36,11 @@ export async function understand(
   const thin = provider.thinOf?.(arrived.value) ?? null;
   if (!thin) return { ...arrived, parsed: provider.parse(arrived.value) };
   if (thin.test && isLiveOnly(ctx.program)) return { ...arrived, parsed: { ok: true, event: unreadTest(thin) } };
+  const isNone = connectionOf(ctx.program, provider.name).api_key === null;
+  if (isNone || !reads?.readEvent) return { reason: "no_api_key", retry_after_ms: null };
+  const api_key = await openApiKey(ctx, provider.name);
   // One that cannot be opened any more is as good as none that the provider accepts.
-  const api_key = await openApiKey(ctx, provider.name).catch(() => undefined);
-  if (api_key === null || !reads?.readEvent) return { reason: "no_api_key", retry_after_ms: null };
-  if (api_key === undefined) return { reason: "api_key_refused", retry_after_ms: null };
+  if (api_key === null) return { reason: "api_key_refused", retry_after_ms: null };
   if (!thin.test && reads.isTestKey(api_key)) return { reason: "test_key", retry_after_ms: null };
   const answer = await reads.readEvent(api_key, thin);
   if (answer.outcome === "failed") return answer;

@@ -60,8 +60,10 @@ export interface Sealer {
   /** What begins every value that can be opened, of which others may be tampered with or another place's. */
   openable(): Promise<string[]>;
   seal(plain: string, place: SealedPlace): Promise<Sealed>;
-  open(sealed: Sealed, place: SealedPlace): Promise<string>;
-  /** Null where `open` throws. */
+  /**
+   * Null when no known key sealed it, it was sealed for another place, or it was tampered with: a deployment that has lost a key
+   * goes on without what it sealed.
+   */
   openOrNull(sealed: Sealed, place: SealedPlace): Promise<string | null>;
 }
 

@@ -31,7 +31,7 @@ export interface Claim {
 
 /**
  * Takes an idempotency key for this request, or returns as `stored` the reply that the same request got before.
- * @throws 422 for another request under the same key, 409 while the first one still runs, 403 for an API key that lacks a
+ * @throws 422 for another request under the same key, 409 while the first one still runs or where its reply is lost, 403 for an API key that lacks a
  * scope of the one that the reply was given to.
  */
 export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: ProgramCtx; stored: StoredReply | null }> {
@@ -58,12 +58,18 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
       details: [{ path: "Idempotency-Key", message: "Use a new key for a new request." }],
     });
   }
-  if (row.status_code === null || row.body === null) {
+  if (row.status_code === null) {
     throw new AppError("idempotency_conflict", "The first request with this Idempotency-Key is still running.");
   }
   const missing = missingScope(row.scopes ?? SCOPES, heldBy(ctx));
   if (missing) throw lacksScope(missing);
-  const body = await ctx.sealer.open(row.body, replyPlace(row.program_id, row.key));
+  const body = row.body && (await ctx.sealer.openOrNull(row.body, replyPlace(row.program_id, row.key)));
+  if (body === null) {
+    throw new AppError(
+      "idempotency_conflict",
+      "The first request with this Idempotency-Key was answered, and that answer cannot be read any more.",
+    );
+  }
   return { ctx, stored: { status_code: row.status_code, body } };
 }
 

@@ -16,7 +16,10 @@ import type { Program } from "./rows.ts";
 /** How long a replaced signing secret still counts (PROG-5). */
 const PREVIOUS_VALID_FOR = DAY;
 
-/** The signing secrets to try for a provider: the current one, and the previous one for 24 h after it was replaced. */
+/**
+ * The signing secrets to try for a provider: the current one, and the previous one for 24 h after it was replaced; none that cannot
+ * be opened any more.
+ */
 export async function providerSecrets(
   ctx: Pick<BaseCtx, "sealer" | "now">,
   program: Program,
@@ -31,23 +34,25 @@ export async function providerSecrets(
   return secrets.filter((secret) => secret !== null);
 }
 
-/** The API key for a provider in clear, for one call of the vendor. */
+/** The API key for a provider in clear, for one call of the vendor; null without one, and where no key opens it any more. */
 export function openApiKey(ctx: Pick<ProgramCtx, "sealer" | "program">, provider: VendorName): Promise<string | null> {
   return openSecret(ctx, ctx.program, provider, "api_key");
 }
 
+/** Why there is no API key to pay with, where `openApiKey` gives none. */
+export function whyNoKey(program: Program): string {
+  return connectionOf(program, TRANSFER_METHOD).api_key === null
+    ? "The program has no API key of the provider that transfers go through."
+    : "The stored API key of the provider that transfers go through cannot be used any more. Store it in the settings again.";
+}
+
 /**
- * The API key that payouts and connected accounts go through, in clear. @throws `provider_not_configured` without one, and
- * for one of test mode where the program takes live payments alone: what is paid with it is no money.
+ * The API key that payouts and connected accounts go through, in clear. @throws `provider_not_configured` without one that can be
+ * opened, and for one of test mode where the program takes live payments alone: what is paid with it is no money.
  */
 export async function openPayingKey(ctx: Pick<ProgramCtx, "sealer" | "program">, modes: KeyModes): Promise<string> {
   const api_key = await openApiKey(ctx, TRANSFER_METHOD);
-  if (api_key === null) {
-    throw new AppError(
-      "provider_not_configured",
-      "The program has no API key of the provider that transfers go through.",
-    );
-  }
+  if (api_key === null) throw new AppError("provider_not_configured", whyNoKey(ctx.program));
   if (isLiveOnly(ctx.program) && modes.isTestKey(api_key)) {
     throw new AppError(
       "provider_not_configured",
@@ -58,13 +63,12 @@ export async function openPayingKey(ctx: Pick<ProgramCtx, "sealer" | "program">,
 }
 
 /** The signing secret of a provider in clear; null where none is stored, or the stored one cannot be opened any more. */
-export async function openCurrentSecret(
+export function openCurrentSecret(
   ctx: Pick<BaseCtx, "sealer">,
   program: Program,
   provider: VendorName,
 ): Promise<string | null> {
-  const sealed = connectionOf(program, provider).webhook_secret;
-  return sealed === null ? null : ctx.sealer.openOrNull(sealed, placeOf(program, provider, "webhook_secret"));
+  return openSecret(ctx, program, provider, "webhook_secret");
 }
 
 /** Says whether a secret that a vendor made is the one of before; 64 bits of its hash with the program, from which it cannot be found. */
@@ -86,7 +90,7 @@ async function openSecret(
   column: SecretColumn,
 ): Promise<string | null> {
   const sealed = connectionOf(program, provider)[column];
-  return sealed === null ? null : ctx.sealer.open(sealed, placeOf(program, provider, column));
+  return sealed === null ? null : ctx.sealer.openOrNull(sealed, placeOf(program, provider, column));
 }
 
 /** Secrets as an owner gives them: in clear, null to clear, absent to keep. */
@@ -115,7 +119,7 @@ export async function changedSecrets(
     const seal = async (text: string | null, column: SecretColumn) =>
       text === null ? null : ctx.sealer.seal(text, placeOf(before, name, column));
     const sealed = connectionOf(before, name)[secret];
-    const present = sealed === null ? null : await ctx.sealer.openOrNull(sealed, placeOf(before, name, secret));
+    const present = await openSecret(ctx, before, name, secret);
     if (isSame(sealed, present, plain)) continue;
     const changed: Partial<Connection> = { ...changes.get(name), [secret]: await seal(plain, secret) };
     // What was read with one key says nothing of what another sees, which may be of another account.

@@ -8,7 +8,6 @@ export function sealerOf(secrets: SecretSealer): Sealer {
     mark: () => secrets.mark(),
     openable: () => secrets.openable(),
     seal: (plain, place) => secrets.seal(plain, boundTo(place)),
-    open: (sealed, place) => secrets.open(sealed, boundTo(place)),
     openOrNull: (sealed, place) => secrets.openOrNull(sealed, boundTo(place)),
   };
 }

@@ -8,7 +8,7 @@ import type { Transfers, Trouble } from "../../providers/connect.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
-import { openApiKey, openPayingKey } from "../kernel/provider-secrets.ts";
+import { openApiKey, openPayingKey, whyNoKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
@@ -22,7 +22,7 @@ import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
  * call (OUT-6), so whatever dies from then on, the payout stays `processing` with a time at which the cron takes
  * it up. Returns it as `paid`, `failed` with the vendor's code, or still `processing`.
  * @throws `invalid_transition` where its status, its method or its recipient does not allow it;
- * `provider_not_configured` without an API key of provider A, or with one of test mode where only live payments count.
+ * `provider_not_configured` as `openPayingKey`.
  */
 export async function payPayout(caller: Caller, id: string, transfers: Transfers): Promise<Payout> {
   const started = await untilWon(async () => {
@@ -90,7 +90,10 @@ export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers:
   }
   const api_key = await openApiKey(ctx, TRANSFER_METHOD);
   const leased = { ...payout, reconcile_at: lease };
-  if (api_key === null) return conclude(ctx, leased, { ...NO_KEY, outcome: "open", retry_after_ms: null });
+  if (api_key === null) {
+    const trouble: Trouble = { code: "provider_not_configured", message: whyNoKey(ctx.program) };
+    return conclude(ctx, leased, { ...trouble, outcome: "open", retry_after_ms: null });
+  }
   return pursue(ctx, leased, api_key, transfers, false);
 }
 
@@ -98,11 +101,6 @@ type Verdict =
   | { outcome: "made"; transfer_id: string }
   | ({ outcome: "refused" } & Trouble)
   | ({ outcome: "open"; retry_after_ms: number | null } & Trouble);
-
-const NO_KEY: Trouble = {
-  code: "provider_not_configured",
-  message: "The program has no API key of the provider that transfers go through.",
-};
 
 interface Asking {
   frozen: FrozenAttempt;

@@ -28,8 +28,7 @@ export async function checkTransfers(
 ): Promise<{ checked: string[]; found: Difference[] }> {
   const checked: string[] = [];
   const found: Difference[] = [];
-  // A key that cannot be opened any more is as good as none.
-  const api_key = payouts.length > 0 ? await openApiKey(ctx, TRANSFER_METHOD).catch(() => null) : null;
+  const api_key = payouts.length > 0 ? await openApiKey(ctx, TRANSFER_METHOD) : null;
   if (api_key === null) return { checked, found };
   for (const payout of payouts) {
     onCall(CALLS_A_TRANSFER);

@@ -122,7 +122,7 @@ export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }>
     help: "A provider signs every delivery. If it goes through a server of yours, that server must pass on the body and the signature header unchanged.",
   },
   not_configured: {
-    why: "no signing secret is set here",
+    why: "no signing secret is set here, or what is set cannot be opened any more",
     help: "Paste the secret into the settings. The provider resends what was refused automatically.",
   },
   unparsable: {

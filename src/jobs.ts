@@ -27,6 +27,7 @@ import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";
 import { connectOf, readsOf } from "./http/connect.ts";
 import { mailOf } from "./http/mails/mailer.ts";
+import type { Fetch } from "./lib/deadline.ts";
 import { logLine } from "./lib/log.ts";
 import type { ConsumerDeps } from "./outbound/consumer.ts";
 import { sendMails } from "./outbound/mails.ts";
@@ -42,8 +43,10 @@ export interface RunContext {
 /** The same for one job, which acts under its own name. */
 export interface JobContext extends RunContext {
   ctx: Ctx;
-  /** Is called for calls that are no statements, which count as well. */
+  /** Is called for calls that are neither statements nor made through `fetch`, which count as well. */
   onCall: (calls: number) => void;
+  /** The global one; each call counts. */
+  fetch: Fetch;
 }
 
 /** All periodic jobs (JOB-4). How each is run: `core/kernel/job.ts`. */
@@ -58,9 +61,13 @@ export const JOBS = [
   {
     name: "reconcile open transfers",
     every: "minute",
-    work: ({ ctx, env }) => reconcileTransfers(ctx, connectOf(env)),
+    work: ({ ctx, env, fetch }) => reconcileTransfers(ctx, connectOf(env, fetch)),
   },
-  { name: "read the providers' events", every: "minute", work: ({ ctx, env }) => readEventLists(ctx, readsOf(env)) },
+  {
+    name: "read the providers' events",
+    every: "minute",
+    work: ({ ctx, env, fetch }) => readEventLists(ctx, readsOf(env, fetch)),
+  },
   { name: "freeze recipients of payouts", every: "minute", work: ({ ctx }) => freezeRecipients(ctx) },
   { name: "journal commissions of before the journal", every: "minute", work: ({ ctx }) => journalOldCommissions(ctx) },
   { name: "fold what partners are searched by", every: "minute", work: ({ ctx }) => foldSearchTexts(ctx) },
@@ -68,7 +75,7 @@ export const JOBS = [
   { name: "store e-mails of commissions", every: "minute", work: ({ ctx }) => storeDigests(ctx) },
   { name: "send e-mails", every: "minute", work: ({ ctx, env, onCall }) => sendMails(ctx, mailOf(env), onCall) },
   { name: "forget what is not proved", every: "minute", work: ({ ctx }) => forgetUnproved(ctx) },
-  { name: "archive clicks", every: "minute", work: ({ ctx, env }) => archiveOldClicks(ctx, env) },
+  { name: "archive clicks", every: "minute", work: ({ ctx, env, onCall }) => archiveOldClicks(ctx, env, onCall) },
   { name: "disable failing endpoints", every: "day", work: ({ ctx }) => disableFailingEndpoints(ctx) },
   { name: "forget what is past its time", every: "day", work: ({ ctx }) => forgetOld(ctx) },
   { name: "note clicks beyond their retention", every: "day", work: ({ ctx, env }) => noteOldClicks(ctx, env) },
@@ -80,7 +87,7 @@ export const JOBS = [
   {
     name: "reconcile the ledger",
     every: "day",
-    work: ({ ctx, env, onCall }) => reconcilePrograms(ctx, { transfers: connectOf(env), onCall }),
+    work: ({ ctx, env, fetch }) => reconcilePrograms(ctx, connectOf(env, fetch)),
   },
   {
     name: "generate the past month's payouts",
@@ -123,7 +130,12 @@ export async function runCron(
         onCall(Math.ceil(wakeUps.length / MAX_WAKE_UPS));
         return outbound.wake(wakeUps);
       };
-      return { env, ctx: { ...actingAs(ctx, actors.cron(job)), db }, outbound: { ...outbound, db, wake }, onCall };
+      const counted: Fetch = (url, init) => {
+        onCall(1);
+        return fetch(url, init);
+      };
+      const acting = { ...actingAs(ctx, actors.cron(job)), db };
+      return { env, ctx: acting, outbound: { ...outbound, db, wake }, onCall, fetch: counted };
     },
   }));
   await runJobs(jobs, bound, { begins, now: first.outbound.now });

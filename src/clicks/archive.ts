@@ -30,8 +30,8 @@ export function noteOldClicks(ctx: BaseCtx, env: Retention): Work | null {
 }
 
 /** Every minute: moves what is noted to the archive. */
-export function archiveOldClicks(ctx: BaseCtx, env: Retention): Work | null {
-  return ctx.archive && retentionDays(env) !== null ? archiveNotedDays(ctx, ctx.archive) : null;
+export function archiveOldClicks(ctx: BaseCtx, env: Retention, onCall: (calls: number) => void): Work | null {
+  return ctx.archive && retentionDays(env) !== null ? archiveNotedDays(ctx, ctx.archive, onCall) : null;
 }
 
 function retentionDays(env: Retention): number | null {

@@ -73,10 +73,7 @@ export const admin = new Hono<AppEnv>()
     return c.json({ url: `${base}/sign-in?token=${token}`, expires_at }, 201);
   })
   .post("/reconcile", optionalJson(reconcileBody), async (c) => {
-    const reply = await reconcileNow(c.var.operator, c.req.valid("json"), {
-      transfers: connectOf(c.env),
-      onCall: () => {},
-    });
+    const reply = await reconcileNow(c.var.operator, c.req.valid("json"), connectOf(c.env));
     return c.json(reply);
   })
   .post("/secrets/reseal", optionalJson(nothing), async (c) => c.json(await resealAll(c.var.operator)));

@@ -6,25 +6,28 @@ import type { VendorName, Reach } from "../providers/provider.ts";
 import { connectTo } from "../providers/registry.ts";
 import { TRANSFER_METHOD } from "../domain/partner.ts";
 
-/** The API that payouts go through, as the deployment reaches it, through the global `fetch` (DEP-2). */
-export function connectOf(env: Bindings): Transfers & ConnectedAccounts {
-  return connectTo(reachOf(env, TRANSFER_METHOD));
+/** The global one (DEP-2). */
+const GLOBAL: Reach["fetch"] = (url, init) => fetch(url, init);
+
+/** The API that payouts go through, as the deployment reaches it. */
+export function connectOf(env: Bindings, through = GLOBAL): Transfers & ConnectedAccounts {
+  return connectTo(reachOf(env, TRANSFER_METHOD, through));
 }
 
 /** The same of what the providers keep. */
-export function readsOf(env: Bindings): ReadsOf {
-  return ({ name, reads }) => reads?.(reachOf(env, name)) ?? null;
+export function readsOf(env: Bindings, through = GLOBAL): ReadsOf {
+  return ({ name, reads }) => reads?.(reachOf(env, name, through)) ?? null;
 }
 
 /** The same of where the providers send their webhooks. */
 export function destinationsOf(env: Bindings): DestinationsOf {
-  return ({ name, destinations }) => destinations?.(reachOf(env, name)) ?? null;
+  return ({ name, destinations }) => destinations?.(reachOf(env, name, GLOBAL)) ?? null;
 }
 
-function reachOf(env: Bindings, name: VendorName): Reach {
+function reachOf(env: Bindings, name: VendorName, through: Reach["fetch"]): Reach {
   const baseUrl = Object.entries(env).find(([variable]) => variable === `${name.toUpperCase()}_API_URL`)?.[1];
   return {
-    fetch: (url, init) => fetch(url, init),
+    fetch: through,
     baseUrl: typeof baseUrl === "string" ? baseUrl : "",
     now: Date.now,
   };

@@ -3,21 +3,16 @@
  * everybody is served within a bounded number of runs, who fails is passed over and reported, and what is behind shows.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { keyMark } from "../../src/core/payouts/attempt.ts";
 import { lateJobs } from "../../src/core/kernel/job-runs.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { databases, FAILING, numberOf, programId, START, TRIALS, wipe, type Trial } from "../support/job-trials.ts";
 import { runJob } from "../support/jobs.ts";
-import { API_KEY_A, playOutside } from "../support/payouts.ts";
+import { openTrial, PROGRAMS } from "../support/open-trial.ts";
 import { testContext } from "../support/program.ts";
-import { openVendor } from "../support/provider-a-api.ts";
 
-const PROGRAMS = 500;
 /** What fails is tried again after six hours at most; a round that was cut has first to come to its end. */
 const ROUNDS = 3;
-/** On many databases it is the number of programs in each that counts; one database has had the most rows. */
-const MOST_OF_MANY = 10_000;
 
 let logged: string[];
 beforeEach(() => {
@@ -29,68 +24,6 @@ afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
   await Promise.all(databases.map(wipe));
 });
-
-/** Programs `first`, `first + step`, …, each with a row that is due, the second one of the first database with the most. */
-async function makePrograms(database: D1Database, first: number, step: number, most: number): Promise<void> {
-  const at = iso(START);
-  const id = `'${programId(0, first).slice(0, 6)}' || printf('%025d', g)`;
-  const numbers = `with recursive n(g) as (select ${first} union all select g + ${step} from n where g + ${step} < ${PROGRAMS})`;
-  await database.batch(
-    [
-      `${numbers} insert into programs (id, name, owner_email, api_key_hash, api_key_last4, api_key_created_at, created_at,
-          updated_at)
-        select ${id}, 'x', 'owner@example.com', 'hash ' || g, '', '${at}', '${at}', '${at}' from n`,
-      "create table trial (program_id text, g integer, i integer)",
-      `${numbers} insert into trial select ${id}, g, 1 from n`,
-      `with recursive n(i) as (select 2 union all select i + 1 from n where i < ${most})
-        insert into trial select '${programId(step)}', ${step}, i from n where ${first} = ${FAILING} and i <= ${most}`,
-    ].map((sql) => database.prepare(sql)),
-  );
-}
-
-async function giveKeys(database: D1Database): Promise<void> {
-  const { sealer } = testContext();
-  const { results } = await database.prepare("select id from programs").all<{ id: string }>();
-  const sealed = results.map(async ({ id }) => [
-    id,
-    await sealer.seal(API_KEY_A, { table: "provider_connections", column: "api_key", row: `${id} provider_a` }),
-  ]);
-  await database
-    .prepare(
-      "insert into provider_connections (program_id, provider, api_key) select j.key, 'provider_a', j.value from json_each(?) j",
-    )
-    .bind(JSON.stringify(Object.fromEntries(await Promise.all(sealed))))
-    .run();
-}
-
-async function openTrial(trial: Trial, shards: D1Database[]): Promise<void> {
-  const key_mark = await keyMark(API_KEY_A);
-  await Promise.all(
-    shards.map(async (database, shard) => {
-      await wipe(database);
-      await makePrograms(
-        database,
-        shard,
-        shards.length,
-        shards.length > 1 ? Math.min(trial.most, MOST_OF_MANY) : trial.most,
-      );
-      for (const seed of trial.seed) await database.prepare(seed.replaceAll("$key_mark", `'${key_mark}'`)).run();
-      if (trial.hasKeys) await giveKeys(database);
-    }),
-  );
-  const vendor = openVendor({ keys: [API_KEY_A], accounts: { acct_trial: "active" } });
-  vendor.now = START;
-  playOutside(vendor);
-  if ("at" in trial.fails && trial.fails.at !== "") {
-    const { at, row } = trial.fails;
-    await shards[0]!
-      .prepare(
-        `create trigger trial_fails ${at} when ${row}.program_id = '${programId(FAILING)}'
-          begin select raise(abort, 'always fails'); end`,
-      )
-      .run();
-  }
-}
 
 /** Who has something left, by number. */
 async function leftIn(trial: Trial, shards: D1Database[], served: Set<number>): Promise<number[]> {
@@ -120,6 +53,7 @@ describe.each([1, 32] as const)("on %i", (count) => {
     let runs = 1;
     for (; left.length > fails.length && runs < 2 * trial.runs[count]; runs++) left = await run();
     expect(left).toEqual(fails);
+    if (!trial.calls) expect(globalThis.fetch).not.toHaveBeenCalled();
     expect(runs).toBeLessThanOrEqual(trial.runs[count]);
     if (fails.length === 0) return;
     expect(logged.join("\n")).toContain(programId(FAILING).slice(5));

@@ -24,7 +24,7 @@ import type { AdjustmentFact, PaymentFact } from "../../src/providers/provider.t
 import { serveAll } from "../support/jobs.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { API_KEY_A, clientOf, commissionsOf, db, payoutsOf } from "../support/payouts.ts";
-import { differencesOf, reconcileTools } from "../support/reconcile.ts";
+import { differencesOf, transfersAt } from "../support/reconcile.ts";
 import { openVendor, type Fault, type VendorApi } from "../support/provider-a-api.ts";
 
 const RUNS = Math.max(8, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 4));
@@ -415,7 +415,7 @@ it(`earned = paid + held + carried forward, at every step (seed ${SEED})`, async
         await perform(world, step);
         await check(world);
       }
-      expect(await differencesOf(await contextOf(world), reconcileTools(world.vendor))).toEqual([]);
+      expect(await differencesOf(await contextOf(world), transfersAt(world.vendor))).toEqual([]);
     }),
     { numRuns: RUNS, seed: SEED, endOnFailure: true },
   );

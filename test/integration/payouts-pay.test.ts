@@ -132,7 +132,7 @@ describe("paying a payout", () => {
       expect(body).toMatchObject({ status: "paid", amount_cents: of, reference: world.vendor.transfers[0]!.id });
       expect(world.vendor.transfers).toMatchObject([{ amount: sent, currency: currency.toLowerCase() }]);
       const checked = [await payoutById(payout.id)];
-      expect(await checkTransfers(programContext(world.program), checked, clientOf(world.vendor), () => {})).toEqual({
+      expect(await checkTransfers(programContext(world.program), checked, clientOf(world.vendor))).toEqual({
         checked: [payout.id],
         found: [],
       });

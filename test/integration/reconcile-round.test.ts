@@ -33,7 +33,7 @@ import {
 } from "../support/program.ts";
 import { chargeRefunded } from "../support/provider-a-changes.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
-import { differencesOf, reconcileRound, reconcileTools } from "../support/reconcile.ts";
+import { differencesOf, reconcileRound, transfersAt } from "../support/reconcile.ts";
 import { signInOwner } from "../support/visitor.ts";
 import { watchDatabase } from "../support/watched-database.ts";
 
@@ -81,7 +81,7 @@ describe("a round", () => {
       Array.from({ length: 250 }, () => ({})),
     );
     const ctx = programContext(program, NOW);
-    const first = await reconcileStep(ctx, reconcileTools());
+    const first = await reconcileStep(ctx, transfersAt());
     expect(first).toMatchObject({ more: true, checked: { commissions: 100 } });
     const dying = watchDatabase(env.DB, {
       before: (statements) => {
@@ -89,7 +89,7 @@ describe("a round", () => {
       },
     });
     const mortal = forProgram({ ...testContext(NOW), db: openDatabase(dying.binding) }, program.program);
-    await expect(reconcileStep(mortal, reconcileTools())).rejects.toThrow();
+    await expect(reconcileStep(mortal, transfersAt())).rejects.toThrow();
     const steps = await reconcileRound(ctx);
     expect(steps.reduce((sum, { checked }) => sum + checked.commissions, 0)).toBe(150);
     expect(await reported(program)).toBe(0);
@@ -100,9 +100,9 @@ describe("a round", () => {
     const rows = meterRowsRead(env.DB);
     const world = watchDatabase(rows.binding);
     const at = (now: number) => ({ ...testContext(now), db: openDatabase(world.binding) });
-    const { cost } = reconcilePrograms(testContext(), reconcileTools());
+    const { cost } = reconcilePrograms(testContext(), transfersAt());
     const serve = async (now: number) => {
-      const work = reconcilePrograms(at(now), reconcileTools());
+      const work = reconcilePrograms(at(now), transfersAt());
       for (let more = true; more;) {
         world.roundTrips.length = 0;
         more = await work.serve({ key: program.id, program: program.program });
@@ -181,7 +181,7 @@ describe("a partner with too many entries for one statement", () => {
     const { program, partner } = await large();
     const ctx = programContext(program, NOW);
     for (let step = 0, more = true; more; step++) {
-      ({ more } = await reconcileStep(ctx, reconcileTools(), step === 0));
+      ({ more } = await reconcileStep(ctx, transfersAt(), step === 0));
       // Behind the place, as commissions older than the journal are posted, and before it.
       if (step < 12) {
         await makeCommissions(program, partner.id, [{ amount_cents: 11 }, { updated_at: "2026-01-01T00:00:00.000Z" }]);
@@ -246,7 +246,7 @@ describe("no difference is", () => {
       return forProgram(testContext(), program!);
     };
     const asked = async (vendor = world.vendor) => {
-      const steps = await reconcileRound(await context(), reconcileTools(vendor), true);
+      const steps = await reconcileRound(await context(), transfersAt(vendor), true);
       return steps.reduce((sum, { checked }) => sum + checked.transfers, 0);
     };
     expect(await asked()).toBe(1);
@@ -271,7 +271,7 @@ describe("after another API key was stored", () => {
     const check = async () => {
       const [program] = await selectPrograms(testContext().db).where(eq(programs.id, world.program.id));
       const rows = await payoutsOf(world.program);
-      return checkTransfers(forProgram(testContext(), program!), rows, clientOf(world.vendor), () => {});
+      return checkTransfers(forProgram(testContext(), program!), rows, clientOf(world.vendor));
     };
     expect(await check()).toEqual({ checked: [payout.id], found: [] });
     world.vendor.transfers[0]!.amount_reversed = 3_000;

@@ -1,7 +1,8 @@
 /** The reconciler (ledger design, "Reconciler"): every kind of difference is planted, found, reported once, shown, and gone. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { reconcileStep, type ReconcileTools } from "../../src/core/reconcile/reconcile.ts";
+import { reconcileStep } from "../../src/core/reconcile/reconcile.ts";
+import type { Transfers } from "../../src/providers/connect.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import type { Reconciling } from "../../src/core/reconcile/now.ts";
 import { DAY } from "../../src/lib/time.ts";
@@ -82,7 +83,7 @@ let mailbox: Mailbox;
 async function reports(program_id: string, now?: number): Promise<Mailbox["mails"]> {
   return (await mailbox.deliver(program_id, now)).filter(({ subject }) => subject.startsWith("The ledger of"));
 }
-let tools: ReconcileTools;
+let transfers: Transfers;
 
 /** The program that a test is about, and what its owner is sent. */
 async function open(): Promise<void> {
@@ -90,7 +91,7 @@ async function open(): Promise<void> {
   program = world.program;
   slug = (await program.api<{ slug: string }>("GET", `/api/v1/partners/${world.partner_id}`)).body.slug;
   mailbox = openMailbox();
-  tools = { transfers: clientOf(world.vendor), onCall: () => {} };
+  transfers = clientOf(world.vendor);
   playOutside(world.vendor);
 }
 
@@ -134,7 +135,7 @@ async function liveThroughEverything(): Promise<{ paid: string; canceled: string
 /** A whole round at an instant. */
 async function round(now = NOW, fromStart = false): Promise<void> {
   for (let more = true, first = fromStart; more; first = false) {
-    more = (await reconcileStep(programContext(program, now), tools, first)).more;
+    more = (await reconcileStep(programContext(program, now), transfers, first)).more;
   }
 }
 

@@ -25,6 +25,8 @@ export interface Trial {
   isOver?: true;
   /** The programs have an API key of provider A. */
   hasKeys?: true;
+  /** It calls more than its database and the queue: `jobs-calls.test.ts` counts that. */
+  calls?: true;
   /** The context in which it runs; what it reports of the programs that it served is no row. */
   change?: (context: RunContext, served: (g: number) => void) => RunContext;
 }
@@ -140,6 +142,7 @@ export const TRIALS: Record<JobName, Trial> = {
     runs: { 1: 2, 32: 2 },
   },
   "wake click objects": {
+    calls: true,
     most: 2_000,
     why: "objects; one is called once, however many clicks wait in it",
     seed: [
@@ -200,6 +203,7 @@ export const TRIALS: Record<JobName, Trial> = {
     runs: { 1: 14, 32: 14 },
   },
   "read the providers' events": {
+    calls: true,
     most: 1,
     why: "the rest is at the vendor: each page is a call, each event of it a step of its own",
     seed: [],
@@ -209,6 +213,7 @@ export const TRIALS: Record<JobName, Trial> = {
     runs: { 1: 8, 32: 8 },
   },
   "reconcile open transfers": {
+    calls: true,
     most: 100,
     why: "each is two transactions and a call to the vendor",
     seed: [
@@ -315,6 +320,7 @@ export const TRIALS: Record<JobName, Trial> = {
     runs: { 1: 3, 32: 3 },
   },
   "archive clicks": {
+    calls: true,
     most: 100_000,
     seed: [
       PARTNERS,

@@ -280,8 +280,7 @@ async function isUnsettled(payment: string): Promise<boolean> {
 }
 
 async function reconcileDaily(vendor: Subject["vendor"], at = now): Promise<void> {
-  const tools = { transfers: clientOf(vendor), onCall: () => {}, mail: async () => {} };
-  await serveAll(reconcilePrograms(meteredContext(at), tools));
+  await serveAll(reconcilePrograms(meteredContext(at), clientOf(vendor)));
 }
 
 /** What reads more where there is more: why, and at most how many rows more for each story, delivery or program. */

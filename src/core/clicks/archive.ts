@@ -3,7 +3,14 @@ import { literal, runBatch } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { DAY, iso, utcDay } from "../../lib/time.ts";
-import { type Archive, STORED_CLICK, type StoredClick, STRETCH_CLICKS, writeStretch } from "../kernel/click-archive.ts";
+import {
+  type Archive,
+  CALLS_A_STRETCH,
+  STORED_CLICK,
+  type StoredClick,
+  STRETCH_CLICKS,
+  writeStretch,
+} from "../kernel/click-archive.ts";
 import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
@@ -51,12 +58,17 @@ interface NotedDays extends Owner {
 /**
  * Moves noted days of clicks into the archive; counts stay as they are. Resumable at any point, and may run twice at
  * once: a stretch is written under a name made of what it holds, and one transaction then records it and deletes exactly
- * its rows, or does nothing where another run was first.
+ * its rows, or does nothing where another run was first. `onCall` is notified of the calls of the archive.
  */
-export function archiveNotedDays(ctx: Pick<BaseCtx, "db" | "now">, archive: Archive): Work<NotedDays> {
+export function archiveNotedDays(
+  ctx: Pick<BaseCtx, "db" | "now">,
+  archive: Archive,
+  onCall: (calls: number) => void = () => {},
+): Work<NotedDays> {
   const { db } = ctx;
   return {
-    cost: 6,
+    // Six statements, and what one stretch takes of the archive.
+    cost: 6 + CALLS_A_STRETCH,
     async due(after) {
       const rows = await shaped(
         db,
@@ -69,7 +81,7 @@ export function archiveNotedDays(ctx: Pick<BaseCtx, "db" | "now">, archive: Arch
     },
     async serve(noted) {
       try {
-        noted.after = await archiveNext(ctx, archive, noted);
+        noted.after = await archiveNext(ctx, archive, onCall, noted);
       } catch (error) {
         // The days behind it are not kept waiting.
         noted.failure = { error };
@@ -87,11 +99,15 @@ export function archiveNotedDays(ctx: Pick<BaseCtx, "db" | "now">, archive: Arch
 async function archiveNext(
   ctx: Pick<BaseCtx, "db" | "now">,
   archive: Archive,
+  onCall: (calls: number) => void,
   { key, days, after }: NotedDays,
 ): Promise<string | null> {
   const day = days.at(-1)!;
   const clicks = await readClicks(ctx, key, day, after ?? firstIdAt("event", Date.parse(day)));
-  if (clicks.length > 0) await moveStretch(ctx, archive, key, day, clicks);
+  if (clicks.length > 0) {
+    onCall(CALLS_A_STRETCH);
+    await moveStretch(ctx, archive, key, day, clicks);
+  }
   if (clicks.length === STRETCH_CLICKS) return clicks.at(-1)!.id;
   await ctx.db.run(sql`delete from click_archive_days where program_id = ${key} and day = ${day}`);
   return null;

@@ -26,6 +26,9 @@ export const STORED_CLICK: Columns<StoredClick> = { id: text, payload: text, cre
 /** Clicks of one object: one of these is read, unpacked and parsed whole for a page. */
 export const STRETCH_CLICKS = 2_000;
 
+/** Calls to the bucket by which a stretch is written. */
+export const CALLS_A_STRETCH = 2;
+
 /** A call to the bucket takes no longer. */
 const ANSWER_WITHIN = 10 * SECOND;
 

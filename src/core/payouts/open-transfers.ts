@@ -26,7 +26,8 @@ interface OpenTransfers extends Owner {
  */
 export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTransfers> {
   return {
-    cost: 19,
+    // The payout and its program, the lease, up to four calls to the vendor, and twelve statements for one that is paid.
+    cost: 20,
     atOnce: CALLS_AT_ONCE,
     async due(after) {
       const rows = await shaped(

@@ -9,8 +9,9 @@ import { onShard } from "../kernel/shards.ts";
 import { openProgram } from "../programs/programs.ts";
 import { NAMED, openDifferences } from "./findings.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
-import { reconcileStep, type ReconcileTools } from "./reconcile.ts";
+import { reconcileStep } from "./reconcile.ts";
 import { repairBalances } from "./repair.ts";
+import type { Transfers } from "../../providers/connect.ts";
 
 export interface ReconcileInput {
   /** Only this program; otherwise all of the deployment. */
@@ -49,7 +50,7 @@ const STATEMENTS = 500;
  * Looks at all of a program, or of every program, as far as one call goes. Nothing is repaired unless the operator asks.
  * @throws `not_found` for a program that does not exist.
  */
-export async function reconcileNow(ctx: Ctx, input: ReconcileInput, tools: ReconcileTools): Promise<Reconciling> {
+export async function reconcileNow(ctx: Ctx, input: ReconcileInput, transfers: Transfers): Promise<Reconciling> {
   const reply: Reconciling = {
     checked: { commissions: 0, payments: 0, partners: 0, payouts: 0, transfers: 0 },
     differences: [],
@@ -69,7 +70,7 @@ export async function reconcileNow(ctx: Ctx, input: ReconcileInput, tools: Recon
     let fromStart = !goesOn || !(await isUnderWay(counted));
     let left = true;
     while (left && budget.left > 0) {
-      const { checked, kept, whole } = await reconcileStep(counted, tools, fromStart);
+      const { checked, kept, whole } = await reconcileStep(counted, transfers, fromStart);
       for (const kind of Object.keys(checked) as (keyof Checked)[]) reply.checked[kind] += checked[kind];
       left = whole;
       fromStart &&= !kept;

@@ -36,13 +36,6 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 
 type Reconciliation = InferSelectModel<typeof reconciliations>;
 
-/** What the reconciler needs beside its context. */
-export interface ReconcileTools {
-  transfers: Transfers;
-  /** Is called for calls that are no statements. */
-  onCall: (calls: number) => void;
-}
-
 /** What one step came to. */
 export interface Step {
   checked: Checked;
@@ -75,7 +68,7 @@ interface Due extends Owner {
  * round of a program goes through all of it.
  * Nothing is repaired. Harmless when two run at once: of two steps from the same place one is dropped.
  */
-export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
+export function reconcilePrograms(ctx: Ctx, transfers: Transfers): Work<Due> {
   return {
     // 12 payments of seven statements, three transfers of two calls, and 32 statements.
     cost: 122,
@@ -91,7 +84,7 @@ export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
         .limit(atMost(PROGRAMS_AT_ONCE));
       return rows.map((program) => ({ key: program.id, program }));
     },
-    serve: async ({ program }) => (await reconcileStep(forProgram(ctx, program), tools)).more,
+    serve: async ({ program }) => (await reconcileStep(forProgram(ctx, program), transfers)).more,
   };
 }
 
@@ -99,7 +92,7 @@ export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
  * One bounded step of a program's round. `fromStart` begins a round that goes through all of the program.
  * @throws what a payment failed with that could not be looked at; the step is done, and the next goes on behind it.
  */
-export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, fromStart = false): Promise<Step> {
+export async function reconcileStep(ctx: ProgramCtx, transfers: Transfers, fromStart = false): Promise<Step> {
   const [[kept], known, sizes] = await ctx.read(
     ctx.db
       .select()
@@ -115,7 +108,7 @@ export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, from
   const place = isNew ? placeOfRound(last, (kind) => sizes.find((one) => one.kind === kind)?.size ?? 0) : last;
   const span = { from: fromStart ? until : before.event_id, until };
   const chosen = await choose(ctx, place, span);
-  const seen = await look(ctx, place, { ...chosen, known: isNew ? known : [], isNew }, tools);
+  const seen = await look(ctx, place, { ...chosen, known: isNew ? known : [], isNew }, transfers);
   const fresh = await unreported(ctx, seen.found);
   const whole = isWhole(seen.place);
   const more = whole || chosen.isFull || hasDue(seen.place);
@@ -204,7 +197,7 @@ interface Seen {
 }
 
 /** All checks of what was chosen. */
-async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, tools: ReconcileTools): Promise<Seen> {
+async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Transfers): Promise<Seen> {
   const { db } = ctx;
   const { isNew, turn } = chosen;
   const known = (...checks: Check[]) =>
@@ -231,7 +224,7 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, tools: Reconc
   const found = [...journalFindings(journal), ...books.found, ...payoutFindings(sums)];
   const entitlement = await lookAtPayments(ctx, keys);
   const asked = [...new Map([...rows, ...inTurn].filter(hasTransfer).map((row) => [row.id, row])).values()];
-  const made = await checkTransfers(ctx, asked.slice(0, TRANSFERS_AT_ONCE), tools.transfers, tools.onCall);
+  const made = await checkTransfers(ctx, asked.slice(0, TRANSFERS_AT_ONCE), transfers);
   return {
     found: [...found, ...entitlement.found, ...made.found],
     failure: entitlement.failure,

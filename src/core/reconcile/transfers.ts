@@ -7,9 +7,6 @@ import type { Payout } from "../kernel/rows.ts";
 import { attemptOf, standingOf } from "../payouts/attempt.ts";
 import { openRecipient } from "../payouts/recipient.ts";
 
-/** Calls for one payout at most: whose key this is, and the look-up. */
-export const CALLS_A_TRANSFER = 2;
-
 /** A payout that provider A has paid, as far as we know. */
 export function hasTransfer(payout: Payout): boolean {
   return payout.status === "paid" && payout.method === TRANSFER_METHOD && payout.attempt > 0;
@@ -24,14 +21,12 @@ export async function checkTransfers(
   ctx: ProgramCtx,
   payouts: readonly Payout[],
   transfers: Transfers,
-  onCall: (calls: number) => void,
 ): Promise<{ checked: string[]; found: Difference[] }> {
   const checked: string[] = [];
   const found: Difference[] = [];
   const api_key = payouts.length > 0 ? await openApiKey(ctx, TRANSFER_METHOD) : null;
   if (api_key === null) return { checked, found };
   for (const payout of payouts) {
-    onCall(CALLS_A_TRANSFER);
     const compared = await compare(ctx, payout, api_key, transfers);
     if (!compared) continue;
     checked.push(payout.id);

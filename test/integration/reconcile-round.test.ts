@@ -10,9 +10,10 @@ import { openDifferences } from "../../src/core/reconcile/findings.ts";
 import { reconcilePrograms, reconcileStep } from "../../src/core/reconcile/reconcile.ts";
 import { checkTransfers } from "../../src/core/reconcile/transfers.ts";
 import { newId } from "../../src/lib/id.ts";
-import { DAY } from "../../src/lib/time.ts";
+import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
 import { fireCron } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
+import { openMailbox } from "../support/mailbox.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { meterRowsRead } from "../support/metered-database.ts";
 import {
@@ -157,6 +158,92 @@ describe("a round", () => {
       (await program.api<{ reconciled_at: string | null }>("GET", "/api/v1/integrations/status")).body.reconciled_at;
     expect(await status(healthy)).toBe(new Date(NOW).toISOString());
     expect(await status(broken)).toBeNull();
+  });
+});
+
+describe("the e-mail about differences (LAW-11)", () => {
+  /** A program that a whole round has been through, and the texts of the e-mails about its ledger. */
+  async function world(sales: number) {
+    const { program, partner } = await selling(sales);
+    const payments = (await ledgerOf(program)).payments.map(({ id }) => id).toSorted();
+    const mailbox = openMailbox();
+    const texts = async (now: number) => {
+      const mails = await mailbox.deliver(program.id, now);
+      return mails.filter(({ subject }) => subject.startsWith("The ledger of")).map(({ text }) => text);
+    };
+    const round = (now: number) => reconcileRound(programContext(program, now), transfersAt(), true);
+    await round(NOW);
+    quiet();
+    return { program, partner, payments, texts, round };
+  }
+
+  const wrong = (payment: string | undefined) =>
+    run("update commissions set amount_cents = amount_cents + 5 where payment_id = ?", payment);
+
+  it("is about what was found too soon after the one before as well, once there may be another", async () => {
+    const { payments, texts, round } = await world(3);
+    await wrong(payments[0]);
+    await round(NOW + DAY);
+    expect(await texts(NOW + DAY + MINUTE)).toEqual([expect.stringContaining(payments[0]!)]);
+    await wrong(payments[1]);
+    // Of two machines one has a clock that is behind.
+    await round(NOW + DAY - 1);
+    expect(await texts(NOW + DAY + 10 * HOUR)).toHaveLength(1);
+    // A daily cron comes a little before its time as well.
+    await wrong(payments[2]);
+    await round(NOW + 2 * DAY - MINUTE);
+    const [, second, ...others] = await texts(NOW + 2 * DAY);
+    expect([second, others]).toEqual([expect.stringContaining(payments[1]!), []]);
+    expect(second).toContain(payments[2]);
+    expect(second).not.toContain(payments[0]);
+    await round(NOW + 3 * DAY);
+    expect(await texts(NOW + 3 * DAY)).toHaveLength(2);
+  });
+
+  it("is not about what is gone by then", async () => {
+    const { payments, texts, round } = await world(3);
+    await wrong(payments[0]);
+    await round(NOW + DAY);
+    await wrong(payments[1]);
+    await round(NOW + DAY + HOUR);
+    await run("update commissions set amount_cents = amount_cents - 5 where payment_id = ?", payments[1]);
+    await round(NOW + 2 * DAY);
+    expect(await texts(NOW + 2 * DAY)).toEqual([expect.stringContaining(payments[0]!)]);
+  });
+
+  it("is one about all that the steps of a round find", async () => {
+    const { program, payments, texts } = await world(30);
+    for (const payment of [payments[0], payments.at(-1)]) await wrong(payment);
+    const at = (now: number) => programContext(program, now);
+    let steps = 0;
+    for (let more = true; more; steps++) {
+      ({ more } = await reconcileStep(at(NOW + DAY + steps), transfersAt(), steps === 0));
+      expect(await texts(NOW + DAY + MINUTE)).toHaveLength(more ? 0 : 1);
+    }
+    expect(steps).toBeGreaterThan(2);
+    const [text] = await texts(NOW + DAY + MINUTE);
+    for (const payment of [payments[0], payments.at(-1)]) expect(text).toContain(payment);
+  });
+
+  it("does not wait for the end of a round that takes long, and the next one has what that finds", async () => {
+    const { program, payments, texts, round } = await world(30);
+    for (const payment of [payments[0], payments.at(-1)]) await wrong(payment);
+    const at = (now: number) => programContext(program, now);
+    let found = 0;
+    let now = NOW + DAY;
+    for (let step = 0; found === 0; step++) {
+      expect((await reconcileStep(at(now), transfersAt(), step === 0)).more).toBe(true);
+      found = await reported(program);
+    }
+    expect(await texts(now)).toHaveLength(0);
+    for (let more = true; more;) ({ more } = await reconcileStep(at((now += HOUR)), transfersAt()));
+    expect(await texts(now)).toHaveLength(1);
+    await round(NOW + 2 * DAY);
+    const all = await texts(NOW + 2 * DAY);
+    expect(all).toHaveLength(2);
+    const named = payments.filter((id) => all.join().includes(id));
+    expect(named).toEqual([payments[0], payments.at(-1)]);
+    for (const text of all) expect(payments.filter((id) => text.includes(id))).toHaveLength(1);
   });
 });
 

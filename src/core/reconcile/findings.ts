@@ -1,18 +1,24 @@
 /** What the reconciler has found: reported once, kept until it is gone, and never repaired automatically. */
-import { sql, type SQL } from "drizzle-orm";
+import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { differences } from "../../db/schema.ts";
 import type { Check, Difference } from "../../domain/reconciliation.ts";
-import { iso } from "../../lib/time.ts";
+import { HOUR, iso } from "../../lib/time.ts";
 import type { Occurrence, Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
+import type { NoticeOf } from "../kernel/notices.ts";
 
 /** A check and the subjects that it was made for. */
 export type Looked = Record<Check, readonly string[]>;
 
 /** So many are named to a person. */
 export const NAMED = 100;
+
+/** A round begins so long after the last one ended, and an e-mail goes so long after the one before. */
+export const ROUND_AFTER = 20 * HOUR;
+/** So long a difference waits for the end of its round, so that one e-mail names all that the round finds. */
+const WAITS_FOR_ROUND = HOUR;
 
 /** Those that are still there, the latest found first. */
 export function openDifferences(ctx: ProgramCtx, most: number) {
@@ -51,28 +57,87 @@ export async function unreported(ctx: ProgramCtx, found: readonly Difference[]):
   });
 }
 
+/** Those that no e-mail has named yet, the longest known first. */
+export function unmailedDifferences(ctx: ProgramCtx) {
+  return ctx.db
+    .select()
+    .from(differences)
+    .where(
+      sql`${differences.program_id} = ${ctx.programId} and ${differences.found_at} > coalesce(
+        (select mailed_at from reconciliations where program_id = ${ctx.programId}), '')`,
+    )
+    .orderBy(differences.found_at, differences.kind, differences.subject)
+    .limit(atMost(NAMED));
+}
+
+/** What a step has looked at and found. */
+interface Seen {
+  looked: Looked;
+  found: readonly Difference[];
+}
+
+/** What was looked at and does not differ any more. */
+function goneOf({ looked, found }: Seen): Subject[] {
+  const isFound = new Set(found.map(keyOf));
+  return Object.entries(looked).flatMap(([check, subjects]) =>
+    subjects.map((subject) => ({ check, subject })).filter((one) => !isFound.has(keyOf(one))),
+  );
+}
+
+interface MailPlan {
+  /** Of what is reported now. */
+  found_at: string;
+  mailed_at: string | null;
+  notices: NoticeOf<"ledger_differs">[];
+}
+
+/**
+ * The e-mail of a step, if any: about what is reported now and what waits since the last one, of which nothing is left out. It
+ * goes with the end of the round, or once something has waited for long; what is found too soon after it is in the next.
+ */
+export function planMail(
+  { now, program }: ProgramCtx,
+  before: { mailed_at: string | null; isLastStep: boolean },
+  waiting: readonly InferSelectModel<typeof differences>[],
+  seen: Seen & { reported: readonly Difference[] },
+): MailPlan {
+  const { mailed_at } = before;
+  // Also where a clock is behind: what is found after an e-mail is not taken for what it named.
+  const found_at = iso(mailed_at === null ? now : Math.max(now, Date.parse(mailed_at) + 1));
+  const isOther = new Set([...goneOf(seen), ...seen.reported].map(keyOf));
+  const left = waiting.filter(({ kind, subject }) => !isOther.has(keyOf({ check: kind, subject })));
+  const differing = [...left.map(({ kind, ...row }): Difference => ({ ...row, check: kind })), ...seen.reported];
+  const hasWaited = left.some((row) => row.found_at <= iso(now - WAITS_FOR_ROUND));
+  const isTooSoon = mailed_at !== null && mailed_at >= iso(now - ROUND_AFTER);
+  if (differing.length === 0 || isTooSoon || !(before.isLastStep || hasWaited)) {
+    return { found_at, mailed_at, notices: [] };
+  }
+  const named = differing.map(({ check, subject, expected, found }) => ({ check, subject, expected, found }));
+  return {
+    found_at,
+    mailed_at: [found_at, ...left.map((row) => row.found_at)].toSorted().at(-1) ?? found_at,
+    notices: [{ kind: "ledger_differs", program, differences: named }],
+  };
+}
+
 /** The rows of what is reported now, the end of what is gone, and the audit event of each difference. */
 export function planFindings(
   ctx: ProgramCtx,
-  looked: Looked,
-  found: readonly Difference[],
-  reported: readonly Difference[],
+  seen: Seen & { reported: readonly Difference[] },
+  found_at: string,
 ): { writes: Write[]; occurrences: Occurrence[] } {
-  const isFound = new Set(found.map(({ check, subject }) => `${check} ${subject}`));
-  const gone = Object.entries(looked).flatMap(([check, subjects]) =>
-    subjects.filter((subject) => !isFound.has(`${check} ${subject}`)).map((subject) => ({ check, subject })),
-  );
+  const { reported } = seen;
   const writes: Write[] = [
     {
       statement: ctx.db.run(sql`delete from differences
-        where program_id = ${ctx.program.id} and (kind, subject) in ${pairs(gone)}`),
+        where program_id = ${ctx.program.id} and (kind, subject) in ${pairs(goneOf(seen))}`),
     },
   ];
   if (reported.length > 0) {
     writes.push({
       statement: ctx.db.run(sql`insert into differences (program_id, kind, subject, expected, found, found_at)
         select ${ctx.program.id}, d.value ->> 'check', d.value ->> 'subject', d.value -> 'expected', d.value -> 'found',
-          ${iso(ctx.now)} from json_each(${JSON.stringify(reported)}) d where true
+          ${found_at} from json_each(${JSON.stringify(reported)}) d where true
         on conflict (program_id, kind, subject) do update set expected = excluded.expected, found = excluded.found,
           found_at = excluded.found_at`),
     });
@@ -83,7 +148,16 @@ export function planFindings(
   return { writes, occurrences };
 }
 
-function pairs(of: readonly { check: string; subject: string }[]): SQL {
+interface Subject {
+  check: string;
+  subject: string;
+}
+
+function keyOf({ check, subject }: Subject): string {
+  return `${check} ${subject}`;
+}
+
+function pairs(of: readonly Subject[]): SQL {
   const list = of.map(({ check, subject }) => [check, subject]);
   return sql`(select value ->> 0, value ->> 1 from json_each(${JSON.stringify(list)}))`;
 }

@@ -6,7 +6,7 @@ import type { Check, Checked, Difference } from "../../domain/reconciliation.ts"
 import { isUnavailable } from "../../lib/errors.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { logLine } from "../../lib/log.ts";
-import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
 import type { Transfers } from "../../providers/connect.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -28,7 +28,15 @@ import {
 } from "./checks.ts";
 import { choose, deliveriesLeft, payoutsAmong, payoutsInTurn, sizesOf, transfersAfter, type Chosen } from "./choose.ts";
 import { entitlementFinding } from "./entitlement.ts";
-import { knownDifferences, planFindings, unreported, type Looked } from "./findings.ts";
+import {
+  knownDifferences,
+  planFindings,
+  planMail,
+  ROUND_AFTER,
+  unmailedDifferences,
+  unreported,
+  type Looked,
+} from "./findings.ts";
 import { hasDue, hasPassed, isWhole, placeAfter, placeAtStart, placeOfRound, type Place } from "./place.ts";
 import { checkTransfers, hasTransfer } from "./transfers.ts";
 import { walkOn, walkReads } from "./walk.ts";
@@ -50,8 +58,6 @@ export interface Step {
 const PROGRAMS_AT_ONCE = 20;
 /** Of each check so many known differences are looked at again in a round. */
 const KNOWN_AT_ONCE = 3;
-/** A round begins so long after the last one ended. */
-const ROUND_AFTER = 20 * HOUR;
 /** An event's id says when its request began; so long after that its transaction is over. */
 const COMMITTED_AFTER = 10 * MINUTE;
 /** Transfers of one step; each is up to two calls. */
@@ -70,8 +76,8 @@ interface Due extends Owner {
  */
 export function reconcilePrograms(ctx: Ctx, transfers: Transfers): Work<Due> {
   return {
-    // 12 payments of seven statements, three transfers of two calls, and 32 statements.
-    cost: 122,
+    // 12 payments of seven statements, three transfers of two calls, and 33 statements.
+    cost: 123,
     async due(after) {
       const own = sql`program_id = ${programs.id}`;
       const rows = await selectPrograms(ctx.db)
@@ -93,13 +99,14 @@ export function reconcilePrograms(ctx: Ctx, transfers: Transfers): Work<Due> {
  * @throws what a payment failed with that could not be looked at; the step is done, and the next goes on behind it.
  */
 export async function reconcileStep(ctx: ProgramCtx, transfers: Transfers, fromStart = false): Promise<Step> {
-  const [[kept], known, sizes] = await ctx.read(
+  const [[kept], known, sizes, waiting] = await ctx.read(
     ctx.db
       .select()
       .from(reconciliations)
       .where(sql`${reconciliations.program_id} = ${ctx.programId}`),
     knownDifferences(ctx, KNOWN_AT_ONCE),
     sizesOf(ctx),
+    unmailedDifferences(ctx),
   );
   const before = kept ?? firstRow(ctx);
   const isNew = fromStart || before.finished_at !== null;
@@ -109,34 +116,35 @@ export async function reconcileStep(ctx: ProgramCtx, transfers: Transfers, fromS
   const span = { from: fromStart ? until : before.event_id, until };
   const chosen = await choose(ctx, place, span);
   const seen = await look(ctx, place, { ...chosen, known: isNew ? known : [], isNew }, transfers);
-  const fresh = await unreported(ctx, seen.found);
+  const reported = await unreported(ctx, seen.found);
   const whole = isWhole(seen.place);
   const more = whole || chosen.isFull || hasDue(seen.place);
   const now = iso(ctx.now);
-  const isMailed = fresh.length > 0 && (before.mailed_at === null || before.mailed_at < iso(ctx.now - DAY));
+  const findings = { looked: seen.looked, found: seen.found, reported };
+  const mail = planMail(ctx, { mailed_at: before.mailed_at, isLastStep: !more }, waiting, findings);
   const after: Reconciliation = {
     ...before,
     revision: before.revision + 1,
     began_at: isNew ? now : before.began_at,
     finished_at: more ? null : now,
-    mailed_at: isMailed ? now : before.mailed_at,
+    mailed_at: mail.mailed_at,
     event_id: chosen.event_id,
     position: JSON.stringify(seen.place),
     deliveries_left: seen.deliveries_left,
   };
   try {
-    const findings = planFindings(ctx, seen.looked, seen.found, fresh);
+    const { writes, occurrences } = planFindings(ctx, findings, mail.found_at);
     await commit(ctx, {
-      ...findings,
-      writes: [saveRow(ctx, before, after), ...findings.writes, noteAgreed(ctx, after)],
-      notices: isMailed ? [{ kind: "ledger_differs", program: ctx.program, differences: fresh }] : [],
+      occurrences,
+      writes: [saveRow(ctx, before, after), ...writes, noteAgreed(ctx, after)],
+      notices: mail.notices,
     });
   } catch (error) {
     if (error instanceof CommitConflict) return { checked: seen.checked, kept: false, more: true, whole: true };
     throw error;
   }
   const program_id = ctx.program.id;
-  for (const difference of fresh) logLine("error", { what: "reconciliation failed", program_id, ...difference });
+  for (const difference of reported) logLine("error", { what: "reconciliation failed", program_id, ...difference });
   if (seen.failure) throw seen.failure.reason;
   return { checked: seen.checked, kept: true, more, whole };
 }

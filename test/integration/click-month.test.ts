@@ -45,7 +45,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-it(`holds at every hour of ${DAYS} days (PROPERTY_SEED=${SEED})`, async () => {
+it(`holds at every look, each hour of ${DAYS} days (PROPERTY_SEED=${SEED})`, async () => {
   const chance = new Chance(SEED);
   const shops: Shop[] = [];
   for (let i = 0; i < PROGRAMS; i++) shops.push(await openShop());
@@ -55,8 +55,7 @@ it(`holds at every hour of ${DAYS} days (PROPERTY_SEED=${SEED})`, async () => {
     vi.setSystemTime(start + hour * HOUR);
     await fireCron("* * * * *");
     if (hour % 24 === 4) await fireCron("17 3 * * *");
-    // An object that flushes itself may do so between two of the questions.
-    for (const shop of shops) await eventually(() => assertTotals(shop, start, `hour ${hour}`));
+    for (const shop of shops) await assertTotals(shop, start, `hour ${hour}`);
   }
   // Each click that was answered is recorded or counted as dropped, once.
   vi.setSystemTime(Date.now() + MINUTE);
@@ -150,14 +149,27 @@ async function countriesOf(shop: Shop, start: number): Promise<Record<string, nu
   return Object.fromEntries(programSourcesOf(rows).country.top.map(({ value, clicks }) => [value, clicks]));
 }
 
-/** What the API says of a program, against its rows. */
+/**
+ * What the API says of a program, against its rows. An object that flushes itself may do so between two of the questions: then the
+ * rows are others after them than before, and all is asked again. Where they are the same, one look decides.
+ */
 async function assertTotals(shop: Shop, start: number, when: string): Promise<void> {
   const since = iso(Date.now() - 7 * HOUR - 30 * MINUTE);
+  for (let before = await rowsOf(shop, since); ;) {
+    const said = await totalsOf(shop, start, since);
+    const after = await rowsOf(shop, since);
+    if (JSON.stringify(before) === JSON.stringify(after)) return expect(said, when).toEqual(after);
+    before = after;
+  }
+}
+
+/** What the API says, in several questions. */
+async function totalsOf(shop: Shop, start: number, since: string): Promise<Record<string, unknown>> {
   const total = async (path: string) => (await shop.api<{ total: number }>("GET", `/api/v1/${path}`)).body.total;
   const clicks = async (id: string) =>
     (await shop.api<{ stats: { clicks: number } }>("GET", `/api/v1/partners/${id}`)).body.stats.clicks;
   const summary = await summaryOf(shop, start);
-  const said = {
+  return {
     events: await total("events"),
     clicks: await total("events?type=click"),
     since: await total(`events?type=click&from=${since}`),
@@ -168,7 +180,6 @@ async function assertTotals(shop: Shop, start: number, when: string): Promise<vo
     countries: await countriesOf(shop, start),
     days: Object.fromEntries(summary.data.flatMap(({ day, recorded }) => (recorded > 0 ? [[day, recorded]] : []))),
   };
-  expect(said, when).toEqual(await rowsOf(shop, since));
 }
 
 async function rowsOf(shop: Shop, since: string): Promise<Record<string, unknown>> {

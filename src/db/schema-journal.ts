@@ -130,8 +130,9 @@ export const listDays = sqliteTable(
 );
 
 /**
- * What people and the daily approval decided, append-only: each about one partner's commission of one payment, or of one
- * manual commission. A decision stays with the partner that it judged, wherever the payment goes. WITHOUT ROWID.
+ * What people and the daily approval decided: each about one partner's commission of one payment, or of one manual
+ * commission; never updated, never deleted. A decision stays with the partner that it judged, wherever the payment goes.
+ * WITHOUT ROWID.
  */
 export const decisions = sqliteTable(
   "decisions",

@@ -183,6 +183,7 @@ describe("the migrated database", () => {
       (what) => `commissions_${what}`,
     );
     const ofEntries = ["entries_deleted", "entries_updated", "postings_balanced", "postings_entered"];
+    const ofDecisions = ["decisions_deleted", "decisions_updated"];
     const ofRules = ["flows_rules_made", "flows_rules_changed", "flows_rules_deleted", "partners_rules_changed"];
     const ofTime = ["programs_rules_changed", "payments_rules_seen", "event_hours_inserted", "event_hours_updated"];
     // Those of the deploy gap, until the columns of `programs` are dropped.
@@ -202,6 +203,7 @@ describe("the migrated database", () => {
         ...ofSearch,
         ...ofJournal,
         ...ofEntries,
+        ...ofDecisions,
         ...ofConnections,
         "programs_mail_rounds",
       ].toSorted(),

@@ -13,6 +13,8 @@ import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { openDatabase } from "../../src/db/client.ts";
+import type { decisions } from "../../src/db/schema.ts";
+import { judgedBy, type DecisionKind } from "../../src/domain/decision.ts";
 import { accountOf, type JournalAccount } from "../../src/domain/journal.ts";
 import { percent } from "../../src/domain/money.ts";
 import { DAY, iso, utcDay } from "../../src/lib/time.ts";
@@ -83,6 +85,44 @@ function sorted(entries: readonly Posted[]): string[] {
         .join(" "),
     )
     .toSorted();
+}
+
+/** A decision of which nobody knows who took it. */
+type OldDecision = Omit<typeof decisions.$inferSelect, "id">;
+
+/** The decisions that a commission's row says; a difference is approved by nobody. */
+function decisionsOf(row: Awaited<ReturnType<typeof commissionsOf>>[number]): OldDecision[] {
+  const { program_id, partner_id, id: commission_id, kind: commission_kind, status, updated_at } = row;
+  if (commission_kind === "clawback" && status !== "rejected") return [];
+  const about = {
+    program_id,
+    subject: row.payment_id ?? row.id,
+    partner_id,
+    commission_id,
+    commission_kind,
+    actor: null,
+  };
+  const taken = (isTaken: boolean, kind: DecisionKind, detail: string | null, created_at: string) =>
+    isTaken ? [{ ...about, kind, detail, created_at }] : [];
+  return [
+    ...taken(status === "approved" || status === "paid", "approve", null, row.approved_at ?? updated_at),
+    ...taken(status === "rejected", "reject", row.rejected_reason, updated_at),
+    ...taken(row.dismissed_reasons !== "", "dismiss", row.dismissed_reasons, updated_at),
+    ...taken(row.review_reason === "manual", "flag", null, updated_at),
+  ];
+}
+
+/** All decisions about each commission, in the order taken. */
+async function keptDecisions(program_id: string): Promise<OldDecision[]> {
+  const rows = await all<OldDecision & { id?: string }>(
+    "select * from decisions where program_id = ? order by commission_id, id",
+    program_id,
+  );
+  for (const row of rows) {
+    expect(row.id).toMatch(/^dcn_/);
+    delete row.id;
+  }
+  return rows;
 }
 
 /** `partner currency account` to its amount and number of commissions. */
@@ -245,6 +285,16 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     expect(await untouched()).toEqual(before);
     const entries = await all<Entry>("select * from entries where program_id = ?", program_id);
     expect(sorted(entries)).toEqual(sorted(rows.flatMap(entriesOf)));
+    const decided = await keptDecisions(program_id);
+    expect(decided).toEqual(rows.flatMap(decisionsOf));
+    expect([...new Set(decided.map(({ kind }) => kind))].toSorted()).toEqual(["approve", "dismiss", "reject"]);
+    // Together they come to what the row is.
+    const taken = Map.groupBy(decided, ({ commission_id }) => commission_id);
+    for (const row of rows.filter(({ kind }) => kind !== "clawback")) {
+      const judged = judgedBy(taken.get(row.id) ?? []);
+      const { status, dismissed_reasons } = row;
+      expect(judged).toMatchObject({ status: status === "paid" ? "approved" : status, dismissed_reasons });
+    }
     expect(await keptBooks(program_id)).toEqual(books);
     expect(await shown()).toEqual(said);
   });

@@ -12,9 +12,9 @@ import { markPayoutPaid } from "../../src/core/payouts/payouts.ts";
 import { payouts } from "../../src/db/schema.ts";
 import { deliver, deliverInDisorder, disorder } from "../support/disorder.ts";
 import { serveAll } from "../support/jobs.ts";
-import { makeWorldProgram, WORLD_PARTNERS, type WorldFlow } from "../support/ledger-world.ts";
-import { ledgerOf } from "../support/ledger.ts";
-import { expectedOf, keyOf, type Expected, type ModelFlow } from "../support/money-model.ts";
+import { WORLD_PARTNERS } from "../support/ledger-world.ts";
+import { expectedOf, keyOf, type Expected } from "../support/money-model.ts";
+import { programOf, seen, type Seen } from "../support/money-seen.ts";
 import { liveAll, moneyWorld, send, type Lived, type MoneyWorld } from "../support/money-world.ts";
 import { programContext, testContext, type TestProgram } from "../support/program.ts";
 import { uniqueId } from "../support/vendor.ts";
@@ -25,65 +25,10 @@ const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 /** Ends a long shrinking, never a run that is still green: it is far above what the runs take. */
 const TIME_LIMIT = 60_000 + RUNS * 2_000;
 
-function programOf({ flows, attribution }: MoneyWorld): Promise<TestProgram> {
-  return makeWorldProgram(flows.map(flowOf), { attribution, auto_approve_days: 1 });
-}
-
-function flowOf({ above, provider, ...rest }: ModelFlow): WorldFlow {
-  return {
-    ...rest,
-    active: true,
-    conditions: [
-      { field: "txn_amount_cents", op: "gt", value: above },
-      ...(provider === null ? [] : [{ field: "provider" as const, op: "eq" as const, value: provider }]),
-    ],
-  };
-}
-
 function modelOf(world: MoneyWorld, { truths, said }: Lived): Map<string, Expected> {
   const { flows, attribution } = world;
   return expectedOf(() => ({ partners: WORLD_PARTNERS, flows, default_pct: 20, attribution }), truths, said);
 }
-
-/** The whole ledger of a program by the vendors' ids and the partners' slugs. */
-async function seen(program: TestProgram) {
-  const { payments, commissions } = await ledgerOf(program);
-  const { db } = testContext();
-  const partners = await db.all<{ id: string; slug: string }>(
-    sql`select id, slug from partners where program_id = ${program.id}`,
-  );
-  const slugs = new Map(partners.map(({ id, slug }) => [id, slug]));
-  const keys = new Map(payments.map((row) => [row.id, row.provider_transaction_id]));
-  return {
-    // What an intent and its session say is one payment. No flow is for leads: what one earned would be among the rows.
-    outcomes: Object.fromEntries(
-      payments
-        .filter(({ event, outcome }) => event === "transaction_completed" && outcome !== "merged")
-        .map((row) => [row.provider_transaction_id, row.outcome]),
-    ),
-    rows: commissions
-      .map((row) => ({
-        key: keys.get(row.payment_id!)!,
-        partner: slugs.get(row.partner_id)!,
-        ...{ kind: row.kind, status: row.status, amount: row.amount_cents, currency: row.currency },
-        ...{ base: row.txn_amount_cents, reason: row.review_reason, payout_id: row.payout_id, rate: row.rate },
-        created_at: row.created_at,
-      }))
-      .toSorted((a, b) => (`${a.key} ${a.partner} ${a.amount}` < `${b.key} ${b.partner} ${b.amount}` ? -1 : 1)),
-    balances: await db.all<{ partner: string; currency: string; account: string; amount: number; count: number }>(
-      sql`select p.slug as partner, b.currency, b.account, b.amount_cents as amount, b.commissions as count
-        from balances b join partners p on p.id = b.partner_id
-        where b.program_id = ${program.id} and (b.amount_cents <> 0 or b.commissions <> 0) order by 1, 2, 3`,
-    ),
-    entries: await db.all<{ partner: string; currency: string; amount: number }>(
-      sql`select p.slug as partner, e.currency, sum(iif(e.from_account = 'expense', e.amount_cents, 0))
-          - sum(iif(e.to_account = 'expense', e.amount_cents, 0)) as amount
-        from entries e join partners p on p.id = e.partner_id where e.program_id = ${program.id} group by 1, 2
-        having amount <> 0`,
-    ),
-  };
-}
-type Seen = Awaited<ReturnType<typeof seen>>;
 
 /** Sums by the texts of their keys, without those that are zero. */
 function summed(parts: readonly (readonly [string, number])[]): Record<string, number> {

@@ -1,0 +1,185 @@
+/**
+ * The ledger is a function of the set of facts, and what people decide is among them (LAW-1): decisions that come between
+ * the vendors' events, those about each payment in their own order, end in the same rows, journal and balances as when all
+ * events came first; what was decided of another partner's commission meanwhile ends in nothing (LAW-6).
+ */
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { updateCommission } from "../../src/core/commissions/commissions.ts";
+import { reviewSettled, settle } from "../../src/core/ledger/settle.ts";
+import { generatePayouts } from "../../src/core/payouts/generate.ts";
+import type { CommissionChange } from "../../src/domain/commission-change.ts";
+import { canBecome } from "../../src/domain/commission.ts";
+import { deliver, deliverInDisorder, disorder } from "../support/disorder.ts";
+import { ledgerOf } from "../support/ledger.ts";
+import { keyOf } from "../support/money-model.ts";
+import { programOf, seen, slugsOf } from "../support/money-seen.ts";
+import { liveAll, moneyWorld, type Lived } from "../support/money-world.ts";
+import { programContext, type TestProgram } from "../support/program.ts";
+
+const RUNS = Number(env.PROPERTY_RUNS ?? 100);
+const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+
+/** Ends a long shrinking, never a run that is still green: it is far above what the runs take. */
+const TIME_LIMIT = 60_000 + RUNS * 2_000;
+
+type Status = "pending" | "approved" | "rejected";
+
+/** What is decided of a commission, in this order. */
+const PATHS: readonly Status[][] = [
+  ["approved"],
+  ["rejected"],
+  ["approved", "rejected"],
+  ["rejected", "pending"],
+  ["rejected", "pending", "approved"],
+  ["approved", "rejected", "pending"],
+];
+
+const judgements = fc.array(
+  fc.record({ path: fc.constantFrom(...PATHS), looks: fc.nat(2), looksFirst: fc.boolean() }),
+  {
+    minLength: 8,
+    maxLength: 8,
+  },
+);
+type Judgement = typeof judgements extends fc.Arbitrary<(infer J)[]> ? J : never;
+
+/** A change that is asked for once the commission is flagged for exactly these reasons, if it is about the flag. */
+type Ask = Pick<CommissionChange, "status" | "flagged"> & { reasons?: string };
+
+/** What people ask of the commission that a payment earns in the end. */
+interface Judged {
+  partner: string;
+  asks: Ask[];
+}
+
+/** To flag and to clear a flag is another decision where the facts flag it for something else. */
+function asksOf({ path, looks, looksFirst }: Judgement, reasons: string): Ask[] {
+  const moves = path.map((status): Ask => ({ status }));
+  const flag: Ask = { flagged: true, reasons: "" };
+  const looked = reasons === "" ? [flag, { flagged: false, reasons: "manual" }] : [{ flagged: false, reasons }];
+  return looksFirst ? [...looked.slice(0, looks), ...moves] : [...moves, ...looked.slice(0, looks)];
+}
+
+/** The commissions of a program with what a person looks at, each by the payment that it turns out to be of. */
+async function rowsOf(program: TestProgram, lived: Lived) {
+  const { payments, commissions } = await ledgerOf(program);
+  const own = keyOf(lived.truths);
+  const slugs = await slugsOf(program);
+  const keys = new Map(payments.map((row) => [row.id, own(row.provider_transaction_id)]));
+  return commissions.map((row) => ({ ...row, key: keys.get(row.payment_id!)!, partner: slugs.get(row.partner_id)! }));
+}
+
+/** Who decides: gives each payment's decisions in their order, each once it can be taken. */
+function decider(program: TestProgram, lived: Lived, judged: ReadonlyMap<string, Judged>) {
+  const left = new Map([...judged].map(([key, { asks }]) => [key, [...asks]]));
+  const ask = (id: string, { status, flagged }: Ask) =>
+    updateCommission(programContext(program), id, { status, flagged });
+
+  /** One decision about each payment that `isNow` chooses. Gives how many. */
+  const decideNext = async (isNow: () => boolean): Promise<number> => {
+    const rows = await rowsOf(program, lived);
+    let taken = 0;
+    for (const [key, asks] of left) {
+      const [next] = asks;
+      const [row, another] = rows.filter((one) => one.key === key && one.partner === judged.get(key)!.partner);
+      if (!next || !row || another || !isNow()) continue;
+      const isPossible =
+        next.status === undefined ? row.review_reasons === next.reasons : canBecome(row.status, next.status);
+      if (!isPossible) continue;
+      await ask(row.id, next);
+      asks.shift();
+      taken += 1;
+    }
+    return taken;
+  };
+
+  return {
+    /** The same, and something about a commission that in the end is another's, or is none. */
+    async decide(isNow: () => boolean): Promise<void> {
+      await decideNext(isNow);
+      const keys = new Set(lived.truths.map(({ key }) => key));
+      const passing = (await rowsOf(program, lived)).filter(
+        ({ key, partner, status }) => keys.has(key) && judged.get(key)?.partner !== partner && status === "pending",
+      );
+      for (const { id } of passing) if (isNow()) await ask(id, { status: isNow() ? "approved" : "rejected" });
+    },
+    /** All that are left. */
+    async finish(): Promise<void> {
+      while ((await decideNext(() => true)) > 0);
+      expect([...left].filter(([, asks]) => asks.length > 0)).toEqual([]);
+    },
+  };
+}
+
+/** Everything but when it was written, and by which of several ways a reference came that lead to the same partner. */
+async function written(program: TestProgram) {
+  const { payments, commissions } = await ledgerOf(program);
+  return {
+    payments: payments.map(({ facts_revision: _f, settled_revision: _s, updated_at: _u, decision, ...row }) => ({
+      ...row,
+      ...{
+        rate: decision?.rate,
+        flow: decision?.flow_id,
+        amount: decision?.amount_cents,
+        partner: decision?.partner_id,
+      },
+    })),
+    commissions,
+    balances: (await seen(program)).balances,
+  };
+}
+
+/** Settling all again changes nothing, as the reconciler says before. */
+async function checkSettled(program: TestProgram): Promise<void> {
+  const ctx = programContext(program);
+  const before = await written(program);
+  const { payments } = await ledgerOf(program);
+  for (const payment of payments) expect(await reviewSettled(ctx, payment)).toBe(null);
+  await env.DB.prepare("update payments set facts_revision = facts_revision + 1 where program_id = ?")
+    .bind(program.id)
+    .run();
+  for (const payment of payments) await settle(ctx, payment);
+  expect(await written(program)).toEqual(before);
+}
+
+describe(`decisions among the events (seed ${SEED}, ${RUNS} runs) (LAW-1, LAW-6)`, () => {
+  it("end the same wherever they come, with repetitions and crashes, and are paid the same", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        moneyWorld,
+        disorder,
+        judgements,
+        fc.infiniteStream(fc.boolean()),
+        async (world, chaos, says, turns) => {
+          const lived = liveAll(world);
+          const [calm, wild] = await Promise.all([programOf(world), programOf(world)]);
+          for (const each of lived.events) await deliver(calm, each);
+          const earned = (await rowsOf(calm, lived)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+          const judged = new Map(
+            earned.map(({ key, partner, review_reasons }, i) => [
+              key,
+              { partner, asks: asksOf(says[i % says.length]!, review_reasons) },
+            ]),
+          );
+          await decider(calm, lived, judged).finish();
+
+          const people = decider(wild, lived, judged);
+          const isNow = () => turns.next().value ?? false;
+          await deliverInDisorder(wild, lived.events, chaos, () => people.decide(isNow));
+          await people.finish();
+          expect(await seen(wild)).toEqual(await seen(calm));
+          await checkSettled(wild);
+
+          for (const program of [calm, wild]) {
+            const ctx = programContext(program);
+            await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
+          }
+          expect((await seen(wild)).balances).toEqual((await seen(calm)).balances);
+        },
+      ),
+      { seed: SEED, numRuns: Math.ceil(RUNS / 2), interruptAfterTimeLimit: TIME_LIMIT },
+    );
+  });
+});

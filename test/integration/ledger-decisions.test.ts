@@ -1,10 +1,15 @@
 /** What people decide and what vendors say, in any order: money that was never paid is never owed back (LAW-5). */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
+import { settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
+import { generatePayouts } from "../../src/core/payouts/generate.ts";
 import { actors } from "../../src/domain/actor.ts";
+import { MINUTE } from "../../src/lib/time.ts";
 import { eventsOf } from "../support/commissions.ts";
+import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
 import {
   chargeRefunded,
   disputeClosed,
@@ -15,8 +20,10 @@ import {
 } from "../support/provider-a-changes.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
+import { reconcileRound } from "../support/reconcile.ts";
 import { all } from "../support/rows.ts";
 import { signInOwner } from "../support/visitor.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 interface Row {
   id: string;
@@ -61,6 +68,53 @@ async function approvedSale() {
   await decide(program, sale!.id, "approved");
   const refund = (refunded: number) => sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded }));
   return { program, partner, sale: sale!, refund };
+}
+
+/**
+ * A sale of 10,000 of which a quarter was refunded: the payout that held it is canceled since, and another one took the
+ * difference of 500. What is left, and what that one took, is due with the sale.
+ */
+async function saleWithDifference() {
+  const sold = await approvedSale();
+  const [first] = await generate(sold.program);
+  await sold.refund(2_500);
+  await nextSale(sold.program, sold.partner.slug);
+  expect(await generate(sold.program)).toMatchObject([{ amount_cents: 3_500 }]);
+  await sold.program.api("POST", `/api/v1/payouts/${first!.id}/cancel`);
+  return sold;
+}
+
+/** The commissions of a sale's payment that no payout holds. */
+async function freeOf(program: TestProgram, { payment_id }: Row): Promise<string[]> {
+  return (await rowsOf(program))
+    .filter((row) => row.payment_id === payment_id && row.payout_id === null)
+    .map(({ kind, status, amount_cents }) => `${kind} ${status} ${amount_cents}`)
+    .toSorted();
+}
+
+/** Calls the API; the process dies before what the change left to settle is written. */
+async function callAndDie({ api_key }: TestProgram, method: string, path: string, body: object): Promise<number> {
+  const { binding } = watchDatabase(env.DB, {
+    before: (statements) => {
+      if (statements.some((text) => /^update "payments" set .*"settled_revision"/s.test(text))) throw new Error("died");
+    },
+  });
+  const headers = { authorization: `Bearer ${api_key}`, "content-type": "application/json" };
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const { status } = await callWith({ DB: binding }, path, { method, headers, body: JSON.stringify(body) });
+  vi.restoreAllMocks();
+  return status;
+}
+
+/** The API shows the decision, and amounts as they were; neither a payout, nor time, nor the reconciler touches them. */
+async function expectLeftAlone(program: TestProgram, sale: Row, rows: string[]): Promise<void> {
+  expect(await freeOf(program, sale)).toEqual(rows);
+  expect(await generate(program)).toEqual([]);
+  await serveAll(approveDueCommissions(testContext()));
+  await serveAll(settleUnsettled(testContext()));
+  await reconcileRound(programContext(program), undefined, true);
+  expect(await all("select * from differences where program_id = ?", program.id)).toEqual([]);
+  expect(await freeOf(program, sale)).toEqual(rows);
 }
 
 /** Another sale, that earns 4,000, approved. */
@@ -116,6 +170,65 @@ describe("a clawback never outlives its sale (COM-8)", () => {
     expect(bulk.body.data).toMatchObject([{ ok: true, status: "rejected" }]);
     await nextSale(program, partner.slug);
     expect(await generate(program)).toMatchObject([{ amount_cents: 4_000 }]);
+  });
+});
+
+describe("where a change holds and its payment is not settled yet (COM-8)", () => {
+  const CHANGES = {
+    "a commission reopened": {
+      before: ["rejected"],
+      ask: ({ sale }: { sale: Row }) => ["PATCH", `/api/v1/commissions/${sale.id}`, { status: "pending" }] as const,
+      between: ["clawback approved 500", "sale pending 1500"],
+      after: ["sale pending 2000"],
+      due: 2_000,
+    },
+    "commissions reopened in bulk": {
+      before: ["rejected"],
+      ask: ({ sale }: { sale: Row }) =>
+        ["POST", "/api/v1/commissions/bulk", { ids: [sale.id], status: "pending" }] as const,
+      between: ["clawback approved 500", "sale pending 1500"],
+      after: ["sale pending 2000"],
+      due: 2_000,
+    },
+    "a commission rejected": {
+      before: [],
+      ask: ({ sale }: { sale: Row }) => ["PATCH", `/api/v1/commissions/${sale.id}`, { status: "rejected" }] as const,
+      between: ["sale rejected 2000"],
+      after: ["clawback approved 500", "sale rejected 1500"],
+      due: 500,
+    },
+  };
+
+  it.each(Object.entries(CHANGES))("%s: nothing takes it before the minute's job has settled it", async (_, change) => {
+    const sold = await saleWithDifference();
+    const { program, sale } = sold;
+    for (const status of change.before) await decide(program, sale.id, status);
+    // Whatever is pending and settled approves itself.
+    await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 0 });
+
+    const [method, path, body] = change.ask(sold);
+    expect(await callAndDie(program, method, path, body)).toBe(503);
+    await expectLeftAlone(program, sale, change.between);
+
+    await serveAll(settleUnsettled(testContext(Date.now() + 2 * MINUTE)));
+    expect(await freeOf(program, sale)).toEqual(change.after);
+    await serveAll(approveDueCommissions(testContext()));
+    // A difference is dated when it is settled.
+    const later = Date.now() + 3 * MINUTE;
+    const period = { period_start: null, period_end: later, dry_run: false };
+    const { payouts } = await generatePayouts(programContext(program, later), period);
+    expect(payouts).toMatchObject([{ amount_cents: change.due }]);
+  });
+
+  it("a payout canceled: no other one takes what it frees before that", async () => {
+    const { program, sale, refund } = await approvedSale();
+    const [payout] = await generate(program);
+    await refund(2_500);
+    expect(await callAndDie(program, "POST", `/api/v1/payouts/${payout!.id}/cancel`, {})).toBe(503);
+    await expectLeftAlone(program, sale, ["clawback approved -500", "sale approved 2000"]);
+    await serveAll(settleUnsettled(testContext(Date.now() + 2 * MINUTE)));
+    expect(await freeOf(program, sale)).toEqual(["sale approved 1500"]);
+    expect(await generate(program)).toMatchObject([{ amount_cents: 1_500 }]);
   });
 });
 

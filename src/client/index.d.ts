@@ -362,6 +362,7 @@ type Routes = {
             arithmetic: string | null;
           };
           commissions: {
+            hold_until: string | null;
             amount_cents: number;
             approved_at: string | null;
             created_at: string;
@@ -638,6 +639,7 @@ type Routes = {
       };
       output: {
         data: {
+          hold_until: string | null;
           amount_cents: number;
           approved_at: string | null;
           created_at: string;
@@ -692,6 +694,7 @@ type Routes = {
         };
       };
       output: {
+        hold_until: string | null;
         amount_cents: number;
         approved_at: string | null;
         created_at: string;
@@ -740,6 +743,7 @@ type Routes = {
         };
       };
       output: {
+        hold_until: string | null;
         amount_cents: number;
         approved_at: string | null;
         created_at: string;
@@ -791,6 +795,7 @@ type Routes = {
         };
       };
       output: {
+        hold_until: string | null;
         amount_cents: number;
         approved_at: string | null;
         created_at: string;
@@ -2417,6 +2422,7 @@ type Routes = {
           arithmetic: string | null;
         };
         commissions: {
+          hold_until: string | null;
           amount_cents: number;
           approved_at: string | null;
           created_at: string;
@@ -2567,6 +2573,7 @@ type Routes = {
           arithmetic: string | null;
         };
         commissions: {
+          hold_until: string | null;
           amount_cents: number;
           approved_at: string | null;
           created_at: string;
@@ -2690,6 +2697,7 @@ type Routes = {
       };
       output: {
         commissions: {
+          hold_until: string | null;
           amount_cents: number;
           approved_at: string | null;
           created_at: string;

@@ -35,12 +35,16 @@ export function jsonObject<T>(
   return sql`'{' || ${joined([own, ...others], sql``, "different")} || '}'` as SQL<JsonText<T>>;
 }
 
-/** The same of a table's rows, each as `view` shows it: one that only takes fields of a row takes the columns alike. */
-export function jsonOf<Table extends SQLiteTable, View extends object>(
+/**
+ * The same of a table's rows, each as `view` shows it: one that only takes fields of a row takes the columns alike. `nested`
+ * are the fields that the object has beside them.
+ */
+export function jsonOf<Table extends SQLiteTable, Row extends object, View extends Row = Row>(
   table: Table,
-  view: (row: Table["$inferSelect"]) => View,
+  view: (row: Table["$inferSelect"]) => Row,
+  nested?: Readonly<Record<Exclude<keyof View, keyof Row>, SQL<string>>>,
 ): SQL<JsonText<View>> {
-  return jsonObject(view(table) as Record<string, SQLiteColumn>);
+  return jsonObject(view(table) as Record<string, SQLiteColumn>, nested);
 }
 
 /** SQL that makes a JSON object of exactly the fields of `T`, each from its expression; at most 16. */

@@ -93,6 +93,15 @@ export function endOfHold(created_at: string, auto_approve_days: number): string
   return new Date(Date.parse(created_at) + auto_approve_days * 86_400_000).toISOString();
 }
 
+/** Until when a commission is on hold before it approves itself (COM-6): ISO 8601, null where time does not approve it. */
+export function holdUntil(
+  { status, flagged, created_at }: { status: CommissionStatus; flagged: boolean; created_at: string },
+  auto_approve_days: number | null,
+): string | null {
+  if (status !== "pending" || flagged || auto_approve_days === null) return null;
+  return endOfHold(created_at, auto_approve_days);
+}
+
 /** A commission row of a payment, as far as the ledger needs it. */
 export interface LedgerRow {
   id: string;

@@ -5,11 +5,21 @@ import { approveDueCommissions } from "../../src/core/commissions/auto-approve.t
 import { commissionChanged } from "../../src/core/ledger/plan.ts";
 import { iso } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
+import { patchCommission } from "../support/commissions.ts";
+import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
-import { commissionsOf, makeCommissions } from "../support/payouts.ts";
+import { commissionsOf, makeCommissions, payoutsOf } from "../support/payouts.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
 
 const NOW = Date.parse("2028-03-01T03:17:00.000Z");
 const DAY = 86_400_000;
+
+/** What of a record says how long it waits. */
+interface Held {
+  id: string;
+  hold_until: string | null;
+  created_at: string;
+}
 
 /** Gives how many chunks it took. */
 const approve = (goOn?: () => boolean) => serveAll(approveDueCommissions(testContext(NOW)), goOn);
@@ -62,6 +72,63 @@ describe("auto-approval", () => {
       },
     ]);
     expect(await approve()).toBe(0);
+  });
+
+  it("says on the record until when each waits, in every reply that has it (COM-9)", async () => {
+    const program = await makeProgram({ auto_approve_days: 14 });
+    const jane = await makePartner(program);
+    await sendA(program, sessionCompleted({ ref: jane.slug }));
+    const pending = { status: "pending", created_at: "2028-02-15T03:17:00.123Z", approved_at: null } as const;
+    await makeCommissions(program, jane.id, [{}, {}]);
+    await program.api("POST", "/api/v1/payouts/generate");
+    const [payout] = await payoutsOf(program);
+    const made = await makeCommissions(program, jane.id, [
+      pending,
+      { ...pending, flagged: true, review_reason: "manual", review_reasons: "manual" },
+      { ...pending, status: "rejected" },
+      { ...pending, status: "approved" },
+    ]);
+    const ids = made.map(({ id }) => id);
+    const get = async <T>(path: string) => (await program.api<T>("GET", `/api/v1/${path}`)).body;
+    const one = async (id: string) => (await get<Held>(`commissions/${id}`)).hold_until;
+    const listed = async (query = "") => {
+      const { data } = await get<{ data: Held[] }>(`commissions?per_page=100${query}`);
+      return ids.map((id) => data.find((row) => row.id === id)?.hold_until);
+    };
+    // Over a leap day.
+    const until = "2028-02-29T03:17:00.123Z";
+    expect(await Promise.all(ids.map(one))).toEqual([until, null, null, null]);
+    expect(await listed()).toEqual([until, null, null, null]);
+    expect(await listed(`&partner_id=${jane.id}&status=pending`)).toEqual([until, null, undefined, undefined]);
+    const decided = async (body: object) => (await patchCommission(program, ids[0]!, body)).body as unknown as Held;
+    expect(await decided({ status: "rejected" })).toMatchObject({ hold_until: null });
+    expect(await decided({ status: "pending" })).toMatchObject({ hold_until: until });
+
+    const [payment] = (await get<{ data: { id: string }[] }>("payments")).data;
+    const sale = async () => (await get<{ commissions: Held[] }>(`payments/${payment!.id}`)).commissions[0]!;
+    const held = await sale();
+    expect(held.hold_until).toBe(iso(Date.parse(held.created_at) + 14 * DAY));
+    const again = await program.api<{ commissions: Held[] }>("POST", `/api/v1/payments/${payment!.id}/reprocess`);
+    expect(again.body.commissions).toEqual([held]);
+    const { commissions } = await get<{ commissions: Held[] }>(`payouts/${payout!.id}`);
+    expect(commissions.map(({ hold_until }) => hold_until)).toEqual([null, null]);
+
+    // By the settings of now.
+    await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: null });
+    expect((await sale()).hold_until).toBe(null);
+    await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 0 });
+    expect((await sale()).hold_until).toBe(held.created_at);
+    const bonus = { partner_id: jane.id, amount_cents: 500, note: "March" };
+    const { body } = await program.api<Held>("POST", "/api/v1/commissions", bonus);
+    expect(body.hold_until).toBe(body.created_at);
+
+    // The run at that moment approves it, and none before.
+    await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 14 });
+    const run = (now: number) => serveAll(approveDueCommissions(testContext(now)));
+    await run(Date.parse(until) - 1);
+    expect(await one(ids[0]!)).toBe(until);
+    await run(Date.parse(until));
+    expect(await one(ids[0]!)).toBe(null);
   });
 
   it("0 days approves at once; null never (COM-6)", async () => {

@@ -282,6 +282,8 @@ const OWN_COMMISSION: Marks<OwnCommission> = {
   rate: { to: '{"source":"partner","action_type":"percentage","action_value":33.125}', reads: "33.125" },
   note: { to: "Marked note", where: { kind: "manual" } },
   created_at: at,
+  // By its day and a setting.
+  hold_until: "decides",
 };
 const OWN_PAYOUT: Marks<OwnPayout> = {
   ...PAYOUT,

@@ -30,7 +30,7 @@ export function readList(program: TestProgram, name: ListName, query = ""): Prom
 }
 
 /** What the program's rows are by drizzle and their views, newest first. */
-export async function viewedRows({ id }: TestProgram, name: ListName): Promise<Listed[]> {
+export async function viewedRows({ id, program }: TestProgram, name: ListName): Promise<Listed[]> {
   const { program_id } = { partners, payments, commissions, payouts }[name];
   const own = eq(program_id, id);
   switch (name) {
@@ -39,7 +39,9 @@ export async function viewedRows({ id }: TestProgram, name: ListName): Promise<L
     case "payments":
       return (await db.select().from(payments).where(own).orderBy(desc(payments.id))).map(viewPayment);
     case "commissions":
-      return (await db.select().from(commissions).where(own).orderBy(desc(commissions.id))).map(viewCommission);
+      return (await db.select().from(commissions).where(own).orderBy(desc(commissions.id))).map((row) =>
+        viewCommission(row, program),
+      );
     case "payouts":
       return (await db.select().from(payouts).where(own).orderBy(desc(payouts.id))).map(viewPayout);
   }

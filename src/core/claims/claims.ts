@@ -17,10 +17,10 @@ import { firstIdAt, newId } from "../../lib/id.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
-import type { ProgramCtx, Reader } from "../kernel/context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Commission, Payment, PayloadOf, SaleClaim } from "../kernel/rows.ts";
+import type { Commission, Payment, PayloadOf, Program, SaleClaim } from "../kernel/rows.ts";
 import { viewClaim, viewClaimData, type ClaimView } from "../kernel/views.ts";
 import { paymentsOfOrder } from "../ledger/find.ts";
 import { selectMatches } from "./matches.ts";
@@ -185,14 +185,21 @@ export async function listClaims(ctx: Reader, filter: ClaimFilter): Promise<Page
 export interface ClaimWithPayments {
   claim: SaleClaim;
   payments: { payment: Payment; commissions: Commission[] }[];
+  /** Whose claim it is, as it is now. */
+  program: Program;
 }
 
 /** One claim, in one round trip. */
-export async function getClaim(ctx: Reader, id: string): Promise<ClaimWithPayments> {
-  const [[claim], found, rows] = await ctx.read(selectClaim(ctx, id), ...selectMatches(ctx, id));
+export async function getClaim(caller: Caller, id: string): Promise<ClaimWithPayments> {
+  const [{ program }, [claim], found, rows] = await prove(
+    caller,
+    selectClaim(caller, id),
+    ...selectMatches(caller, id),
+  );
   if (!claim) throw notFound("claim");
   return {
     claim,
+    program,
     payments: found.map((payment) => ({
       payment,
       commissions: rows.filter(({ payment_id }) => payment_id === payment.id),

@@ -1,8 +1,9 @@
 import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
+import { jsonOf } from "../../db/json-object.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped } from "../../db/rows.ts";
-import { commissions, partners } from "../../db/schema.ts";
+import { commissions, partners, programs } from "../../db/schema.ts";
 import { checkChange, type ChangeableCommission, type CommissionChange } from "../../domain/commission-change.ts";
 import type { CommissionStatus } from "../../domain/commission.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
@@ -12,13 +13,13 @@ import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import { isTimed, readPage, type PagedList } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
-import { viewCommission, type CommissionView } from "../kernel/views.ts";
-import { hasDifferences, recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
+import { viewCommission, viewCommissionRow, type CommissionView } from "../kernel/views.ts";
+import { daysAfter, hasDifferences, recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
 import { commissionChanged, commissionCreated, type ChangedCommission } from "../ledger/plan.ts";
 import { trySettle } from "../ledger/settle.ts";
@@ -45,14 +46,25 @@ export interface ManualCommission {
   note: string;
 }
 
-const LIST = pagedList("commissions", "commission", commissions, viewCommission);
+type CommissionRow = ReturnType<typeof viewCommissionRow>;
+
+/** As `viewCommission` shows each. The program is looked up once for a page, where something on it is pending. */
+function listOf(ctx: Reader, name: "commissions" | "flagged"): PagedList<CommissionView> {
+  const end = daysAfter(
+    sql`created_at`,
+    sql`(select auto_approve_days from ${programs} where ${programs.id} = ${ctx.programId})`,
+  );
+  const hold_until = sql<string>`ifnull(iif(status = 'pending' and flagged = 0, '"' || ${end} || '"', null), 'null')`;
+  const row = jsonOf<typeof commissions, CommissionRow, CommissionView>(commissions, viewCommissionRow, { hold_until });
+  return { name, kind: "commission", table: commissions, row };
+}
 
 /** The program's commissions, newest first: an id carries the time of the payment. */
 export async function listCommissions(ctx: Reader, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
   const narrowed = Boolean(
     filter.partner_id || filter.payout_id || filter.provider || filter.flagged === false || isTimed(filter),
   );
-  const list = filter.flagged ? { ...LIST, name: "flagged" as const } : LIST;
+  const list = listOf(ctx, filter.flagged ? "flagged" : "commissions");
   return readPage(ctx, list, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
 }
 
@@ -73,10 +85,13 @@ export function matching(ctx: Reader, match: CommissionMatch): SQL | undefined {
   );
 }
 
-export async function getCommission(ctx: Reader, id: string): Promise<Commission> {
-  const [[commission]] = await ctx.read(ctx.db.select().from(commissions).where(owned(ctx, id)));
+export async function getCommission(caller: Caller, id: string): Promise<CommissionView> {
+  const [{ program }, [commission]] = await prove(
+    caller,
+    caller.db.select().from(commissions).where(owned(caller, id)),
+  );
   if (!commission) throw notFound("commission");
-  return commission;
+  return viewCommission(commission, program);
 }
 
 /**
@@ -84,7 +99,7 @@ export async function getCommission(ctx: Reader, id: string): Promise<Commission
  * decided on is no more. A change that changes nothing writes nothing.
  * @throws `invalid_transition` for an illegal move, or while a payout holds the commission (COM-1, COM-2).
  */
-export async function updateCommission(caller: Caller, id: string, change: CommissionChange): Promise<Commission> {
+export async function updateCommission(caller: Caller, id: string, change: CommissionChange): Promise<CommissionView> {
   let seen: CommissionStatus | undefined;
   return untilWon(async () => {
     const {
@@ -97,7 +112,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
     if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
     const checked = checkChange(before, change, iso(ctx.now));
     if (!checked.ok) throw new AppError("invalid_transition", checked.message);
-    if (Object.keys(checked.changes).length === 0) return before;
+    if (Object.keys(checked.changes).length === 0) return viewCommission(before, ctx.program);
     const after = changed(ctx, before, checked.changes);
     await commit(ctx, {
       writes: [
@@ -121,11 +136,11 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
       occurrences: [commissionChanged(before, after)],
       result: after,
     });
-    if (differing.length === 0) return after;
+    if (differing.length === 0) return viewCommission(after, ctx.program);
     for (const key of differing) await trySettle(ctx, key);
     // A difference may have been folded into its sale.
     const { rows } = await readAllJudged(ctx, [id]);
-    return rows[0] ?? after;
+    return viewCommission(rows[0] ?? after, ctx.program);
   });
 }
 
@@ -162,7 +177,7 @@ export function among(ids: readonly string[]): SQL {
  * A commission by the owner's hand: a bonus, or with a negative amount a correction. It waits as `pending` and passes
  * the same approval as any other. Only `active` partners get commissions (COM-3).
  */
-export async function createManualCommission(caller: Caller, input: ManualCommission): Promise<Commission> {
+export async function createManualCommission(caller: Caller, input: ManualCommission): Promise<CommissionView> {
   return untilWon(async () => {
     const [ctx, [partner]] = await prove(
       caller,
@@ -211,9 +226,9 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
         refuseWhere(ctx, sql`not exists (select 1 from partners where id = ${partner.id} and status = 'active')`),
       ],
       occurrences: [commissionCreated(commission)],
-      result: commission,
+      result: viewCommission(commission, ctx.program),
     });
-    return commission;
+    return viewCommission(commission, ctx.program);
   });
 }
 

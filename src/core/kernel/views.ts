@@ -5,6 +5,7 @@
 
 import { VISITOR, type Actor } from "../../domain/actor.ts";
 import type { Asset } from "../../domain/asset.ts";
+import { holdUntil } from "../../domain/commission.ts";
 import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
 import { givenConditions, type Condition } from "../../domain/flow.ts";
 import { maskAccount, maskAddress } from "../../domain/mask.ts";
@@ -262,8 +263,8 @@ export function viewEndpoint(endpoint: Endpoint): Omit<Endpoint, EndpointSecret 
 /** What makes others, and what the journal keeps of it. */
 type CommissionInternal = "review_reasons" | "dismissed_reasons" | "journaled" | "event_id";
 
-/** The full record (COM-9). */
-export function viewCommission(commission: Commission): Omit<Commission, CommissionInternal> {
+/** Of the record its columns. */
+export function viewCommissionRow(commission: Commission): Omit<Commission, CommissionInternal> {
   return {
     id: commission.id,
     program_id: commission.program_id,
@@ -291,6 +292,14 @@ export function viewCommission(commission: Commission): Omit<Commission, Commiss
     paid_at: commission.paid_at,
     updated_at: commission.updated_at,
   };
+}
+
+/** What of the program says how long a commission is on hold. */
+type HoldRules = Pick<Program, "auto_approve_days">;
+
+/** The full record (COM-9), by the settings of now. */
+export function viewCommission(commission: Commission, { auto_approve_days }: HoldRules) {
+  return { ...viewCommissionRow(commission), hold_until: holdUntil(commission, auto_approve_days) };
 }
 
 export type CommissionView = ReturnType<typeof viewCommission>;
@@ -436,7 +445,7 @@ export type PaymentView = ReturnType<typeof viewPayment>;
  * A payment with its trace: the references and the flows tried in order, each condition with the value it saw and whether it held, the
  * rate and the arithmetic, or the reason why there is no commission (PAY-14).
  */
-export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission[]) {
+export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission[], program: HoldRules) {
   const { decision } = payment;
   return {
     ...viewPayment(payment),
@@ -455,7 +464,7 @@ export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission
       amount_cents: decision?.amount_cents ?? null,
       arithmetic: decision?.arithmetic ?? null,
     },
-    commissions: rows.map(viewCommission),
+    commissions: rows.map((row) => viewCommission(row, program)),
   };
 }
 
@@ -463,9 +472,10 @@ export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission
 export function viewClaimWithPayments(
   claim: SaleClaim,
   payments: readonly { payment: Payment; commissions: readonly Commission[] }[],
+  program: HoldRules,
 ) {
   return {
     ...viewClaim(claim),
-    payments: payments.map(({ payment, commissions }) => viewPaymentWithTrace(payment, commissions)),
+    payments: payments.map(({ payment, commissions }) => viewPaymentWithTrace(payment, commissions, program)),
   };
 }

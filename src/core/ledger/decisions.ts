@@ -74,6 +74,11 @@ export function daysBefore(instant: string, days: SQL): SQL {
   return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '-' || ${days} || ' days')`;
 }
 
+/** The same the other way around: when what is dated `instant` approves itself; null where `days` is. */
+export function daysAfter(instant: SQL, days: SQL): SQL {
+  return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '+' || ${days} || ' days')`;
+}
+
 /** Whether the rows of a payment are what its facts and decisions say; true of what is no payment's. */
 export function isSettled(payment_id: SQL): SQL {
   return sql`not exists (select 1 from payments u where u.id = ${payment_id} and u.settled_revision < u.facts_revision)`;

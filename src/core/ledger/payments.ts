@@ -13,7 +13,7 @@ import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
-import type { Commission, Payment } from "../kernel/rows.ts";
+import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayment, type PaymentView } from "../kernel/views.ts";
 import { PAYMENT_KEY, rememberReferences, unsettledAmong } from "./facts.ts";
@@ -34,6 +34,8 @@ export interface PaymentFilter extends PageRequest {
 export interface PaymentWithRows {
   payment: Payment;
   commissions: Commission[];
+  /** Whose payment it is, as it is now. */
+  program: Program;
 }
 
 const LIST = pagedList("payments", "payment", payments, viewPayment);
@@ -56,20 +58,21 @@ export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<
 }
 
 /** One payment with its trace and its commission rows. */
-export async function getPayment(ctx: Reader, id: string): Promise<PaymentWithRows> {
-  const [[payment], rows] = await ctx.read(
-    ctx.db
+export async function getPayment(caller: Caller, id: string): Promise<PaymentWithRows> {
+  const [{ program }, [payment], rows] = await prove(
+    caller,
+    caller.db
       .select()
       .from(payments)
-      .where(and(eq(payments.id, id), sql`${payments.program_id} = ${ctx.programId}`)),
-    ctx.db
+      .where(and(eq(payments.id, id), sql`${payments.program_id} = ${caller.programId}`)),
+    caller.db
       .select()
       .from(commissions)
-      .where(and(eq(commissions.payment_id, id), alsoOfProgram(ctx, commissions.program_id)))
+      .where(and(eq(commissions.payment_id, id), alsoOfProgram(caller, commissions.program_id)))
       .orderBy(commissions.id),
   );
   if (!payment) throw notFound("payment");
-  return { payment, commissions: rows };
+  return { payment, commissions: rows, program };
 }
 
 /**

@@ -10,7 +10,7 @@ import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import { untilWon } from "../kernel/races.ts";
-import type { Commission, Payout } from "../kernel/rows.ts";
+import type { Commission, Payout, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPayout, type PayoutView } from "../kernel/views.ts";
@@ -31,6 +31,8 @@ export interface PayoutWithCommissions {
   payout: Payout;
   /** Newest first, at most `MAX_COMMISSIONS`; `commission_count` is exact, and the commissions list pages through all. */
   commissions: Commission[];
+  /** Whose payout it is, as it is now. */
+  program: Program;
 }
 
 const MAX_COMMISSIONS = 1_000;
@@ -51,18 +53,19 @@ export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<Pa
 }
 
 /** One payout with the commissions it holds or has paid; a canceled one holds none. */
-export async function getPayout(ctx: Reader, id: string): Promise<PayoutWithCommissions> {
-  const [[payout], rows] = await ctx.read(
-    ctx.db.select().from(payouts).where(ownedPayout(ctx, id)),
-    ctx.db
+export async function getPayout(caller: Caller, id: string): Promise<PayoutWithCommissions> {
+  const [{ program }, [payout], rows] = await prove(
+    caller,
+    caller.db.select().from(payouts).where(ownedPayout(caller, id)),
+    caller.db
       .select()
       .from(commissions)
-      .where(and(eq(commissions.payout_id, id), alsoOfProgram(ctx, commissions.program_id)))
+      .where(and(eq(commissions.payout_id, id), alsoOfProgram(caller, commissions.program_id)))
       .orderBy(desc(commissions.id))
       .limit(atMost(MAX_COMMISSIONS)),
   );
   if (!payout) throw notFound("payout");
-  return { payout, commissions: rows };
+  return { payout, commissions: rows, program };
 }
 
 /** These payouts in this order, without their commissions. @throws `not_found` where one of them is not the program's. */

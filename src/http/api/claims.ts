@@ -17,8 +17,8 @@ export const claimDecline = takes<DeclineInput>()({ note: text(MAX_CLAIM_NOTE).n
 export const claims = new Hono<AppEnv>()
   .get("/", query(claimQuery), async (c) => pageReply(c, await listClaims(c.var.ctx, c.req.valid("query"))))
   .get("/:id", async (c) => {
-    const { claim, payments } = await getClaim(c.var.ctx, c.req.param("id"));
-    return c.json(viewClaimWithPayments(claim, payments));
+    const { claim, payments, program } = await getClaim(c.var.ctx, c.req.param("id"));
+    return c.json(viewClaimWithPayments(claim, payments, program));
   })
   .post("/:id/grant", optionalJson(claimGrant), replies(viewClaim, 200), async (c) =>
     c.json(viewClaim(await grantClaim(c.var.ctx, c.req.param("id"), c.req.valid("json")))),

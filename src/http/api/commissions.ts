@@ -8,7 +8,7 @@ import {
   type ManualCommission,
 } from "../../core/commissions/commissions.ts";
 import { updateCommissions, updateMatching, type BulkReport, type BulkResult } from "../../core/commissions/bulk.ts";
-import { viewCommission } from "../../core/kernel/views.ts";
+import type { CommissionView } from "../../core/kernel/views.ts";
 import { COMMISSION_STATUSES } from "../../domain/commission.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
@@ -86,10 +86,13 @@ export const commissions = new Hono<AppEnv>()
   .get("/", query(commissionQuery), async (c) => {
     return pageReply(c, await listCommissions(c.var.ctx, c.req.valid("query")));
   })
-  .post("/", requireJson, jsonBody(commissionCreate), replies(viewCommission, 201), async (c) => {
-    const commission = await createManualCommission(c.var.ctx, c.req.valid("json"));
-    return c.json(viewCommission(commission), 201);
-  })
+  .post(
+    "/",
+    requireJson,
+    jsonBody(commissionCreate),
+    replies((commission: CommissionView) => commission, 201),
+    async (c) => c.json(await createManualCommission(c.var.ctx, c.req.valid("json")), 201),
+  )
   .post(
     "/bulk",
     requireJson,
@@ -101,11 +104,10 @@ export const commissions = new Hono<AppEnv>()
       return c.json(viewBulk([], await updateMatching(c.var.ctx, filter ?? {}, change, { clock: Date.now })));
     },
   )
-  .get("/:id", async (c) => c.json(viewCommission(await getCommission(c.var.ctx, c.req.param("id")))))
-  .patch("/:id", requireJson, jsonBody(commissionPatch), async (c) => {
-    const commission = await updateCommission(c.var.ctx, c.req.param("id"), c.req.valid("json"));
-    return c.json(viewCommission(commission));
-  });
+  .get("/:id", async (c) => c.json(await getCommission(c.var.ctx, c.req.param("id"))))
+  .patch("/:id", requireJson, jsonBody(commissionPatch), async (c) =>
+    c.json(await updateCommission(c.var.ctx, c.req.param("id"), c.req.valid("json"))),
+  );
 
 function reasonOnlyForRejection(
   { status: wanted, reason: given }: { status?: string | undefined; reason?: string | undefined },

@@ -13,10 +13,10 @@ export const payments = new Hono<AppEnv>()
     return pageReply(c, await listPayments(c.var.ctx, c.req.valid("query")));
   })
   .get("/:id", async (c) => {
-    const { payment, commissions } = await getPayment(c.var.ctx, c.req.param("id"));
-    return c.json(viewPaymentWithTrace(payment, commissions));
+    const { payment, commissions, program } = await getPayment(c.var.ctx, c.req.param("id"));
+    return c.json(viewPaymentWithTrace(payment, commissions, program));
   })
   .post("/:id/reprocess", optionalJson(nothing), async (c) => {
-    const { payment, commissions } = await reprocessPayment(c.var.ctx, c.req.param("id"));
-    return c.json(viewPaymentWithTrace(payment, commissions));
+    const { payment, commissions, program } = await reprocessPayment(c.var.ctx, c.req.param("id"));
+    return c.json(viewPaymentWithTrace(payment, commissions, program));
   });

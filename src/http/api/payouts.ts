@@ -58,8 +58,8 @@ export const payouts = new Hono<AppEnv>()
     });
   })
   .get("/:id", async (c) => {
-    const { payout, commissions } = await getPayout(c.var.ctx, c.req.param("id"));
-    return c.json({ ...viewPayout(payout), commissions: commissions.map(viewCommission) });
+    const { payout, commissions, program } = await getPayout(c.var.ctx, c.req.param("id"));
+    return c.json({ ...viewPayout(payout), commissions: commissions.map((row) => viewCommission(row, program)) });
   })
   .post("/:id/pay", optionalJson(nothing), replies(viewPayout, 200), async (c) => {
     const payout = await payPayout(c.var.ctx, c.req.param("id"), connectOf(c.env));

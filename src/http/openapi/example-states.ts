@@ -12,6 +12,7 @@ const manual = {
   ...{ payment_id: null, flow_id: null, kind: "manual", status: "pending", approved_at: null, amount_cents: 6000 },
   ...{ txn_amount_cents: 0, provider: null, provider_transaction_id: null, customer_email: null },
   ...{ rate: { source: "manual", action_type: "flat", action_value: 6000 }, note: "Bonus for March" },
+  hold_until: "2026-04-01T09:30:00.000Z",
 };
 const waiting = { status: "pending", attempt_count: 0, completed_at: null, attempts: [] };
 

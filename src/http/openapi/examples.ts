@@ -109,6 +109,7 @@ const commission = {
   approved_at: AT,
   paid_at: null,
   updated_at: AT,
+  hold_until: null,
 };
 const payment = {
   id: id("pmt"),

@@ -178,6 +178,8 @@ export const FIELD_TEXTS: Record<string, string> = {
   rejected_reason: "Why it was rejected.",
   flagged: "Whether a person should look before it is approved.",
   approved_at: "When it was approved.",
+  hold_until:
+    "For one that is pending, when it approves itself; null where a person has to: it is flagged, or the program has no `auto_approve_days`.",
   paid_at: "When it was paid.",
   "Commission.amount_cents": "What the partner earns; a negative amount is taken back. Smallest units of the currency.",
   "Commission.amount": "What the partner earns. Smallest units of the currency.",

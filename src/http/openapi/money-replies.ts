@@ -94,6 +94,7 @@ const commission = once(() =>
     approved_at: timestamp.nullable(),
     paid_at: timestamp.nullable(),
     updated_at: timestamp,
+    hold_until: timestamp.nullable(),
   }),
 );
 

@@ -28,7 +28,7 @@ export type Listed = Decided<
   | ("id" | "partner_id" | "payout_id" | "kind" | "status" | "flagged" | "review_reason" | "provider")
   | ("amount_cents" | "txn_amount_cents" | "currency" | "created_at" | "approved_at" | "paid_at")
   | ("provider_transaction_id" | "subscription_id" | "customer_email" | "note" | "rejected_reason"),
-  "program_id" | "payment_id" | "flow_id" | "source_commission_id" | "rate" | "updated_at"
+  "program_id" | "payment_id" | "flow_id" | "source_commission_id" | "rate" | "updated_at" | "hold_until"
 >;
 
 function StatusCell({ row }: { row: Listed }) {

@@ -1,5 +1,5 @@
 import type { CommissionView } from "../../../core/kernel/views.ts";
-import { amountFor, endOfHold } from "../../../domain/commission.ts";
+import { amountFor } from "../../../domain/commission.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { NOTHING } from "../../../domain/money.ts";
 import { moneyText, percentText } from "../parts/figures.tsx";
@@ -12,10 +12,10 @@ const RATES = { flow: "a special rate", partner: "your rate", program: "the prog
 type Said = Pick<
   CommissionView,
   | ("kind" | "rate" | "note" | "amount_cents" | "txn_amount_cents" | "currency")
-  | ("status" | "flagged" | "review_reason" | "rejected_reason" | "payout_id" | "created_at")
+  | ("status" | "flagged" | "review_reason" | "rejected_reason" | "payout_id" | "hold_until")
 >;
 
-type Settings = Pick<OwnProgram, "sale_amounts" | "auto_approve_days" | "time_zone">;
+type Settings = Pick<OwnProgram, "sale_amounts" | "time_zone">;
 
 /** Why a commission is what it is, in a sentence for its partner (PORTAL-6); without the sale's amount where that is hidden. */
 export function whyText(row: Said, { sale_amounts }: Settings): string {
@@ -40,10 +40,9 @@ export function isLookedAt({ status, flagged, review_reason, payout_id }: Said):
 }
 
 /** What a commission waits for, where it waits; null where its status says all, or that it is looked at. */
-export function waitText(row: Said, { auto_approve_days, time_zone }: Settings): string | null {
+export function waitText(row: Said, { time_zone }: Settings): string | null {
   if (row.status === "rejected") return row.rejected_reason;
   if (isLookedAt(row)) return null;
   if (row.status === "approved") return row.payout_id === null ? "for the next payout" : "in a payout";
-  if (row.status !== "pending" || auto_approve_days === null) return null;
-  return `on hold until ${dateText(endOfHold(row.created_at, auto_approve_days), time_zone)}`;
+  return row.hold_until === null ? null : `on hold until ${dateText(row.hold_until, time_zone)}`;
 }

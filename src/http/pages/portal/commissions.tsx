@@ -77,7 +77,7 @@ export type Listed = Decided<
   CommissionView,
   | ("kind" | "status" | "flagged" | "rejected_reason" | "amount_cents" | "txn_amount_cents" | "currency")
   // The reason only where it keeps a commission out of payouts, and not in words.
-  | ("rate" | "note" | "created_at" | "payout_id" | "review_reason"),
+  | ("rate" | "note" | "created_at" | "payout_id" | "review_reason" | "hold_until"),
   | ("customer_email" | "provider" | "provider_transaction_id" | "subscription_id" | "payment_id")
   | ("flow_id" | "source_commission_id")
   | ("id" | "program_id" | "partner_id" | "approved_at" | "paid_at" | "updated_at")

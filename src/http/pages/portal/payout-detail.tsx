@@ -46,7 +46,10 @@ export const payoutDetail = new Hono<PageEnv>()
         {lines.length === 0 ? null : (
           <section class="card flush">
             <h2>Commissions in it</h2>
-            <CommissionTable commissions={lines.map(viewCommission)} program={programOf(c)} />
+            <CommissionTable
+              commissions={lines.map((row) => viewCommission(row, programOf(c)))}
+              program={programOf(c)}
+            />
           </section>
         )}
         {payout.commission_count <= MOST_LINES ? null : (
@@ -76,7 +79,7 @@ async function* statementCsv(lines: AsyncIterable<Commission[]>, program: OwnPro
   yield csvRecord(COLUMNS);
   for await (const some of lines) {
     const records = some
-      .map(viewCommission)
+      .map((row) => viewCommission(row, program))
       .map((row) => [
         row.created_at,
         row.id,

@@ -1,10 +1,12 @@
 /**
  * A database as commit 7ac3abf left it, before there was a journal: `before-journal.json` holds all rows of one program
- * that had 33 payments in every state, written by that version's own code. D1, D2 and D3 are mistakes of that version
- * (partners `outlived`, `reversed`, `split`).
+ * that had 38 payments in every state, written by that version's own code, and an open transfer that the vendor had made,
+ * of which the answer was lost (partner `transferring`). D1, D2 and D3 are mistakes of that version (partners `outlived`,
+ * `reversed`, `split`).
  */
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { meterDatabase } from "./metered-database.ts";
 import recorded from "./before-journal.json?raw";
 
 type Row = Record<string, string | number | null>;
@@ -46,6 +48,29 @@ export async function goOn(database: D1Database, migrations = env.TEST_MIGRATION
   for (let i = MIGRATIONS + 1; i <= migrations; i++) {
     await applyD1Migrations(database, env.TEST_MIGRATIONS.slice(0, i));
   }
+}
+
+/** A statement of a migration, and how many rows it read and wrote. */
+export interface Migrated {
+  migration: string;
+  sql: string;
+  rows: number;
+}
+
+/** Brings it to the present schema as `goOn` does. Gives what each statement took. */
+export async function goOnMetered(database: D1Database): Promise<Migrated[]> {
+  const migrated: Migrated[] = [];
+  for (const { name, queries } of env.TEST_MIGRATIONS.slice(MIGRATIONS)) {
+    const metered = meterDatabase(database, ({ rows_read, rows_written }, sql) => {
+      migrated.push({ migration: name, sql, rows: rows_read + rows_written });
+    });
+    // As the platform's tool does it: what is applied is a row beside it.
+    await metered.batch([
+      ...queries.map((sql) => metered.prepare(sql)),
+      metered.prepare("insert into d1_migrations (name) values (?)").bind(name),
+    ]);
+  }
+  return migrated;
 }
 
 /** Fills it with so many copies of the program's rows, all in that one program. Gives the program's id. */

@@ -153,13 +153,20 @@ function listenOnce(port: number, host: string): Promise<number> {
   });
 }
 
-/** @throws after `seconds` without a 200 from `GET /healthz`. */
-export async function untilHealthy(url: string, seconds = 120): Promise<void> {
+/** A look that takes longer has met nobody who answers: the next may. */
+const LONGEST_LOOK_MS = 10_000;
+
+/** @throws after `seconds` without a 200 from `GET /healthz`, also where nothing answers at all; or once it is stopped. */
+export async function untilHealthy(url: string, seconds = 120, stopped: AbortSignal | null = null): Promise<void> {
   const deadline = Date.now() + seconds * 1000;
   let last = "no answer";
-  while (Date.now() < deadline) {
+  const isOver = () => Date.now() >= deadline || stopped?.aborted === true;
+  while (!isOver()) {
+    const patience = AbortSignal.timeout(Math.max(1, Math.min(deadline - Date.now(), LONGEST_LOOK_MS)));
     try {
-      const response = await fetch(`${url}/healthz`);
+      const response = await fetch(`${url}/healthz`, {
+        signal: stopped ? AbortSignal.any([patience, stopped]) : patience,
+      });
       const text = await response.text();
       if (response.ok) return;
       last = `${response.status} ${text}`;

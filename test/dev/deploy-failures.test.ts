@@ -3,158 +3,228 @@
  * schema (DEP-4), and the last lines are true.
  */
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
+import { toolsOfThisMachine } from "../../src/dev/deploy/this-machine.ts";
 import { PlayedAccount } from "./platform/account.ts";
-import { inWorld, SMALL_WORKER, WORKER, type Ended, type World } from "./platform/world.ts";
-import { ROOT } from "./process.ts";
+import {
+  assertTrue,
+  AT_A_TERMINAL_TO_WORKERS_DEV,
+  EACH,
+  failEach,
+  IN_CI_TO_A_DOMAIN,
+  isChange,
+  LOST,
+  MIGRATIONS,
+  running,
+  STAGING_TO_A_DOMAIN_WITH_MAIL,
+  stateOf,
+} from "./platform/ways.ts";
+import { inWorld, WORKER, type World } from "./platform/world.ts";
 
-const DOMAIN = "affiliates.example.com";
-const MIGRATIONS = (await readdir(join(ROOT, "migrations"))).filter((name) => name.endsWith(".sql"));
+const WAY = IN_CI_TO_A_DOMAIN;
 
 const inReadyWorld = (walk: (world: World) => Promise<void>) =>
   inWorld(async (world) => {
-    world.account.addZone("example.com");
-    await world.configure(
-      (text) => text.replace(/^# routes = .*$/m, `routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`),
-      SMALL_WORKER,
-    );
+    await WAY.ready(world);
     await walk(world);
   });
 
-/** Which version takes requests. */
-const running = ({ account }: World): string | null =>
-  account.scripts.get(WORKER)?.deployments[0]?.versions[0]?.version_id ?? null;
+/** Each of these calls, without the account's part of its path, is among those that failed. */
+function assertFailed(failed: string[], calls: string[]): void {
+  for (const call of calls) {
+    const path = call.replace(" ", " /accounts/:id/");
+    assert.ok(
+      failed.some((name) => name.startsWith(`${path} `)),
+      `${path} is not in:\n${failed.join("\n")}`,
+    );
+  }
+}
 
-/** The sentences of which exactly one ends a deploy that failed, and when each is true. */
-const TRUE_WHEN: [RegExp, (world: World, before: Before) => boolean][] = [
-  [/^Nothing was changed\./m, ({ account }, before) => JSON.stringify(account.state()) === before.state],
-  [/^No version was deployed, and none runs yet\./m, (world) => running(world) === null],
-  [/the version before runs on\./m, (world, { version }) => version !== null && running(world) === version],
-  [/^The new version runs, but/m, (world, { version }) => running(world) !== null && running(world) !== version],
-  [/^It could not be looked up which version runs/m, () => true],
+/** What a deploy over nothing, and one over what runs, change of the Worker. */
+const CHANGES = (worker: string) => [
+  "POST d1/database",
+  "POST queues",
+  `POST workers/scripts/${worker}/assets-upload-session`,
+  "POST workers/assets/upload",
+  `PUT workers/scripts/${worker}`,
+  `POST workers/scripts/${worker}/versions`,
+  `POST workers/scripts/${worker}/deployments`,
+  `PATCH workers/scripts/${worker}/script-settings`,
+  `POST workers/scripts/${worker}/subdomain`,
+  `PUT workers/scripts/${worker}/schedules`,
+  "POST queues/:id/consumers",
+  "PUT queues/:id/consumers/:id",
 ];
 
-interface Before {
-  state: string;
-  version: string | null;
-}
-
-const stateOf = (world: World): Before => ({ state: JSON.stringify(world.account.state()), version: running(world) });
-
-/** What holds after every deploy, whatever failed in it. */
-function assertTrue(world: World, before: Before, { code, printed }: Ended): void {
-  const text = printed.join("\n");
-  if (running(world) !== null) {
-    assert.deepEqual(world.account.database(WORKER).applied, MIGRATIONS.toSorted(), "code ahead of its schema");
-  }
-  const said = TRUE_WHEN.filter(([sentence]) => sentence.test(text));
-  assert.equal(said.length, code === 0 ? 0 : 1, text);
-  for (const [sentence, isTrue] of said) assert.ok(isTrue(world, before), `${sentence}\n${text}`);
-  if (code === 0) assert.ok(world.isHealthy(`https://${DOMAIN}`), text);
-  else assert.match(text, /^(?:Run the same command again: it goes on|Nothing was changed\. Run the same command)/m);
-}
-
-/** Calls of a run with a number: the first two of a kind, as a migration of many files is the same call many times. */
-function kindsOf(calls: readonly string[]): string[] {
-  const seen = new Map<string, number>();
-  return calls.map((call) => {
-    const times = (seen.get(call) ?? 0) + 1;
-    seen.set(call, times);
-    return `${call} ${Math.min(times, 2)}`;
+/** The process of wrangler that this one started. */
+function runningWrangler(): number {
+  const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" });
+  const processes = stdout.split("\n").flatMap((line) => {
+    const [, pid, parent, args = ""] = /^ *(\d+) +(\d+) (.*)$/.exec(line) ?? [];
+    return pid === undefined ? [] : { pid: Number(pid), parent: Number(parent), args };
   });
-}
-
-/**
- * Deploys until it ends well, from an empty account and then over what runs, until nothing is left that could fail. Every
- * kind of call fails once, at its first place; a run goes on from what the one before left.
- */
-async function failEach(how: "failWhen" | "loseWhen", only: RegExp): Promise<string[]> {
-  const failed = new Set<string>();
-  for (let hits = -1; hits !== failed.size;) {
-    hits = failed.size;
-    await inReadyWorld(async (world) => {
-      await failUntilWell(world, failed, how, only);
-      await failUntilWell(world, failed, how, only);
-    });
-  }
-  return [...failed];
-}
-
-/** Deploys until it ends well; in each run the first call that has not failed yet does. */
-async function failUntilWell(world: World, failed: Set<string>, how: "failWhen" | "loseWhen", only: RegExp) {
-  for (;;) {
-    let hit: string | null = null;
-    world.platform.calls = [];
-    world.platform[how] = (call, place) => {
-      const kind = kindsOf(world.platform.calls)[place] ?? "";
-      if (hit !== null || failed.has(kind) || !only.test(call)) return false;
-      hit = kind;
-      failed.add(kind);
-      return true;
-    };
-    const before = stateOf(world);
-    const ended = await world.deployInCi();
-    assertTrue(world, before, ended);
-    assert.deepEqual(world.platform.unknown, []);
-    assert.ok(hit !== null || ended.code === 0, ended.printed.join("\n"));
-    if (ended.code === 0) return;
-  }
+  const below = (pid: number): typeof processes =>
+    processes.filter(({ parent }) => parent === pid).flatMap((child) => [child, ...below(child.pid)]);
+  const found = below(process.pid).find(({ args }) => args.includes("wrangler-dist/cli.js"));
+  assert.ok(found, stdout);
+  return found.pid;
 }
 
 describe("npm run deploy, where the platform fails", () => {
-  it("goes on after the refusal of any call, and says what is true (DEP-6)", { timeout: 900_000 }, async () => {
-    const failed = await failEach("failWhen", /./);
-    const kinds = new Set(failed.map((kind) => kind.replace(/ \d$/, "")));
-    for (const [method, path] of [
-      ["POST", "d1/database"],
-      ["POST", "d1/database/:id/query"],
-      ["POST", "queues"],
-      ["POST", `workers/scripts/${WORKER}/assets-upload-session`],
-      ["POST", "workers/assets/upload"],
-      ["PUT", `workers/scripts/${WORKER}`],
-      ["POST", `workers/scripts/${WORKER}/versions`],
-      ["POST", `workers/scripts/${WORKER}/deployments`],
-      ["PUT", `workers/scripts/${WORKER}/schedules`],
-      ["PUT", `workers/scripts/${WORKER}/domains/records`],
-      ["POST", "queues/:id/consumers"],
-    ]) {
-      assert.ok(kinds.has(`${method} /accounts/:id/${path}`), path);
+  it("goes on after the refusal of any call, and says what is true (DEP-6)", { timeout: 1_800_000 }, async () => {
+    // Every migration fails in deploy-migrations.test.ts.
+    const failed = await failEach(WAY, ({ detail }) =>
+      MIGRATIONS.includes(detail) ? null : { how: "refused", is_done: false },
+    );
+    assertFailed(failed, [
+      ...CHANGES(WORKER),
+      "POST d1/database/:id/query",
+      `PUT workers/scripts/${WORKER}/domains/records`,
+    ]);
+  });
+
+  it("goes on after any change of which the answer was lost", { timeout: 1_800_000 }, async () => {
+    const failed = await failEach(WAY, (taken, nth) => (isChange(taken) ? LOST[nth % LOST.length]! : null));
+    assertFailed(failed, [...CHANGES(WORKER), `PUT workers/scripts/${WORKER}/domains/records`]);
+  });
+
+  it(
+    "goes on from each failure at a terminal, on the way to the workers.dev name",
+    { timeout: 1_800_000 },
+    async () => {
+      const ofName = (call: string) => call.includes("/workers/subdomain");
+      const failed = await failEach(AT_A_TERMINAL_TO_WORKERS_DEV, (taken, nth) =>
+        isChange(taken) || ofName(taken.call) ? EACH[nth % EACH.length]! : null,
+      );
+      const names = ["GET workers/subdomain", "GET workers/subdomains/somebody", "PUT workers/subdomain"];
+      assertFailed(failed, [...CHANGES(WORKER), ...names]);
+    },
+  );
+
+  it(
+    "goes on from each failure of staging on its own domain, with mail, which is no reason to fail",
+    {
+      timeout: 1_800_000,
+    },
+    async () => {
+      let ofMail = false;
+      const failed = await failEach(
+        STAGING_TO_A_DOMAIN_WITH_MAIL,
+        (taken, nth) => {
+          ofMail = taken.call.includes("/email/sending/");
+          return isChange(taken) || ofMail ? EACH[(nth + 5) % EACH.length]! : null;
+        },
+        ({ printed }) =>
+          assert.equal(
+            printed.some((line) => line.startsWith("E-mail: it could not be")),
+            ofMail,
+          ),
+      );
+      const { worker } = STAGING_TO_A_DOMAIN_WITH_MAIL;
+      assertFailed(failed, [...CHANGES(worker), `PUT workers/scripts/${worker}/domains/records`]);
+      assertFailed(failed, ["GET email/sending/zones"]);
+      assert.ok(failed.some((name) => name.startsWith("GET /zones/:id/email/sending/subdomains")));
+    },
+  );
+
+  it("waits no longer than a minute for the answer of a change, and goes on from it whether it was done or not", async () => {
+    for (const [way, change] of [
+      [IN_CI_TO_A_DOMAIN, "POST /accounts/:id/d1/database"],
+      [AT_A_TERMINAL_TO_WORKERS_DEV, "PUT /accounts/:id/workers/subdomain"],
+    ] as const) {
+      for (const is_done of [false, true]) {
+        await inWorld(async (world) => {
+          await way.ready(world);
+          world.patience = 2;
+          world.platform.faultAt = ({ call }) => (call === change ? { how: "hangs", is_done } : null);
+          const before = stateOf(world, way);
+          const first = await way.deploy(world);
+          assert.equal(first.code, 1, first.printed.join("\n"));
+          assertTrue(world, way, before, first);
+          assert.ok(first.printed.some((line) => line.endsWith("got no answer: none within 2 seconds")));
+          world.patience = 60;
+          world.platform.faultAt = () => null;
+          const second = await way.deploy(world);
+          assert.equal(second.code, 0, second.printed.join("\n"));
+        });
+      }
     }
   });
 
-  it("goes on after any change of which the answer was lost", { timeout: 900_000 }, async () => {
-    const failed = await failEach("loseWhen", /^(?:POST|PUT|PATCH) (?!.*changeset)/);
-    assert.ok(failed.length >= 10, failed.join("\n"));
+  it("does not take a wrangler that was killed for one that deployed", () =>
+    inReadyWorld(async (world) => {
+      assert.equal((await world.deployInCi()).code, 0);
+      const before = stateOf(world, WAY);
+      const isUpload = (call: string) => call === `POST /accounts/:id/workers/scripts/${WORKER}/versions`;
+      world.platform.faultAt = ({ call }) =>
+        isUpload(call)
+          ? { how: "hangs", is_done: false, meanwhile: () => process.kill(runningWrangler(), "SIGKILL") }
+          : null;
+      const killed = await world.deployInCi();
+      assert.equal(killed.code, 1, killed.printed.join("\n"));
+      assertTrue(world, WAY, before, killed);
+      assert.equal(running(world, WAY), before.version);
+      world.platform.faultAt = () => null;
+      assert.equal((await world.deployInCi()).code, 0);
+    }));
+
+  it("says where each request is still logged, because the platform did not take the setting", () =>
+    inReadyWorld(async (world) => {
+      assert.equal((await world.deployInCi()).code, 0);
+      world.account.script(WORKER).observability = { enabled: true, logs: { invocation_logs: true } };
+      world.platform.failWhen = (call) => call.startsWith("PATCH ");
+      const before = stateOf(world, WAY);
+      const first = await world.deployInCi();
+      assert.equal(first.code, 1);
+      assertTrue(world, WAY, before, first);
+      assert.ok(first.printed.some((line) => line.startsWith("The platform did not take [observability.logs]")));
+      world.platform.failWhen = () => false;
+      assert.equal((await world.deployInCi()).code, 0);
+      assert.deepEqual(world.account.script(WORKER).observability, { enabled: true, logs: { invocation_logs: false } });
+    }));
+
+  it("gives up an address that takes a request and never answers it", async () => {
+    const server = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const tools = toolsOfThisMachine(new AbortController().signal);
+    const began = Date.now();
+    assert.equal(await tools.isHealthy(`http://127.0.0.1:${port}`, 1), false);
+    assert.ok(Date.now() - began < 30_000);
+    server.closeAllConnections();
+    server.close();
   });
 
   it("imports what the platform does not take as a query, and goes on after a failed import", () =>
     inReadyWorld(async (world) => {
       world.account.addDatabase(WORKER).knowsTriggers = false;
       world.platform.failWhen = (call) => call.endsWith("/import");
-      const before = stateOf(world);
+      const before = stateOf(world, WAY);
       const first = await world.deployInCi();
       assert.equal(first.code, 1);
-      assertTrue(world, before, first);
+      assertTrue(world, WAY, before, first);
       world.platform.failWhen = () => false;
       const second = await world.deployInCi();
       assert.equal(second.code, 0, second.printed.join("\n"));
-      assert.deepEqual(world.account.database(WORKER).applied, MIGRATIONS.toSorted());
+      assert.deepEqual(world.account.database(WORKER).applied, MIGRATIONS);
       assert.ok(world.platform.calls.some((call) => call.endsWith("/import")));
     }));
 
   it("does not take wrangler's exit code for it that no migration is left: the database is asked", () =>
     inReadyWorld(async (world) => {
       world.account.addDatabase(WORKER).failsQuietly = true;
-      const before = stateOf(world);
+      const before = stateOf(world, WAY);
       const ended = await world.deployInCi();
       assert.equal(ended.code, 1);
-      assertTrue(world, before, ended);
+      assertTrue(world, WAY, before, ended);
       assert.ok(
         ended.printed.some((line) => line.startsWith(`${WORKER} still has migrations to apply: 0000_initial.sql`)),
       );
-      assert.equal(running(world), null);
+      assert.equal(running(world, WAY), null);
     }));
 
   it("says that it does not know what runs, where the platform is gone during the upload", () =>
@@ -171,10 +241,10 @@ describe("npm run deploy, where the platform fails", () => {
     inReadyWorld(async (world) => {
       const isUpload = (call: string) => call === "POST /accounts/:id/workers/assets/upload";
       world.platform.failWhen = isUpload;
-      const before = stateOf(world);
+      const before = stateOf(world, WAY);
       const first = await world.deployInCi();
       assert.equal(first.code, 1);
-      assertTrue(world, before, first);
+      assertTrue(world, WAY, before, first);
       // Wrangler tries for half a minute.
       assert.ok(world.platform.calls.filter(isUpload).length > 1);
       world.platform.failWhen = () => false;
@@ -192,7 +262,7 @@ describe("npm run deploy, where the platform fails", () => {
       assert.equal(printed.at(-1), "The token lacks a permission: Zone, Workers Routes: Edit.");
       world.platform.granted.push("Workers Routes: Edit");
       const again = await world.deploy(null);
-      assert.deepEqual([again.code, again.printed.at(-1)], [0, `https://${DOMAIN}/healthz answers: the service runs.`]);
+      assert.deepEqual([again.code, again.printed.at(-1)], [0, `${WAY.origin}/healthz answers: the service runs.`]);
     }));
 
   it("shows made secrets, and says which of them were not set", () =>
@@ -216,7 +286,7 @@ describe("npm run deploy, where the platform fails", () => {
       world.answers = () => false;
       const first = await world.deploy(["1"], `--secrets-file=${world.secretsFile}`);
       assert.equal(first.code, 1);
-      assert.ok(first.printed.includes(`https://${DOMAIN}/healthz does not answer 200.`));
+      assert.ok(first.printed.includes(`${WAY.origin}/healthz does not answer 200.`));
       assert.match(first.printed.at(-1) ?? "", /^The version is deployed\. Look again in some minutes/);
       assert.ok(!first.printed.some((line) => line.includes("rollback")));
       const second = await world.deploy(["1"]);

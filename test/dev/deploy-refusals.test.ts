@@ -3,12 +3,27 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { PlayedAccount } from "./platform/account.ts";
+import { FAILURES, type Failure } from "./platform/fault.ts";
 import type { Permission } from "./platform/routes.ts";
 import { ADMIN, inWorld, KEY, SMALL_WORKER, WORKER, type World } from "./platform/world.ts";
 
 const DOMAIN = "affiliates.example.com";
 const withDomain = (text: string) =>
   text.replace(/^# routes = .*$/m, `routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`);
+
+/** What is said of a look, by how it failed. */
+const SAID_OF: Record<Failure, RegExp> = {
+  refused: /was refused: An unknown error has occurred\. \[code: 10013\]/,
+  "too many": /was refused: Please wait .* \[code: 971\]/,
+  broken: /was refused: An unknown error has occurred\. \[code: 10013\]/,
+  page: /got an answer that is not the API's: HTTP 502/,
+  "forbidding page": /got an answer that is not the API's: HTTP 403/,
+  "missing page": /got an answer that is not the API's: HTTP 404/,
+  reset: /got no answer: fetch failed: ./,
+  cut: /got no answer: terminated: ./,
+  hangs: /got no answer: none within 0\.3 seconds/,
+  "token revoked": /was refused: Unable to authenticate request \[code: 10001\]/,
+};
 
 /** A refusal changes nothing: no call but looks, and its text ends with what it leaves. */
 async function refuses(world: World, said: RegExp, run: () => ReturnType<World["deploy"]>): Promise<string[]> {
@@ -154,20 +169,28 @@ describe("npm run deploy refuses, and changes nothing", () => {
       const { url } = world.platform;
       for (const elsewhere of ["http://127.0.0.1:9", `${url}/internet/nowhere.example`]) {
         world.platform.url = elsewhere;
-        await refuses(world, /GET \/accounts\S* was refused: (?:fetch failed|no answer)/, () => world.deployInCi());
+        const said = /GET \/accounts\S* got (?:no answer: fetch failed: .|an answer that is not the API's: HTTP 503)/;
+        await refuses(world, said, () => world.deployInCi());
       }
       world.platform.url = url;
     }));
 
-  it("every look that the platform refuses (DEP-6)", () =>
+  it("every look that fails, in whichever way, and says how (DEP-6)", () =>
     inReadyWorld(async (world) => {
       world.platform.failWhen = (call) => call === "POST /accounts/:id/d1/database";
       await world.deployInCi();
       const looks = world.platform.calls.indexOf("POST /accounts/:id/d1/database") - 1;
       assert.ok(looks >= 10, String(looks));
+      world.platform.failWhen = () => false;
       for (let place = 0; place < looks; place++) {
-        world.platform.failWhen = (_, at) => at === place;
-        await refuses(world, /was refused: An unknown error/, () => world.deployInCi());
+        for (const how of FAILURES) {
+          world.patience = how === "hangs" ? 0.3 : 60;
+          world.platform.faultAt = (taken) => (taken.place === place ? { how, is_done: false } : null);
+          const printed = await refuses(world, SAID_OF[how], () => world.deployInCi());
+          const ofToken = printed.filter((line) => line.startsWith("The token "));
+          assert.equal(ofToken.length, how === "token revoked" ? 1 : 0, printed.join("\n"));
+          assert.ok(ofToken.every((line) => line.startsWith("The token is not valid, or lacks a permission: ")));
+        }
       }
     }));
 });

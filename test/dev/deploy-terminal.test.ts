@@ -3,8 +3,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { HAS_TERMINAL, type Typed } from "./platform/terminal.ts";
 import { inWorld, WORKER } from "./platform/world.ts";
+import { MIGRATIONS } from "./platform/ways.ts";
 
 const DOMAIN = "affiliates.example.com";
+
+const CTRL_C = "\x03";
+const CTRL_D = "\x04";
 
 const DOMAIN_ASKED: Typed = ["Domain for the service", `${DOMAIN}\r`];
 const CONFLICT = "Update them to point to this script instead?";
@@ -34,6 +38,65 @@ describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no s
       );
       assert.match(second.screen, /https:\/\/affiliates\.example\.com\/healthz answers: the service runs\.\s*$/);
       assert.ok(!second.screen.includes("ADMIN_TOKEN, which opens"));
+      assert.deepEqual(world.platform.unknown, []);
+
+      // Something else has changed the Worker, and the person, asked by wrangler, lets it stay.
+      world.account.script(WORKER).last_deployed_from = "api";
+      const version = world.account.runningVersion(WORKER)?.id;
+      const third = await world.deployAtTerminal([["Would you like to continue?", "n"]]);
+      assert.equal(third.code, 1, third.screen);
+      assert.match(third.screen, /No new version was deployed: the version before runs on\./);
+      assert.equal(world.account.runningVersion(WORKER)?.id, version);
+    }));
+
+  it("is ended by the person at a question, in a migration or in the upload, and says what is true", () =>
+    inWorld(async (world) => {
+      const nothing = JSON.stringify(world.account.state());
+      const domain: Typed = ["Domain for the service", "\r"];
+      const atQuestions: Typed[][] = [
+        [["Domain for the service", CTRL_C]],
+        [domain, ["ADMIN_TOKEN, which opens", CTRL_D]],
+      ];
+      for (const typed of atQuestions) {
+        const { code, screen } = await world.deployAtTerminal(typed);
+        assert.equal(code, 1, screen);
+        assert.match(screen, /The question was not answered\.\s+Nothing was changed\./);
+        assert.equal(JSON.stringify(world.account.state()), nothing);
+      }
+
+      const secrets: Typed[] = [
+        ["ADMIN_TOKEN, which opens", "\r"],
+        ["ENCRYPTION_KEY, base64", "\r"],
+      ];
+      const meanwhile = () => world.press(CTRL_C);
+      world.platform.faultAt = ({ detail }) =>
+        detail === MIGRATIONS[1] ? { how: "hangs", is_done: true, meanwhile } : null;
+      const name: Typed = ["no workers.dev name yet", "somebody\r"];
+      const first = await world.deployAtTerminal([domain, ...secrets, name]);
+      assert.equal(first.code, 1, first.screen);
+      assert.match(first.screen, /No version was deployed, and none runs yet\./);
+      assert.match(first.screen, /Not set yet, and asked for again: ADMIN_TOKEN, ENCRYPTION_KEY\./);
+      assert.match(first.screen, /Run the same command again: it goes on from here\.\s*$/);
+      assert.deepEqual(world.account.database(WORKER).applied, MIGRATIONS.slice(0, 2));
+
+      const script = `/accounts/:id/workers/scripts/${WORKER}`;
+      world.platform.faultAt = ({ call }) =>
+        call === `PUT ${script}` ? { how: "hangs", is_done: true, meanwhile } : null;
+      const second = await world.deployAtTerminal([domain, ...secrets]);
+      assert.equal(second.code, 1, second.screen);
+      assert.match(second.screen, /The new version runs, but/);
+      assert.deepEqual(await world.filesLeft(), []);
+
+      world.platform.faultAt = ({ call }) =>
+        call === `POST ${script}/subdomain` ? { how: "refused", is_done: false } : null;
+      const third = await world.deployAtTerminal([]);
+      assert.equal(third.code, 1, third.screen);
+      assert.match(third.screen, /The new version runs, but/);
+
+      world.platform.faultAt = () => null;
+      const last = await world.deployAtTerminal([]);
+      assert.equal(last.code, 0, last.screen);
+      assert.match(last.screen, /somebody\.workers\.dev\/healthz answers: the service runs\.\s*$/);
       assert.deepEqual(world.platform.unknown, []);
     }));
 

@@ -76,7 +76,7 @@ describe("a first deploy, from an empty account", () => {
     inWorld(async (world) => {
       world.account.addZone("example.com");
       await world.configure(withDomain);
-      assert.equal(listed.length, 7);
+      assert.equal(listed.length, 8);
       world.platform.granted = listed;
       const first = await world.deployInCi();
       assert.equal(first.code, 0, first.printed.join("\n"));
@@ -144,6 +144,41 @@ describe("a first deploy, from an empty account", () => {
       await assertWhole(world, WORKER, `https://${WORKER}.somebody.workers.dev`);
     }));
 
+  it("in CI, to the workers.dev name that the account has: PUBLIC_URL is in wrangler.toml", () =>
+    inWorld(async (world) => {
+      world.account.subdomain = "somebody";
+      const public_url = `https://${WORKER}.somebody.workers.dev`;
+      await world.configure((text) => text.replace('PUBLIC_URL = ""', `PUBLIC_URL = "${public_url}"`));
+      world.platform.granted = listed.filter((permission) => !/^(?:DNS|Email|Workers Routes|Zone)/.test(permission));
+      const first = await world.deployInCi();
+      assert.equal(first.code, 0, first.printed.join("\n"));
+      await assertWhole(world, WORKER, public_url);
+      assert.deepEqual([world.account.script(WORKER).on_workers_dev, world.account.domains], [true, []]);
+      assert.equal(first.printed.at(-1), `${public_url}/healthz answers: the service runs.`);
+      const second = await world.deploy(null);
+      assert.equal(second.code, 0, second.printed.join("\n"));
+      await assertWhole(world, WORKER, public_url);
+    }));
+
+  it("of staging, to a domain of its own: PUBLIC_URL follows, and production is untouched", () =>
+    inWorld(async (world) => {
+      world.account.addZone("example.com");
+      await world.configure((text) => {
+        const routes = 'routes = [{ pattern = "staging.example.com", custom_domain = true }]';
+        return withDomain(text).replace("[env.staging]\nroutes = []", `[env.staging]\n${routes}`);
+      });
+      world.platform.granted = listed;
+      const { code, printed } = await world.deployInCi("--env=staging");
+      assert.equal(code, 0, printed.join("\n"));
+      await assertWhole(world, `${WORKER}-staging`, "https://staging.example.com");
+      assert.deepEqual(
+        world.account.domains.map(({ hostname, service }) => [hostname, service]),
+        [["staging.example.com", `${WORKER}-staging`]],
+      );
+      assert.equal(world.account.script(`${WORKER}-staging`).on_workers_dev, false);
+      assert.deepEqual([...world.account.scripts.keys()], [`${WORKER}-staging`]);
+    }));
+
   it("of staging, beside a production with a domain: its own resources, and none of production's addresses", () =>
     inWorld(async (world) => {
       world.account.subdomain = "somebody";
@@ -166,6 +201,7 @@ describe("a first deploy, from an empty account", () => {
         const named = withDomain(text).replace("[vars]", '[vars]\nEMAIL_FROM = "affiliates@mail.example.com"');
         return named.replace("[[d1_databases]]", '[[send_email]]\nname = "EMAIL"\n\n[[d1_databases]]');
       });
+      world.platform.granted = listed;
       const first = await world.deployInCi();
       assert.equal(first.code, 0, first.printed.join("\n"));
       assert.ok(
@@ -179,5 +215,15 @@ describe("a first deploy, from an empty account", () => {
       const second = await world.deploy(null);
       assert.equal(second.code, 0);
       assert.ok(!second.printed.some((line) => line.startsWith("E-mail:")));
+
+      world.platform.granted = listed.filter((permission) => permission !== "Email Sending: Read");
+      const third = await world.deploy(null);
+      assert.equal(third.code, 0);
+      assert.deepEqual(
+        third.printed.filter((line) => line.startsWith("E-mail:")),
+        [
+          "E-mail: it could not be looked up whether mail can be sent from mail.example.com. The token lacks a permission: Account, Email Sending: Read.",
+        ],
+      );
     }));
 });

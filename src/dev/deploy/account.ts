@@ -1,5 +1,5 @@
 import { NotReady, type Deployment, type DeployTools, type Declared } from "./environment.ts";
-import type { PlatformApi } from "./platform-api.ts";
+import { PlatformRefusal, whatTokenLacks, type PlatformApi } from "./platform-api.ts";
 
 /** The account to deploy to: that of the configuration or of `CLOUDFLARE_ACCOUNT_ID`, else the only one, else asked for. */
 export async function chooseAccount(tools: DeployTools, api: PlatformApi, declared: Declared): Promise<string> {
@@ -84,7 +84,7 @@ export async function checkQueues({ api, account, declared }: Deployment): Promi
 
 /**
  * With mail, the domain of `EMAIL_FROM` should be one that the account may send from. It can be made one later, so this
- * only warns.
+ * only warns, also where it cannot be looked up.
  */
 export async function checkEmail(deployment: Deployment): Promise<void> {
   const { tools, declared } = deployment;
@@ -92,11 +92,18 @@ export async function checkEmail(deployment: Deployment): Promise<void> {
   const domain = declared.email_from.split("@")[1] ?? "";
   if (domain === "")
     throw new NotReady("EMAIL is bound, but EMAIL_FROM is no address. Set it among the variables in wrangler.toml.");
-  const sending = await sendingDomains(deployment).catch(() => null);
-  if (sending?.includes(domain)) return;
-  const why = sending === null ? "it could not be looked up whether mail may be sent" : "no mail can be sent";
+  const sending = await sendingDomains(deployment).catch((error: unknown) => {
+    if (error instanceof PlatformRefusal) return error;
+    throw error;
+  });
+  if (sending instanceof PlatformRefusal) {
+    const why = whatTokenLacks(sending) ?? `${sending.message}.`;
+    tools.print(`E-mail: it could not be looked up whether mail can be sent from ${domain}. ${why}`);
+    return;
+  }
+  if (sending.includes(domain)) return;
   tools.print(
-    `E-mail: ${why} from ${domain}. Choose "Onboard domain" under Email Sending, for a subdomain that sends no other mail: onboarding adds a DMARC record with p=reject, by which receivers refuse mail from that domain that others send (src/docs/operate.md, "E-mail").`,
+    `E-mail: no mail can be sent from ${domain}. Choose "Onboard domain" under Email Sending, for a subdomain that sends no other mail: onboarding adds a DMARC record with p=reject, by which receivers refuse mail from that domain that others send (src/docs/operate.md, "E-mail").`,
   );
 }
 

@@ -1,6 +1,7 @@
 import {
   NotReady,
   scriptPath,
+  StepFailed,
   wranglerOn,
   type BoundDatabase,
   type Deployment,
@@ -54,16 +55,6 @@ async function query<T>({ api, account }: Deployment, uuid: string, sql: string)
   const path = `/accounts/${account}/d1/database/${uuid}/query`;
   const [first] = await api.call<{ results: T[] }[]>("POST", path, { sql });
   return first?.results ?? [];
-}
-
-/** A step of a deploy failed, and it was shown why. `output` is what wrangler printed. */
-export class StepFailed extends Error {
-  readonly output: string;
-
-  constructor(message: string, output = "") {
-    super(message);
-    this.output = output;
-  }
 }
 
 /** Makes the database where it is missing and applies its migrations. @throws StepFailed, PlatformRefusal */

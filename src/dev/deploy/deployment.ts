@@ -2,9 +2,9 @@
 import { checkEmail, checkQueues, chooseAccount } from "./account.ts";
 import { chooseAddress, settleAddress, type Address } from "./address.ts";
 import { readArguments, type Selected } from "./arguments.ts";
-import { checkDatabases, migrate, StepFailed } from "./databases.ts";
-import { NotReady, scriptPath, wranglerOn, type Deployment, type DeployTools } from "./environment.ts";
-import { missingPermission, PlatformRefusal } from "./platform-api.ts";
+import { checkDatabases, migrate } from "./databases.ts";
+import { NotReady, scriptPath, StepFailed, wranglerOn, type Deployment, type DeployTools } from "./environment.ts";
+import { PlatformRefusal, whatTokenLacks } from "./platform-api.ts";
 import { missingSecrets, secretsSet, type Secrets } from "./secrets.ts";
 
 /** How far a deploy came. */
@@ -70,8 +70,10 @@ async function runSteps(deployment: Deployment, progress: Progress): Promise<num
   const address = await settleAddress(deployment, chosen);
   for (const database of declared.databases) await migrate(deployment, database);
   progress.reached = "uploading";
-  const { code, output } = await upload(deployment, address, progress.secrets);
-  if (code !== 0) throw new StepFailed("The upload did not end well.", output);
+  const { code, output, version } = await upload(deployment, address, progress.secrets);
+  // Wrangler ends with 0 too where the person, asked whether to go on, said no.
+  if (code !== 0 || version === null) throw new StepFailed("The upload did not end well.", output);
+  await confirmLogs(deployment);
   return confirmHealth(tools, progress, address, deployment.selected);
 }
 
@@ -82,6 +84,19 @@ function upload(deployment: Deployment, address: Address, secrets: Secrets) {
   if (Object.keys(secrets).length === 0) return wranglerOn(deployment, args, shown);
   return tools.withFile("secrets.json", JSON.stringify(secrets), (path) =>
     wranglerOn(deployment, [...args, `--secrets-file=${path}`], shown),
+  );
+}
+
+/** Wrangler only warns where the platform did not take the settings of a Worker that is there, of its logs too. */
+async function confirmLogs(deployment: Deployment): Promise<void> {
+  if (deployment.declared.logs_requests) return;
+  const { observability } = await deployment.api.call<{ observability?: { logs?: { invocation_logs?: boolean } } }>(
+    "GET",
+    `${scriptPath(deployment)}/script-settings`,
+  );
+  if (observability?.logs?.invocation_logs !== true) return;
+  throw new StepFailed(
+    "The platform did not take [observability.logs]: it logs each request, with the visitor's address.",
   );
 }
 
@@ -97,7 +112,7 @@ const SENTENCES = {
   nothing_runs: "No version was deployed, and none runs yet. The databases that were made stay as they are.",
   before_runs:
     "No new version was deployed: the version before runs on. Migrations only add, so it runs on any of them.",
-  new_runs: "The new version runs, but what leads to it (addresses, schedules, queue consumers) is not all set.",
+  new_runs: "The new version runs, but what is around it (addresses, schedules, queue consumers, logs) is not all set.",
   unknown: "It could not be looked up which version runs: npx wrangler deployments list.",
 } as const;
 
@@ -109,9 +124,10 @@ function reportNothingChanged(tools: DeployTools, error: unknown): number {
   return 1;
 }
 
-async function reportFailure(deployment: Deployment, progress: Progress, error: unknown): Promise<number> {
-  if (!(error instanceof StepFailed || error instanceof PlatformRefusal)) throw error;
-  const { tools } = deployment;
+async function reportFailure(ended: Deployment, progress: Progress, error: unknown): Promise<number> {
+  if (!(error instanceof StepFailed || error instanceof PlatformRefusal || error instanceof NotReady)) throw error;
+  const { tools } = ended;
+  const deployment = { ...ended, api: ended.api.afterStop() };
   tools.print(error.message);
   const now = await running(deployment).catch(() => "unknown" as const);
   const isNew = now !== "unknown" && now !== progress.before;
@@ -127,8 +143,8 @@ async function reportFailure(deployment: Deployment, progress: Progress, error: 
 
 function printPermission(tools: DeployTools, failure: unknown): void {
   if (!(failure instanceof PlatformRefusal || typeof failure === "string")) return;
-  const permission = missingPermission(failure);
-  if (permission !== null) tools.print(`The token lacks a permission: ${permission}.`);
+  const lacking = whatTokenLacks(failure);
+  if (lacking !== null) tools.print(lacking);
 }
 
 /** A new name, and its certificate, take some minutes at the platform. */

@@ -16,7 +16,7 @@ export interface DeployTools {
   accountGiven: string | null;
   /** Every migration, in order. */
   migrations: () => Promise<Migration[]>;
-  /** Asks the person at the terminal; null where there is none. */
+  /** Asks the person at the terminal; null where there is none. @throws NotReady where the person ends the command. */
   ask: ((question: string) => Promise<string>) | null;
   print: (line: string) => void;
   /** The secrets in a file that was given, by name. @throws where it cannot be read. */
@@ -45,6 +45,8 @@ export interface Declared {
   public_url: string;
   /** The address that mail comes from; null where `EMAIL` is not bound. */
   email_from: string | null;
+  /** Whether the platform logs each request, with its address and the visitor's. */
+  logs_requests: boolean;
 }
 
 export interface BoundDatabase {
@@ -68,6 +70,16 @@ export interface Deployment {
 
 /** Something is not as a deploy needs it, and nothing was changed. The message says what to do. */
 export class NotReady extends Error {}
+
+/** A step of a deploy failed, and it was shown why. `output` is what wrangler printed. */
+export class StepFailed extends Error {
+  readonly output: string;
+
+  constructor(message: string, output = "") {
+    super(message);
+    this.output = output;
+  }
+}
 
 /** Of the Worker, in the API. */
 export const scriptPath = ({ account, declared }: Deployment): string =>

@@ -1,22 +1,20 @@
 /** The calls to the platform's API that `npm run deploy` makes itself, mostly to look at the account before it changes it. */
 
-/** The API refused a call, or gave no answer that could be read (status 0). */
+/** The API refused a call, or gave no answer that could be read. */
 export class PlatformRefusal extends Error {
+  /** Of the answer; 0 where there was none. */
   readonly status: number;
-  readonly codes: number[];
+  /** The API's own; none where something else answered, or nothing. */
+  readonly codes: readonly number[];
   readonly path: string;
 
-  constructor(method: string, path: string, status: number, errors: { code: number; message: string }[]) {
-    const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join(", ");
-    super(`${method} ${path} was refused: ${reasons || "no answer"}`);
+  constructor(method: string, path: string, said: string, status = 0, codes: readonly number[] = []) {
+    super(`${method} ${path} ${said}`);
     this.status = status;
-    this.codes = errors.map(({ code }) => code);
+    this.codes = codes;
     this.path = path;
   }
 }
-
-/** A token may be refused in these ways, of which no message names the permission. */
-const DENIED = [10000, 10001, 7403, 9109];
 
 interface Reply {
   success: boolean;
@@ -24,51 +22,94 @@ interface Reply {
   result: unknown;
 }
 
+/** For how long an answer is waited for. */
+const PATIENCE_SECONDS = 60;
+
 /** The platform's API with the credentials of who deploys. */
 export class PlatformApi {
   readonly #base: string;
   readonly #headers: Record<string, string>;
+  readonly #stopped: AbortSignal | null;
+  readonly #seconds: number;
 
-  constructor(base: string, headers: Record<string, string>) {
+  /** Once `stopped` is aborted, no call is made, and none is waited for. */
+  constructor(
+    base: string,
+    headers: Record<string, string>,
+    stopped: AbortSignal | null = null,
+    seconds = PATIENCE_SECONDS,
+  ) {
     this.#base = base;
     this.#headers = headers;
+    this.#stopped = stopped;
+    this.#seconds = seconds;
+  }
+
+  /** The same, for a last look at what is true after the command was ended. */
+  afterStop(): PlatformApi {
+    return new PlatformApi(this.#base, this.#headers, null, this.#seconds);
   }
 
   /** @throws PlatformRefusal */
   async call<T>(method: "GET" | "POST" | "PUT", path: string, body?: unknown): Promise<T> {
-    const init = { method, headers: { ...this.#headers, "content-type": "application/json" } };
-    const { status, reply } = await fetch(`${this.#base}${path}`, {
-      ...init,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(60_000),
-    }).then(
-      async (response) => ({
-        status: response.status,
-        reply: (await response.json().catch(() => null)) as Reply | null,
-      }),
-      (error: Error) => ({
-        status: 0,
-        reply: { success: false, errors: [{ code: 0, message: error.message }], result: null },
-      }),
-    );
-    if (!reply?.success) throw new PlatformRefusal(method, path, status, reply?.errors ?? []);
-    return reply.result as T;
+    const { status, text } = await this.#answer(method, path, body);
+    const reply = replyIn(text);
+    if (reply === null) {
+      throw new PlatformRefusal(method, path, `got an answer that is not the API's: HTTP ${status}`, status);
+    }
+    if (reply.success) return reply.result as T;
+    const errors = reply.errors ?? [];
+    const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join(", ");
+    const codes = errors.map(({ code }) => code);
+    throw new PlatformRefusal(method, path, `was refused: ${reasons || `HTTP ${status}`}`, status, codes);
   }
 
-  /** Null where there is no such thing. @throws PlatformRefusal */
+  /** Null where the API says that there is no such thing. @throws PlatformRefusal */
   async find<T>(path: string): Promise<T | null> {
     try {
       return await this.call<T>("GET", path);
     } catch (error) {
-      if (error instanceof PlatformRefusal && error.status === 404) return null;
+      if (error instanceof PlatformRefusal && error.status === 404 && error.codes.length > 0) return null;
       throw error;
     }
   }
+
+  async #answer(method: string, path: string, body: unknown): Promise<{ status: number; text: string }> {
+    const patience = AbortSignal.timeout(this.#seconds * 1000);
+    try {
+      const response = await fetch(`${this.#base}${path}`, {
+        ...{ method, headers: { ...this.#headers, "content-type": "application/json" } },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: this.#stopped ? AbortSignal.any([patience, this.#stopped]) : patience,
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      const why = patience.aborted ? `none within ${this.#seconds} seconds` : reasonOf(error as Error);
+      throw new PlatformRefusal(method, path, `got no answer: ${why}`);
+    }
+  }
+}
+
+/** What the API answered; null where it is the answer of something else, such as the page of a proxy. */
+function replyIn(text: string): Reply | null {
+  try {
+    const reply = JSON.parse(text) as Partial<Reply> | null;
+    return typeof reply?.success === "boolean" ? (reply as Reply) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Why there was no answer: of a failed connection the reason is in the cause. */
+function reasonOf({ message, cause }: Error): string {
+  if (!(cause instanceof Error)) return message;
+  return `${message}: ${cause.message || String((cause as NodeJS.ErrnoException).code)}`;
 }
 
 /** The permissions that a token needs, by the paths that they open. The first that matches counts. */
 const PERMISSIONS: [RegExp, string][] = [
   [/\/d1\//, "Account, D1: Edit"],
+  [/\/email\/sending\//, "Account, Email Sending: Read"],
   [/\/queues/, "Account, Queues: Edit"],
   [/\/r2\//, "Account, Workers R2 Storage: Edit"],
   [/\/dns_records/, "Zone, DNS: Read"],
@@ -82,13 +123,30 @@ function permissionOf(path: string): string | null {
   return PERMISSIONS.find(([pattern]) => pattern.test(path))?.[1] ?? null;
 }
 
-/** The permission that was missing, of a refusal or of what wrangler printed about one. Null where it was something else. */
-export function missingPermission(failure: PlatformRefusal | string): string | null {
-  if (failure instanceof PlatformRefusal) {
-    const isDenied = failure.status === 403 || failure.codes.some((code) => DENIED.includes(code));
-    return isDenied ? permissionOf(failure.path) : null;
+/** The codes by which a token is refused, of which no message names the permission. */
+const DENIED = [10000, 7403];
+/** Codes of a token that lacks a permission as well as of one that has run out. */
+const DENIED_OR_INVALID = [9109, 10001];
+
+/**
+ * What a refusal, or what wrangler printed about one, says of the token: that it lacks a permission, and which. Null where
+ * the failure was something else.
+ */
+export function whatTokenLacks(failure: PlatformRefusal | string): string | null {
+  const { codes, path } =
+    failure instanceof PlatformRefusal
+      ? failure
+      : {
+          codes: [...failure.matchAll(/\[code: (\d+)\]/g)].map(([, code]) => Number(code)),
+          path: /A request to the Cloudflare API \((\S+)\) failed/.exec(failure)?.[1] ?? "",
+        };
+  const permission = permissionOf(path);
+  if (permission === null) return null;
+  if (codes.some((code) => DENIED_OR_INVALID.includes(code))) {
+    return `The token is not valid, or lacks a permission: ${permission}.`;
   }
-  if (!DENIED.some((code) => failure.includes(`[code: ${code}]`))) return null;
-  const path = /A request to the Cloudflare API \((\S+)\) failed/.exec(failure)?.[1];
-  return path === undefined ? null : permissionOf(path);
+  // A proxy's own page says nothing of the token, whatever its status.
+  const isForbidden = failure instanceof PlatformRefusal && failure.status === 403 && codes.length > 0;
+  const isDenied = isForbidden || codes.some((code) => DENIED.includes(code));
+  return isDenied ? `The token lacks a permission: ${permission}.` : null;
 }

@@ -8,19 +8,23 @@ import { untilHealthy } from "../local-service.ts";
 import { quietWrangler } from "../quiet.ts";
 import { ROOT } from "../root.ts";
 import type { Selected } from "./arguments.ts";
-import type { Declared, DeployTools } from "./environment.ts";
+import { NotReady, type Declared, type DeployTools } from "./environment.ts";
 import { PlatformApi } from "./platform-api.ts";
 import { runWrangler } from "./run-wrangler.ts";
 
-/** The tools of a deploy from this machine: its terminal, its wrangler and its credentials. */
-export function toolsOfThisMachine(): DeployTools {
+/**
+ * The tools of a deploy from this machine: its terminal, its wrangler and its credentials. Once `stopped` is aborted,
+ * whatever is under way is ended, in the order in which it was begun, so that no file with a secret is left and the last
+ * lines still say what is true.
+ */
+export function toolsOfThisMachine(stopped: AbortSignal): DeployTools {
   return {
-    wrangler: runWrangler,
+    wrangler: (args, shown, env) => runWrangler(args, shown, env, stopped),
     declared: declaredBy,
-    platform: openPlatform,
+    platform: () => openPlatform(stopped),
     accountGiven: process.env["CLOUDFLARE_ACCOUNT_ID"] || null,
     migrations: readMigrations,
-    ask: process.stdin.isTTY && process.stdout.isTTY && !isCi() ? ask : null,
+    ask: process.stdin.isTTY && process.stdout.isTTY && !isCi() ? (question) => ask(question, stopped) : null,
     print: (line) => console.log(line),
     secretsIn: async (path) => {
       const text = await readFile(path, "utf8");
@@ -39,7 +43,7 @@ export function toolsOfThisMachine(): DeployTools {
     },
     randomSecret: (name) => randomSecrets()[name],
     isHealthy: (url, seconds) =>
-      untilHealthy(url, seconds).then(
+      untilHealthy(url, seconds, stopped).then(
         () => true,
         () => false,
       ),
@@ -63,6 +67,7 @@ interface Read {
   workers_dev?: boolean;
   vars: Record<string, string | undefined>;
   send_email: { name: string }[];
+  observability?: { logs?: { invocation_logs?: boolean } };
 }
 
 function isCustomDomain(route: Route): route is { pattern: string; custom_domain: true } {
@@ -86,21 +91,23 @@ async function declaredBy({ environment, config }: Selected): Promise<Declared> 
     workers_dev: read.workers_dev ?? null,
     public_url: vars["PUBLIC_URL"] ?? "",
     email_from: read.send_email.some(({ name }) => name === "EMAIL") ? (vars["EMAIL_FROM"] ?? "") : null,
+    logs_requests: read.observability?.logs?.invocation_logs !== false,
   };
 }
 
 /** As wrangler reads it. */
 const API = "https://api.cloudflare.com/client/v4";
 
-async function openPlatform(): Promise<PlatformApi | null> {
-  const { code, output } = await runWrangler(["auth", "token", "--json"], "quiet", {});
+async function openPlatform(stopped: AbortSignal): Promise<PlatformApi | null> {
+  const { code, output } = await runWrangler(["auth", "token", "--json"], "quiet", {}, stopped);
+  if (stopped.aborted) throw new NotReady((stopped.reason as Error).message);
   const text = /^\{[^]*?^\}/m.exec(output)?.[0];
   if (code !== 0 || text === undefined) return null;
   const found = JSON.parse(text) as { token?: string; key?: string; email?: string };
   const headers: Record<string, string> = found.token
     ? { authorization: `Bearer ${found.token}` }
     : { "x-auth-key": found.key ?? "", "x-auth-email": found.email ?? "" };
-  return new PlatformApi(process.env["CLOUDFLARE_API_BASE_URL"] ?? API, headers);
+  return new PlatformApi(process.env["CLOUDFLARE_API_BASE_URL"] ?? API, headers, stopped);
 }
 
 async function readMigrations() {
@@ -109,10 +116,21 @@ async function readMigrations() {
   return Promise.all(names.map(async (name) => ({ name, text: await readFile(join(folder, name), "utf8") })));
 }
 
-async function ask(question: string): Promise<string> {
+/** @throws NotReady where the person ends the command there, or the terminal. */
+async function ask(question: string, stopped: AbortSignal): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const closed = new Promise<null>((resolve) => terminal.once("close", () => resolve(null)));
   try {
-    return await terminal.question(question);
+    const answer = await Promise.race([
+      terminal.question(question, { signal: stopped }).catch((error: Error) => {
+        if (error.name === "AbortError") return null;
+        throw error;
+      }),
+      closed,
+    ]);
+    if (answer !== null) return answer;
+    console.log("");
+    throw new NotReady("The question was not answered.");
   } finally {
     terminal.close();
   }

@@ -42,6 +42,8 @@ export interface Script {
   on_workers_dev: boolean;
   crons: string[];
   routes: string[];
+  /** What it was last changed with: wrangler asks a person before it changes what something else has changed. */
+  last_deployed_from: "wrangler" | "api";
   /** Which observability it was uploaded with. */
   observability: unknown;
   tags: string[];
@@ -155,7 +157,7 @@ export class PlayedAccount {
     const script = this.scripts.get(name) ?? {
       tag: crypto.randomUUID().replaceAll("-", ""),
       ...{ migration_tag: null, versions: [], deployments: [], on_workers_dev: false, crons: [], routes: [] },
-      ...{ observability: null, tags: [] },
+      ...{ observability: null, tags: [], last_deployed_from: "wrangler" as const },
     };
     const version = { id: crypto.randomUUID(), bindings, assets };
     script.versions.unshift(version);
@@ -196,6 +198,28 @@ export class PlayedAccount {
     const databases = this.databases.map(({ name, tables, applied }) => ({ name, tables, applied }));
     const records = [...this.zones.values()].map((zone) => zone.records);
     return structuredClone({ subdomain, queues, domains, databases, records, scripts: [...this.scripts] });
+  }
+
+  /** What deploys have made, without what differs from one to the next: ids, and how often something was tried. */
+  shape(): unknown {
+    const databases = this.databases.map(({ name, schema, applied }) => ({ name, schema, applied }));
+    const queues = this.queues.map(({ queue_name, consumers }) => ({
+      queue_name,
+      consumers: consumers.map(({ consumer_id: _, ...consumer }) => consumer),
+    }));
+    const scripts = [...this.scripts].map(([name, { migration_tag, on_workers_dev, crons, routes, observability }]) => {
+      const { bindings = [], assets } = this.runningVersion(name) ?? {};
+      const bound = bindings.map(({ id, database_id = id, ...binding }) => ({
+        ...binding,
+        ...(binding.type === "d1" ? { database: this.database(database_id ?? "").name } : {}),
+      }));
+      const sorted = bound.toSorted((a, b) => a.name.localeCompare(b.name));
+      return { name, migration_tag, on_workers_dev, crons, routes, observability, bindings: sorted, assets };
+    });
+    const domains = this.domains.map(({ hostname, service }) => ({ hostname, service }));
+    const records = [...this.zones.values()].map((zone) => zone.records);
+    const ordered = queues.toSorted((a, b) => a.queue_name.localeCompare(b.queue_name));
+    return structuredClone({ subdomain: this.subdomain, databases, queues: ordered, scripts, domains, records });
   }
 
   /** Which script answers under a host, if one does. */

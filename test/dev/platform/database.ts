@@ -86,10 +86,11 @@ export class PlayedDatabase {
     return rows.map((row) => String(row["sql"]));
   }
 
+  /** The migrations that are noted, in their order. */
   get applied(): string[] {
     if (!this.tables.includes("d1_migrations")) return [];
     return this.#sqlite
-      .prepare("SELECT name FROM d1_migrations ORDER BY name")
+      .prepare("SELECT name FROM d1_migrations ORDER BY id")
       .all()
       .map((row) => String(row["name"]));
   }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PlayedAccount } from "./account.ts";
+import { failAs, type Fault } from "./fault.ts";
 import { Refusal } from "./refusal.ts";
 import { ROUTES, SESSION, type Permission } from "./routes.ts";
 
@@ -10,10 +11,20 @@ export type Granted = "everything" | Permission[];
 /** A token of a person who is logged in, and one of a CI system. */
 export const TOKEN = "a-token-of-the-tests";
 
+/** A call that the platform takes, for who decides whether it fails. */
+export interface TakenCall {
+  /** As in `calls`. */
+  call: string;
+  /** Distinguishes it from others of the name: of a query the migration or its first words, of a look what it asks for. */
+  detail: string;
+  /** In `calls`. */
+  place: number;
+}
+
 /**
  * The platform's API on loopback, for the real wrangler and for `npm run deploy`: `CLOUDFLARE_API_BASE_URL` is its `url`.
- * Each call that it takes is kept in `calls`. `failWhen` makes a call fail before anything is done for it; what is no
- * part of the platform that the tests know is answered with 404 and kept in `unknown`.
+ * Each call that it takes is kept in `calls`. `failWhen` has a call refused before anything is done for it, `faultAt` has it
+ * fail in any way; what is no part of the platform that the tests know is answered with 404 and kept in `unknown`.
  */
 export class PlayedPlatform {
   readonly accounts: PlayedAccount[];
@@ -23,8 +34,8 @@ export class PlayedPlatform {
   unknown: string[] = [];
   /** Whether a call is refused, by its name and its place in `calls`. */
   failWhen: (call: string, place: number) => boolean = () => false;
-  /** Whether the answer of a call that was carried out is lost. */
-  loseWhen: (call: string, place: number) => boolean = () => false;
+  /** How a call fails; null where it does not. */
+  faultAt: (taken: TakenCall) => Fault | null = () => null;
   /** Files for an import, by their checksum. */
   readonly files = new Map<string, string>();
   /** Who answers `GET /healthz` on the internet. */
@@ -37,7 +48,10 @@ export class PlayedPlatform {
   }
 
   async start(): Promise<void> {
-    this.#server = createServer((request, response) => void this.#take(request, response));
+    // A request of a process that is killed may end before all of it is there.
+    const take = (request: IncomingMessage, response: ServerResponse) =>
+      void this.#take(request, response).catch(() => response.destroy());
+    this.#server = createServer(take);
     await new Promise<void>((resolve) => this.#server!.listen(0, "127.0.0.1", resolve));
     this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -63,20 +77,30 @@ export class PlayedPlatform {
       response.writeHead(this.isHealthy(`https://${host}`) ? 200 : 503).end();
       return;
     }
-    const answered = await this.#answer(request, pathname, searchParams, body).then(
+    const call = `${request.method} ${pathname.replaceAll(/\/[0-9a-f]{32}(?=\/|$)|\/[0-9a-f-]{36}(?=\/|$)/g, "/:id")}`;
+    const place = this.calls.push(call) - 1;
+    const taken = { call, detail: detailOf(pathname, searchParams, body.toString()), place };
+    const fault = this.faultAt(taken);
+    if (fault?.is_done === false) return failAs(response, fault);
+    const answered = await this.#answer(request, taken, pathname, searchParams, body).then(
       (result) => ({ status: 200, reply: { success: true, errors: [], messages: [], ...paged(result) } }),
       (error: unknown) => {
         const { status, code, message } = error instanceof Refusal ? error : new Refusal(500, 1, String(error));
         return { status, reply: { success: false, errors: [{ code, message }], messages: [], result: null } };
       },
     );
+    if (fault) return failAs(response, fault);
     response.statusCode = answered.status;
     response.setHeader("content-type", "application/json").end(JSON.stringify(answered.reply));
   }
 
-  async #answer(request: IncomingMessage, path: string, query: URLSearchParams, body: Buffer): Promise<unknown> {
-    const call = `${request.method} ${path.replaceAll(/\/[0-9a-f]{32}(?=\/|$)|\/[0-9a-f-]{36}(?=\/|$)/g, "/:id")}`;
-    const place = this.calls.push(call) - 1;
+  async #answer(
+    request: IncomingMessage,
+    { call, place }: TakenCall,
+    path: string,
+    query: URLSearchParams,
+    body: Buffer,
+  ): Promise<unknown> {
     const route = ROUTES.find((one) => one.method === request.method && one.path.test(path));
     const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
     if (token !== TOKEN && route?.needs !== SESSION) throw new Refusal(401, 10001, "Unable to authenticate request");
@@ -96,10 +120,15 @@ export class PlayedPlatform {
     const parts = (route.path.exec(path) ?? []).slice(1).map((part) => decodeURIComponent(part));
     const type = request.headers["content-type"] ?? "";
     const form = () => new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData();
-    const result = await route.answer({ platform: this, account, parts, query, token, body: body.toString(), form });
-    if (this.loseWhen(call, place)) throw new Refusal(400, 10013, "An unknown error has occurred.");
-    return result;
+    return route.answer({ platform: this, account, parts, query, token, body: body.toString(), form });
   }
+}
+
+function detailOf(path: string, query: URLSearchParams, body: string): string {
+  if (!path.endsWith("/query")) return query.get("name") ?? query.get("hostname") ?? query.get("service") ?? "";
+  const { sql } = JSON.parse(body) as { sql: string };
+  const migration = /INSERT INTO \S*d1_migrations\S* \(name\)\s+values \('([^']+)'\)/i.exec(sql)?.[1];
+  return migration ?? sql.trim().replaceAll(/\s+/g, " ").slice(0, 60);
 }
 
 function paged(result: unknown): { result: unknown; result_info?: unknown } {

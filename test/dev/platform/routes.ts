@@ -88,6 +88,15 @@ const OF_ACCOUNT: [string, string, Route["needs"], Route["answer"]][] = [
   ["PUT", SCRIPT, "Workers Scripts: Edit", (call) => upload(call, "deployed")],
   ["POST", `${SCRIPT}/versions`, "Workers Scripts: Edit", (call) => upload(call, "not deployed")],
   [
+    "GET",
+    `${SCRIPT}/script-settings`,
+    "Workers Scripts: Edit",
+    ({ account, parts: [name = ""] }) => {
+      const { observability, tags } = account.script(name);
+      return { observability, tags };
+    },
+  ],
+  [
     "PATCH",
     `${SCRIPT}/script-settings`,
     "Workers Scripts: Edit",
@@ -294,8 +303,8 @@ function takeSubdomain(call: Call): { subdomain: string } {
 function serviceOf({ account, parts: [name = ""] }: Call): unknown {
   const found = account.scripts.get(name);
   if (!found) throw new Refusal(404, 10090, "workers.api.error.service_not_found");
-  const { tag, tags, migration_tag } = found;
-  const script = { tag, tags, last_deployed_from: "wrangler", ...(migration_tag === null ? {} : { migration_tag }) };
+  const { tag, tags, migration_tag, last_deployed_from } = found;
+  const script = { tag, tags, last_deployed_from, ...(migration_tag === null ? {} : { migration_tag }) };
   return { id: name, default_environment: { environment: "production", script } };
 }
 

@@ -15,8 +15,11 @@ export async function inTerminal(
   command: string,
   env: NodeJS.Dict<string>,
   typed: readonly Typed[],
+  /** Gets what types at any other moment. */
+  start: (press: (keys: string) => void) => void,
 ): Promise<{ code: number | null; screen: string }> {
   const child = spawn("script", ["-qefc", `"${process.execPath}" ${command}`, "/dev/null"], { cwd: ROOT, env });
+  start((keys) => void child.stdin.write(keys));
   let screen = "";
   let read = 0;
   const left = [...typed];

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -36,6 +37,10 @@ export class World {
   answers: (origin: string) => boolean = (origin) => this.isHealthy(origin);
   /** For how many seconds a deploy would have waited for an address. */
   readonly waits: number[] = [];
+  /** For how many seconds the deploy's own calls wait for an answer. */
+  patience = 60;
+  /** Types at the terminal of the deploy that runs. */
+  press: (keys: string) => void = () => {};
   #folder = "";
   #config: string[] = [];
 
@@ -43,6 +48,7 @@ export class World {
     await this.platform.start();
     this.#folder = await mkdtemp(join(tmpdir(), "affiliate-platform-"));
     this.secretsFile = join(this.#folder, "secrets.json");
+    await mkdir(join(this.#folder, "tmp"));
     await writeFile(this.secretsFile, JSON.stringify({ ADMIN_TOKEN: ADMIN, ENCRYPTION_KEY: KEY }));
   }
 
@@ -78,20 +84,47 @@ export class World {
     await writeFile(join(login, "default.toml"), this.isLoggedIn ? lines.join("\n") : "");
     this.platform.isHealthy = (origin) => this.isHealthy(origin);
     const { CLOUDFLARE_API_TOKEN: _, CLOUDFLARE_ACCOUNT_ID: _1, ...inherited } = process.env;
-    const env = {
-      ...{ ...inherited, CI: "false", TERM: "xterm", FORCE_COLOR: "0", CLOUDFLARE_API_BASE_URL: this.platform.url },
-      ...{ HOME: this.#folder, XDG_CONFIG_HOME: this.#folder, NODE_COMPILE_CACHE: COMPILED },
-      NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, "internet.ts")).href}`,
-    };
-    return inTerminal(["src/dev/deploy.ts", ...this.#config].join(" "), env, typed);
+    const env = { ...inherited, CI: "false", TERM: "xterm", ...this.#environment() };
+    return inTerminal(["src/dev/deploy.ts", ...this.#config].join(" "), env, typed, (press) => (this.press = press));
   }
 
-  /** With a person's answers to what is asked; null where there is nobody. */
-  async deploy(answers: string[] | null, ...args: string[]): Promise<Ended> {
+  /** The command itself in CI, in a process group of its own, which a test can end. */
+  startInCi(): { pid: number; ended: Promise<{ code: number | null; printed: string }> } {
+    this.platform.isHealthy = (origin) => this.isHealthy(origin);
+    const { CLOUDFLARE_ACCOUNT_ID: _, ...inherited } = process.env;
+    const env = { ...inherited, CI: "true", CLOUDFLARE_API_TOKEN: TOKEN, ...this.#environment() };
+    const args = ["src/dev/deploy.ts", `--secrets-file=${this.secretsFile}`, ...this.#config];
+    const child = spawn(process.execPath, args, { cwd: ROOT, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    let printed = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (data: Buffer) => (printed += data.toString()));
+    const ended = new Promise<{ code: number | null; printed: string }>((resolve) =>
+      child.once("close", (code) => resolve({ code, printed })),
+    );
+    return { pid: child.pid!, ended };
+  }
+
+  /** The files that the command has left where it keeps them for a while. */
+  async filesLeft(): Promise<string[]> {
+    const names = await readdir(join(this.#folder, "tmp"));
+    return names.filter((name) => name.startsWith("affiliate-"));
+  }
+
+  /** Of a process: the played platform, a home of its own, and a folder of its own for what is kept for a while. */
+  #environment(): Record<string, string> {
+    return {
+      ...{ CLOUDFLARE_API_BASE_URL: this.platform.url, FORCE_COLOR: "0", NODE_COMPILE_CACHE: COMPILED },
+      ...{ HOME: this.#folder, XDG_CONFIG_HOME: this.#folder, TMPDIR: join(this.#folder, "tmp") },
+      NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, "internet.ts")).href}`,
+    };
+  }
+
+  /** With a person's answers to what is asked, in order or by the question; null where there is nobody. */
+  async deploy(answers: string[] | ((question: string) => string) | null, ...args: string[]): Promise<Ended> {
     const printed: string[] = [];
     const asked: string[] = [];
-    const given = [...(answers ?? [])];
-    const machine = toolsOfThisMachine();
+    const given = Array.isArray(answers) ? [...answers] : [];
+    const machine = toolsOfThisMachine(new AbortController().signal);
     const env = {
       ...{ CLOUDFLARE_API_BASE_URL: this.platform.url, CLOUDFLARE_API_TOKEN: TOKEN, FORCE_COLOR: "0" },
       ...{ XDG_CONFIG_HOME: this.#folder, CI: "true", NODE_COMPILE_CACHE: COMPILED },
@@ -104,13 +137,14 @@ export class World {
         printed.push(...run.output.split("\n"));
         return run;
       },
-      platform: async () => new PlatformApi(this.platform.url, { authorization: `Bearer ${TOKEN}` }),
+      platform: async () =>
+        new PlatformApi(this.platform.url, { authorization: `Bearer ${TOKEN}` }, null, this.patience),
       accountGiven: null,
       ask:
         answers &&
         (async (question) => {
           asked.push(question);
-          const answer = given.shift();
+          const answer = typeof answers === "function" ? answers(question) : given.shift();
           if (answer === undefined) throw new Error(`nobody answers: ${question}`);
           return answer;
         }),

@@ -326,7 +326,8 @@ async function upload(call: Call, then: "deployed" | "not deployed"): Promise<un
   const assets = metadata.assets ? call.account.assets.ofVersion(metadata.assets.jwt, metadata.assets.config) : null;
   const { script, version } = call.account.addVersion(name, metadata.bindings, kept, assets);
   if (metadata.migrations) script.migration_tag = metadata.migrations.new_tag;
-  if (metadata.observability !== undefined) script.observability = metadata.observability;
+  // A setting of the script, not of a version.
+  if (metadata.observability !== undefined && then === "deployed") script.observability = metadata.observability;
   if (then === "deployed") runVersion(script, version.id);
   const result = { id: version.id, startup_time_ms: 20, etag: "e", deployment_id: version.id.replaceAll("-", "") };
   return { ...result, resources: { script: { etag: "e" } } };

@@ -2,8 +2,13 @@
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { baseContext } from "../../src/http/context.ts";
+import { MINUTE } from "../../src/lib/time.ts";
 import { discountEventB } from "../support/codes.ts";
-import { makePartner, type TestProgram } from "../support/program.ts";
+import { LIST_KEYS, openEventLists } from "../support/event-lists.ts";
+import { serveAll } from "../support/jobs.ts";
+import { makePartner, setSecrets, testContext, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
 import { away, makeProgramOn } from "../support/shards.ts";
 import { uniqueId } from "../support/vendor.ts";
@@ -107,6 +112,26 @@ describe("two programs of one vendor account in two databases", () => {
     expect((await sendTo(q, ofOwn, { bindings })).body.outcome, "its own program answers").toBe("adjusted");
     expect((await sendTo(q, refund)).body.outcome).toBe("adjusted");
     expect((await ledgerSeen(p)).commissions.map((row) => row["amount_cents"])).toEqual([0]);
+  });
+
+  it("a listed event whose taking in breaks off comes to the other's payments all the same, and counts once (IN-15)", async () => {
+    const { q, p } = await twoPrograms(0);
+    const [customer, email] = [uniqueId("ctm_"), "buyer-and-partner@partners.example"];
+    await makePartner(p, { slug: "own", email });
+    await sendTo(q, b.transactionCompleted({ ref: "own", program: p.id, amount: 10_000, customer }));
+    const reasons = async () => (await ledgerSeen(p)).commissions.map((row) => row["review_reason"]);
+    expect(await reasons()).toEqual([null]);
+    await setSecrets(q.id, { provider_b_api_key: LIST_KEYS.provider_b });
+    const lists = openEventLists();
+    lists.b.push(b.customerEventB({ id: customer, email }));
+    const now = Date.now();
+    const torn = { ...testContext(now), databases: baseContext({ ...env, DB_1: away(1) }, now, () => {}).databases };
+    await expect(serveAll(readEventLists(torn, lists.readsOf))).rejects.toThrow();
+    const status = async () => (await q.api<Record<string, object>>("GET", "/api/v1/integrations/status")).body;
+    expect(await status()).toMatchObject({ provider_b: { recovered: 1, read_failure: { reason: "not_stored" } } });
+    await serveAll(readEventLists(testContext(now + 2 * MINUTE), lists.readsOf));
+    expect(await reasons()).toEqual(["self_referral"]);
+    expect(await status()).toMatchObject({ provider_b: { recovered: 1, read_failure: null } });
   });
 
   it("a claim of a program in a database that is away does not stop its vendor's event for good", async () => {

@@ -1,9 +1,9 @@
-/** A process that dies between two steps. */
+/** A process that dies between two steps, or at a call of its database. */
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { SECRET_A, type TestProgram } from "./program.ts";
 import { bodyOfA, signA, type EventA } from "./provider-a.ts";
-import { callWith, watchDatabase } from "./watched-database.ts";
+import { callWith, watchDatabase, type SentStatement } from "./watched-database.ts";
 
 /** Receives an event, and dies after its facts are stored: nothing is settled, nothing is closed. */
 export async function receiveAndDie(program: TestProgram, event: EventA): Promise<void> {
@@ -21,4 +21,37 @@ export async function receiveAndDie(program: TestProgram, event: EventA): Promis
   });
   expect(status).toBe(503);
   vi.restoreAllMocks();
+}
+
+/**
+ * At which of its calls of the database, counted from 1: the process dies before it is carried out, as after the one before, or
+ * lives on without the answer.
+ */
+export interface Fault {
+  call: number;
+  how: "death" | "lost answer";
+}
+
+/** The database of a process to which this happens. `writes` says which of the calls so far may have changed something. */
+export function databaseUntil(fault: Fault | null): {
+  binding: D1Database;
+  calls: () => number;
+  writes: () => number[];
+} {
+  const isNow = (how: Fault["how"], at: number) =>
+    fault?.how === how && (how === "death" ? at >= fault.call : at === fault.call);
+  const { binding, roundTrips } = watchDatabase(env.DB, {
+    before: () => {
+      if (isNow("death", roundTrips.length)) throw new Error("the process died");
+    },
+    after: () => {
+      if (isNow("lost answer", roundTrips.length)) throw new Error("the answer is lost");
+    },
+  });
+  const isWrite = (sent: SentStatement[]) => sent.some((one) => /\b(insert|update|delete)\b/i.test(one.sql));
+  return {
+    binding,
+    calls: () => roundTrips.length,
+    writes: () => roundTrips.flatMap((sent, i) => (isWrite(sent) ? [i + 1] : [])),
+  };
 }

@@ -70,7 +70,8 @@ export function send(program: TestProgram, { provider, body }: Reported): Promis
   return report(program, kind, reported);
 }
 
-function understood(provider: ListedProvider, body: string): ProviderEvent {
+/** As the service reads it. @throws where it would refuse it. */
+export function understood(provider: ListedProvider, body: string): ProviderEvent {
   const vendor = vendorNamed(provider);
   if (!vendor) {
     const { kind, body: reported } = JSON.parse(body) as ApiEvent;

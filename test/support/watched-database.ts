@@ -18,6 +18,8 @@ export interface WatchedDatabase {
 export interface Faults {
   /** Runs before each round trip is sent, with its statements. */
   before?: (statements: string[]) => Promise<void> | void;
+  /** Runs once it is carried out, before anybody has the answer. */
+  after?: () => void;
   /** A statement to put into a batch at this position, or null to leave the batch as it is. */
   inject?: (statements: string[]) => { at: number; sql: string } | null;
 }
@@ -41,7 +43,9 @@ export function watchDatabase(database: D1Database, faults: Faults = {}): Watche
         if (!["run", "all", "first", "raw"].includes(String(name))) return call;
         return async (...args: unknown[]) => {
           await send([sent]);
-          return call(...args);
+          const answer = await call(...args);
+          faults.after?.();
+          return answer;
         };
       },
     });
@@ -54,7 +58,9 @@ export function watchDatabase(database: D1Database, faults: Faults = {}): Watche
     const plain = parts.map(({ statement }) => statement);
     const fault = faults.inject?.(parts.map(({ sent }) => sent.sql));
     if (fault) plain.splice(fault.at, 0, database.prepare(fault.sql));
-    return database.batch(plain);
+    const answers = await database.batch(plain);
+    faults.after?.();
+    return answers;
   };
   const binding = new Proxy(database, {
     get(target, name) {

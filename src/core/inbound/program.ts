@@ -43,6 +43,8 @@ export interface Delivery {
   isSigned: (secrets: readonly string[]) => Promise<boolean>;
   /** Programs that it names and whose secrets do not verify it: it is theirs where they have received it themselves. */
   claimants?: readonly ProgramCtx[];
+  /** What is done before it in the transaction that stores it, in the program that it belongs to. */
+  before?: (home: ProgramCtx) => Statement[];
 }
 
 /**
@@ -68,9 +70,10 @@ export interface Delivery {
  * more than it is to be looked at.
  */
 export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: Delivery): Promise<Received> {
-  const { provider, event, body, claim } = given;
+  const { provider, event, body, claim, before = () => [] } = given;
   if (!claimsPrograms(provider)) {
-    return receiveEvent(verified, provider, event, body, noteUnlinked(verified, provider, event));
+    const noted = [...noteUnlinked(verified, provider, event), ...before(verified)];
+    return receiveEvent(verified, provider, event, body, noted);
   }
   const isAlone =
     verified.databases.shards.length === 1 && (claim.program_id ?? verified.program.id) === verified.program.id;
@@ -78,12 +81,13 @@ export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: D
   const { claimed, claimants } = await claimedProgram(verified, given);
   const delivery = { ...given, claimants };
   // It meets nothing but other test events of its program.
-  if (event.test) return receiveEvent(claimed ?? verified, provider, event, body);
+  const home = claimed ?? verified;
+  if (event.test) return receiveEvent(home, provider, event, body, before(home));
   const unclaimed = event.facts.some(mayWait) ? receiveChange : receiveUnclaimed;
   const taken = await (claimed ? receive(claimed, delivery, verified) : unclaimed(verified, delivery));
   const customers = event.facts.filter((fact) => fact.kind === "customer");
-  for (const customer of customers) await tellOthers(claimed ?? verified, delivery, customer);
-  await tellNames(claimed ?? verified, delivery);
+  for (const customer of customers) await tellOthers(home, delivery, customer);
+  await tellNames(home, delivery);
   return taken;
 }
 
@@ -344,6 +348,7 @@ async function receiveGuarded(
       ...(mayBeOthers ? [unlessGivenUp(ctx, provider, event.event_id)] : []),
       ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, delivery)] : []),
       ...(codes.length > 0 ? [noteHeard(ctx, provider, codes)] : []),
+      ...(delivery.before?.(ctx) ?? []),
     ],
     ask: [...notedFor(ctx, delivery, payment), ...(codes.length > 0 ? [unmarkedAmong(ctx, provider, codes)] : [])],
     stored: (asked) => haveGivenUp(ctx, provider, event, idsOf(asked, "announced")),

@@ -1,5 +1,5 @@
 /** Takes in what no webhook brought, from the provider's list of events (IN-15). */
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { countStatements, literal, runBatch } from "../../db/client.ts";
 import { shaped, text, textOf } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
@@ -14,7 +14,15 @@ import type { Vendor, ProviderEvent } from "../../providers/provider.ts";
 import type { EventsAnswer, VendorReads } from "../../providers/reads.ts";
 import { vendorNamed } from "../../providers/registry.ts";
 import { connectionOf } from "../kernel/connections.ts";
-import { actingAs, forProgram, prove, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
+import {
+  actingAs,
+  forProgram,
+  prove,
+  type Caller,
+  type Ctx,
+  type ProgramCtx,
+  type Statement,
+} from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
@@ -27,18 +35,22 @@ import {
   failed,
   isRateLimited,
   keepReading,
+  keptReading,
   newAmong,
   nextRead,
+  noteTaking,
   passed,
   readingOf,
   readingStatus,
+  takenIn,
+  counted,
+  taking,
   type Reading,
   type ReadingStatus,
   type Unparsable,
-  UNREAD,
   unparsableSince,
+  unread,
 } from "./reading.ts";
-import { noteRefusals } from "./refusals.ts";
 
 /** The API of a provider that can be read, as the deployment reaches it; null for one that cannot. */
 export type ReadsOf = (provider: Vendor) => VendorReads | null;
@@ -72,51 +84,54 @@ const STEP_COST = 64;
 export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorReads): ListReader {
   const { program, now } = by;
   const ctx = actingAs(by, actors.provider(provider.name));
-  let kept = connectionOf(program, provider.name).reading;
   let page: Page | null = null;
   let questions: Questions | null = null;
   const stored = readingOf(program, provider.name);
-  let reading: Reading = stored.under_way?.cursor ? stored : begun(stored, program, reads.kept_ms, now);
-
-  async function keep(next: Reading, asked_ms: number | null = null): Promise<boolean> {
-    reading = next;
-    kept = await keepReading(ctx, provider.name, kept, next, nextRead(next, now, asked_ms));
-    return kept !== null && next.under_way !== null && next.trouble === null;
-  }
+  const place = new Place(
+    ctx,
+    provider,
+    stored.under_way?.cursor ? stored : begun(stored, program, reads.kept_ms, now),
+  );
 
   async function open(): Promise<boolean> {
     const api_key = await openApiKey(ctx, provider.name);
     if (api_key !== null) {
       const isTest = isLiveOnly(program) && reads.isTestKey(api_key);
-      reading = await readingWith(ctx, reading, reads, api_key, isTest);
-      if (isTest) return keep(failed(reading, "test_key", now));
-      if (reading.noted_again !== null) {
-        await keep({ ...reading, noted_again: await noteAgain(ctx, provider.name, reads, reading.noted_again ?? "") });
-        return kept !== null;
+      place.reading = await readingWith(ctx, place.reading, reads, api_key, isTest);
+      if (isTest) return place.keep(failed(place.reading, "test_key", now));
+      const { noted_again } = place.reading;
+      if (noted_again !== null) {
+        const last = await noteAgain(ctx, provider.name, reads, noted_again ?? "");
+        await place.keep({ ...place.reading, noted_again: last });
+        return !place.isOvertaken;
       }
     }
+    const { reading } = place;
     const answer = await nextPage(reads, api_key, reading);
     if (answer.outcome === "failed") {
-      return keep(failed(fromWhere(reading, answer.reason), answer.reason, now), answer.retry_after_ms);
+      return place.keep(failed(fromWhere(reading, answer.reason), answer.reason, now), answer.retry_after_ms);
     }
     page = { ...(await missing(ctx, provider, answer, reading)), next: answer.next };
-    await noteNewAmong(ctx, provider, reading, page.unparsable);
     return page.left.length > 0 ? true : close(page);
   }
 
   async function close({ next, unparsable }: Page): Promise<boolean> {
     page = null;
-    if (await keep(passed(reading, next, iso(now - reads.kept_ms), unparsable))) return true;
-    if (kept === null) return false;
+    const { reading } = place;
+    const onwards = passed(reading, next, iso(now - reads.kept_ms), unparsable);
+    // Those that no reading has found before.
+    if (await place.keep(onwards, null, newAmong(reading, unparsable).length)) return true;
+    if (place.isOvertaken) return false;
     questions = await openQuestions(ctx, provider.name, reads, reading.unanswered?.attempts ?? 0);
-    if (!questions && reading.unanswered) await keep(asked(reading, null, now));
+    if (!questions && reading.unanswered) await place.keep(asked(place.reading, null, now));
     return questions !== null;
   }
 
   async function ask(open: Questions): Promise<boolean> {
     if (await open.next()) return true;
+    const { reading } = place;
     const { failure: why } = open;
-    if (why || reading.unanswered) await keep(asked(reading, why?.reason ?? null, now), why?.retry_after_ms);
+    if (why || reading.unanswered) await place.keep(asked(reading, why?.reason ?? null, now), why?.retry_after_ms);
     return false;
   }
 
@@ -124,17 +139,15 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
     async step() {
       if (questions) return ask(questions);
       if (!page) return open();
-      const listed = page.left.pop();
+      const { left } = page;
+      const listed = left.pop();
       try {
-        const isNew = listed !== undefined && (await take(ctx, provider, listed));
-        // Counted at once: what a crash breaks off is no longer missing when the page is read again.
-        if (isNew && !(await keep({ ...reading, recovered: reading.recovered + 1, trouble: null }))) return false;
+        if (listed && !(await place.take(listed))) return false;
       } catch (error) {
         page = null;
-        await keep(failed(reading, "not_stored", now));
         throw error;
       }
-      return page.left.length > 0 ? true : close(page);
+      return left.length > 0 ? true : close(page);
     },
   };
 }
@@ -153,7 +166,7 @@ async function readingWith(
   const key = await fingerprint(program.id, api_key);
   const isOther = reading.key !== undefined && reading.key !== key;
   if (!isOther && !isTest) return { ...reading, key };
-  return { ...begun(UNREAD, program, reads.kept_ms, now), key, trouble: isTest ? reading.trouble : null };
+  return { ...begun(unread(reading), program, reads.kept_ms, now), key, trouble: isTest ? reading.trouble : null };
 }
 
 /** The event that the place names may be too old by now: then the list is read from its beginning. */
@@ -164,21 +177,84 @@ function fromWhere(reading: Reading, reason: VendorTrouble): Reading {
     : reading;
 }
 
+/** How far a list is read, and the text of it that is kept. */
+class Place {
+  reading: Reading;
+  #kept: string | null;
+  readonly #ctx: ProgramCtx;
+  readonly #provider: Vendor;
+
+  constructor(ctx: ProgramCtx, provider: Vendor, reading: Reading) {
+    this.#ctx = ctx;
+    this.#provider = provider;
+    this.#kept = connectionOf(ctx.program, provider.name).reading;
+    this.reading = reading;
+  }
+
+  /** Whether another run went on with it, or the key changed. */
+  get isOvertaken(): boolean {
+    return this.#kept === null;
+  }
+
+  /** Whether the reading goes on. */
+  async keep(next: Reading, asked_ms: number | null = null, refused = 0): Promise<boolean> {
+    this.reading = next;
+    const at = nextRead(next, this.#ctx.now, asked_ms);
+    this.#kept = await keepReading(this.#ctx, this.#provider.name, this.#kept, next, at, refused);
+    return !this.isOvertaken && next.under_way !== null && next.trouble === null;
+  }
+
+  /** Takes in an event of the list; whether the reading goes on. */
+  async take({ body, event }: Listed): Promise<boolean> {
+    const [ctx, { name }, { event_id }] = [this.#ctx, this.#provider, event];
+    const [before, reading] = [this.#kept, taking(this.reading, event_id)];
+    let isWithEvent = false;
+    const note = (home: ProgramCtx) => {
+      isWithEvent = home.shard === ctx.shard;
+      const stored = storedIn(home, name, sql`${event_id}`);
+      return isWithEvent ? [noteTaking(ctx, name, { before, reading, event_id, stored })] : [];
+    };
+    try {
+      const isNew = await takeListed(ctx, this.#provider, { body, event }, note);
+      if (isNew && isWithEvent) this.#isKept(reading);
+      this.reading = takenIn(this.reading, event_id);
+      if (!isNew || isWithEvent) return true;
+    } catch (error) {
+      if ((await keptReading(ctx, name)) === JSON.stringify(reading)) this.#isKept(reading);
+      await this.keep(failed(this.reading, "not_stored", ctx.now));
+      throw error;
+    }
+    // No transaction is of two databases: what a crash breaks off here is not counted.
+    return this.keep(counted(this.reading));
+  }
+
+  #isKept(reading: Reading): void {
+    this.reading = reading;
+    this.#kept = JSON.stringify(reading);
+  }
+}
+
 async function nextPage(reads: VendorReads, api_key: string | null, { under_way }: Reading): Promise<EventsAnswer> {
   const unreadable: EventsAnswer = { outcome: "failed", reason: "api_key_refused", retry_after_ms: null };
   if (api_key === null || !under_way) return unreadable;
   return reads.listEvents(api_key, { from: Date.parse(under_way.from), cursor: under_way.cursor });
 }
 
+/** A select of the event of this id that a program has stored. */
+function storedIn({ program }: ProgramCtx, provider: VendorName, event_id: SQL): SQL {
+  return sql`select 1 from provider_events where program_id = ${program.id} and provider = ${provider}
+    and event_id = ${event_id}`;
+}
+
 /**
- * Those of a page that are not stored, each once. One of no documented shape is refused as its webhook would be, and is
- * missing until it is of one.
+ * Those of a page that are not stored, or not taken in to the end, each once. One of no documented shape is refused as its
+ * webhook would be, and is missing until it is of one.
  */
 async function missing(
   ctx: ProgramCtx,
   provider: Vendor,
   { events, test }: Extract<EventsAnswer, { outcome: "read" }>,
-  { under_way }: Reading,
+  { under_way, taking: open = [] }: Reading,
 ): Promise<Omit<Page, "next">> {
   const at = iso(ctx.now);
   const from = under_way?.from ?? at;
@@ -200,19 +276,13 @@ async function missing(
     shaped(
       ctx.db,
       { event_id: text },
-      sql`select value as event_id from json_each(${JSON.stringify(ids)}) where not exists (
-        select 1 from provider_events e where e.program_id = ${ctx.program.id}
-          and e.provider = ${provider.name} and e.event_id = value)`,
+      sql`select value as event_id from json_each(${JSON.stringify(ids)})
+        where value in (select value from json_each(${JSON.stringify(open)}))
+          or not exists (${storedIn(ctx, provider.name, sql`json_each.value`)})`,
     ),
   );
   const among = <Event>(all: ReadonlyMap<string, Event>) => rows.flatMap(({ event_id }) => all.get(event_id) ?? []);
   return { left: among(listed), unparsable: among(unparsable) };
-}
-
-/** Counts as refused those that no reading has found before. */
-async function noteNewAmong(ctx: ProgramCtx, { name }: Vendor, reading: Reading, found: readonly Unparsable[]) {
-  const refused = newAmong(reading, found).length;
-  if (refused > 0) await noteRefusals(ctx, name, "unparsable", refused);
 }
 
 const MAX_PROBLEM = 200;
@@ -226,7 +296,12 @@ function problemOf([first]: readonly ErrorDetail[]): string {
  * Takes in one event through the door of the webhooks; whether it was missing. Which account's it is the API key says:
  * another program is of that account where they share a signing secret.
  */
-async function take(ctx: ProgramCtx, provider: Vendor, { body, event }: Listed): Promise<boolean> {
+async function takeListed(
+  ctx: ProgramCtx,
+  provider: Vendor,
+  { body, event }: Listed,
+  before: (home: ProgramCtx) => Statement[],
+): Promise<boolean> {
   const text = JSON.stringify(body);
   const own = await providerSecrets(ctx, ctx.program, provider.name);
   const { isNew } = await takeEvent(ctx, {
@@ -235,6 +310,7 @@ async function take(ctx: ProgramCtx, provider: Vendor, { body, event }: Listed):
     body: bytesIn(text) > MAX_EVENT_BYTES ? null : text,
     claim: provider.claimedOwner(body),
     isSigned: async (secrets) => secrets.some((secret) => own.includes(secret)),
+    before,
   });
   return isNew;
 }

@@ -1,11 +1,14 @@
 /** How far a provider's list of events is read for a program: `provider_connections.reading`. */
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
+import { orNull, shaped, text } from "../../db/rows.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { isPassing, type ReadTrouble, type VendorTrouble } from "../../domain/read-trouble.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
 import { connectionOf } from "../kernel/connections.ts";
-import type { ProgramCtx } from "../kernel/context.ts";
+import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";
+import { noteRefusals } from "./refusals.ts";
 
 /** Events appear in the list some time after they happened: so much of it is read again. */
 const OVERLAP = HOUR;
@@ -22,6 +25,11 @@ export interface Reading {
   complete_until: string | null;
   /** Events that no webhook had brought. */
   recovered: number;
+  /**
+   * Events that are stored and may not have come to every program of their account, for the call broke off: they are taken in
+   * again. Absent where there is none.
+   */
+  taking?: readonly string[];
   /** The fingerprint of the API key that it was read with; absent before it was kept. */
   key?: string;
   /**
@@ -63,7 +71,7 @@ interface Unanswered {
   attempts?: number;
 }
 
-export const UNREAD: Reading = {
+const UNREAD: Reading = {
   complete_from: null,
   complete_until: null,
   recovered: 0,
@@ -159,11 +167,13 @@ export function passed(
   found: readonly Unparsable[],
 ): Reading {
   const { under_way, complete_from, complete_until } = reading;
-  const on = { ...reading, trouble: null };
+  const on: Reading = { ...reading, trouble: null };
   if (!under_way) return on;
   const unparsable = oldest([...(under_way.unparsable ?? []), ...found]);
   if (next !== null) return { ...on, under_way: { ...under_way, cursor: next, unparsable } };
   const { until } = under_way;
+  // The vendor has shown all that it has.
+  delete on.taking;
   const from = under_way.from < kept_since ? kept_since : under_way.from;
   // A gap is left where reading failed for longer than the vendor keeps its events: what was before is complete no more.
   const isGap = complete_from === null || complete_until === null || complete_until < from;
@@ -199,6 +209,27 @@ function stillUnparsable(
   return oldest([...left, ...found]);
 }
 
+/** Of another key: nothing is read, and what was being taken in is so still. */
+export function unread({ taking: open }: Reading): Reading {
+  return open === undefined ? UNREAD : { ...UNREAD, taking: open };
+}
+
+/** With one event more that no webhook had brought. */
+export function counted(reading: Reading): Reading {
+  return { ...reading, recovered: reading.recovered + 1, trouble: null };
+}
+
+/** With such an event that is stored: it is being taken in until `takenIn`. */
+export function taking(reading: Reading, event_id: string): Reading {
+  return { ...counted(reading), taking: [...(reading.taking ?? []), event_id] };
+}
+
+export function takenIn(reading: Reading, event_id: string): Reading {
+  const { taking: open, ...rest } = reading;
+  const left = open?.filter((one) => one !== event_id) ?? [];
+  return left.length > 0 ? { ...rest, taking: left } : rest;
+}
+
 /** After an attempt that failed. */
 export function failed(reading: Reading, reason: ReadTrouble, now: number): Reading {
   const at = iso(now);
@@ -229,18 +260,57 @@ export function nextRead({ under_way, trouble, unanswered }: Reading, now: numbe
 
 /**
  * Keeps a reading in place of the one that it was made from, and gives its text; null where that is no longer the one
- * that is kept, because another run went on with it or the key changed.
+ * that is kept, because another run went on with it or the key changed. `refused` listed events are counted as refused with it.
  */
 export async function keepReading(
-  { db, program }: ProgramCtx,
+  ctx: ProgramCtx,
   provider: VendorName,
   before: string | null,
   reading: Reading,
   next_read_at: string,
+  refused = 0,
 ): Promise<string | null> {
-  const text = JSON.stringify(reading);
+  const kept = JSON.stringify(reading);
+  const statement = ctx.db.run(sql`update provider_connections set reading = ${kept}, next_read_at = ${next_read_at}
+    where ${isRead(ctx, provider)} and reading is ${before}`);
+  if (refused === 0) return (await statement).meta.changes > 0 ? kept : null;
+  try {
+    await noteRefusals(ctx, provider, "unparsable", refused, [{ statement, expect: 1 }]);
+    return kept;
+  } catch (error) {
+    if (error instanceof CommitConflict) return null;
+    throw error;
+  }
+}
+
+/**
+ * For the transaction that stores a listed event, before it: where it is not `stored` yet, keeps the reading that `taking` made
+ * in place of `before`; where another run has gone on with the reading, counts and notes the event in what that one kept.
+ */
+export function noteTaking(
+  ctx: ProgramCtx,
+  provider: VendorName,
+  { before, reading, event_id, stored }: { before: string | null; reading: Reading; event_id: string; stored: SQL },
+): Statement {
+  const open = sql`coalesce(reading -> '$.taking', '[]')`;
+  return ctx.db.run(sql`update provider_connections
+    set reading = case when reading is ${before} then ${JSON.stringify(reading)} else json_set(reading,
+      '$.recovered', (reading ->> '$.recovered') + 1, '$.taking', json_insert(${open}, '$[#]', ${event_id})) end
+    where ${isRead(ctx, provider)} and not exists (${stored})`);
+}
+
+/** The reading that is kept. */
+export async function keptReading(ctx: ProgramCtx, provider: VendorName): Promise<string | null> {
+  const [row] = await shaped(
+    ctx.db,
+    { reading: orNull(text) },
+    sql`select reading from provider_connections where ${isRead(ctx, provider)}`,
+  );
+  return row?.reading ?? null;
+}
+
+/** The row of a reading, as long as the key is the one that is read with. */
+function isRead({ program }: ProgramCtx, provider: VendorName): SQL {
   const { api_key } = connectionOf(program, provider);
-  const { meta } = await db.run(sql`update provider_connections set reading = ${text}, next_read_at = ${next_read_at}
-    where program_id = ${program.id} and provider = ${provider} and reading is ${before} and api_key is ${api_key}`);
-  return meta.changes > 0 ? text : null;
+  return sql`program_id = ${program.id} and provider = ${provider} and api_key is ${api_key}`;
 }

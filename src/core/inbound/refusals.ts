@@ -5,7 +5,7 @@ import type { VendorName } from "../../domain/provider-name.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../../domain/refusal.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
 import { HOUR, iso } from "../../lib/time.ts";
-import { commit } from "../kernel/commit.ts";
+import { commit, type Write } from "../kernel/commit.ts";
 import { connectionOf } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";
@@ -32,19 +32,22 @@ export interface Refusal {
 
 /**
  * Counts refused deliveries of a program. The audit event `webhook.refused` reports them at most once an hour for each
- * provider and reason, with how many there were so far: the row decides, so that of several isolates one writes it.
+ * provider and reason, with how many there were so far: the row decides, so that of several isolates one writes it. `beside`
+ * is written with it.
  */
 export async function noteRefusals(
   ctx: ProgramCtx,
   provider: VendorName,
   reason: RefusalReason,
   count: number,
+  beside: Write[] = [],
 ): Promise<void> {
   const { db, program, now } = ctx;
   const kept = (field: keyof Kept) => sql`provider_connections.refusals ->> ${`$.${reason}.${field}`}`;
   const id = newId("event", now);
   await commit(ctx, {
     writes: [
+      ...beside,
       {
         statement: db.run(sql`insert into provider_connections (program_id, provider, refusals)
           values (${program.id}, ${provider}, json_object(${reason},

@@ -123,8 +123,9 @@ async function statusOf(program: TestProgram): Promise<Record<"provider_a" | "pr
 }
 
 async function removePrograms(): Promise<void> {
-  // Those of the run before are read no more.
-  await testContext().db.run(sql`update provider_connections set api_key = null where api_key is not null`);
+  // Those of the run before are read no more, and are of no account that hears of a code.
+  await testContext().db.run(sql`update provider_connections set api_key = null, webhook_secret = null
+    where api_key is not null`);
 }
 
 describe(`a day of lost webhooks costs nothing (seed ${SEED}, ${RUNS} runs) (IN-15, LAW-1)`, () => {

@@ -1,12 +1,14 @@
 /**
  * `npm run simulate`: the service's own code in this process, in played time, against a model of the specification. Options:
  * `--seed=S` (random unless given), `--steps=N` a seed, `--seeds=K` one after the other, `--for=SECONDS` in all;
- * `--before=COMMIT` deploys that commit and this version in turn, on the schema of this one. A mistake of that commit that is
+ * `--before=COMMIT` deploys that commit and this version in turn, on the schema of this one; `--before=release` the release
+ * before the newest, and plays nothing where the history does not have it. A mistake of that commit that is
  * mended since is a difference; one that does not know rules applied from an earlier time is not asked to apply them.
  * `--plants`, or `--plants=` a part of their names: shows for each planted mistake the seed that finds it, and fails
  * where none does within `--for` seconds (600) of computing each. A line for each seed says how it ended. The last line is
  * `N passed, N failed`: seeds, or plants.
  */
+import { commitBefore } from "./before.ts";
 import { bundleCommit, bundleService } from "./bundle.ts";
 import { PLANTS, type Plant } from "./plants.ts";
 import { runSteps } from "./run.ts";
@@ -33,6 +35,14 @@ const SHRINK_SECONDS = 120;
 Object.assign(console, { error() {}, info() {}, log() {}, warn() {} });
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
+const version = options.get("before") === "release" ? commitBefore() : null;
+if (version)
+  say(`The version before: ${"commit" in version ? version.commit : `none is played, for ${version.missing}.`}`);
+if (version && "missing" in version) {
+  say("0 passed, 0 failed");
+  process.exit(0);
+}
+
 const planted = options.get("plants");
 const { passed, failed } = planted === undefined ? await simulate() : await findAll(planted);
 say(`${passed} passed, ${failed} failed`);
@@ -49,7 +59,7 @@ async function simulate(): Promise<Tally> {
   const isOne = options.has("seed") && !options.has("seeds") && !options.has("for");
   const seeds = number("seeds", isOne ? 1 : Number.POSITIVE_INFINITY);
   const limit = number("for", options.has("seeds") || isOne ? Number.POSITIVE_INFINITY : 180);
-  const before = options.get("before");
+  const before = version?.commit ?? options.get("before");
   const versions = { now: await bundleService(), before: before === undefined ? null : await bundleCommit(before) };
   let done = 0;
   for (let seed = first; done < seeds && seconds() < limit; seed++, done++) {

@@ -77,9 +77,14 @@ export abstract class Deployment {
     });
   }
 
+  /** What a vendor signs with. */
+  protected secretOf(provider: ListedVendor): string {
+    return SECRETS[provider];
+  }
+
   /** Vendor events arrive signed; one that claims programs has one address for all of its account. */
   async vendorEvent(provider: ListedVendor, body: string, { id } = this.program): Promise<Reply> {
-    const signature = await signed(provider, body, SECRETS[provider]);
+    const signature = await signed(provider, body, this.secretOf(provider));
     const headers = { "content-type": "application/json", ...signature };
     return this.#fetch(`/webhooks/${provider}?program_id=${id}`, { method: "POST", headers, body });
   }

@@ -1,4 +1,5 @@
-/** Operations beside the money's own: endpoints, customers. */
+/** Operations beside the money's own: endpoints, customers, secrets. */
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { applyRules } from "./model-apply.ts";
 import { customerOf, erase } from "./model-erasure.ts";
 import { occurredAt } from "./model-facts.ts";
@@ -119,9 +120,36 @@ const applyRule: Maker = ({ world, state, ids, isBeside }, chance) => {
   };
 };
 
+const HOUR = 3_600_000;
+
+/**
+ * The programs of an account get another secret of a vendor's, one after the other; the vendor signs with the one before for
+ * some of the day for which it stays valid (PROG-5).
+ */
+const changeSecret: Maker = ({ world, isBeside }, chance) => {
+  const provider = chance.of(VENDOR_NAMES);
+  if (isBeside || world.isChanging(provider)) return null;
+  const secret = `whsec_of_the_simulated_${provider}_${nextKey()}`;
+  const longer = chance.whole(0, 20) * HOUR;
+  const settings = { [`${provider}_webhook_secret`]: secret };
+  const run = async () => {
+    for (const { api_key } of [world.program, world.neighbor]) {
+      const reply = await world.call("PATCH", "/api/v1/programs/me", settings, api_key);
+      if (reply.status >= 300) return reply;
+    }
+    world.giveSecret(provider, secret, longer);
+    return { status: 200, body: {} };
+  };
+  return {
+    text: `another secret of ${provider}, which signs with the one before for ${longer / HOUR} hours`,
+    ...{ run, again: run, insists: true, effects: [() => {}], sales: [] },
+  };
+};
+
 export const BESIDE_MAKERS: readonly [Maker, number][] = [
   [applyRule, 4],
   [changeEndpoint, 3],
   [eraseCustomer, 3],
   [importCustomer, 4],
+  [changeSecret, 2],
 ];

@@ -9,7 +9,7 @@ import { approveDue, changeRules, flag, judge, settle, sum, type Flow, type Stat
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
-import { VENDOR_KEYS } from "./world.ts";
+import { LIST_KEYS, VENDOR_KEYS } from "./world.ts";
 
 /** Of several things the near ones, if there are any. */
 function nearest<T extends { sale: string }>(all: readonly T[], near: string | null): readonly T[] {
@@ -252,15 +252,18 @@ function eachOf<T extends object>(fields: T): Partial<T>[] {
 const changeProgram: Maker = (scene, chance) => {
   const { world } = scene;
   const key = { provider_a_api_key: chance.of(VENDOR_KEYS) };
+  const listed = { provider_b_api_key: chance.of([...LIST_KEYS, null]) };
   const change: { [K in "default_commission_pct" | "min_payout_cents"]?: number } & {
     auto_approve_days?: number | null;
     attribution?: "first" | "last";
     provider_a_api_key?: string;
+    provider_b_api_key?: string | null;
   } =
     isPaying(scene) && chance.happens(0.8)
       ? key
       : chance.of([
           key,
+          listed,
           // What of a program decides payments: one more does not compile until it is played.
           ...eachOf({
             default_commission_pct: chance.whole(0, 50),

@@ -1,5 +1,7 @@
 /** One deployment in this process: the service, its database, its queue, and the outside world that it talks to. */
+import type { ListedVendor } from "../../src/providers/registry.ts";
 import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
+import { LIST_URLS, openEventLists } from "../support/event-lists.ts";
 import {
   FAULTS as VENDOR_FAULTS,
   openVendor,
@@ -27,6 +29,8 @@ import { Turns, type Luck } from "./turns.ts";
 export const HOOK_URL = "https://hooks.shop.example/in";
 /** The API keys of the two accounts at provider A. */
 export const VENDOR_KEYS = ["sk_test_first_account", "sk_test_second_account"] as const;
+/** The API keys of the one account at provider B, which has no events to list. */
+export const LIST_KEYS = ["pdl_live_apikey_first", "pdl_live_apikey_second"] as const;
 
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
@@ -69,6 +73,8 @@ export class World extends Deployment {
   /** In which database each is, by its number. */
   readonly #shards: { program: number; neighbor: number };
   #queue: Message[] = [];
+  /** The secrets that vendors were given since: until then they sign with the one before. */
+  readonly #signing = new Map<ListedVendor, { secret: string; before: string; until: number }>();
   /** How look-ups at the vendor fail, and the next of the other calls. */
   #mood: { look: VendorFault | null; calls: (VendorFault | null)[] } = { look: null, calls: [] };
 
@@ -130,6 +136,7 @@ export class World extends Deployment {
       ...VARIABLES,
       DNS_RESOLVER_URL: RESOLVER_URL,
       PROVIDER_A_API_URL: VENDOR_URL,
+      PROVIDER_B_API_URL: LIST_URLS.provider_b,
     };
   }
 
@@ -143,8 +150,11 @@ export class World extends Deployment {
         },
       },
     });
+    const lists = openEventLists();
+    lists.keys = new Set(LIST_KEYS);
     globalThis.fetch = async (input, init) => {
       const request = new Request(input, init);
+      if (request.url.startsWith(`${LIST_URLS.provider_b}/`)) return lists.fetch(request.url, init);
       if (!request.url.startsWith(`${VENDOR_URL}/`)) return fetch(request.url, init);
       const key = request.headers.get("authorization")?.replace("Bearer ", "");
       const vendor = this.vendors[VENDOR_KEYS.findIndex((one) => one === key)]!;
@@ -189,6 +199,24 @@ export class World extends Deployment {
       await this.turns.drive(all, luck);
     }
     this.renew(true);
+  }
+
+  /** Whether a vendor signs with a secret that is about to end. */
+  isChanging(provider: ListedVendor): boolean {
+    return (this.#signing.get(provider)?.until ?? 0) > time.now;
+  }
+
+  /** The vendor was given another secret, and signs with the one before for so long (ms). */
+  giveSecret(provider: ListedVendor, secret: string, longer: number): void {
+    const signing = this.#signing.get(provider);
+    if (signing?.secret === secret) return;
+    this.#signing.set(provider, { secret, before: this.secretOf(provider), until: time.now + longer });
+  }
+
+  protected override secretOf(provider: ListedVendor): string {
+    const signing = this.#signing.get(provider);
+    if (!signing) return super.secretOf(provider);
+    return this.isChanging(provider) ? signing.before : signing.secret;
   }
 
   protected override waitUntil(work: Promise<unknown>): void {

@@ -6,15 +6,17 @@ import type { StoryWorld } from "./story-world.ts";
 /** What a payment must come to. */
 export interface Paid extends Expected, Pick<Truth, "also"> {
   currency: string;
+  provider: string;
 }
 
 type Sums = Map<string, number>;
 
-/** Each difference as a line; empty where everything agrees. */
+/** Each difference as a line; empty where everything agrees. What was paid by `approved_until` approves itself. */
 export async function differencesOf(
   world: StoryWorld,
   paid: ReadonlyMap<string, Paid>,
   tests: ReadonlySet<string>,
+  approved_until: string,
 ): Promise<string[]> {
   const look = <Row>(sql: string) => world.database.look<Row>(sql);
   const outcomes = new Map([...paid].map(([key, { outcome }]) => [key, outcome]));
@@ -38,6 +40,8 @@ export async function differencesOf(
     ...compared("balance", perPartner, sums(look<Sum>(BALANCES).map(entryOf))),
     ...compared("journal", perPartner, sums(look<Sum>(ENTRIES).map(entryOf))),
     ...compared("statistics", perPartner, await statistics(world)),
+    ...codesCompared(paid, look<CodeSums>(BY_CODE)),
+    ...stateCompared(paid, look<Open>(OPEN), own, approved_until),
     ...(await reconciled(world)),
   ];
 }
@@ -59,6 +63,35 @@ const BALANCES = `select r.slug, b.currency, b.amount_cents as amount from balan
 const ENTRIES = `select r.slug, e.currency,
     iif(e.from_account = 'expense', e.amount_cents, 0) - iif(e.to_account = 'expense', e.amount_cents, 0) as amount
   from entries e join partners r on r.id = e.partner_id`;
+
+/** What is kept by code, of all days. */
+const BY_CODE = `select r.slug, k.code, k.provider, d.currency, sum(d.sales) as sales,
+    sum(1000000 * d.revenue_millions + d.revenue_rest) as revenue,
+    sum(1000000 * d.earned_millions + d.earned_rest) as earned
+  from code_days d join partner_codes k on k.id = d.code_id join partners r on r.id = d.partner_id group by 1, 2, 3, 4`;
+
+interface CodeSums {
+  slug: string;
+  code: string;
+  provider: string;
+  currency: string;
+  sales: number;
+  revenue: number;
+  earned: number;
+}
+
+/** Sales that are in no payout. */
+const OPEN = `select p.provider_transaction_id as key, r.slug, c.status, c.review_reason as reason, c.created_at as at
+  from commissions c join partners r on r.id = c.partner_id join payments p on p.id = c.payment_id
+  where c.status in ('pending', 'approved') and c.payout_id is null and c.kind = 'sale'`;
+
+interface Open {
+  key: string;
+  slug: string;
+  status: string;
+  reason: string | null;
+  at: string;
+}
 
 const entryOf = ({ slug, currency, amount }: Sum) => [`${slug} ${currency}`, amount] as const;
 
@@ -89,6 +122,37 @@ async function reconciled(world: StoryWorld): Promise<string[]> {
     next = reply["next"] as string | null;
   }
   return found;
+}
+
+/** Sales, revenue and what was earned by each partner's code. */
+function codesCompared(paid: ReadonlyMap<string, Paid>, found: readonly CodeSums[]): string[] {
+  const parts = [...paid.values()].flatMap(({ code, provider, partner, currency, revenue, amount }) => {
+    const name = `${partner} ${code?.toUpperCase()} of ${provider} ${currency}`;
+    return code === null ? [] : partsOf(name, { sales: 1, revenue, earned: amount ?? 0 });
+  });
+  const kept = found.flatMap(({ slug, code, provider, currency, ...rest }) =>
+    partsOf(`${slug} ${code.toUpperCase()} of ${provider} ${currency}`, rest),
+  );
+  return compared("by code", sums(parts), sums(kept));
+}
+
+const partsOf = (name: string, sums: Pick<CodeSums, "sales" | "revenue" | "earned">) =>
+  (["sales", "revenue", "earned"] as const).map((what) => [`${name}: ${what}`, sums[what]] as const);
+
+/** Of each sale in no payout why it is held, or that it approves itself in its time. */
+function stateCompared(
+  paid: ReadonlyMap<string, Paid>,
+  open: readonly Open[],
+  own: (key: string) => string,
+  approved_until: string,
+): string[] {
+  const named = open.map((row) => [`${own(row.key)} ${row.slug}`, row] as const);
+  const wanted = named.map(([name, { key, at }]) => {
+    const reason = paid.get(own(key))?.reason ?? null;
+    return [name, reason ?? (at <= approved_until ? "approved" : "pending")] as const;
+  });
+  const found = named.map(([name, { reason, status }]) => [name, reason ?? status] as const);
+  return compared("state", new Map(wanted), new Map(found));
 }
 
 /** Sums by the texts of their keys, without those that are zero. */

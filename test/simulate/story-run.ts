@@ -31,6 +31,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const MONTH = 30;
+/** Days until a sale approves itself. */
+const APPROVED_AFTER = 30;
 
 /** Monday, 2 February 2026, in seconds. */
 const BEGINS = Date.UTC(2026, 1, 2) / 1_000;
@@ -112,8 +114,8 @@ class Story {
     for (const [i, { at, next }] of chapters.entries()) vendor.live(next, i, at);
     const at = (second: number) => programAt(this.#changes, this.#settings, second);
     const expected = expectedOf(at, vendor.truths, vendor.said);
-    for (const { key, currency, also } of vendor.truths) {
-      this.#paid.set(key, { ...expected.get(key)!, currency, ...(also === undefined ? {} : { also }) });
+    for (const { key, currency, provider, also } of vendor.truths) {
+      this.#paid.set(key, { ...expected.get(key)!, currency, provider, ...(also === undefined ? {} : { also }) });
     }
     for (const key of vendor.tests) this.#tests.add(key);
     const eventsOf = (provider: ListedProvider, all: readonly string[]) =>
@@ -130,7 +132,9 @@ class Story {
       await run();
     }
     await this.#end();
-    const differences = await differencesOf(this.#world, this.#paid, this.#tests);
+    const approved_until = new Date(time.now - APPROVED_AFTER * DAY).toISOString();
+    await this.#cron("17 3 * * *");
+    const differences = await differencesOf(this.#world, this.#paid, this.#tests, approved_until);
     const { recovered } = this.#readings();
     return {
       ...{ payments: this.#paid.size, events: this.#events.length, deliveries: this.#deliveries },
@@ -146,7 +150,10 @@ class Story {
     const world = this.#world;
     world.lists.faultOf = () => (this.#chance.happens(0.1) ? this.#chance.of(PASSING_FAULTS) : null);
     this.#goTo((BEGINS - 3_600) * 1_000);
-    const settings = { default_commission_pct: DEFAULT_PCT, auto_approve_days: 30, ...this.#settings };
+    const settings = {
+      ...{ default_commission_pct: DEFAULT_PCT, auto_approve_days: APPROVED_AFTER },
+      ...this.#settings,
+    };
     await world.open(settings);
     for (const { slug, status, commission_pct } of PARTNERS) {
       const email = emailOf(slug);

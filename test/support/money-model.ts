@@ -104,6 +104,9 @@ export interface Expected {
   amount: number | null;
   /** The gravest reason why a person should look. */
   reason: string | null;
+  /** The promotion code that decided whose it is, and what was paid and not given back. */
+  code: string | null;
+  revenue: number;
 }
 
 /** `a × b ÷ c`, half up. */
@@ -127,7 +130,7 @@ function expectedFor(program: ModelProgram, truth: Truth, said: readonly Said[])
   const chosen = referenceOf(program, truth, said);
   const partner = chosen === null || chosen.isCode ? null : partnerOf(program, chosen.slug);
   const net = netOf(truth);
-  const none = { partner: partner?.slug ?? null, amount: null, reason: null };
+  const none = { partner: partner?.slug ?? null, amount: null, reason: null, code: null, revenue: 0 };
   if (!truth.paid) return { ...none, outcome: "unpaid" };
   if (net === 0) return { ...none, outcome: "zero_amount" };
   if (chosen === null) return { ...none, outcome: "no_ref" };
@@ -140,6 +143,8 @@ function expectedFor(program: ModelProgram, truth: Truth, said: readonly Said[])
     partner: partner.slug,
     amount: earned(program, partner, truth, net, net - gone),
     reason: reasonOf(truth, partner, net, gone),
+    code: chosen.code,
+    revenue: net - gone,
   };
 }
 
@@ -159,10 +164,11 @@ function netOf({ provider, total, tax, charged }: Truth): number {
 interface Lead {
   slug: string;
   since: number;
+  /** The code, of one. */
+  code: string | null;
 }
 
-interface Chosen {
-  slug: string;
+interface Chosen extends Pick<Lead, "slug" | "code"> {
   /** Whether it is a code that leads to nobody. */
   isCode: boolean;
 }
@@ -175,10 +181,11 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   const { at, provider } = truth;
   const own = PLACES.flatMap((place) => truth.carried.filter((one) => one.place === place)).map(({ slug }) => slug);
   const codes = truth.codes.flatMap((code) => holderOf(program, provider, code, firstUse(truth, said, code)) ?? []);
-  const known = own.find((slug) => partnerOf(program, slug));
-  const code = codes.find(({ since }) => since <= at)?.slug;
+  const slug = own.find((one) => partnerOf(program, one));
+  const known = slug === undefined ? undefined : linkTo(slug);
+  const code = codes.find(({ since }) => since <= at);
   const carried = program.code_precedence === "code" ? (code ?? known) : (known ?? code);
-  if (carried !== undefined) return { slug: carried, isCode: false };
+  if (carried) return { ...carried, isCode: false };
   const about = said.filter((one) => (one.provider === provider || one.lead) && one.chapter <= truth.chapter);
   const heard = (isAbout: (one: Said) => boolean) => {
     const ordered = about.filter(isAbout).toSorted((a, b) => a.at - b.at);
@@ -198,10 +205,10 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   const counts = program.attribution === "first" ? remembered[0] : remembered.at(-1);
   const later = [...codes, ...by("subscription"), ...by("customer")].toSorted((a, b) => a.since - b.since)[0];
   const last = counts ?? later;
-  if (last) return { slug: last.slug, isCode: false };
+  if (last) return { ...last, isCode: false };
   const isCode = truth.codes.length > 0 && (own.length === 0 || program.code_precedence === "code");
   const nobodys = isCode ? truth.codes[0] : own[0];
-  return nobodys === undefined ? null : { slug: nobodys, isCode };
+  return nobodys === undefined ? null : { slug: nobodys, code: null, isCode };
 }
 
 /** Whether it is the partner's slug that the customer or the subscription said last, and no news (REF-4). */
@@ -211,6 +218,8 @@ function isAgain(program: ModelProgram, one: Said, before: readonly Said[]): boo
   const last = own.map(linkOf).findLast((slug) => slug !== undefined);
   return last !== undefined && last === linkOf(one);
 }
+
+const linkTo = (slug: string): Lead => ({ slug, since: 0, code: null });
 
 /** When the code of a payment was first used: of a renewal by its subscription (CODE-3). */
 function firstUse({ provider, subscription, at, chapter }: Truth, said: readonly Said[], code: string): number {
@@ -254,7 +263,7 @@ function leadOf(
   const isCoded = sale.map(codeOf).some((one) => one !== null && one.since <= paidAt);
   const byCode = program.code_precedence === "code";
   if (code !== null && (byCode ? code.since <= paidAt || !isLinked : !isLinked)) return [code];
-  return slug !== undefined && !(byCode && isCoded) ? [{ slug, since: 0 }] : [];
+  return slug !== undefined && !(byCode && isCoded) ? [linkTo(slug)] : [];
 }
 
 /** Who had a code at a time; where nobody had, who got it next. */
@@ -280,7 +289,7 @@ function earned(program: ModelProgram, partner: ModelPartner, truth: Truth, net:
 /** The gravest first: disputed, the partner's own purchase, more than half gone back, the subscription canceled. */
 function reasonOf(truth: Truth, partner: ModelPartner, net: number, gone: number): string | null {
   if (truth.open) return "disputed";
-  if (truth.email === `${partner.slug.toLowerCase()}@partners.example`) return "self_referral";
+  if (truth.email?.toLowerCase() === `${partner.slug.toLowerCase()}@partners.example`) return "self_referral";
   if (gone * 2 > net) return "mostly_refunded";
   return truth.canceled ? "subscription_canceled" : null;
 }

@@ -13,6 +13,7 @@ import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
 import { deliveriesOf } from "../support/outbound.ts";
 import { callApi, makeProgram, type TestProgram } from "../support/program.ts";
 import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
+import { customerEventB } from "../support/provider-b.ts";
 import { callWith, watchDatabase, SILENT_QUEUE } from "../support/watched-database.ts";
 
 const METHODS = ["log", "info", "warn", "error", "debug"] as const;
@@ -24,10 +25,13 @@ const MARKS = {
   secret_a: "whsec_markedsecretofa0123456789",
   secret_b: "pdl_ntfset_markedsecretofb0123456789",
   key_a: "sk_test_markedkeyofa0123456789",
+  key_b: "pdl_live_apikey_markedkeyofb0123456789",
   password: "markedpassword",
 };
 
 const lines: { method: string; text: string }[] = [];
+/** With which keys the vendors were asked. */
+const asked = new Set<string>();
 
 /** A deployment as in production, whose e-mail and whose database complain with what they were given. */
 function production(overrides: Partial<Bindings> = {}): Partial<Bindings> {
@@ -75,6 +79,7 @@ describe("the log", () => {
       expect([...what]).toContain(reported);
     }
     expect(lines.length).toBeGreaterThan(8);
+    expect([...asked].toSorted()).toEqual([MARKS.key_b, MARKS.key_a].map((key) => `Bearer ${key}`));
   });
 
   it("has one JSON object a line, with a level and what happened (DEP-5)", () => {
@@ -121,6 +126,7 @@ async function journey(program: TestProgram, secrets: string[]): Promise<void> {
     provider_a_webhook_secret: MARKS.secret_a,
     provider_b_webhook_secret: MARKS.secret_b,
     provider_a_api_key: MARKS.key_a,
+    provider_b_api_key: MARKS.key_b,
   };
   const partner = {
     email: MARKS.partner,
@@ -156,6 +162,7 @@ async function journey(program: TestProgram, secrets: string[]): Promise<void> {
   await callApi("wrong-admin-token-marked", "GET", "/admin/programs");
 
   await attempts(program);
+  await readings((bindings, provider) => send(bindings, "POST", `/api/v1/integrations/${provider}/reconcile`, {}));
   // The jobs of all crons, over a database that complains.
   for (const cron of ["* * * * *", "17 3 * * *", "23 0 1 * *", "not a cron"]) {
     const context = createExecutionContext();
@@ -187,6 +194,49 @@ async function askForLink(bindings: Partial<Bindings>): Promise<void> {
   const csrf = /name="csrf" value="([^"]+)"/.exec(page.body)?.[1] ?? "";
   const body = new URLSearchParams({ email: MARKS.owner, csrf });
   await callWith(bindings, "/sign-in", { method: "POST", headers: { cookie }, body });
+}
+
+/**
+ * Readings of the vendors' lists: calls that fail with what they were sent, and events that cannot be stored, be parsed, or
+ * tell of a person.
+ */
+async function readings(read: (bindings: Partial<Bindings>, provider: string) => Promise<unknown>): Promise<void> {
+  const complaint = {
+    id: "evt_marked",
+    type: "invoice.paid",
+    object: MARKS.customer,
+    data: { object: MARKS.customer },
+  };
+  const [a, b] = [
+    sessionCompleted({ ref: "public-slug", email: MARKS.customer }),
+    customerEventB({ email: MARKS.customer }),
+  ];
+  const broken = { ...b, event_id: `${b.event_id}0`, data: MARKS.customer };
+  const pagination = { per_page: 50, next: "https://vendor.example/", has_more: false, estimated_total: 2 };
+  const lists = {
+    provider_a: { object: "list", url: "/v1/events", has_more: false, data: [a, complaint] },
+    provider_b: { data: [b, broken], meta: { request_id: "req_1", pagination } },
+  };
+  const answers: ((key: string, list: object) => Response)[] = [
+    (key) => {
+      throw new TypeError(`the connection with ${key} was lost`);
+    },
+    (key) => new Response(`refused: ${key}`, { status: 500 }),
+    (key) => Response.json({ error: { message: key, detail: key, code: key } }, { status: 403 }),
+    (_key, list) => Response.json(list),
+  ];
+  for (const [provider, list] of Object.entries(lists)) {
+    for (const answer of answers) {
+      const played = vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+        const key = new Request(input, init).headers.get("authorization") ?? "";
+        asked.add(key);
+        return answer(key, list);
+      });
+      await read(complaining(/into provider_events/i), provider);
+      await read(production({ DELIVERIES: SILENT_QUEUE }), provider);
+      played.mockRestore();
+    }
+  }
 }
 
 /** Attempts at a receiver that answers with what it was sent, and at one that cannot be reached. */

@@ -170,7 +170,7 @@ export function carriedRefs(...found: [RefPlace, string | null][]): CarriedRef[]
   return eachSlugOnce(there).slice(0, MAX_REFS);
 }
 
-/** For whom something is to be remembered. */
+/** The customer and subscription that something is to be remembered for. */
 interface Remembered {
   subscription_id: string | null;
   customer_id: string | null;

@@ -213,7 +213,7 @@ describe("two events of one payment, a change of the rules between them (PAY-16,
   const activeAgain: Change = (made, partner) =>
     change(made, "PATCH", `/api/v1/partners/${partner}`, { status: "active" });
 
-  it.each(BOTH)("one of whom was deactivated then earns nothing (PART-4): the %s comes first", async (first) => {
+  it.each(BOTH)("one made while they were deactivated earns nothing (PART-4): the %s comes first", async (first) => {
     const { program } = await earned(first, "deactivated", activeAgain);
     expect(await rowsOf(program)).toEqual([]);
     const { body } = await program.api<{ data: Asked[] }>("GET", "/api/v1/payments");

@@ -198,7 +198,7 @@ async function askForLink(bindings: Partial<Bindings>): Promise<void> {
 
 /**
  * Readings of the vendors' lists: calls that fail with what they were sent, and events that cannot be stored, be parsed, or
- * tell of a person.
+ * name a person.
  */
 async function readings(read: (bindings: Partial<Bindings>, provider: string) => Promise<unknown>): Promise<void> {
   const complaint = {

@@ -291,7 +291,7 @@ describe("a refund whose payment is not known", () => {
       },
     );
 
-    it("is asked for once more where the version before used it up, with the key that is there (IN-19)", async () => {
+    it("is asked for again where the version before used it up, with the key that is there (IN-19)", async () => {
       const program = await shop();
       await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
       await sendA(program, refund());

@@ -114,7 +114,7 @@ describe("two programs of one vendor account in two databases", () => {
     expect((await ledgerSeen(p)).commissions.map((row) => row["amount_cents"])).toEqual([0]);
   });
 
-  it("a listed event whose taking in breaks off comes to the other's payments all the same, and counts once (IN-15)", async () => {
+  it("a listed event whose taking in breaks off comes to the other's payments anyway, and counts once (IN-15)", async () => {
     const { q, p } = await twoPrograms(0);
     const [customer, email] = [uniqueId("ctm_"), "buyer-and-partner@partners.example"];
     await makePartner(p, { slug: "own", email });

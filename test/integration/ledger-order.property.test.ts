@@ -11,12 +11,14 @@ import { reviewSettled, settle } from "../../src/core/ledger/settle.ts";
 import { generatePayouts } from "../../src/core/payouts/generate.ts";
 import type { CommissionChange } from "../../src/domain/commission-change.ts";
 import { canBecome } from "../../src/domain/commission.ts";
-import { deliver, deliverInDisorder, disorder } from "../support/disorder.ts";
+import { deliver, deliverInDisorder, disorder, IN_ORDER, type Disorder } from "../support/disorder.ts";
+import { makeWorldProgram, type WorldEvent } from "../support/ledger-world.ts";
 import { ledgerOf } from "../support/ledger.ts";
 import { keyOf } from "../support/money-model.ts";
 import { programOf, seen, slugsOf } from "../support/money-seen.ts";
-import { liveAll, moneyWorld, type Lived } from "../support/money-world.ts";
+import { liveAll, moneyWorld } from "../support/money-world.ts";
 import { programContext, type TestProgram } from "../support/program.ts";
+import { rememberedWorld, reportedOf } from "../support/remembered-world.ts";
 
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
@@ -62,24 +64,31 @@ function asksOf({ path, looks, looksFirst }: Judgement, reasons: string): Ask[] 
   return looksFirst ? [...looked.slice(0, looks), ...moves] : [...moves, ...looked.slice(0, looks)];
 }
 
+/** What the vendors report, in the order in which it happened, and to which payments it comes in the end. */
+interface Story {
+  events: readonly WorldEvent[];
+  keys: readonly string[];
+  /** The key of the payment that an identity is of. */
+  own: (key: string) => string;
+}
+
 /** The commissions of a program with what a person looks at, each by the payment that it turns out to be of. */
-async function rowsOf(program: TestProgram, lived: Lived) {
+async function rowsOf(program: TestProgram, { own }: Story) {
   const { payments, commissions } = await ledgerOf(program);
-  const own = keyOf(lived.truths);
   const slugs = await slugsOf(program);
   const keys = new Map(payments.map((row) => [row.id, own(row.provider_transaction_id)]));
   return commissions.map((row) => ({ ...row, key: keys.get(row.payment_id!)!, partner: slugs.get(row.partner_id)! }));
 }
 
 /** Who decides: gives each payment's decisions in their order, each once it can be taken. */
-function decider(program: TestProgram, lived: Lived, judged: ReadonlyMap<string, Judged>) {
+function decider(program: TestProgram, story: Story, judged: ReadonlyMap<string, Judged>) {
   const left = new Map([...judged].map(([key, { asks }]) => [key, [...asks]]));
   const ask = (id: string, { status, flagged }: Ask) =>
     updateCommission(programContext(program), id, { status, flagged });
 
   /** One decision about each payment that `isNow` chooses. Gives how many. */
   const decideNext = async (isNow: () => boolean): Promise<number> => {
-    const rows = await rowsOf(program, lived);
+    const rows = await rowsOf(program, story);
     let taken = 0;
     for (const [key, asks] of left) {
       const [next] = asks;
@@ -99,9 +108,9 @@ function decider(program: TestProgram, lived: Lived, judged: ReadonlyMap<string,
     /** The same, and something about a commission that in the end is another's, or is none. */
     async decide(isNow: () => boolean): Promise<void> {
       await decideNext(isNow);
-      const keys = new Set(lived.truths.map(({ key }) => key));
-      const passing = (await rowsOf(program, lived)).filter(
-        ({ key, partner, status }) => keys.has(key) && judged.get(key)?.partner !== partner && status === "pending",
+      const passing = (await rowsOf(program, story)).filter(
+        ({ key, partner, status }) =>
+          story.keys.includes(key) && judged.get(key)?.partner !== partner && status === "pending",
       );
       for (const { id } of passing) if (isNow()) await ask(id, { status: isNow() ? "approved" : "rejected" });
     },
@@ -144,42 +153,76 @@ async function checkSettled(program: TestProgram): Promise<void> {
   expect(await written(program)).toEqual(before);
 }
 
+/** How the events come among which people decide. */
+interface Wild {
+  chaos: Disorder;
+  says: readonly Judgement[];
+  isNow: () => boolean;
+  order?: readonly WorldEvent[];
+}
+
+/** Decides in the calm order, and among the events in disorder; pays out both. */
+async function playBoth(
+  story: Story,
+  [calm, wild]: readonly [TestProgram, TestProgram],
+  { chaos, says, isNow, order = story.events }: Wild,
+): Promise<void> {
+  for (const each of story.events) await deliver(calm, each);
+  const earned = (await rowsOf(calm, story)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const judged = new Map(
+    earned.map(({ key, partner, review_reasons }, i) => [
+      key,
+      { partner, asks: asksOf(says[i % says.length]!, review_reasons) },
+    ]),
+  );
+  await decider(calm, story, judged).finish();
+
+  const people = decider(wild, story, judged);
+  await deliverInDisorder(wild, order, chaos, () => people.decide(isNow));
+  await people.finish();
+  expect(await seen(wild)).toEqual(await seen(calm));
+  await checkSettled(wild);
+
+  for (const program of [calm, wild]) {
+    const ctx = programContext(program);
+    await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
+  }
+  expect((await seen(wild)).balances).toEqual((await seen(calm)).balances);
+}
+
+const turns = fc.infiniteStream(fc.boolean());
+const isNowBy = (stream: Iterator<boolean, unknown>) => () => stream.next().value === true;
+const options = (runs: number) => ({ seed: SEED, numRuns: Math.ceil(runs), interruptAfterTimeLimit: TIME_LIMIT });
+
 describe(`decisions among the events (seed ${SEED}, ${RUNS} runs) (LAW-1, LAW-6)`, () => {
   it("end the same wherever they come, with repetitions and crashes, and are paid the same", async () => {
     await fc.assert(
+      fc.asyncProperty(moneyWorld, disorder, judgements, turns, async (world, chaos, says, stream) => {
+        const { events, truths } = liveAll(world);
+        const story = { events, keys: truths.map(({ key }) => key), own: keyOf(truths) };
+        const programs = await Promise.all([programOf(world), programOf(world)]);
+        await playBoth(story, programs, { chaos, says, isNow: isNowBy(stream) });
+      }),
+      options(RUNS / 6),
+    );
+  });
+
+  it("also where the payment goes from partner to partner meanwhile, and back", async () => {
+    await fc.assert(
       fc.asyncProperty(
-        moneyWorld,
-        disorder,
+        rememberedWorld,
+        fc.option(disorder, { freq: 1 }),
         judgements,
-        fc.infiniteStream(fc.boolean()),
-        async (world, chaos, says, turns) => {
-          const lived = liveAll(world);
-          const [calm, wild] = await Promise.all([programOf(world), programOf(world)]);
-          for (const each of lived.events) await deliver(calm, each);
-          const earned = (await rowsOf(calm, lived)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
-          const judged = new Map(
-            earned.map(({ key, partner, review_reasons }, i) => [
-              key,
-              { partner, asks: asksOf(says[i % says.length]!, review_reasons) },
-            ]),
-          );
-          await decider(calm, lived, judged).finish();
-
-          const people = decider(wild, lived, judged);
-          const isNow = () => turns.next().value ?? false;
-          await deliverInDisorder(wild, lived.events, chaos, () => people.decide(isNow));
-          await people.finish();
-          expect(await seen(wild)).toEqual(await seen(calm));
-          await checkSettled(wild);
-
-          for (const program of [calm, wild]) {
-            const ctx = programContext(program);
-            await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
-          }
-          expect((await seen(wild)).balances).toEqual((await seen(calm)).balances);
+        turns,
+        async (world, chaos, says, stream) => {
+          const { moving, ...reported } = reportedOf(world);
+          const story = { ...reported, own: (key: string) => key };
+          const make = () => makeWorldProgram([], { attribution: world.attribution });
+          const wild = { chaos: chaos ?? IN_ORDER, says, isNow: isNowBy(stream), order: moving };
+          await playBoth(story, await Promise.all([make(), make()]), wild);
         },
       ),
-      { seed: SEED, numRuns: Math.ceil(RUNS / 2), interruptAfterTimeLimit: TIME_LIMIT },
+      options(RUNS / 2),
     );
   });
 });

@@ -37,6 +37,9 @@ export const disorder = fc.record({
 
 export type Disorder = typeof disorder extends fc.Arbitrary<infer D> ? D : never;
 
+/** Each once and one after the other, as they are. */
+export const IN_ORDER: Disorder = { keys: [{ at: 0, copies: 1, crash: false, renamed: false }], batch: 1 };
+
 /** Delivers everything in disorder, concurrently in batches; what crashed the vendor sends again at the end. */
 export async function deliverInDisorder(
   program: TestProgram,

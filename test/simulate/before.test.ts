@@ -42,7 +42,7 @@ function history(releases: readonly (readonly [at: string, changelog: string])[]
 }
 
 const OLD = "# Changelog\n\n## 2026-11-23\n\n- Old.\n";
-const NEW = `${OLD.replace("## 2026-11-23", "## 2026-11-25\n\n- New.\n\n## 2026-11-23")}`;
+const NEW = OLD.replace("## 2026-11-23", "## 2026-11-25\n\n- New.\n\n## 2026-11-23");
 
 describe("the version before", () => {
   it("is the last commit before the day of the newest release", () => {

@@ -17,6 +17,6 @@ export function commitBefore(root = ROOT): VersionFound {
     const commit = execFileSync("git", args, { cwd: root, stdio: "pipe", encoding: "utf8" }).trim();
     return commit === "" ? { missing: `the history here does not go back before ${day}` } : { commit };
   } catch (error) {
-    return { missing: String((error as Error).message).trim() };
+    return { missing: (error as Error).message.trim() };
   }
 }

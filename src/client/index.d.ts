@@ -1301,6 +1301,33 @@ type Routes = {
       output: {
         payments: {
           payment_id: string;
+          old_amount_cents: {
+            toString: {};
+            toFixed: {};
+            toExponential: {};
+            toPrecision: {};
+            valueOf: {};
+            toLocaleString: {};
+          };
+          old_flow_id: string | null;
+          new_amount_cents: {
+            toString: {};
+            toFixed: {};
+            toExponential: {};
+            toPrecision: {};
+            valueOf: {};
+            toLocaleString: {};
+          };
+          new_flow_id: string | null;
+          adjusted_cents: {
+            toString: {};
+            toFixed: {};
+            toExponential: {};
+            toPrecision: {};
+            valueOf: {};
+            toLocaleString: {};
+          };
+          currency: string;
           outcome:
             | "claimed_elsewhere"
             | "commission"
@@ -1316,7 +1343,6 @@ type Routes = {
             | "zero_amount"
             | null;
           partner_id: string | null;
-          currency: string;
           txn_amount_cents: {
             toString: {};
             toFixed: {};
@@ -1325,32 +1351,6 @@ type Routes = {
             valueOf: {};
             toLocaleString: {};
           };
-          adjusted_cents: {
-            toString: {};
-            toFixed: {};
-            toExponential: {};
-            toPrecision: {};
-            valueOf: {};
-            toLocaleString: {};
-          };
-          old_amount_cents: {
-            toString: {};
-            toFixed: {};
-            toExponential: {};
-            toPrecision: {};
-            valueOf: {};
-            toLocaleString: {};
-          };
-          new_amount_cents: {
-            toString: {};
-            toFixed: {};
-            toExponential: {};
-            toPrecision: {};
-            valueOf: {};
-            toLocaleString: {};
-          };
-          old_flow_id: string | null;
-          new_flow_id: string | null;
         }[];
         sums: {
           currency: string;
@@ -1586,6 +1586,24 @@ type Routes = {
           } | null;
         };
         provider_a: {
+          refused: number;
+          last_refusal: {
+            at: string;
+            reason:
+              | "api_key_refused"
+              | "no_api_key"
+              | "no_signature"
+              | "not_configured"
+              | "permission_missing"
+              | "rate_limited"
+              | "refused"
+              | "test_key"
+              | "time"
+              | "unavailable"
+              | "unparsable"
+              | "unreadable"
+              | "wrong_signature";
+          } | null;
           api_key_set: boolean;
           complete_from: string | null;
           complete_until: string | null;
@@ -1623,24 +1641,6 @@ type Routes = {
             at: string;
             since: string;
           }[];
-          refused: number;
-          last_refusal: {
-            at: string;
-            reason:
-              | "api_key_refused"
-              | "no_api_key"
-              | "no_signature"
-              | "not_configured"
-              | "permission_missing"
-              | "rate_limited"
-              | "refused"
-              | "test_key"
-              | "time"
-              | "unavailable"
-              | "unparsable"
-              | "unreadable"
-              | "wrong_signature";
-          } | null;
           configured: boolean;
           webhook_secret_set: boolean;
           last_event_at: string | null;
@@ -1652,6 +1652,24 @@ type Routes = {
           }[];
         };
         provider_b: {
+          refused: number;
+          last_refusal: {
+            at: string;
+            reason:
+              | "api_key_refused"
+              | "no_api_key"
+              | "no_signature"
+              | "not_configured"
+              | "permission_missing"
+              | "rate_limited"
+              | "refused"
+              | "test_key"
+              | "time"
+              | "unavailable"
+              | "unparsable"
+              | "unreadable"
+              | "wrong_signature";
+          } | null;
           api_key_set: boolean;
           complete_from: string | null;
           complete_until: string | null;
@@ -1689,24 +1707,6 @@ type Routes = {
             at: string;
             since: string;
           }[];
-          refused: number;
-          last_refusal: {
-            at: string;
-            reason:
-              | "api_key_refused"
-              | "no_api_key"
-              | "no_signature"
-              | "not_configured"
-              | "permission_missing"
-              | "rate_limited"
-              | "refused"
-              | "test_key"
-              | "time"
-              | "unavailable"
-              | "unparsable"
-              | "unreadable"
-              | "wrong_signature";
-          } | null;
           configured: boolean;
           webhook_secret_set: boolean;
           last_event_at: string | null;

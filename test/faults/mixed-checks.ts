@@ -6,7 +6,7 @@ import { createHmac } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { Webhook } from "standardwebhooks";
 import { ALWAYS_SENT } from "../../src/domain/event.ts";
-import type { Books, Creation } from "./mixed-load.ts";
+import { BY_HAND, type Books, type Creation } from "./mixed-load.ts";
 import { earned, FAILING, SOUND, type MixedWorld } from "./mixed-world.ts";
 import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 import type { Call } from "./outside-world.ts";
@@ -62,33 +62,94 @@ export function checkClicks({ database, visitors }: Scene): void {
 
 /** Purchases: each acknowledged one earned once what the rules say, each other one that or nothing. */
 export function checkPurchases({ database, books }: Scene): void {
-  const all = rows(
-    database,
-    `select c.*, coalesce(p.customer_email, p.provider_transaction_id) as key from commissions c
-      join payments p on p.id = c.payment_id where c.status <> 'rejected'`,
-  );
+  const KEY = "iif(p.provider = 'provider_a', p.customer_id, p.provider_transaction_id) as key";
+  const all = rows(database, `select c.*, ${KEY} from commissions c join payments p on p.id = c.payment_id`);
   const commissions = by(all, "key");
-  const payments = by(
-    rows(
-      database,
-      "select coalesce(customer_email, provider_transaction_id) as key, * from payments where outcome is not 'merged'",
-    ),
-    "key",
-  );
-  for (const { provider, partner, key, base_cents, events, refund } of books.purchases) {
+  const payments = by(rows(database, `select ${KEY}, p.* from payments p where outcome is not 'merged'`), "key");
+  for (const { provider, partner, key, base_cents, events, refund, dispute } of books.purchases) {
     const isSure = events.some(({ acknowledged }) => acknowledged);
     const made = payments.get(key) ?? [];
     assert.ok(made.length <= 1 && (!isSure || made.length === 1), `payments of ${key}: ${made.length}`);
     if (made.length === 0) continue;
     const own = commissions.get(key) ?? [];
-    assert.equal(own.filter(({ kind }) => kind === "sale").length, 1, `one sale of ${key}`);
+    const [sale, ...more] = own.filter(({ kind }) => kind === "sale");
+    assert.ok(sale && more.length === 0, `one sale of ${key}`);
     assert.ok(own.every(({ partner_id }) => partner_id === partner.id));
-    const sum = own.reduce((total, { amount_cents }) => total + Number(amount_cents), 0);
-    const possible = refund?.event.acknowledged ? [] : [earned(partner, provider, base_cents, 0)];
-    if (refund) possible.push(earned(partner, provider, base_cents, refund.cents));
+    const kept = own.filter(({ status }) => status !== "rejected");
+    const sum = kept.reduce((total, { amount_cents }) => total + Number(amount_cents), 0);
+    const back = refund ?? (dispute?.lost ? { event: dispute.lost, cents: base_cents } : null);
+    const possible = back?.event.acknowledged ? [] : [earned(partner, provider, base_cents, 0)];
+    if (back) possible.push(earned(partner, provider, base_cents, back.cents));
+    // What was never paid and is rejected is owed to nobody.
+    if (sale["status"] === "rejected") possible.splice(0, Infinity, 0);
     assert.ok(possible.includes(sum), `${key} of ${partner.slug} earned ${sum}, not ${possible.join(" or ")}`);
   }
   assert.ok(payments.size <= books.purchases.length, "no payment that nobody made");
+}
+
+/** An open dispute holds what is not in a payout; of an acknowledged decision of the owner nothing is taken back. */
+export function checkDecisions({ database, books }: Scene): void {
+  const sales = by(
+    rows(
+      database,
+      `select p.customer_id as key, c.flagged, c.status, c.payout_id from commissions c join payments p on p.id = c.payment_id
+        where c.kind = 'sale' and p.provider = 'provider_a'`,
+    ),
+    "key",
+  );
+  for (const { key, dispute } of books.purchases) {
+    if (!dispute?.opened.acknowledged || dispute.lost) continue;
+    const free = (sales.get(key) ?? []).filter(
+      ({ status, payout_id }) => payout_id === null && (status === "pending" || status === "approved"),
+    );
+    assert.ok(
+      free.every(({ flagged }) => flagged === 1),
+      `the dispute of ${key} holds its commission`,
+    );
+  }
+  const status = new Map(rows(database, "select id, status from commissions").map((row) => [row["id"], row["status"]]));
+  for (const [id, isSure] of books.rejected)
+    if (isSure) assert.equal(status.get(id), "rejected", `${id} stays rejected`);
+  const asked = [...status].filter(([id, is]) => is === "rejected" && !books.rejected.has(String(id)));
+  const clawbacks = new Set(rows(database, "select id from commissions where kind = 'clawback'").map(({ id }) => id));
+  assert.deepEqual(
+    asked.filter(([id]) => !clawbacks.has(id)),
+    [],
+    "nothing is rejected that nobody rejected",
+  );
+}
+
+/** What is stored of a payment (JOB-1); messages and the audit log are kept for their own time. */
+const ERASED_IN = {
+  payments: ["customer_email", "ref", "decision"],
+  commissions: ["customer_email"],
+  facts: ["data"],
+  fact_subjects: ["subject"],
+  provider_events: ["body"],
+} as const;
+
+/** An address that was erased is nowhere, whatever the provider has sent again since; others are where they were. */
+export function checkErasures({ database, books }: Scene): void {
+  const asked = new Map<string, boolean>();
+  for (const { kind, mark, answer } of books.creations) {
+    if (kind === "erase") asked.set(mark, asked.get(mark) === true || answer?.status === 200);
+  }
+  for (const { key, email } of books.purchases) {
+    if (email === null || asked.get(key) !== true) continue;
+    for (const [table, columns] of Object.entries(ERASED_IN)) {
+      const holds = columns.map((column) => `instr(lower(${column}), '${email}') > 0`).join(" or ");
+      none(database, `${email} in ${table}`, `select * from ${table} where ${holds}`);
+    }
+  }
+  const named = new Set(
+    rows(database, "select customer_id from payments where customer_email is not null").map(
+      (row) => row["customer_id"],
+    ),
+  );
+  const found = new Set(rows(database, "select customer_id from payments").map((row) => row["customer_id"]));
+  for (const { key, email } of books.purchases) {
+    if (email !== null && !asked.has(key) && found.has(key)) assert.ok(named.has(key), `${key} keeps its address`);
+  }
 }
 
 /** What the API was asked to make: acknowledged once, otherwise at most once; and never anything else. */
@@ -139,7 +200,8 @@ export function checkAuditLog({ database, books }: Scene): void {
     database,
     `select id, type, payload ->> 'partner_id' as partner_id, payload ->> 'commission_id' as commission_id,
       payload ->> 'payout_id' as payout_id, payload ->> 'status' as status, payload ->> 'event_id' as event_id,
-      payload ->> 'amount_cents' as amount_cents from events where type <> 'click' order by id`,
+      payload ->> 'amount_cents' as amount_cents, payload ->> 'withdrawn' as withdrawn
+      from events where type <> 'click' order by id`,
   );
   const of = (kind: string, key: string) =>
     by(
@@ -155,31 +217,8 @@ export function checkAuditLog({ database, books }: Scene): void {
     "once each",
   );
 
-  const WAY = ["pending", "approved", "paid"];
-  const commissions = of("commission.", "commission_id");
-  for (const { id, status, kind, amount_cents } of rows(database, "select * from commissions")) {
-    const reported = commissions.get(String(id)) ?? [];
-    commissions.delete(String(id));
-    assert.equal(reported.filter(({ type }) => type === "commission.created").length, 1, `${id} is created once`);
-    const way = WAY.slice(kind === "clawback" ? 1 : 0, WAY.indexOf(String(status)) + 1);
-    assert.deepEqual(new Set(reported.map((event) => event["status"])), new Set(way), `the states of ${id}`);
-    if (status === "paid")
-      assert.equal(reported.filter((event) => event["status"] === "paid").length, 1, `${id} is paid once`);
-    assert.ok(
-      reported.some((event) => event["amount_cents"] === amount_cents),
-      `the amount of ${id} is reported`,
-    );
-  }
-  assert.deepEqual([...commissions.keys()], [], "no event of a commission that is not there");
-
-  const payouts = of("payout.", "payout_id");
-  for (const { id, status } of rows(database, "select * from payouts")) {
-    const reported = (payouts.get(String(id)) ?? []).map((event) => `${event["type"]} ${event["status"]}`);
-    payouts.delete(String(id));
-    const way = ["payout.generated pending", "payout.updated processing", "payout.paid paid"];
-    assert.deepEqual(reported, way.slice(0, status === "paid" ? 3 : 1), `the states of ${id}`);
-  }
-  assert.deepEqual([...payouts.keys()], [], "no event of a payout that is not there");
+  checkCommissionEvents(database, of("commission.", "commission_id"));
+  checkPayoutEvents(database, of("payout.", "payout_id"));
 
   const received = of("webhook.provider_", "event_id");
   const sent = new Map(books.events().map((event) => [event.id, event]));
@@ -192,6 +231,49 @@ export function checkAuditLog({ database, books }: Scene): void {
     [],
     "no vendor event that nobody sent",
   );
+}
+
+const WAY = ["pending", "approved", "paid"];
+
+function checkCommissionEvents(database: DatabaseSync, commissions: Map<string, Row[]>): void {
+  for (const { id, status, kind, amount_cents } of rows(database, "select * from commissions")) {
+    const reported = commissions.get(String(id)) ?? [];
+    commissions.delete(String(id));
+    assert.equal(reported.filter(({ type }) => type === "commission.created").length, 1, `${id} is created once`);
+    const states = new Set(reported.map((event) => event["status"]));
+    if (status === "rejected") {
+      assert.equal(reported.at(-1)!["status"], "rejected", `${id} is rejected`);
+      // It may have been approved before.
+      states.delete("approved");
+      assert.deepEqual(states, new Set(["pending", "rejected"]), `the states of ${id}`);
+    } else {
+      const way = WAY.slice(kind === "clawback" ? 1 : 0, WAY.indexOf(String(status)) + 1);
+      assert.deepEqual(states, new Set(way), `the states of ${id}`);
+    }
+    if (status === "paid")
+      assert.equal(reported.filter((event) => event["status"] === "paid").length, 1, `${id} is paid once`);
+    assert.ok(
+      reported.some((event) => event["amount_cents"] === amount_cents),
+      `the amount of ${id} is reported`,
+    );
+  }
+  // Those of which a payout was canceled, and which is one with its differences again.
+  const gone = [...commissions].filter(([, reported]) => reported.at(-1)!["withdrawn"] !== 1);
+  assert.deepEqual(gone, [], "no event of a commission that is not there");
+}
+
+function checkPayoutEvents(database: DatabaseSync, payouts: Map<string, Row[]>): void {
+  for (const { id, status, reference } of rows(database, "select * from payouts")) {
+    const reported = (payouts.get(String(id)) ?? []).map((event) => `${event["type"]} ${event["status"]}`);
+    payouts.delete(String(id));
+    const way = {
+      pending: [],
+      paid: [...(reference === BY_HAND ? [] : ["payout.updated processing"]), "payout.paid paid"],
+      canceled: ["payout.updated canceled"],
+    }[String(status)];
+    assert.deepEqual(reported, ["payout.generated pending", ...(way ?? ["?"])], `the states of ${id}`);
+  }
+  assert.deepEqual([...payouts.keys()], [], "no event of a payout that is not there");
 }
 
 /** What is counted and what is real are the same rows. */
@@ -268,7 +350,7 @@ export function checkCounters({ database }: Scene): void {
   );
   differs(
     "commission_count and amount of payouts",
-    "select id, commission_count, amount_cents from payouts",
+    "select id, commission_count, amount_cents from payouts where status <> 'canceled'",
     "select payout_id, count(*), sum(amount_cents) from commissions where payout_id is not null group by 1",
   );
 }
@@ -319,10 +401,10 @@ export function checkMoney({ database, world, books }: Scene): void {
   for (const { id, status, amount_cents, reference } of payouts) {
     const made = transfers.get(String(id)) ?? [];
     transfers.delete(String(id));
-    assert.ok(status === "pending" || status === "paid", `${id} is ${status}`);
+    assert.ok(["pending", "paid", "canceled"].includes(String(status)), `${id} is ${status}`);
     assert.deepEqual(
       made.map(({ id: transfer, amount }) => [transfer, amount]),
-      status === "paid" ? [[reference, amount_cents]] : [],
+      status === "paid" && reference !== BY_HAND ? [[reference, amount_cents]] : [],
       `the transfer of ${id}`,
     );
   }
@@ -334,11 +416,15 @@ export function checkMoney({ database, world, books }: Scene): void {
       where (c.status = 'paid') <> (ifnull(p.status, '') = 'paid')`,
   );
   const status = new Map(rows(database, "select id, status from commissions").map((row) => [row["id"], row["status"]]));
-  const undone = [...books.approved].filter((id) => !["approved", "paid"].includes(String(status.get(id))));
+  const undone = [...books.approved].filter(
+    (id) => !["approved", "paid"].includes(String(status.get(id))) && !books.rejected.has(id),
+  );
   assert.deepEqual(undone, [], "what was approved stays so");
   const paid = new Map(payouts.map((row) => [row["id"], row["status"]]));
   for (const { kind, mark, answer } of books.creations) {
-    if (kind === "pay" && answer?.status === 200) assert.equal(paid.get(mark), "paid", `${mark} was acknowledged`);
+    const isMove = kind === "pay" || kind === "mark-paid" || kind === "cancel";
+    const after = kind === "cancel" ? "canceled" : "paid";
+    if (isMove && answer?.status === 200) assert.equal(paid.get(mark), after, `${kind} of ${mark} was acknowledged`);
     for (const { id } of kind === "payouts" ? generatedIn(answer) : [])
       assert.ok(paid.has(id), `${id} was acknowledged`);
   }

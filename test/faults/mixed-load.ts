@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RawService } from "../bench/raw-service.ts";
 import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
+import { disputeClosed, disputeEvent } from "../support/provider-a-changes.ts";
 import { bodyOfA, chargeRefunded, invoicePaid, sessionCompleted, type EventA } from "../support/provider-a.ts";
 import { adjustmentUpdated, bodyOfB, transactionCompleted, type EventB } from "../support/provider-b.ts";
 import { signed } from "../support/signed.ts";
@@ -13,14 +14,22 @@ import type { Chance } from "./random.ts";
 export interface Purchase {
   provider: ListedVendor;
   partner: MixedPartner;
-  /** Provider A's customer e-mail, provider B's transaction: by which the service's rows are found. */
+  /** Provider A's customer, provider B's transaction: by which the service's rows are found. */
   key: string;
+  /** Of provider A's customer. */
+  email: string | null;
   base_cents: number;
   /** Each of them describes the whole purchase. */
   events: VendorEvent[];
   refund: { event: VendorEvent; cents: number } | null;
-  refundEvent: (cents: number) => Omit<VendorEvent, "acknowledged" | "patient">;
+  refundEvent: (cents: number) => Unsent;
+  /** Of all of it; one that is refunded is not disputed, nor the other way around. */
+  dispute: { opened: VendorEvent; lost: VendorEvent | null } | null;
+  /** Null of a provider that has none. */
+  disputeEvents: { opened: Unsent; lost: Unsent } | null;
 }
+
+type Unsent = Omit<VendorEvent, "acknowledged" | "patient">;
 
 export interface VendorEvent {
   provider: ListedVendor;
@@ -33,15 +42,22 @@ export interface VendorEvent {
 
 /** A POST with an Idempotency-Key. */
 export interface Creation {
-  kind: "partner" | "commission" | "payouts" | "pay" | "approve";
+  kind: "partner" | "commission" | "payouts" | "approve" | Move | "erase";
   path: string;
   key: string;
   body: string;
-  /** Slug, note or payout: by which what it made is found. */
+  /** Slug, note, payout or a purchase's key: by which what it made is found. */
   mark: string;
   patient: boolean;
   answer: { status: number; body: string } | null;
 }
+
+/** What is asked of a payout, under the name of its path. */
+export const MOVES = ["pay", "mark-paid", "cancel"] as const;
+export type Move = (typeof MOVES)[number];
+
+/** What the owner knows a payment by that was made by hand. */
+export const BY_HAND = "by hand";
 
 export interface Patch {
   partner_id: string;
@@ -55,11 +71,17 @@ export class Books {
   readonly patches: Patch[] = [];
   /** Ids of commissions whose approval was acknowledged. */
   readonly approved = new Set<string>();
+  /** Ids of commissions that were to be rejected; whether that was acknowledged. */
+  readonly rejected = new Map<string, boolean>();
   /** Answers that no kill explains. */
   readonly unexpected: string[] = [];
 
   events(): VendorEvent[] {
-    return this.purchases.flatMap(({ events, refund }) => [...events, ...(refund ? [refund.event] : [])]);
+    return this.purchases.flatMap(({ events, refund, dispute }) =>
+      [...events, refund?.event, dispute?.opened, dispute?.lost].filter(
+        (event) => event !== undefined && event !== null,
+      ),
+    );
   }
 }
 
@@ -101,6 +123,7 @@ export class Load {
       () => this.#patch(first!),
       () => this.#patch(second!),
       () => this.#payOut(),
+      () => this.#decide(),
     ];
     await Promise.all(turns.map((turn) => this.#untilGone(turn)));
   }
@@ -149,11 +172,22 @@ export class Load {
     const open = this.books.events().filter(({ acknowledged, patient }) => !acknowledged && patient);
     if (open.length > 0 && chance.happens(0.5)) return this.send(chance.of(open));
     if (purchases.length > 0 && chance.happens(0.15)) return this.send(chance.of(chance.of(purchases).events));
-    const whole = purchases
-      .slice(-40)
-      .filter(({ events, refund }) => refund === null && events.every((one) => one.acknowledged));
-    if (whole.length > 0 && chance.happens(0.25)) {
+    const recent = purchases.slice(-40);
+    const disputed = recent.filter(({ dispute }) => dispute?.opened.acknowledged && dispute.lost === null);
+    if (disputed.length > 0 && chance.happens(0.1)) {
+      const { dispute, disputeEvents } = chance.of(disputed);
+      dispute!.lost = this.#event(disputeEvents!.lost);
+      return this.send(dispute!.lost);
+    }
+    const whole = recent.filter(
+      ({ events, refund, dispute }) => refund === null && dispute === null && events.every((one) => one.acknowledged),
+    );
+    if (whole.length > 0 && chance.happens(0.3)) {
       const purchase = chance.of(whole);
+      if (purchase.disputeEvents && chance.happens(0.3)) {
+        purchase.dispute = { opened: this.#event(purchase.disputeEvents.opened), lost: null };
+        return this.send(purchase.dispute.opened);
+      }
       const cents = chance.whole(1, Math.floor(purchase.base_cents / 3));
       purchase.refund = { cents, event: this.#event(purchase.refundEvent(cents)) };
       return this.send(purchase.refund.event);
@@ -168,15 +202,17 @@ export class Load {
     const provider = chance.of(VENDOR_NAMES);
     const partner = chance.of(this.#world.partners);
     const sale = { ref: partner.slug, amount: chance.whole(300, 99_999), n: this.#made++ };
-    const { key, events, refund } = SELL[provider](sale, this.#world.program_id, chance);
+    const { key, email, events, refund, dispute } = SELL[provider](sale, this.#world.program_id, chance);
+    const of = (report: Report): Unsent => ({ provider, ...report });
     return {
-      ...{ provider, partner, key, base_cents: sale.amount, refund: null },
-      events: events.map((event) => this.#event({ provider, ...event })),
-      refundEvent: (cents) => ({ provider, ...refund(cents) }),
+      ...{ provider, partner, key, email, base_cents: sale.amount, refund: null, dispute: null },
+      events: events.map((event) => this.#event(of(event))),
+      refundEvent: (cents) => of(refund(cents)),
+      disputeEvents: dispute && { opened: of(dispute.opened), lost: of(dispute.lost) },
     };
   }
 
-  #event(event: Omit<VendorEvent, "acknowledged" | "patient">): VendorEvent {
+  #event(event: Unsent): VendorEvent {
     return { ...event, acknowledged: false, patient: this.#chance.happens(0.5) };
   }
 
@@ -240,10 +276,49 @@ export class Load {
     const generation = this.#creation("payouts", "/payouts/generate", {}, "");
     await this.ask(generation);
     const { payouts } = JSON.parse(generation.answer?.body || '{"payouts": []}') as { payouts: { id: string }[] };
-    for (const { id } of payouts) {
-      if (chance.happens(0.8)) await this.ask(this.#creation("pay", `/payouts/${id}/pay`, {}, id));
-    }
+    for (const { id } of payouts) if (chance.happens(0.7)) await this.#move(id, "pay");
     await sleep(chance.whole(0, 100));
+  }
+
+  #move(id: string, move: Move): Promise<void> {
+    const body = move === "mark-paid" ? { reference: BY_HAND } : {};
+    return this.ask(this.#creation(move, `/payouts/${id}/${move}`, body, id));
+  }
+
+  /** What else the owner decides, while payouts are made and paid: each may come first. */
+  async #decide(): Promise<void> {
+    const chance = this.#chance;
+    await chance.of([() => this.#reject(), () => this.#moveOpen(), () => this.#erase()])();
+    await sleep(chance.whole(50, 200));
+  }
+
+  async #reject(): Promise<void> {
+    const status = this.#chance.of(["pending", "approved"]);
+    const { body } = await this.#api("GET", `/commissions?status=${status}&per_page=30`, undefined, {}, [200]);
+    const { data } = JSON.parse(body) as { data: { id: string; kind: string; payout_id: string | null }[] };
+    const free = data.filter(({ kind, payout_id }) => kind !== "clawback" && payout_id === null);
+    if (free.length === 0) return;
+    const { id } = this.#chance.of(free);
+    const { rejected } = this.books;
+    rejected.set(id, rejected.get(id) ?? false);
+    const reply = await this.#api("PATCH", `/commissions/${id}`, '{"status": "rejected"}', {}, [200, 409]);
+    if (reply.status === 200) rejected.set(id, true);
+  }
+
+  async #moveOpen(): Promise<void> {
+    const { body } = await this.#api("GET", "/payouts?status=pending&per_page=30", undefined, {}, [200]);
+    const { data } = JSON.parse(body) as { data: { id: string }[] };
+    if (data.length > 0) await this.#move(this.#chance.of(data).id, this.#chance.of(MOVES));
+  }
+
+  /** Forgets a customer, and what the provider says of them later. */
+  async #erase(): Promise<void> {
+    const known = this.books.purchases.filter(
+      ({ email, events }) => email !== null && events.every(({ acknowledged }) => acknowledged),
+    );
+    if (known.length === 0 || this.#chance.happens(0.5)) return;
+    const { key, email } = this.#chance.of(known);
+    await this.ask(this.#creation("erase", "/customers/erase", { email }, key));
   }
 
   #api(method: string, path: string, body: string | undefined, headers: Record<string, string>, expected: number[]) {
@@ -292,8 +367,10 @@ interface Sale {
 /** What the provider sends of a sale, and of a refund of it. */
 interface Reports {
   key: string;
+  email: string | null;
   events: Report[];
   refund: (cents: number) => Report;
+  dispute: { opened: Report; lost: Report } | null;
 }
 type Report = Pick<VendorEvent, "id" | "body">;
 
@@ -306,7 +383,8 @@ const SELL: Record<ListedVendor, (sale: Sale, program: string, chance: Chance) =
 function sellA({ ref, amount, n }: Sale, _program: string, chance: Chance): Reports {
   const email = `buyer${n}@shop.example`;
   const payment_intent = uniqueId("pi_");
-  const ids = { ref, amount, email, customer: uniqueId("cus_") };
+  const customer = uniqueId("cus_");
+  const ids = { ref, amount, email, customer };
   const events = [sessionCompleted({ ...ids, payment_intent })];
   if (chance.happens(0.3)) {
     // A first subscription payment arrives twice at provider A (PAY-5).
@@ -316,14 +394,17 @@ function sellA({ ref, amount, n }: Sale, _program: string, chance: Chance): Repo
   }
   const report = (event: EventA): Report => ({ id: event.id, body: bodyOfA(event) });
   const refund = (refunded: number) => report(chargeRefunded({ payment_intent, amount, refunded }));
-  return { key: email, events: events.map(report), refund };
+  const disputed = { id: uniqueId("du_"), payment_intent, amount };
+  const opened = report(disputeEvent("charge.dispute.created", disputed));
+  const dispute = { opened, lost: report(disputeClosed(disputed)) };
+  return { key: customer, email, events: events.map(report), refund, dispute };
 }
 
 function sellB({ ref, amount }: Sale, program: string): Reports {
   const transaction = uniqueId("txn_");
   const report = (event: EventB): Report => ({ id: event.event_id, body: bodyOfB(event) });
   return {
-    key: transaction,
+    ...{ key: transaction, email: null, dispute: null },
     events: [report(transactionCompleted({ id: transaction, ref, program, amount }))],
     refund: (cents) => report(adjustmentUpdated({ transaction, amount: cents })),
   };

@@ -1,6 +1,7 @@
 /**
  * The service killed (SIGKILL) at random under a mixed load, and started again on the same state (LAW-10):
- * clicks, webhooks of every provider, API calls with and without keys, payouts through the vendor, deliveries.
+ * clicks, webhooks of every provider, disputes among them, API calls with and without keys, payouts that are paid through the
+ * vendor, marked as paid and canceled, commissions that are rejected, customers who are erased, deliveries.
  * FAULT_ROUNDS (20) kills; FAULT_SEED repeats a run's choices.
  */
 import assert from "node:assert/strict";
@@ -17,12 +18,14 @@ import {
   checkClicks,
   checkCounters,
   checkCreations,
+  checkDecisions,
   checkDeliveries,
+  checkErasures,
   checkMoney,
   checkPurchases,
   type Scene,
 } from "./mixed-checks.ts";
-import { Load } from "./mixed-load.ts";
+import { Load, MOVES, type Creation } from "./mixed-load.ts";
 import { makeMixedWorld, SOUND, type MixedWorld } from "./mixed-world.ts";
 import { openWorld, type World } from "./outside-world.ts";
 import { Chance, seed } from "./random.ts";
@@ -117,6 +120,8 @@ describe(`killed under a mixed load, ${ROUNDS} times`, () => {
   it("has every acknowledged payment once, others at most once, and the commissions the rules say (LAW-10)", () =>
     checkPurchases(scene));
   it("has what the API acknowledged once, the rest at most once (LAW-10)", () => checkCreations(scene));
+  it("keeps what the owner decided, and holds what is disputed (LAW-10)", () => checkDecisions(scene));
+  it("has no address that was erased, and every other (JOB-1)", () => checkErasures(scene));
   it("has a complete audit log, nothing in it twice", () => checkAuditLog(scene));
   it("has counters that equal the rows", () => checkCounters(scene));
   it("delivered every event to the endpoint that answers, rightly signed", () => checkDeliveries(scene));
@@ -194,7 +199,9 @@ async function passTime(): Promise<void> {
 }
 
 function report(test: TestContext): void {
-  const { purchases, creations, patches } = load.books;
+  const { purchases, creations, patches, rejected } = load.books;
+  const done = (kind: Creation["kind"]) =>
+    creations.filter((one) => one.kind === kind && one.answer !== null && one.answer.status < 300).length;
   const events = load.books.events();
   const share = (all: number, done: number, what: string) => `${done} of ${all} ${what}`;
   test.diagnostic(
@@ -204,6 +211,9 @@ function report(test: TestContext): void {
       share(creations.length, creations.filter(({ answer }) => answer !== null).length, "keyed POSTs"),
       share(patches.length, patches.filter(({ acknowledged }) => acknowledged).length, "PATCHes"),
     ].join(", ") +
-      ` acknowledged; ${purchases.length} purchases, ${world.vendor.transfers.length} transfers, ${outside.calls.length} calls out`,
+      ` acknowledged; ${[...MOVES, "erase" as const].map((kind) => `${done(kind)} ${kind}`).join(", ")}, ` +
+      `${[...rejected.values()].filter(Boolean).length} rejected, ` +
+      `${purchases.filter(({ dispute }) => dispute?.opened.acknowledged).length} disputed; ` +
+      `${purchases.length} purchases, ${world.vendor.transfers.length} transfers, ${outside.calls.length} calls out`,
   );
 }

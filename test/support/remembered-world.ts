@@ -1,4 +1,4 @@
-/** One customer, who brought them as it is said again and again, and what their subscription pays. */
+/** One customer, what is said again and again of who brought them, and what their subscription pays. */
 import * as fc from "fast-check";
 import { vendorNamed } from "../../src/providers/registry.ts";
 import type { WorldEvent } from "./ledger-world.ts";

@@ -289,6 +289,7 @@ describe("provider A: a paid invoice", () => {
           ref: "jane",
           subscription_id: "sub_1",
           customer_id: "cus_1",
+          payment: ["in_1"],
           kept_by: "subscription",
         },
       ]);

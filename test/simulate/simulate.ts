@@ -35,10 +35,11 @@ const SHRINK_SECONDS = 120;
 Object.assign(console, { error() {}, info() {}, log() {}, warn() {} });
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-const version = options.get("before") === "release" ? commitBefore() : null;
-if (version)
-  say(`The version before: ${"commit" in version ? version.commit : `none is played, for ${version.missing}.`}`);
-if (version && "missing" in version) {
+const released = options.get("before") === "release" ? commitBefore() : null;
+const before = released && "commit" in released ? released.commit : options.get("before");
+if (released)
+  say(`The version before: ${"commit" in released ? released.commit : `none is played, for ${released.missing}.`}`);
+if (released && "missing" in released) {
   say("0 passed, 0 failed");
   process.exit(0);
 }
@@ -59,7 +60,6 @@ async function simulate(): Promise<Tally> {
   const isOne = options.has("seed") && !options.has("seeds") && !options.has("for");
   const seeds = number("seeds", isOne ? 1 : Number.POSITIVE_INFINITY);
   const limit = number("for", options.has("seeds") || isOne ? Number.POSITIVE_INFINITY : 180);
-  const before = version?.commit ?? options.get("before");
   const versions = { now: await bundleService(), before: before === undefined ? null : await bundleCommit(before) };
   let done = 0;
   for (let seed = first; done < seeds && seconds() < limit; seed++, done++) {

@@ -131,12 +131,12 @@ function takenByIntents(
   const own = stating.filter((fact) => fact.currency === currency);
   const each = firstOfEach(own.toSorted(newestFirst), ({ key }) => key);
   return {
-    base_cents: total(each.map(({ base_cents }) => base_cents)),
-    gross_cents: total(each.map(({ gross_cents }) => gross_cents)),
+    base_cents: withinMost(each.map(({ base_cents }) => base_cents)),
+    gross_cents: withinMost(each.map(({ gross_cents }) => gross_cents)),
   };
 }
 
-function total(amounts: readonly Cents[]): Cents {
+function withinMost(amounts: readonly Cents[]): Cents {
   return clamp(addUp(amounts), NOTHING, MOST);
 }
 
@@ -155,7 +155,7 @@ function moneyTaken(asked: PaymentFact, receipts: readonly Receipt[]) {
     .filter(({ currency }) => currency === asked.currency)
     .toSorted((a, b) => compare(b.occurred_at, a.occurred_at) || compareAmounts(b.amount_cents, a.amount_cents));
   if (taken.length === 0 || asked.gross_cents === NOTHING) return moneyOf(asked);
-  const gross_cents = total(firstOfEach(taken, ({ intent }) => intent).map(({ amount_cents }) => amount_cents));
+  const gross_cents = withinMost(firstOfEach(taken, ({ intent }) => intent).map(({ amount_cents }) => amount_cents));
   return { base_cents: mulDivHalfUp(asked.base_cents, gross_cents, asked.gross_cents), gross_cents };
 }
 

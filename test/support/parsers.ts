@@ -33,6 +33,7 @@ import { signatureHeaders } from "../../src/outbound/sign.ts";
 import { VENDORS, providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";
 import { ownersServer } from "../../src/providers/api/index.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
+import { isTestKey } from "../../src/providers/provider-a/api.ts";
 import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
 import { providerB } from "../../src/providers/provider-b/index.ts";
 import type { Vendor } from "../../src/providers/provider.ts";
@@ -279,6 +280,7 @@ const OF_VENDORS: Parser[] = [
       ),
     { frames: [["-", ""]] },
   ),
+  parser("providers/provider-a/api.ts", "an API key", "sk_test_1", isTestKey),
   parser(
     "providers/provider-a/connect.ts",
     "a refusal",

@@ -3,25 +3,14 @@ import { sql } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
-import type { ListedVendor } from "../../src/providers/registry.ts";
 import { LIST_KEYS, openEventLists, READING, SANDBOX_URL, type EventLists } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA, sendB } from "../support/ledger.ts";
-import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
-import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { bought, commissionsOf, keyOfA, NOW, statusOf, withKeys } from "../support/list-programs.ts";
+import { makePartner, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { chargeRefunded } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
-
-/** In whole seconds, as provider A counts. */
-const NOW = Math.floor(Date.now() / 1000) * 1000;
-
-interface Status {
-  api_key_set: boolean;
-  complete_from: string | null;
-  complete_until: string | null;
-  recovered: number;
-  read_failure: { reason: string; at: string; since: string } | null;
-}
 
 let lists: EventLists;
 beforeEach(async () => {
@@ -30,27 +19,6 @@ beforeEach(async () => {
 });
 
 const read = (now: number) => serveAll(readEventLists(testContext(now), lists.readsOf));
-
-async function statusOf(program: TestProgram, provider: ListedVendor = "provider_a"): Promise<Status> {
-  return (await program.api<Record<string, Status>>("GET", "/api/v1/integrations/status")).body[provider]!;
-}
-
-const withKeys = (fields: ProgramFields = {}) =>
-  makeProgram({
-    created_at: iso(NOW - 90 * DAY),
-    ...{ provider_a_api_key: LIST_KEYS.provider_a, provider_b_api_key: LIST_KEYS.provider_b },
-    ...fields,
-  });
-const keyOfA = (fields: ProgramFields = {}) => withKeys({ provider_b_api_key: null, ...fields });
-
-/** A purchase at provider A, at an instant (ms). */
-function bought(at: number, fields: Parameters<typeof sessionCompleted>[0] = {}) {
-  return sessionCompleted({ ref: "jane", created: Math.floor(at / 1000), ...fields });
-}
-
-async function commissionsOf(program: TestProgram): Promise<number> {
-  return (await program.api<{ total: number }>("GET", "/api/v1/commissions")).body.total;
-}
 
 describe("the list of events of a provider, with a key,", () => {
   it("begins again with another key, which may see another account (IN-15)", async () => {

@@ -4,31 +4,16 @@ import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
-import type { ListedVendor } from "../../src/providers/registry.ts";
 import { READ_TYPES as READ_TYPES_A } from "../../src/providers/provider-a/events.ts";
 import { LIST_KEYS, openEventLists, READING, type EventLists, type ListFault } from "../support/event-lists.ts";
 import { fireCron, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
-import { customerEvent, sessionCompleted } from "../support/provider-a.ts";
+import { bought, commissionsOf, keyOfA, NOW, statusOf, withKeys, type ListStatus } from "../support/list-programs.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { customerEvent } from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
-
-/** In whole seconds, as provider A counts. */
-const NOW = Math.floor(Date.now() / 1000) * 1000;
-
-interface Status {
-  configured: boolean;
-  last_event_at: string | null;
-  api_key_set: boolean;
-  complete_from: string | null;
-  complete_until: string | null;
-  recovered: number;
-  is_reading: boolean;
-  read_failure: { reason: string; at: string; since: string } | null;
-  last_refusal: { reason: string } | null;
-}
 
 let lists: EventLists;
 beforeEach(async () => {
@@ -50,27 +35,6 @@ function playVendors(): void {
 async function cron(now: number): Promise<void> {
   await testContext().db.run(sql`delete from job_runs`);
   await fireCron("* * * * *", now);
-}
-
-async function statusOf(program: TestProgram, provider: ListedVendor = "provider_a"): Promise<Status> {
-  return (await program.api<Record<string, Status>>("GET", "/api/v1/integrations/status")).body[provider]!;
-}
-
-const withKeys = (fields: ProgramFields = {}) =>
-  makeProgram({
-    created_at: iso(NOW - 90 * DAY),
-    ...{ provider_a_api_key: LIST_KEYS.provider_a, provider_b_api_key: LIST_KEYS.provider_b },
-    ...fields,
-  });
-const keyOfA = (fields: ProgramFields = {}) => withKeys({ provider_b_api_key: null, ...fields });
-
-/** A purchase at provider A, at an instant (ms). */
-function bought(at: number, fields: Parameters<typeof sessionCompleted>[0] = {}) {
-  return sessionCompleted({ ref: "jane", created: Math.floor(at / 1000), ...fields });
-}
-
-async function commissionsOf(program: TestProgram): Promise<number> {
-  return (await program.api<{ total: number }>("GET", "/api/v1/commissions")).body.total;
 }
 
 describe("the list of events of a provider", () => {
@@ -278,7 +242,7 @@ describe("a list that cannot be read", () => {
 
 describe("POST /api/v1/integrations/:provider/reconcile (IN-16)", () => {
   const reconcile = (program: TestProgram, body: unknown = {}, provider = "provider_a") =>
-    program.api<Status & { error?: { code: string } }>("POST", `/api/v1/integrations/${provider}/reconcile`, body);
+    program.api<ListStatus & { error?: { code: string } }>("POST", `/api/v1/integrations/${provider}/reconcile`, body);
 
   beforeEach(() => {
     playVendors();

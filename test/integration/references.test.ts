@@ -7,6 +7,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sql } from "drizzle-orm";
+import { at, reported, traced, type Traced } from "../support/code-sales.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
 import {
@@ -18,17 +19,6 @@ import {
 } from "../support/provider-a.ts";
 import { subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
 
-interface Traced {
-  id: string;
-  outcome: string;
-  trace: {
-    ref: string | null;
-    ref_source: string | null;
-    partner_slug: string | null;
-    candidates: { ref: string; source: string; partner_id: string | null }[];
-  };
-}
-
 function programOf(...slugs: string[]): Promise<TestProgram> {
   return withPartners({}, ...slugs);
 }
@@ -39,23 +29,9 @@ async function withPartners(fields: ProgramFields, ...slugs: string[]): Promise<
   return program;
 }
 
-/** What happened to each payment, the oldest first. */
-async function traced(program: TestProgram): Promise<Traced[]> {
-  const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
-  const all = body.data.toReversed().map(({ id }) => program.api<Traced>("GET", `/api/v1/payments/${id}`));
-  return (await Promise.all(all)).map((reply) => reply.body);
-}
-
-async function reported(program: TestProgram) {
-  return (await traced(program)).map(({ outcome, trace }) => `${outcome} ${trace.partner_slug} ${trace.ref_source}`);
-}
-
 async function reprocess(program: TestProgram, payment: { id: string } | undefined) {
   return (await program.api<Traced>("POST", `/api/v1/payments/${payment?.id}/reprocess`)).body;
 }
-
-/** Seconds; each payment of a story later than the one before. */
-const at = (step: number) => 1_780_000_000 + step * 86_400;
 
 describe("candidates of a payment (REF-1, REF-2)", () => {
   it("a foreign client_reference_id hides no metadata.service_ref", async () => {

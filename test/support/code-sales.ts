@@ -1,7 +1,8 @@
 /** Stories of promotion codes: their program, their times, and whose each payment is. */
 import { makePartner, makeProgram, type ProgramFields, type TestProgram } from "./program.ts";
 
-interface Traced {
+/** A payment with its trace, as far as it is about whose it is. */
+export interface Traced {
   id: string;
   outcome: string;
   trace: {

@@ -8,7 +8,8 @@ import { ERRORS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from
 import { scopesOf } from "../scopes.ts";
 import { pathExample } from "./example-id.ts";
 import { replyExample, sentExample } from "./example-states.ts";
-import { EXAMPLE_TIME, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.ts";
+import { REPLY_EXAMPLES } from "./examples.ts";
+import { EXAMPLE_TIME, REQUEST_EXAMPLES } from "./request-examples.ts";
 import { described, parameterText } from "./field-texts.ts";
 import { operationIdOf } from "./operation-id.ts";
 import { replies, type ReplyName } from "./replies.ts";

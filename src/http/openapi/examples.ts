@@ -1,11 +1,17 @@
-import { bySecretSet, byVendor, VENDOR_NAMES, SECRET_SETTINGS } from "../../providers/registry.ts";
+import { bySecretSet, byVendor, SECRET_SETTINGS } from "../../providers/registry.ts";
 import { exampleId as id } from "./example-id.ts";
 import type { ReplyName } from "./replies.ts";
-import { eventSchemas, type RequestName } from "./requests.ts";
+import {
+  apiKeyCreate,
+  codeCreate,
+  endpointCreate,
+  EXAMPLE_TIME,
+  flowCreate,
+  memberCreate,
+  partnerCreate,
+  PROVIDER,
+} from "./request-examples.ts";
 
-const [PROVIDER] = VENDOR_NAMES;
-
-export const EXAMPLE_TIME = "2026-03-02T09:30:00.000Z";
 const AT = EXAMPLE_TIME;
 const LATER = "2026-03-31T00:00:00.000Z";
 
@@ -42,9 +48,7 @@ const program = {
   api_key_last_used_at: AT,
   ...stamps,
 };
-const memberCreate = { email: "accounts@example.com", role: "finance" };
 const member = { id: id("mem"), ...own, ...memberCreate, ...stamps };
-const partnerCreate = { email: "jane@example.com", slug: "jane", first_name: "Jane", commission_pct: 25 };
 const partner = {
   id: id("par"),
   ...own,
@@ -65,7 +69,6 @@ const application = {
   answers: [{ question: "Who reads you?", answer: "People who bake." }],
   ...{ terms_version: 2, consented_at: AT, note: null, updated_at: LATER },
 };
-const codeCreate = { code: "JANE20", provider: PROVIDER, provider_code_id: "promo_1RTa2b" };
 const code = { id: id("cod"), ...own, partner_id: id("par"), ...codeCreate, created_at: AT };
 const sums = {
   total_commissions: 3,
@@ -73,13 +76,6 @@ const sums = {
   pending_cents: 2000,
   approved_cents: 4000,
   paid_cents: 0,
-};
-const flowCreate = {
-  name: "Big orders",
-  action_type: "percentage",
-  action_value: 30,
-  conditions: [{ field: "txn_amount_cents", op: "gt", value: 10000 }],
-  priority: 10,
 };
 const flow = { id: id("flw"), ...own, ...flowCreate, event: "transaction_completed", active: true, ...stamps };
 const rate = { source: "flow", action_type: "percentage", action_value: 30 };
@@ -184,7 +180,6 @@ const event = {
   created_at: AT,
 };
 const dropped = { bot: 6, duplicate: 1, unknown_ref: 0, partner_deactivated: 0 };
-const endpointCreate = { url: "https://hooks.example.com/affiliates", events: ["commission.created"] };
 const endpoint = {
   id: id("whe"),
   ...own,
@@ -249,7 +244,6 @@ const unconnected = {
 };
 const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 
-const apiKeyCreate = { name: "Reporting", scopes: ["read"], expires_at: "2036-12-31T00:00:00.000Z" };
 const key = { id: id("key"), ...own, ...apiKeyCreate, last4: "x9Qw", created_at: AT, last_used_at: null };
 
 /** One of each reply; tests hold them to their schemas. */
@@ -448,53 +442,4 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     sums: [{ currency: "USD", payments: 1, old_amount_cents: 2400, new_amount_cents: 3600 }],
     more: false,
   },
-};
-
-/** One of each request body. */
-export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
-  ProgramCreate: { name: "Example Shop", owner_email: "owner@example.com", domain: "shop.example.com" },
-  SignInLinkCreate: { email: "owner@example.com" },
-  Reconcile: {},
-  ProgramUpdate: { default_commission_pct: 25, payout_term: "NET-30" },
-  ApiKeyCreate: apiKeyCreate,
-  MemberCreate: memberCreate,
-  MemberUpdate: { role: "viewer" },
-  PartnerCreate: partnerCreate,
-  PartnerUpdate: { status: "active" },
-  OnboardingStart: { country: "DE" },
-  ApplicationDecline: { note: "We take no coupon sites." },
-  ApplicationsDecide: { ids: [id("app")], status: "approved" },
-  CodeCreate: codeCreate,
-  FlowCreate: flowCreate,
-  FlowUpdate: { active: false },
-  FlowSimulate: { flow: flowCreate, last: 100 },
-  LeadReport: { external_id: "signup-7001", ref: "jane", customer: { id: "user-7001", email: "customer@example.com" } },
-  SaleReport: {
-    external_id: "order-9001",
-    ref: "jane",
-    customer: { id: "user-7001" },
-    amount_cents: 12000,
-    currency: "USD",
-    net_of_tax: true,
-    items: [{ product_id: "plan-pro", amount_cents: 12000 }],
-    occurred_at: AT,
-  },
-  RefundReport: { external_id: "refund-301", sale_external_id: "order-9001", amount_cents: 4000 },
-  CommissionCreate: { partner_id: id("par"), amount_cents: 2500, note: "Bonus for March" },
-  CommissionUpdate: { status: "rejected", reason: "Ordered by the partner" },
-  CommissionBulk: { ids: [id("com")], status: "approved" },
-  PayoutGenerate: { period_end: "2026-03-31", dry_run: true },
-  ClaimGrant: { payment_id: id("pmt") },
-  ClaimDecline: { note: "This customer came through our newsletter." },
-  PayoutMarkPaid: { reference: "Transfer 4711" },
-  EndpointCreate: endpointCreate,
-  EndpointUpdate: { active: true },
-  Recover: { since: "2026-03-01T00:00:00Z" },
-  ListRead: { since: "2026-03-01T00:00:00Z" },
-  DestinationMake: { replace: false },
-  Nothing: {},
-  ImportFile: "email,first_name,ref_id,status\njane@example.com,Jane,jane,approved\n",
-  CustomerErase: { email: "customer@example.com" },
-  Click: { program_id: id("prog"), ref: "jane", landing: "/pricing", referrer: "https://blog.example.com/review" },
-  ...eventSchemas(({ example }) => example),
 };

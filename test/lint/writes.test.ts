@@ -80,6 +80,10 @@ const LISTED: Record<string, Listed> = {
     outside: ["fact_subjects", "facts", "payments", "provider_events"],
     why: "facts are durable before anything is decided on them; the event of a vendor's event is written when it is closed",
   },
+  "core/ledger/unremember.ts": {
+    outside: ["fact_subjects"],
+    why: "statements for the transaction that stores whose event it is",
+  },
   "core/ledger/unsettled.ts": {
     outside: ["payments"],
     why: "a mark that facts are stored with, or a plan that others commit",

@@ -4,7 +4,7 @@
  * first: who stores the event without being its claimant notes that in the claimant's database before, who is the claimant
  * looks for such notes when it has stored it, and has the others give up what they decided by it.
  */
-import { sql, type SQL } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { literal, runBatch, runThenRead } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
 import type { Fact } from "../../domain/fact.ts";
@@ -14,7 +14,8 @@ import type { ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms, vendorNamed } from "../../providers/registry.ts";
 import { refuseIf } from "../kernel/conflict.ts";
 import type { Ctx, ProgramCtx, Statement } from "../kernel/context.ts";
-import { factsOfEvent, inOrder, unremember } from "../ledger/facts.ts";
+import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
+import { unremember } from "../ledger/unremember.ts";
 import { openProgramOrNull } from "./known-program.ts";
 import { receiveEvent } from "./receive.ts";
 
@@ -71,16 +72,11 @@ async function announce(
   const key = paymentIn(event.facts)?.key ?? null;
   const payment = sql`select 1 from payments where program_id = ${id} and provider = ${literal(provider)}
     and provider_transaction_id = ${key}`;
-  const stored = sql`${storedIn(id, provider, event.event_id)} and (${key} is null or exists (${payment}))`;
+  const stored = sql`${storedEvent(id, provider, event.event_id)} and (${key} is null or exists (${payment}))`;
   const note = db.run(sql`insert into waiting_events (provider, subject, program_id)
     select ${provider}, ${announcement(id, event)}, ${program.id} where not exists (${stored}) on conflict do nothing`);
   const [rows] = await runThenRead(db, [note], [shaped(db, { event_id: text }, stored)]);
   return rows.length > 0;
-}
-
-function storedIn(program_id: string, provider: VendorName, event_id: string): SQL {
-  return sql`select event_id from provider_events where program_id = ${program_id} and provider = ${literal(provider)}
-    and event_id = ${event_id}`;
 }
 
 /** Takes a note away, once the other program has given the event up. */
@@ -95,13 +91,13 @@ function givenUpId(event_id: string): string {
 }
 
 export async function isGivenUp({ db, program }: ProgramCtx, provider: VendorName, event_id: string): Promise<boolean> {
-  const rows = await shaped(db, { event_id: text }, storedIn(program.id, provider, givenUpId(event_id)));
+  const rows = await shaped(db, { event_id: text }, storedEvent(program.id, provider, givenUpId(event_id)));
   return rows.length > 0;
 }
 
 /** Refuses the batch that stores an event as this program's where it was given up meanwhile. */
 export function unlessGivenUp({ db, program }: ProgramCtx, provider: VendorName, event_id: string): Statement {
-  return db.run(refuseIf(sql`exists (${storedIn(program.id, provider, givenUpId(event_id))})`));
+  return db.run(refuseIf(sql`exists (${storedEvent(program.id, provider, givenUpId(event_id))})`));
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Takes in what no webhook brought, from the provider's list of events (IN-15). */
-import { sql, type SQL } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { countStatements, literal, runBatch } from "../../db/client.ts";
 import { shaped, text, textOf } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
@@ -26,12 +26,14 @@ import {
 import type { Owner, Work } from "../kernel/job.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
+import { storedEvent } from "../ledger/facts.ts";
 import { noteAgain } from "./ask-again.ts";
 import { MAX_EVENT_BYTES, takeEvent } from "./program.ts";
 import { openQuestions, type Questions } from "./questions.ts";
 import {
   asked,
   begun,
+  counted,
   failed,
   isRateLimited,
   keepReading,
@@ -43,7 +45,6 @@ import {
   readingOf,
   readingStatus,
   takenIn,
-  counted,
   taking,
   type Reading,
   type ReadingStatus,
@@ -211,7 +212,7 @@ class Place {
     let isWithEvent = false;
     const note = (home: ProgramCtx) => {
       isWithEvent = home.shard === ctx.shard;
-      const stored = storedIn(home, name, sql`${event_id}`);
+      const stored = storedEvent(home.program.id, name, event_id);
       return isWithEvent ? [noteTaking(ctx, name, { before, reading, event_id, stored })] : [];
     };
     try {
@@ -238,12 +239,6 @@ async function nextPage(reads: VendorReads, api_key: string | null, { under_way 
   const unreadable: EventsAnswer = { outcome: "failed", reason: "api_key_refused", retry_after_ms: null };
   if (api_key === null || !under_way) return unreadable;
   return reads.listEvents(api_key, { from: Date.parse(under_way.from), cursor: under_way.cursor });
-}
-
-/** A select of the event of this id that a program has stored. */
-function storedIn({ program }: ProgramCtx, provider: VendorName, event_id: SQL): SQL {
-  return sql`select 1 from provider_events where program_id = ${program.id} and provider = ${provider}
-    and event_id = ${event_id}`;
 }
 
 /**
@@ -278,7 +273,7 @@ async function missing(
       { event_id: text },
       sql`select value as event_id from json_each(${JSON.stringify(ids)})
         where value in (select value from json_each(${JSON.stringify(open)}))
-          or not exists (${storedIn(ctx, provider.name, sql`json_each.value`)})`,
+          or not exists (${storedEvent(ctx.program.id, provider.name, sql`json_each.value`)})`,
     ),
   );
   const among = <Event>(all: ReadonlyMap<string, Event>) => rows.flatMap(({ event_id }) => all.get(event_id) ?? []);

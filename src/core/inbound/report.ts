@@ -9,7 +9,7 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { refuseIf } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { isErased, subjectsIn } from "../ledger/erased.ts";
-import { factsOfEvent, inOrder } from "../ledger/facts.ts";
+import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 
 /** Two clocks differ by less. */
@@ -29,8 +29,7 @@ export async function takeReport(caller: Caller, report: Report, occurred_at: st
   const [ctx] = await prove(caller);
   const { name } = OWNER_PROVIDER;
   const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? iso(ctx.now), ctx.program.currency);
-  const isThere = sql`select 1 from provider_events where program_id = ${ctx.program.id} and provider = ${name}
-    and event_id = ${event.event_id}`;
+  const isThere = storedEvent(ctx.program.id, name, event.event_id);
   const received = await receiveBeside(
     ctx,
     name,

@@ -6,7 +6,8 @@ import {
   ProgramChanged,
   type KnownProgramCtx,
 } from "../core/inbound/known-program.ts";
-import { programsStoring, takeEvent } from "../core/inbound/program.ts";
+import { takeEvent } from "../core/inbound/program.ts";
+import { programsStoring } from "../core/inbound/storing.ts";
 import type { Received } from "../core/inbound/receive.ts";
 import { understand, type Unread } from "../core/inbound/thin.ts";
 import { providerSecrets } from "../core/kernel/provider-secrets.ts";

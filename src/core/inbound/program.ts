@@ -1,17 +1,15 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
 import { orNull, shaped, text } from "../../db/rows.ts";
-import { programs } from "../../db/schema.ts";
 import type { CustomerFact, Fact, PaymentFact } from "../../domain/fact.ts";
-import { CLAIMED_ELSEWHERE } from "../../domain/payment.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { isProgramId } from "../../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
 import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
-import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel/context.ts";
+import type { Ctx, ProgramCtx, Statement } from "../kernel/context.ts";
 import { providerSecrets } from "../kernel/provider-secrets.ts";
-import { askAll, everyShard } from "../kernel/shards.ts";
+import { everyShard } from "../kernel/shards.ts";
 import {
   announcement,
   decides,
@@ -25,8 +23,16 @@ import {
 import { openProgramOrNull, ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { noteUnlinked } from "./links.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
+import {
+  MAX_STORING,
+  ofSubscription,
+  ofTransaction,
+  programsIn,
+  programsStoring,
+  storedElsewhere,
+  type Storing,
+} from "./storing.ts";
 import { codesMentioned, noteHeard, noteMarked, heardOf, unmarkedAmong } from "./heard-codes.ts";
-import { programFields } from "../kernel/program-rows.ts";
 import type { Part } from "../ledger/facts.ts";
 
 /** Bytes of an event that are taken from a webhook (HTTP-13), and kept of a list: a longer body may be longer than a row. */
@@ -141,57 +147,6 @@ async function claimedProgram(
   return { claimed: null, claimants: named ? [named] : [] };
 }
 
-interface Storing {
-  ctx: ProgramCtx;
-  /** 0 where it stores the transaction, 1 where it stores only the subscription. */
-  rank: number;
-}
-
-/**
- * The programs that store the transaction or the subscription that an event of the provider names, in any database, but
- * for some; those of the transaction first. Whether the event is of their account is decided by their secrets.
- */
-export async function programsStoring(
-  ctx: Ctx,
-  provider: VendorName,
-  { transaction_id, subscription_id }: ClaimedOwner,
-  but: readonly string[] = [],
-): Promise<{ found: Storing[]; failure: { reason: unknown } | null }> {
-  const { found, failure } = await programsIn(
-    ctx,
-    provider,
-    sql`select program_id, 0 as rank from payments where provider = ${literal(provider)}
-        and provider_transaction_id = ${transaction_id} and ${IS_OWN}
-      union all
-      select program_id, 1 from payments where subscription_id = ${subscription_id}
-        and +provider = ${literal(provider)} and ${IS_OWN}`,
-    but,
-  );
-  return { found: found.toSorted((a, b) => a.rank - b.rank), failure };
-}
-
-/** A payment that is not another program's. */
-const IS_OWN = sql.raw(`outcome is not '${CLAIMED_ELSEWHERE}'`);
-
-/** More programs than this that store one vendor id are not looked at, at a time. */
-const MAX_STORING = 50;
-
-/** The programs of a select of `program_id` and `rank`, asked in all databases, but for some. */
-async function programsIn(ctx: Ctx, provider: VendorName, ranked: SQL, but: readonly string[]) {
-  const { said, failure } = await askAll(ctx, async (on) => {
-    const rows = await on.db
-      .select({ program: programFields(provider), rank: sql<number>`named.rank` })
-      .from(
-        sql`(select program_id, min(rank) as rank from (${ranked})
-          where program_id not in (select value from json_each(${JSON.stringify(but)}))
-          group by program_id limit ${literal(MAX_STORING)}) named`,
-      )
-      .innerJoin(programs, sql`${programs.id} = named.program_id`);
-    return rows.map(({ program, rank }): Storing => ({ ctx: forProgram(on, program), rank }));
-  });
-  return { found: said.flatMap(({ answer }) => answer), failure };
-}
-
 /** Every refusal means that what the event names has come to another program meanwhile. */
 const MAX_REFUSALS = 20;
 
@@ -211,7 +166,11 @@ async function receiveChange(url: ProgramCtx, delivery: Delivery): Promise<Recei
     await announceWaiting(url, delivery);
   }
   for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
-    const received = await receiveGuarded(url, delivery, storedElsewhere(url, delivery, strangers));
+    const received = await receiveGuarded(
+      url,
+      delivery,
+      storedElsewhere(url, delivery.provider, delivery.claim, strangers),
+    );
     if (received && isOnlyDatabase) return received;
     const { owner, failure } = await ownerAmong(url, delivery, strangers);
     if (owner && owner.program.id !== url.program.id) return receive(owner, delivery);
@@ -260,33 +219,6 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
 /** Whether a fact can come before the payment that it changes, and name nothing else by which its program is known. */
 function mayWait(fact: Fact): boolean {
   return fact.kind === "adjustment" || fact.kind === "cancellation";
-}
-
-/** Refuses the batch where another program, none of `strangers`, has what the event names, and this one has not. */
-function storedElsewhere(url: ProgramCtx, { provider, claim }: Delivery, strangers: readonly string[]): Statement {
-  const { transaction_id, subscription_id } = claim;
-  const program_id = url.program.id;
-  const others = sql`program_id <> ${program_id}
-    and program_id not in (select value from json_each(${JSON.stringify(strangers)}))`;
-  const own = ofTransaction(program_id, provider, transaction_id);
-  return url.db.run(
-    refuseIf(sql`not exists (${own}) and (
-    exists (select 1 from payments where provider = ${literal(provider)} and provider_transaction_id = ${transaction_id}
-      and ${IS_OWN} and ${others})
-    or not exists (${ofSubscription(program_id, provider, subscription_id)}) and exists (
-      select 1 from payments where subscription_id = ${subscription_id} and +provider = ${literal(provider)}
-        and ${IS_OWN} and ${others}))`),
-  );
-}
-
-function ofTransaction(program_id: string, provider: VendorName, transaction_id: string | SQL | null): SQL {
-  return sql`select 1 from payments where program_id = ${program_id} and provider = ${literal(provider)}
-    and provider_transaction_id = ${transaction_id} and ${IS_OWN}`;
-}
-
-function ofSubscription(program_id: string, provider: VendorName, subscription_id: string | SQL | null): SQL {
-  return sql`select 1 from payments where program_id = ${program_id} and subscription_id = ${subscription_id}
-    and +provider = ${literal(provider)} and ${IS_OWN}`;
 }
 
 /** The ids under which what an event says waits for the payment that it changes. */
@@ -390,11 +322,9 @@ function notedFor(ctx: ProgramCtx, { provider, event, claim }: Delivery, payment
 }
 
 function forgetWaiting(ctx: ProgramCtx, provider: VendorName, payment: PaymentFact, program_id: string): Statement {
-  return ctx.db.run(sql`delete from waiting_events where ${waitFor(provider, payment)} and program_id = ${program_id}`);
-}
-
-function waitFor(provider: VendorName, { key, subscription_id }: PaymentFact): SQL {
-  return sql`provider = ${literal(provider)} and subject in (${key}, ${subscription_id})`;
+  const { key, subscription_id } = payment;
+  return ctx.db.run(sql`delete from waiting_events
+    where provider = ${literal(provider)} and subject in (${key}, ${subscription_id}) and program_id = ${program_id}`);
 }
 
 /** What a program has of another's payment: refunds, the end of its subscription, its customer's address. */

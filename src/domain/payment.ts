@@ -37,6 +37,9 @@ export type Outcome = (typeof OUTCOMES)[number];
 /** What is another program's: of a payment its outcome, of an event without one why it is ignored (IN-1). */
 export const CLAIMED_ELSEWHERE = "claimed_elsewhere" satisfies Outcome;
 
+/** A payment that is counted under another name or by another program: it is no sale, and nobody decides on it. */
+export const COUNTED_ELSEWHERE: readonly Outcome[] = ["merged", CLAIMED_ELSEWHERE];
+
 /** What a provider's event came to: the outcome of the payment that it is about, or what else it did. */
 export const EVENT_OUTCOMES = [
   ...OUTCOMES,

@@ -11,7 +11,7 @@ import { LIST_KEYS, openEventLists } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { makePartner, makeProgram, setSecrets, SECRET_B, testContext, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
-import { ledgerSeen, sendTo, storyOf } from "../support/vendor-account.ts";
+import { ledgerSeen, sendAlone, sendTo, storyOf } from "../support/vendor-account.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 import { watchDatabase } from "../support/watched-database.ts";
@@ -276,14 +276,7 @@ describe("a customer's story that comes to both programs", () => {
           // The vendor sends again what was not taken.
           for (const [to, event] of sends) expect((await send(to, event)).status).toBe(200);
           await sweep();
-          for (const event of story) {
-            const { custom_data: _, ...data } = event.data;
-            const ref = event.data["custom_data"] === null ? null : { service_ref: "jane" };
-            const own = { ...event, data: "custom_data" in event.data ? { ...data, custom_data: ref } : data };
-            // No two accounts have one event.
-            own.event_id = `${event.event_id}_lone`;
-            await sendTo(lone, own, { secret: OTHER });
-          }
+          await sendAlone(lone, story, "jane", OTHER);
           expect(await ledgerSeen(p.program)).toEqual(await ledgerSeen(lone));
           const { payments, commissions } = await ledgerSeen(q.program);
           expect(commissions).toEqual([]);

@@ -13,7 +13,7 @@ import { discountEventB, giveCode } from "../support/codes.ts";
 import { sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
-import { ledgerSeen, sendTo, storyOf } from "../support/vendor-account.ts";
+import { ledgerSeen, sendAlone, sendTo, storyOf } from "../support/vendor-account.ts";
 import { EVENTS } from "../support/vendor-events.ts";
 
 const NONE = { payments: [], commissions: [] };
@@ -293,14 +293,7 @@ describe("two programs on one vendor account with one URL (IN-13)", () => {
             sends = left;
           }
           expect(sends).toEqual([]);
-          for (const event of story) {
-            const { custom_data: _, ...data } = event.data;
-            const ref = event.data["custom_data"] === null ? null : { service_ref: "jane" };
-            const own = { ...event, data: "custom_data" in event.data ? { ...data, custom_data: ref } : data };
-            // No two accounts have one event.
-            own.event_id = `${event.event_id}_lone`;
-            await sendTo(lone, own, { secret: OTHER });
-          }
+          await sendAlone(lone, story, "jane", OTHER);
           expect(await ledgerSeen(q)).toEqual(NONE);
           expect(await ledgerSeen(p)).toEqual(await ledgerSeen(lone));
         },

@@ -74,3 +74,21 @@ export async function ledgerSeen({ api }: TestProgram) {
     ),
   };
 }
+
+/** Sends a story to a program of another account: there it claims nobody, and no two accounts have one event. */
+export async function sendAlone(
+  lone: TestProgram,
+  story: readonly b.EventB[],
+  ref: string,
+  secret: string,
+): Promise<void> {
+  for (const event of story) {
+    const { custom_data: said, ...data } = event.data;
+    const own = { ...data, custom_data: said === null ? null : { service_ref: ref } };
+    await sendTo(
+      lone,
+      { ...event, event_id: `${event.event_id}_lone`, data: said === undefined ? data : own },
+      { secret },
+    );
+  }
+}

@@ -5,9 +5,10 @@ import { emailDomain, NOBODYS } from "../../db/email-domain.ts";
 import { unionOf } from "../../db/parts.ts";
 import { commissions, payments } from "../../db/schema.ts";
 import { MAX_CLAIM_PAYMENTS } from "../../domain/claim.ts";
+import { COUNTED_ELSEWHERE } from "../../domain/payment.ts";
 import type { Reader } from "../kernel/context.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
-import { paymentsOfOrder } from "../ledger/find.ts";
+import { hasNone, paymentsOfOrder } from "../ledger/find.ts";
 
 const DOMAIN = emailDomain(sql.raw("p.customer_email"));
 
@@ -39,7 +40,7 @@ function matchesOf(ctx: Reader, id: string): SQL {
 
 /** Payments that a person can decide on: no lead, and none that is counted under another name or by another program. */
 export const CLAIMABLE = sql`${payments.event} = 'transaction_completed'
-  and coalesce(${payments.outcome}, '') <> 'merged' and coalesce(${payments.outcome}, '') <> 'claimed_elsewhere'`;
+  and ${hasNone(payments.outcome, COUNTED_ELSEWHERE)}`;
 
 /** The payments of a claim, the newest first, and their commissions: two statements. */
 export function selectMatches(ctx: Reader, id: string) {

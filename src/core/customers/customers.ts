@@ -6,12 +6,13 @@ import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows
 import { ASKED_BY_EMAIL } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
 import { subtract } from "../../domain/money.ts";
+import { COUNTED_ELSEWHERE } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
 import { exactSum, readSum } from "../kernel/sums.ts";
-import { paymentsFound } from "../ledger/find.ts";
+import { hasNone, paymentsFound } from "../ledger/find.ts";
 
 /** One customer id of a provider or, without one, one address: what is kept of their payments. */
 export interface Customer {
@@ -186,16 +187,8 @@ const ROW: Columns<Row> = {
   sums: text,
 };
 
-/**
- * What counts as a sale: no lead, and no payment that is another one or another program's, of the test mode or not paid. A list of
- * them would be read as a table, again for each payment.
- */
-const SOLD = sql.raw(
-  ["merged", "claimed_elsewhere", "test_mode", "unpaid"].reduce(
-    (sold, outcome) => `${sold} and coalesce(o.outcome, '') <> '${outcome}'`,
-    "o.event <> 'lead_created'",
-  ),
-);
+/** What counts as a sale: no lead, and no payment that is counted elsewhere, of the test mode or not paid. */
+const SOLD = sql`o.event <> 'lead_created' and ${hasNone(sql.raw("o.outcome"), [...COUNTED_ELSEWHERE, "test_mode", "unpaid"])}`;
 
 /**
  * All payments of the customer of a row, as parts of a `from` with its `where`: `o` are those of its id or, where it has none, of its

@@ -35,8 +35,13 @@ export async function nameCode(
     const facts = answer.outcome === "read" ? answer.facts : [];
     const isEmpty = facts.length === 0;
     const event: ProviderEvent = {
-      ...{ event_id: answerId(asked.id), event_type: "code", occurred_at, test: false, listed: true },
-      ...{ facts, ignored: isEmpty ? NO_CODE : null },
+      event_id: answerId(asked.id),
+      event_type: "code",
+      occurred_at,
+      facts,
+      ignored: isEmpty ? NO_CODE : null,
+      test: false,
+      listed: true,
     };
     // That a code has no name holds of one key: where another is stored meanwhile, it is asked with that one.
     const before = isEmpty ? [ctx.db.run(refuseIf(sql`not ${hasSameKey(ctx.program, provider)}`))] : [];

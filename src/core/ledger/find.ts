@@ -1,11 +1,22 @@
 /** Payments by what a person knows of them. */
-import { sql, type SQL } from "drizzle-orm";
-import { unionOf } from "../../db/parts.ts";
+import { sql, type SQL, type SQLWrapper } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { joined, unionOf } from "../../db/parts.ts";
 import { ASKED_BY_EMAIL, partners, payments } from "../../db/schema.ts";
+import type { Outcome } from "../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { Reader } from "../kernel/context.ts";
 import { searched } from "../kernel/partner-search.ts";
 import { paymentsNamed, reachable } from "./facts.ts";
+
+/**
+ * Whether the outcome of a payment (a column) is none of these. Each is compared by itself: a list would be read as a table,
+ * again for each payment.
+ */
+export function hasNone(outcome: SQLWrapper, outcomes: readonly Outcome[]): SQL {
+  const parts = outcomes.map((one) => sql`coalesce(${outcome}, '') <> ${literal(one)}`);
+  return joined(parts, sql` and `, "different");
+}
 
 /** The payments with an order's id (`order_id`: a one-column select): the service's own id, or any that a provider gave. */
 export function paymentsOfOrder({ programId }: Reader, order_id: SQL): SQL {

@@ -49,7 +49,8 @@ export function providerAReads(reach: ApiReach): VendorReads {
   const { timeoutMs = EVENT_TIMEOUT_MS } = reach;
   const soon = { ...reach, timeoutMs: Math.min(timeoutMs, EVENT_TIMEOUT_MS) };
   return {
-    ...{ kept_ms: KEPT_MS, isTestKey },
+    kept_ms: KEPT_MS,
+    isTestKey,
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
     readEvent: (api_key, thin) => readEvent(soon, api_key, thin),
     readLinks: (api_key, id) => readLinks(reach, api_key, id),
@@ -191,7 +192,9 @@ async function readLinks(reach: ApiReach, api_key: string, asked: string): Promi
   if (intent === null) return { outcome: "read", aliases: [asked] };
   // One that was canceled or is open pays no invoice.
   const byIntent = new URLSearchParams({
-    ...{ status: "paid", "payment[type]": "payment_intent", "payment[payment_intent]": intent },
+    status: "paid",
+    "payment[type]": "payment_intent",
+    "payment[payment_intent]": intent,
   });
   const invoices = await read(paidInvoices, `/v1/invoice_payments?${byIntent.toString()}`);
   if (invoices.failure) return invoices.failure;

@@ -25,7 +25,8 @@ const page = z.object({
 
 export function providerBReads(reach: ApiReach): VendorReads {
   return {
-    ...{ kept_ms: 30 * DAY, isTestKey: isOfSandbox },
+    kept_ms: 30 * DAY,
+    isTestKey: isOfSandbox,
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
     readCode: (api_key, code) => readCode(reach, api_key, code),
   };

@@ -4,7 +4,7 @@ import type { PaymentView } from "../../../core/kernel/views.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/ledger/payments.ts";
-import { OUTCOMES, type Outcome } from "../../../domain/payment.ts";
+import { COUNTED_ELSEWHERE, OUTCOMES, type Outcome } from "../../../domain/payment.ts";
 import { VENDOR_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
@@ -35,7 +35,7 @@ import { EVENT_TEXTS, OUTCOME_TEXTS } from "../parts/words.ts";
 const AT = "/dashboard/payments";
 
 /** What no recalculation changes. */
-const FINAL: readonly Outcome[] = ["commission", "merged", "claimed_elsewhere"];
+const FINAL: readonly Outcome[] = ["commission", ...COUNTED_ELSEWHERE];
 
 /** `/dashboard/payments`: every payment the providers reported, with its outcome. */
 export const payments = new Hono<PageEnv>()

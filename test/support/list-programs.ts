@@ -24,7 +24,7 @@ export async function statusOf(program: TestProgram, provider: ListedVendor = "p
   return (await program.api<Record<string, ListStatus>>("GET", "/api/v1/integrations/status")).body[provider]!;
 }
 
-/** A program of 90 days with the keys of both providers. */
+/** A program of 90 days with an API key of each provider. */
 export const withKeys = (fields: ProgramFields = {}) =>
   makeProgram({
     created_at: iso(NOW - 90 * DAY),

@@ -10,7 +10,7 @@ import { searched } from "../kernel/partner-search.ts";
 import { paymentsNamed, reachable } from "./facts.ts";
 
 /**
- * Whether the outcome of a payment (a column) is none of these. Each is compared by itself: a list would be read as a table,
+ * Whether the outcome of a payment (a column) is none of these. Each is compared separately: a list would be read as a table,
  * again for each payment.
  */
 export function hasNone(outcome: SQLWrapper, outcomes: readonly Outcome[]): SQL {

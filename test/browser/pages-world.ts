@@ -10,6 +10,7 @@ import { call, expectStatus, type Reply } from "../../src/dev/demo/client.ts";
 import { PlayedWorld } from "../../src/dev/demo/receiver.ts";
 import { freePort, startLocalService, WRANGLER } from "../../src/dev/local-service.ts";
 import { ROOT } from "../../src/dev/root.ts";
+import { carried } from "../support/local-proxy.ts";
 import { bodyOfA, signA } from "../support/provider-a.ts";
 import { launchChromium, PATIENCE } from "./chromium.ts";
 
@@ -109,25 +110,17 @@ export async function startPagesWorld(): Promise<PagesWorld> {
   };
 }
 
-/**
- * The reply of a request that may be repeated. Between a test and the Worker is the proxy of the local runtime: it
- * answers a request other than GET with 500 when the connection that it kept open had just been closed.
- */
-async function carried<T>(send: () => Promise<Reply<T>>): Promise<Reply<T>> {
-  const lost = ({ status, body }: Reply<T>) => status === 500 && String(body).startsWith(PROXY_LOST);
-  let reply = await send();
-  for (let again = 0; again < 3 && lost(reply); again++) reply = await send();
-  return reply;
+/** The reply, whatever the local proxy loses. */
+function sent<T>(send: () => Promise<Reply<T>>): Promise<Reply<T>> {
+  return carried(send, async ({ status, body }) => [status, String(body)]);
 }
-
-const PROXY_LOST = "Error: Network connection lost.";
 
 function ownedProgram(url: string, program: { id: string; owner_email: string }, bearer: string): OwnedProgram {
   return {
     ...program,
     async api<T>(method: string, path: string, body?: unknown) {
       const headers: Record<string, string> = method === "POST" ? { "idempotency-key": crypto.randomUUID() } : {};
-      const reply = await carried(() => call<T>(`${url}/api/v1${path}`, { method, bearer, headers, body }));
+      const reply = await sent(() => call<T>(`${url}/api/v1${path}`, { method, bearer, headers, body }));
       if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
       return reply.body;
     },
@@ -135,7 +128,7 @@ function ownedProgram(url: string, program: { id: string; owner_email: string },
       const body = bodyOfA(event as Parameters<typeof bodyOfA>[0]);
       const headers = { "provider-a-signature": await signA(body, SECRET_A), "content-type": "application/json" };
       const target = `${url}/webhooks/provider_a?program_id=${program.id}`;
-      expectStatus(await carried(() => call(target, { method: "POST", headers, body })), 200);
+      expectStatus(await sent(() => call(target, { method: "POST", headers, body })), 200);
     },
   };
 }

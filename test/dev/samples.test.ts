@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -12,6 +12,7 @@ import { readDevVars } from "../../src/dev/dev-vars.ts";
 import { freePort } from "../../src/dev/local-service.ts";
 import { placesOf, samplesOf, type Samples } from "../../src/http/openapi/samples.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/types.ts";
+import { carried, carriedFetch } from "../support/local-proxy.ts";
 import { ROOT, runScript, type Running } from "./process.ts";
 
 /** Samples that the service refuses here, with the status and the reason; every other one is answered below 300. */
@@ -69,7 +70,7 @@ describe("the samples of the reference (HTTP-33)", () => {
 
   async function made<T = { id: string }>(path: string, body?: unknown, method = "POST"): Promise<T> {
     const admin = path.startsWith("/admin/");
-    const reply = await fetch(`${url}${admin ? "" : "/api/v1"}${path}`, {
+    const reply = await carriedFetch(`${url}${admin ? "" : "/api/v1"}${path}`, {
       method,
       headers: {
         Authorization: `Bearer ${admin ? env["ADMIN_TOKEN"] : env["API_KEY"]}`,
@@ -144,10 +145,14 @@ describe("the samples of the reference (HTTP-33)", () => {
   }
 
   it("are curl commands that a shell runs", async () => {
-    const shell = `set -euo pipefail\ncurl() { command curl -sS -o /dev/null -w '%{http_code}\\n' "$@"; }\n`;
+    const shell = `set -euo pipefail\ncurl() { command curl -sS -o "$BODY" -w '%{http_code}\\n' "$@"; }\n`;
+    const sending = { ...process.env, ...env, BODY: join(folder, "body") };
     for (const { id, samples } of prepared) {
       const command = await filled(id, samples.curl);
-      const run = spawnSync("bash", ["-c", shell + command], { env: { ...process.env, ...env }, encoding: "utf8" });
+      const run = await carried(
+        async () => spawnSync("bash", ["-c", shell + command], { env: sending, encoding: "utf8" }),
+        async ({ stdout }) => [Number(stdout), await readFile(sending.BODY, "utf8").catch(() => "")],
+      );
       assert.equal(run.status, 0, `${id}\n${command}\n${run.stderr}`);
       const status = Number(run.stdout);
       const wanted = id === EITHER ? [201, 409] : [REFUSED[id]?.status];
@@ -186,7 +191,8 @@ describe("the samples of the reference (HTTP-33)", () => {
     const order = JSON.stringify(prepared.map(({ id }) => id));
     await writeFile(
       join(project, "run.mjs"),
-      `const { log } = console; console.log = () => {}; const thrown = {};
+      `import { carriedFetch } from ${JSON.stringify(join(ROOT, "test/support/local-proxy.ts"))};
+const { log } = console; console.log = () => {}; const thrown = {}; globalThis.fetch = carriedFetch;
 for (const id of ${order}) await import("./" + id + ".ts").catch((error) => { thrown[id] = String(error); });
 log(JSON.stringify(thrown));`,
     );

@@ -24,7 +24,7 @@ const MARKS = {
   customer: "marked-customer@people.example",
   secret_a: "whsec_markedsecretofa0123456789",
   secret_b: "pdl_ntfset_markedsecretofb0123456789",
-  key_a: "sk_test_markedkeyofa0123456789",
+  key_a: "rk_live_markedkeyofa",
   key_b: "pdl_live_apikey_markedkeyofb0123456789",
   password: "markedpassword",
 };

@@ -41,8 +41,8 @@ export const PLANTS: readonly Plant[] = [
       },
       {
         file: "src/core/payouts/generate.ts",
-        find: "(${c}.created_at < ${iso(period_end)} or ${c}.amount_cents < 0)",
-        put: "${c}.created_at < ${iso(period_end)}",
+        find: "(${c}.amount_cents < 0 or ${isOfPeriod(alias, period_end)})",
+        put: "${isOfPeriod(alias, period_end)}",
       },
     ],
   },

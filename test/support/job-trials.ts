@@ -25,6 +25,8 @@ export interface Trial {
   isOver?: true;
   /** The programs have an API key of provider A. */
   hasKeys?: true;
+  /** The e-mails have a text. */
+  hasTexts?: true;
   /** It calls more than its database and the queue: `jobs-calls.test.ts` counts that. */
   calls?: true;
   /** The context in which it runs; what it reports of the programs that it served is no row. */
@@ -272,6 +274,7 @@ export const TRIALS: Record<JobName, Trial> = {
         select ${id("mail")}, t.program_id, 'ledger_differs', 'owner@shop.example', 'pending', 0, '${AT}', '${AT}'
         from trial t`,
     ],
+    hasTexts: true,
     left: noted("mails", "status = 'pending'"),
     fails: { at: "before update on mails", row: "new" },
     runs: { 1: 20, 32: 20 },

@@ -43,6 +43,20 @@ async function giveKeys(database: D1Database): Promise<void> {
     .run();
 }
 
+async function giveTexts(database: D1Database): Promise<void> {
+  const { sealer } = testContext();
+  const { results } = await database.prepare("select id from mails").all<{ id: string }>();
+  const content = JSON.stringify({ subject: "x", text: "x", html: "<p>x</p>" });
+  const sealed = results.map(async ({ id }) => [
+    id,
+    await sealer.seal(content, { table: "mails", column: "content", row: id }),
+  ]);
+  await database
+    .prepare("update mails set content = j.value from json_each(?) j where j.key = mails.id")
+    .bind(JSON.stringify(Object.fromEntries(await Promise.all(sealed))))
+    .run();
+}
+
 /** What a job is tried with, in the first so many databases, which are emptied first; the vendor answers and has nothing. */
 export async function openTrial(trial: Trial, shards: D1Database[]): Promise<void> {
   const key_mark = await keyMark(API_KEY_A);
@@ -57,6 +71,7 @@ export async function openTrial(trial: Trial, shards: D1Database[]): Promise<voi
       );
       for (const seed of trial.seed) await database.prepare(seed.replaceAll("$key_mark", `'${key_mark}'`)).run();
       if (trial.hasKeys) await giveKeys(database);
+      if (trial.hasTexts) await giveTexts(database);
     }),
   );
   const vendor = openVendor({ keys: [API_KEY_A], accounts: { acct_trial: "active" } });

@@ -151,12 +151,18 @@ function moneyOf({ base_cents, gross_cents }: PaymentFact): Pick<PaymentState, "
 
 /** What was taken of the sum that was asked for, with its part of the tax: of what was held a part may be let go. */
 function moneyTaken(asked: PaymentFact, receipts: readonly Receipt[]) {
-  const taken = receipts
-    .filter(({ currency }) => currency === asked.currency)
-    .toSorted((a, b) => compare(b.occurred_at, a.occurred_at) || compareAmounts(b.amount_cents, a.amount_cents));
+  const taken = takenIn(asked.currency, receipts);
   if (taken.length === 0 || asked.gross_cents === NOTHING) return moneyOf(asked);
-  const gross_cents = withinMost(firstOfEach(taken, ({ intent }) => intent).map(({ amount_cents }) => amount_cents));
+  const gross_cents = withinMost(taken);
   return { base_cents: mulDivHalfUp(asked.base_cents, gross_cents, asked.gross_cents), gross_cents };
+}
+
+/** What each intent took in a currency, as it was said last. */
+function takenIn(of: string, receipts: readonly Receipt[]): Cents[] {
+  const taken = receipts
+    .filter(({ currency }) => currency === of)
+    .toSorted((a, b) => compare(b.occurred_at, a.occurred_at) || compareAmounts(b.amount_cents, a.amount_cents));
+  return firstOfEach(taken, ({ intent }) => intent).map(({ amount_cents }) => amount_cents);
 }
 
 function leadState(
@@ -192,8 +198,8 @@ export function adjustedTotal(facts: readonly Fact[], state: PaymentState): Cent
 }
 
 /**
- * What went back, tax included, in the payment's currency. In another it is a part of what the payment was in that; where
- * nothing says what it was, it takes all.
+ * What went back, tax included, in the payment's currency. In another it is a part of what the payment was in that, as a
+ * payment says it, else what its intents took; where nothing says what it was, it takes all.
  */
 function amountIn(
   { amount_cents, currency }: Pick<AdjustmentFact, "amount_cents" | "currency">,
@@ -202,8 +208,9 @@ function amountIn(
 ): Cents {
   if (currency === undefined || currency === state.currency || amount_cents === NOTHING) return amount_cents;
   const stated = paymentState(facts.filter((fact) => fact.kind !== "payment" || fact.currency === currency));
-  if (!stated || stated.gross_cents === NOTHING) return state.gross_cents;
-  return mulDivHalfUp(state.gross_cents, smaller(amount_cents, stated.gross_cents), stated.gross_cents);
+  const whole = stated?.gross_cents || withinMost(takenIn(currency, receiptsIn(facts)));
+  if (whole === NOTHING) return state.gross_cents;
+  return mulDivHalfUp(state.gross_cents, smaller(amount_cents, whole), whole);
 }
 
 /** What was refunded, tax included, of each currency what it is in the payment's. */

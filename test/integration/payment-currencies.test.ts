@@ -1,5 +1,6 @@
 /** Amounts of two currencies about one payment are never added up. */
 import { describe, expect, it } from "vitest";
+import { inAnyOrder } from "../support/any-order.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import {
@@ -8,6 +9,7 @@ import {
   disputeClosed,
   disputeEvent,
   invoicePaid,
+  paymentIntentSucceeded,
   refundEvent,
   refundFailed,
   sessionCompleted,
@@ -136,6 +138,54 @@ describe("what goes back in another currency than the payment's", () => {
     await send(program, ...paid, chargeRefunded({ ...ids, amount: 10_000, refunded: 5_000, created: now }));
     await send(program, refundFailed({ ...refund, created: now + 1 }));
     expect(await rowsOf(program)).toEqual([["sale", "JPY", 270_000, "pending"]]);
+  });
+});
+
+describe("what goes back in the currency of the intent, where the session is in another", () => {
+  const ids = { charge: "ch_1", payment_intent: "pi_1", currency: "eur" };
+  const session = sessionCompleted({
+    id: "cs_1",
+    payment_intent: "pi_1",
+    ref: "jane",
+    currency: "usd",
+    amount: 10_000,
+  });
+  const intent = paymentIntentSucceeded({ ...ids, amount: 9_000 });
+  const [now, later] = [intent.created, intent.created + 1];
+  const tenth = refundEvent("refund.created", { ...ids, amount: 900 });
+
+  it.each([
+    ["a tenth of the charge", [intent, chargeRefunded({ ...ids, amount: 9_000, refunded: 900 })], 1_000],
+    ["a tenth of it, of which only the refund is reported", [intent, tenth], 1_000],
+    ["a tenth in a dispute that is lost", [intent, disputeClosed({ ...ids, amount: 900 })], 1_000],
+    ["all that the intent received", [intent, refundEvent("refund.created", { ...ids, amount: 9_000 })], 10_000],
+    [
+      "a tenth of what was taken of more that was held",
+      [
+        paymentIntentSucceeded({ ...ids, amount: 12_000, captured: 9_000 }),
+        chargeRefunded({ ...ids, amount: 12_000, captured: 9_000, refunded: 3_900 }),
+      ],
+      1_000,
+    ],
+    [
+      "a tenth of what the intent says last, which is reported twice",
+      [
+        paymentIntentSucceeded({ ...ids, amount: 9_500, created: now }),
+        paymentIntentSucceeded({ ...ids, amount: 9_000, created: later }),
+        tenth,
+      ],
+      1_000,
+    ],
+    [
+      "a tenth where the intent carries the reference",
+      [paymentIntentSucceeded({ ...ids, amount: 9_000, ref: "jane" }), tenth],
+      1_000,
+    ],
+    ["a part where no event says what was paid in it", [tenth], 10_000],
+  ] as const)("is the part of what it received: %s, in any order (PAY-3, PAY-7)", async (_, events, gone) => {
+    const { payments, commissions } = await inAnyOrder([session, ...events]);
+    expect(payments).toMatchObject([{ txn_amount_cents: 10_000, adjusted_cents: gone }]);
+    expect(commissions).toMatchObject([{ amount_cents: 2_000 - gone / 5 }]);
   });
 });
 

@@ -22,12 +22,8 @@ export type RefPlace = (typeof REF_PLACES)[number];
 /** What keeps a reference, and says it again with each of its events. */
 export type Keeper = "subscription" | "customer";
 
-/** Where a payment carries what its subscription or its customer keeps. */
-export const KEPT_BY: ReadonlyMap<string, Keeper> = new Map<RefPlace, Keeper>([
-  ["subscription_metadata", "subscription"],
-  ["line_metadata", "subscription"],
-  ["customer_metadata", "customer"],
-]);
+/** Where a provider's payments carry what their subscription or their customer keeps. */
+export type KeptBy = ReadonlyMap<string, Keeper>;
 
 /** A reference (partner slug, as sent) and where it was found. */
 export interface CarriedRef {
@@ -165,7 +161,7 @@ export interface AttributionFact extends FactBase {
 export function keeperAt(
   place: string,
   { subscription_id, customer_id }: Pick<AttributionFact, "subscription_id" | "customer_id">,
-  kept = KEPT_BY,
+  kept: KeptBy,
 ): Pick<AttributionFact, "kept_by"> {
   const kept_by = kept.get(place);
   if (kept_by === undefined) return {};

@@ -164,6 +164,12 @@ function carriedOf(facts: readonly Fact[]): { ref: string; place: RefPlace | "pa
   );
 }
 
+/** Where the facts of one payment carry a reference. */
+export function placesOf(facts: readonly Fact[], ref: string): (RefPlace | "payment")[] {
+  const carried = spokenFirst(facts).flatMap(refsOf);
+  return carried.filter((one) => slugKey(one.ref) === slugKey(ref)).map(({ place }) => place);
+}
+
 /** Of references that are the same slug only the first. */
 export function eachSlugOnce<T extends { ref: string }>(refs: readonly T[]): T[] {
   const seen = new Set<string>();

@@ -17,7 +17,7 @@ export type {
 export type { ProviderName, VendorName } from "../domain/provider-name.ts";
 export type { Reach } from "./reach.ts";
 import type * as z from "zod";
-import type { Fact } from "../domain/fact.ts";
+import type { Fact, KeptBy } from "../domain/fact.ts";
 import type { Cents } from "../domain/money.ts";
 import type { ProviderName, VendorName } from "../domain/provider-name.ts";
 import type { RefusalReason } from "../domain/refusal.ts";
@@ -158,6 +158,7 @@ interface ProviderBase {
   name: ProviderName;
   /** Its name for people, inside a sentence; that of a vendor unless the deployment says another (PAGE-15). */
   text: string;
+  kept_by: KeptBy;
 }
 
 /** A payment provider that reports by signed webhooks. */

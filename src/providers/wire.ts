@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ErrorDetail } from "../lib/errors.ts";
-import { keeperAt, type CarriedRef, type Keeper, type RefPlace } from "../domain/fact.ts";
+import { keeperAt, type CarriedRef, type KeptBy, type RefPlace } from "../domain/fact.ts";
 import { LONGEST_ADDRESS } from "../domain/email.ts";
 import { eachSlugOnce } from "../domain/reference.ts";
 import type { AttributionFact, CodeUseFact, Fact, ParseResult } from "./provider.ts";
@@ -186,7 +186,7 @@ export function attributionsOf(
   refs: readonly CarriedRef[],
   { subscription_id, customer_id, payment }: Remembered,
   occurred_at: string,
-  kept?: ReadonlyMap<string, Keeper>,
+  kept: KeptBy,
 ): AttributionFact[] {
   if (subscription_id === null && customer_id === null) return [];
   const whose = { subscription_id, customer_id };

@@ -163,3 +163,45 @@ describe("what a subscription repeats", () => {
     expect(await inSomeOrders([moved(0), begun[1]!, moved(2), begun[2]!])).toEqual({ txn_2: "bob", txn_4: "bob" });
   });
 });
+
+describe("what the owner asks to be decided again (PAY-15)", () => {
+  const ids = { customer: "cus_1", subscription: "sub_1" };
+  const invoice = (id: string, step: number, fields: Parameters<typeof invoicePaid>[0] = {}) =>
+    invoicePaid({ id, ref: "zoe", created: at(step), ...ids, ...fields });
+  const pays = (id: string, ref: string | null, step: number, subscription?: string) =>
+    transactionCompleted({
+      ...{ id, ref, customer: "ctm_1", occurred_at: iso(step) },
+      ...(subscription === undefined ? {} : { subscription }),
+    });
+
+  it.each<[string, Event[], Event[]]>([
+    [
+      "a transaction of provider B",
+      [pays("first", "zoe", 0, "sub_1")],
+      [pays("second", "bob", 1), pays("third", "zoe", 2, "sub_1"), pays("fourth", null, 3)],
+    ],
+    [
+      "an invoice of provider A",
+      [invoice("first", 0)],
+      [buys("second", "bob", 1), invoice("third", 2), buys("fourth", null, 3)],
+    ],
+    [
+      "a customer of provider A",
+      [invoice("first", 0, { ref: null, object: { customer: { id: "cus_1", metadata: { service_ref: "zoe" } } } })],
+      [buys("second", "bob", 1), customer("zoe", 2), buys("fourth", null, 3)],
+    ],
+    [
+      "an invoice whose session says the same",
+      [buys("cs_0", "zoe", 0, { ...ids, invoice: "first" }), invoice("first", 0)],
+      [buys("second", "bob", 1), invoice("third", 2), buys("fourth", null, 3)],
+    ],
+  ])("%s: what it repeats later is not newer than what another said since (REF-4)", async (_, begun, since) => {
+    const { program, owners, partners } = await shop();
+    for (const event of begun) await send(program, event);
+    partners.set((await makePartner(program, { slug: "zoe" })).id, "zoe");
+    const [first] = (await ledgerOf(program)).payments;
+    expect((await program.api("POST", `/api/v1/payments/${first!.id}/reprocess`)).status).toBe(200);
+    for (const event of since) await send(program, event);
+    expect(await owners()).toMatchObject({ first: "zoe", second: "bob", fourth: "bob" });
+  });
+});

@@ -70,6 +70,7 @@ export const providerExample = {
   name: "provider_example" as const,
   text: "Example Pay",
   reported_by: "webhook" as const,
+  kept_by: new Map(),
   signature_headers: ["Provider-Example-Signature"],
   whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),

@@ -370,13 +370,14 @@ export function insertStoredFacts(
 
 /**
  * Remembers the reference of a payment for its subscription and customer, once, and marks the payments that it can serve
- * as unsettled: for one that led to nobody when it came. `facts` are of one reference, each by something else.
+ * as unsettled: for one that led to nobody when it came. `facts` are of one reference, each by something else or of another
+ * keeper.
  */
 export function rememberReferences(ctx: ProgramCtx, payment: PaymentKey, facts: readonly AttributionFact[]): Write[] {
   const { provider } = payment;
   const stored = facts.map((fact) => {
-    const by = fact.customer_email === undefined ? "" : ":email";
-    return { provider, fact_id: `reprocess:${payment.id}:${slugKey(fact.ref)}${by}`, fact };
+    const by = fact.customer_email === undefined ? fact.kept_by : "email";
+    return { provider, fact_id: ["reprocess", payment.id, slugKey(fact.ref), ...(by ? [by] : [])].join(":"), fact };
   });
   return [
     ...insertStoredFacts(ctx, stored).map((statement) => ({ statement })),

@@ -4,12 +4,14 @@ import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, payments } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
-import { keeperAt, type AttributionFact } from "../../domain/fact.ts";
+import { keeperAt, type AttributionFact, type KeptBy } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
 import type { Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
+import { placesOf } from "../../domain/reference.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
+import { providerNamed } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
@@ -19,6 +21,7 @@ import { viewPayment, type PaymentView } from "../kernel/views.ts";
 import { PAYMENT_KEY, rememberReferences, unsettledAmong } from "./facts.ts";
 import { paymentsFound } from "./find.ts";
 import { MAX_INLINE, settle, trySettle } from "./settle.ts";
+import { readState } from "./state.ts";
 
 export interface PaymentFilter extends PageRequest {
   outcome?: Outcome | undefined;
@@ -86,9 +89,10 @@ export async function reprocessPayment(caller: Caller, id: string): Promise<Paym
   const [ctx] = await prove(caller);
   await settle(ctx, payment, { isRequested: true });
   const decided = await getPayment(ctx, id);
-  const facts = ownReferences(decided.payment);
-  const [fact] = facts;
+  const references = ownReferences(decided.payment);
+  const [fact] = references;
   if (!fact || (await isRemembered(ctx, decided.payment, fact))) return decided;
+  const facts = await asEventsSaid(ctx, decided.payment, references);
   await commit(ctx, { writes: rememberReferences(ctx, decided.payment, facts), occurrences: [] });
   await settleServed(ctx, payment.provider, facts);
   return getPayment(ctx, id);
@@ -118,15 +122,28 @@ function ownReferences({ ref, partner_id, decision, event, ...row }: Payment): A
   const led = decision.candidates?.find((candidate) => candidate.partner_id !== null);
   if (erased_at !== null && led?.source === "payment") return [];
   const whose = { subscription_id, customer_id };
-  const keeper = keeperAt(led?.source ?? "payment", whose);
   const payment = [row.provider_transaction_id];
-  const said = { kind: "attribution" as const, occurred_at: created_at, ref, payment, ...whose, ...keeper };
+  const said = { kind: "attribution" as const, occurred_at: created_at, ref, payment, ...whose };
   const byId = subscription_id === null && customer_id === null ? [] : [said];
   if (event !== "lead_created") return byId;
   // As the report of it binds the customer: by the id and by the address apart, for the payments of every provider.
   const ofNobody = { ...said, customer_id: null };
   const byEmail = customer_email === null ? [] : [{ ...ofNobody, customer_email: emailKey(customer_email) }];
   return [...byId, ...byEmail].map((fact) => ({ ...fact, any_provider: true }));
+}
+
+/** Each reference by all that the events of the payment said it by: once, and as what a subscription or a customer keeps. */
+async function asEventsSaid(
+  ctx: ProgramCtx,
+  payment: Payment,
+  references: readonly AttributionFact[],
+): Promise<AttributionFact[]> {
+  const { state } = await readState(ctx, payment);
+  const kept: KeptBy = providerNamed(payment.provider)?.kept_by ?? new Map();
+  return references.flatMap((fact) => {
+    const keepers = placesOf(state?.facts ?? [], fact.ref).map((place) => keeperAt(place, fact, kept));
+    return [...new Map(keepers.map((keeper) => [keeper.kept_by, { ...fact, ...keeper }])).values()];
+  });
 }
 
 async function isRemembered(ctx: ProgramCtx, { provider }: Payment, fact: AttributionFact): Promise<boolean> {

@@ -1,7 +1,10 @@
 import { emailKey } from "../../domain/email.ts";
-import type { CarriedRef } from "../../domain/fact.ts";
+import type { CarriedRef, KeptBy } from "../../domain/fact.ts";
 import type { Fact, ProviderEvent, Report, ReportedCustomer, ReportedFacts, ReportKind } from "../provider.ts";
 import { attributionsOf, carriedRefs } from "../wire.ts";
+
+/** Nothing says again by itself what was reported. */
+export const KEPT_BY: KeptBy = new Map();
 
 /** The facts of each kind, the same as those of a vendor's event that says it. */
 const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string, currency: string) => Fact[] } = {
@@ -31,7 +34,12 @@ const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string
         subscription_id: null,
         ...(items === null ? {} : { items }),
       },
-      ...attributionsOf(refs, { subscription_id: null, customer_id: customer.id, payment: [external_id] }, occurred_at),
+      ...attributionsOf(
+        refs,
+        { subscription_id: null, customer_id: customer.id, payment: [external_id] },
+        occurred_at,
+        KEPT_BY,
+      ),
     ];
   },
   refund: ({ external_id, sale_external_id, amount_cents }, occurred_at) => [
@@ -82,7 +90,7 @@ function leadOf(external_id: string, { ref, customer, occurred_at, currency }: L
 /** Binds who pays under this id, whichever provider reports the payment. */
 function boundById(ref: string, { id }: ReportedCustomer, occurred_at: string): Fact[] {
   const whose = { subscription_id: null, customer_id: id, payment: null };
-  const bound = attributionsOf(carriedRefs(["metadata", ref]), whose, occurred_at);
+  const bound = attributionsOf(carriedRefs(["metadata", ref]), whose, occurred_at, KEPT_BY);
   return bound.map((fact) => ({ ...fact, any_provider: true }));
 }
 

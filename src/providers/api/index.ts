@@ -1,5 +1,5 @@
 import type { OwnerProvider } from "../provider.ts";
-import { eventOf } from "./events.ts";
+import { eventOf, KEPT_BY } from "./events.ts";
 import { saidBy } from "./said.ts";
 
 /** What the owner's server reports with the program's API key (FACT-1): it has no webhook, no secret and no vendor. */
@@ -7,6 +7,7 @@ export const ownersServer = {
   name: "api" as const,
   text: "your server (API)",
   reported_by: "owner" as const,
+  kept_by: KEPT_BY,
   id_pattern: /^[\w.:/=+~-]{1,200}$/,
   eventOf,
   saidBy,

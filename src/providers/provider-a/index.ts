@@ -3,6 +3,7 @@ import type { Vendor } from "../provider.ts";
 import { providerAConnect } from "./connect.ts";
 import { providerADestinations } from "./destinations.ts";
 import { webhooks } from "./events.ts";
+import { KEPT_BY } from "./payment.ts";
 import { providerAReads } from "./reads.ts";
 import { texts } from "./texts.ts";
 
@@ -11,6 +12,7 @@ export const providerA = {
   name: "provider_a" as const,
   text: "Stripe",
   reported_by: "webhook" as const,
+  kept_by: KEPT_BY,
   ...webhooks,
   ...texts,
   customers: { id_pattern: /^cus_[A-Za-z0-9_]{1,250}$/, id_prefix: "cus_", has_email: true },

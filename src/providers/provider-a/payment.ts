@@ -13,7 +13,7 @@ import {
 } from "../../domain/money.ts";
 import { discountsOf } from "./discounts.ts";
 import type { CheckoutSession, Invoice, PaymentIntent } from "./schema.ts";
-import type { CarriedRef, RefPlace } from "../../domain/fact.ts";
+import type { CarriedRef, Keeper, KeptBy, RefPlace } from "../../domain/fact.ts";
 import {
   aliasesOf,
   attributionsOf,
@@ -27,6 +27,13 @@ import {
   type Reading,
 } from "../wire.ts";
 
+/** What is of the subscription is on the invoice's lines as well. */
+export const KEPT_BY: KeptBy = new Map<RefPlace, Keeper>([
+  ["subscription_metadata", "subscription"],
+  ["line_metadata", "subscription"],
+  ["customer_metadata", "customer"],
+]);
+
 /**
  * A checkout session: the payment it made or began, and the reference to remember (PAY-5, REF-3). A `setup` session has
  * no payment.
@@ -37,7 +44,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
   const aliases = aliasesOf(session.id, session.invoice?.id, session.payment_intent);
   const { carried, names } = discountsOf(session.discounts ?? [], occurred_at);
   const attributions = [
-    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at),
+    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at, KEPT_BY),
     codeUseOf(carried.codes ?? [], { ...whose, payment: aliases }, occurred_at),
     ...names,
   ];
@@ -94,7 +101,7 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
     ...(invoice.payments?.data ?? []).flatMap(({ payment }) => [payment?.payment_intent, payment?.charge]),
   );
   const attributions = [
-    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at),
+    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at, KEPT_BY),
     codeUseOf(carried.codes ?? [], { ...whose, payment: aliases }, occurred_at),
     ...names,
   ];
@@ -164,7 +171,7 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
       customer_email: intent.receipt_email,
       ...whose,
     },
-    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at),
+    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at, KEPT_BY),
   );
 }
 

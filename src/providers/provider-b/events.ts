@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { clamp, MOST, mulDivHalfUp, NOTHING, subtract, type Cents, type Sum } from "../../domain/money.ts";
-import type { Keeper } from "../../domain/fact.ts";
+import type { KeptBy } from "../../domain/fact.ts";
 import type { AdjustmentFact, CodeFact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
 import {
@@ -149,7 +149,7 @@ const transaction = z.object({
 });
 
 /** A subscription has the custom data of the transaction that began it, and its transactions have that of the subscription. */
-const KEPT_BY: ReadonlyMap<string, Keeper> = new Map([["metadata", "subscription"]]);
+export const KEPT_BY: KeptBy = new Map([["metadata", "subscription"]]);
 
 const transactionReader = reader(["data"], transaction, (data, { occurred_at }) => {
   const { customer_id, subscription_id } = data;

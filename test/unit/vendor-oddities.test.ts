@@ -21,6 +21,49 @@ function gone(events: readonly (a.EventA | b.EventB)[]): number {
   return adjusted;
 }
 
+describe("what an earlier version stored without a currency", () => {
+  const ids = { payment_intent: "pi_1", charge: "ch_1" };
+  const bought = [
+    ...readA.factsOf(a.sessionCompleted({ id: "cs_1", invoice: "in_1", payment_intent: "pi_1", amount: 11_000 })),
+    ...readA.factsOf(a.invoicePaid({ id: "in_1", currency: "eur", amount: 10_000 })),
+  ];
+  const total = (refunded: number, at: number) =>
+    a.chargeRefunded({ ...ids, amount: 11_000, refunded, created: T + at });
+  const refund = (type: string, amount: number, at: number, more = {}) =>
+    a.refundEvent(`refund.${type}`, { ...ids, id: "re_1", amount, created: T + at, ...more });
+  const stored = (event: a.EventA) =>
+    readA.factsOf(event).map((fact) => {
+      if (fact.kind !== "adjustment") return fact;
+      const { currency: _, ...rest } = fact;
+      return rest;
+    });
+
+  it.each([
+    ["a newer total of the charge says it", total(1_100, 1), [total(2_200, 2)], 2_000],
+    ["a refund of the charge says it", total(1_100, 1), [refund("created", 1_100, 2)], 1_000],
+    ["the refund says it, which failed", refund("created", 1_100, 1), [refund("failed", 1_100, 2)], 0],
+    ["a refund that failed says it of its charge", total(1_100, 1), [refund("failed", 1_100, 2)], 0],
+    ["another charge says none of it", total(1_000, 1), [a.chargeRefunded({ charge: "ch_2", refunded: 0 })], 1_000],
+    [
+      "a later stage of the dispute says it",
+      a.disputeClosed({ ...ids, id: "du_1", amount: 1_100, created: T + 2 }),
+      [a.disputeEvent("charge.dispute.created", { ...ids, id: "du_1", amount: 1_100, created: T + 1 })],
+      1_000,
+    ],
+    [
+      "a dispute of the charge says it, which may be in another",
+      total(1_000, 1),
+      [a.disputeEvent("charge.dispute.created", ids)],
+      1_000,
+    ],
+  ] as const)("is in the currency that is said of it: %s (PAY-3, PAY-7)", (_, before, since, adjusted) => {
+    const facts = [...bought, ...stored(before), ...since.flatMap((event) => readA.factsOf(event))];
+    const state = paymentState(facts)!;
+    expect(adjustedTotal(facts, state)).toBe(adjusted);
+    expect(adjustedTotal(facts.toReversed(), state)).toBe(adjusted);
+  });
+});
+
 describe("refunds of provider A", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };
   const bought = a.sessionCompleted({ ref: "jane", payment_intent: "pi_1", created: T });

@@ -13,11 +13,12 @@ import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner, Payment, SaleClaim } from "../kernel/rows.ts";
 import { viewClaimData } from "../kernel/views.ts";
 import { rememberReferences } from "../ledger/facts.ts";
+import { isClaimable } from "../ledger/find.ts";
 import { settleServed } from "../ledger/payments.ts";
 import { settle } from "../ledger/settle.ts";
 import { unsettle } from "../ledger/unsettled.ts";
 import { claimPayload, selectClaim } from "./claims.ts";
-import { CLAIMABLE, selectMatches } from "./matches.ts";
+import { selectMatches } from "./matches.ts";
 
 export interface GrantInput {
   /** Needed where the claim can be about several payments, or about none that was found. */
@@ -136,7 +137,7 @@ function selectPayment(ctx: Reader, id: string) {
   return ctx.db
     .select()
     .from(payments)
-    .where(and(eq(payments.id, id), sql`${payments.program_id} = ${ctx.programId}`, CLAIMABLE));
+    .where(and(eq(payments.id, id), sql`${payments.program_id} = ${ctx.programId}`, isClaimable("payments")));
 }
 
 function refuseDecided({ status }: SaleClaim): void {

@@ -1,11 +1,9 @@
 import { sql } from "drizzle-orm";
-import { emailDomain, NOBODYS } from "../../db/email-domain.ts";
 import { claimDomain } from "../../domain/claim.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
+import { isOfDay, paymentsOfDay } from "../ledger/find.ts";
 import type { CustomerTrace } from "./trace.ts";
-
-const DOMAIN = emailDomain(sql.raw("p.customer_email"));
 
 /**
  * Claims forget which sale they were about where it was the customer's: by an order's id, by the payment that was decided
@@ -15,17 +13,15 @@ export function forgetClaims(ctx: ProgramCtx, trace: CustomerTrace, addresses: R
   const own = JSON.stringify([...trace.payments.keys()]);
   const orders = [...trace.payments.keys(), ...[...trace.ids.values()].flatMap(({ payment }) => [...payment])];
   const domains = [...addresses].map(claimDomain);
-  const ofDay = sql`p.created_at >= date(claims.day, '-1 day') and p.created_at < date(claims.day, '+2 days')`;
+  const day = sql`claims.day`;
   return {
     statement: ctx.db.run(sql`update claims set order_id = null, day = null, email_domain = null
       where program_id = ${ctx.program.id} and (
         order_id in (select value from json_each(${JSON.stringify(orders)}))
         or payment_id in (select value from json_each(${own}))
         or (email_domain in (select value from json_each(${JSON.stringify(domains)}))
-          and exists (select 1 from json_each(${own}) o cross join payments p on p.id = o.value where ${ofDay})
-          and not exists (select 1 from payments p indexed by payments_by_domain
-            where p.program_id = claims.program_id and ${NOBODYS}
-              and ${DOMAIN} = +claims.email_domain and ${ofDay}
-              and p.id not in (select value from json_each(${own})))))`),
+          and exists (select 1 from json_each(${own}) o cross join payments p on p.id = o.value where ${isOfDay(day)})
+          and not exists (select 1 ${paymentsOfDay(sql`claims.program_id`, day, sql`+claims.email_domain`)}
+            and p.id not in (select value from json_each(${own})))))`),
   };
 }

@@ -1,9 +1,10 @@
 /** Payments by what a person knows of them. */
 import { sql, type SQL, type SQLWrapper } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
+import { emailDomain, NOBODYS } from "../../db/email-domain.ts";
 import { joined, unionOf } from "../../db/parts.ts";
 import { ASKED_BY_EMAIL, partners, payments } from "../../db/schema.ts";
-import type { Outcome } from "../../domain/payment.ts";
+import { COUNTED_ELSEWHERE, type Outcome } from "../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { Reader } from "../kernel/context.ts";
 import { searched } from "../kernel/partner-search.ts";
@@ -16,6 +17,28 @@ import { paymentsNamed, reachable } from "./facts.ts";
 export function hasNone(outcome: SQLWrapper, outcomes: readonly Outcome[]): SQL {
   const parts = outcomes.map((one) => sql`coalesce(${outcome}, '') <> ${literal(one)}`);
   return joined(parts, sql` and `, "different");
+}
+
+/** Whether a person can decide on a payment (`alias`): no lead, and none that is counted under another name or by another program. */
+export function isClaimable(alias: string): SQL {
+  const p = sql.raw(alias);
+  return sql`${p}.event = 'transaction_completed' and ${hasNone(sql`${p}.outcome`, COUNTED_ELSEWHERE)}`;
+}
+
+const DOMAIN = emailDomain(sql.raw("p.customer_email"));
+
+/** Whether a payment `p` is of a claim's day, the day before or the day after, for a day is of no time zone. */
+export function isOfDay(day: SQL): SQL {
+  return sql`p.created_at >= date(${day}, '-1 day') and p.created_at < date(${day}, '+2 days')`;
+}
+
+/**
+ * A FROM clause with a condition: the payments `p` that a claim by day and domain can be about, which are nobody's. An index
+ * by an expression is used for a value without an affinity only: `domain` has none.
+ */
+export function paymentsOfDay(program_id: SQL | string, day: SQL, domain: SQL): SQL {
+  return sql`from payments p indexed by payments_by_domain where p.program_id = ${program_id} and ${NOBODYS}
+    and ${DOMAIN} = ${domain} and ${isOfDay(day)} and ${isClaimable("p")}`;
 }
 
 /** The payments with an order's id (`order_id`: a one-column select): the service's own id, or any that a provider gave. */

@@ -1,5 +1,5 @@
 /** "Missing sale?": a partner says that a sale is theirs, and the owner decides (CLAIM-1). */
-import type { Outcome } from "./payment.ts";
+import { COUNTED_ELSEWHERE, type Outcome } from "./payment.ts";
 
 export const CLAIM_STATUSES = ["open", "granted", "declined"] as const;
 export type ClaimStatus = (typeof CLAIM_STATUSES)[number];
@@ -38,15 +38,19 @@ export interface ClaimedPayment {
 
 /**
  * What the partner reads (CLAIM-3). Before a person has decided it is the same whether or not there is such a payment. Of a
- * claim by day and domain that was declined nothing is said: it would show who bought.
+ * claim by day and domain that was declined nothing is said: it would show who bought. One that was granted is the partner's,
+ * also before its payment is settled, unless that turned out to be another partner's, or to count elsewhere.
  */
 export function claimAnswer(claim: AnsweredClaim, payment: ClaimedPayment | null): ClaimAnswer {
   const { partner_id, status, order_id } = claim;
   if (status === "open") return "waiting";
   if (payment?.partner_id === partner_id) return payment.outcome ?? status;
-  if (status === "granted" || order_id === null) return status;
-  if (payment === null) return "not_found";
-  return payment.partner_id === null ? (payment.outcome ?? status) : "of_another";
+  const isGranted = status === "granted";
+  if (!isGranted && order_id === null) return status;
+  if (payment === null) return isGranted ? status : "not_found";
+  if (payment.partner_id !== null) return "of_another";
+  const { outcome } = payment;
+  return outcome === null || (isGranted && !COUNTED_ELSEWHERE.includes(outcome)) ? status : outcome;
 }
 
 /** How an e-mail's domain is written by a partner, and compared: in lower case, without what comes before an `@`. */

@@ -7,14 +7,18 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
+import { MAX_CLAIM_PAYMENTS } from "../../src/domain/claim.ts";
+import { ANSWER_TEXTS } from "../../src/http/pages/parts/claim-words.tsx";
+import { makeClaim } from "../support/claims.ts";
 import { LIST_KEYS, openEventLists } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
+import { openMailbox } from "../support/mailbox.ts";
 import { makePartner, makeProgram, setSecrets, SECRET_B, testContext, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
 import { ledgerSeen, sendAlone, sendTo, storyOf } from "../support/vendor-account.ts";
 import { uniqueId } from "../support/vendor.ts";
-import { signInOwner, textOf } from "../support/visitor.ts";
-import { watchDatabase } from "../support/watched-database.ts";
+import { signInOwner, signInPartner, textOf } from "../support/visitor.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const MINUTE = 60_000;
 const OTHER = "pdl_ntfset_of_the_second_destination";
@@ -221,6 +225,74 @@ describe("an event that comes to two programs of one account with a secret each"
     expect((await sendTo(p.program, event, { secret: OTHER })).status).toBe(200);
     expect([await earned(p), await earned(q)]).toEqual([[500], []]);
     expect(await outcomes(p)).toEqual(["commission"]);
+  });
+});
+
+/** A claim of the first program's only partner, and what that partner reads of it. */
+async function claimAt({ program }: Own, input: Parameters<typeof makeClaim>[2]) {
+  const { body } = await program.api<{ data: { id: string; email: string }[] }>("GET", "/api/v1/partners");
+  const jane = body.data[0]!;
+  const id = await makeClaim(program, jane.id, input);
+  const portal = await signInPartner(jane.email);
+  const call = (method: string, what = "", sent?: object) =>
+    program.api<{ payments: { outcome: string }[] }>(method, `/api/v1/claims/${id}${what}`, sent);
+  return { id, jane, call, answer: async () => textOf((await portal.get("/portal/claims")).body) };
+}
+
+describe("a claim of a sale that another program decides on", () => {
+  it("is about the program's own sales alone, however many of the other's are newer (CLAIM-5)", async () => {
+    const { p, q } = await twoPrograms();
+    const began = Date.now() - 60 * MINUTE;
+    const sell = async (to: Own[], minute: number, of?: Own) => {
+      const customer = uniqueId("ctm_");
+      const occurred_at = new Date(began + minute * MINUTE).toISOString();
+      const event = b.transactionCompleted({ customer, occurred_at, ...(of ? { program: of.program.id } : {}) });
+      const told = b.customerEventB({ id: customer, email: `${customer}@mail.example`, occurred_at });
+      await send(p, told);
+      for (const at of to) await send(at, event);
+      return event.data.id;
+    };
+    const own = [await sell([p], 0), await sell([p], 1)];
+    for (let i = 0; i < MAX_CLAIM_PAYMENTS - 1; i++) await sell([q, p], 2 + i, q);
+    const claim = await claimAt(p, { day: new Date(began).toISOString().slice(0, 10), email_domain: "mail.example" });
+    const { body } = await p.program.api<{ payments: { provider_transaction_id: string }[] }>(
+      "GET",
+      `/api/v1/claims/${claim.id}`,
+    );
+    expect(body.payments.map((row) => row.provider_transaction_id).toSorted()).toEqual(own.toSorted());
+    expect((await claim.call("POST", "/grant", {})).status).toBe(422);
+    expect(await earned(p)).toEqual([]);
+  });
+
+  it("says so once it is declined, to the partner in the portal and by e-mail (CLAIM-3)", async () => {
+    const { p, q } = await twoPrograms();
+    const event = b.transactionCompleted({ program: q.program.id });
+    for (const to of [q, p]) await send(to, event);
+    const claim = await claimAt(p, { order_id: event.data.id });
+    expect((await claim.call("GET")).body.payments).toEqual([]);
+    expect((await claim.call("POST", "/grant", {})).status).toBe(422);
+    expect(await claim.answer()).not.toContain(ANSWER_TEXTS.claimed_elsewhere);
+    const mailbox = openMailbox();
+    const headers = { authorization: `Bearer ${p.program.api_key}` };
+    await callWith(mailbox.bindings, `/api/v1/claims/${claim.id}/decline`, { method: "POST", headers });
+    expect(await claim.answer()).toContain(ANSWER_TEXTS.claimed_elsewhere);
+    const mails = (await mailbox.deliver(p.program.id)).filter(({ to }) => to === claim.jane.email);
+    expect(mails.map(({ text }) => text)).toEqual([expect.stringContaining(ANSWER_TEXTS.claimed_elsewhere)]);
+    expect((await claim.call("GET")).body.payments).toMatchObject([{ outcome: "claimed_elsewhere" }]);
+  });
+
+  it("says so where it was granted before the sale was given up (CLAIM-3)", async () => {
+    const { p, q } = await twoPrograms();
+    const event = b.transactionCompleted({ program: q.program.id });
+    await send(p, event);
+    const claim = await claimAt(p, { order_id: event.data.id });
+    expect((await claim.call("POST", "/grant", {})).status).toBe(200);
+    expect(await claim.answer()).toContain(ANSWER_TEXTS.commission);
+    await send(q, event);
+    await sweep();
+    expect(await earned(p)).toEqual([]);
+    expect(await claim.answer()).toContain(ANSWER_TEXTS.claimed_elsewhere);
+    expect((await claim.call("GET")).body.payments).toMatchObject([{ outcome: "claimed_elsewhere" }]);
   });
 });
 

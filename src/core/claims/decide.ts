@@ -18,7 +18,7 @@ import { settleServed } from "../ledger/payments.ts";
 import { settle } from "../ledger/settle.ts";
 import { unsettle } from "../ledger/unsettled.ts";
 import { claimPayload, selectClaim } from "./claims.ts";
-import { selectMatches } from "./matches.ts";
+import { selectAnswering, selectMatches } from "./matches.ts";
 
 export interface GrantInput {
   /** Needed where the claim can be about several payments, or about none that was found. */
@@ -81,16 +81,15 @@ export async function grantClaim(caller: Caller, id: string, { payment_id }: Gra
 /** Says no to a claim, with an optional note. Decided once. @throws `invalid_transition` where it is decided. */
 export async function declineClaim(caller: Caller, id: string, { note }: DeclineInput): Promise<SaleClaim> {
   return untilWon(async () => {
-    const [ctx, [claim], [partner], matches] = await prove(
+    // Of those of a day none is meant.
+    const [ctx, [claim], [partner], [payment = null]] = await prove(
       caller,
       selectClaim(caller, id),
       selectClaimant(caller, id),
-      selectMatches(caller, id)[0],
+      selectAnswering(caller, id),
     );
     if (!claim || !partner) throw notFound("claim");
     refuseDecided(claim);
-    // Of those of a day none is meant.
-    const payment = claim.order_id === null ? null : (matches[0] ?? null);
     const after: SaleClaim = {
       ...claim,
       status: "declined",

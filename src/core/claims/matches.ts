@@ -47,3 +47,15 @@ export function selectMatches(ctx: Reader, id: string) {
       .orderBy(commissions.id),
   ] as const;
 }
+
+/** The payment that a declined claim is answered by, of its order's: one that can be granted before what counts elsewhere. */
+export function selectAnswering(ctx: Reader, id: string) {
+  const order = sql`select order_id from claims
+    where id = ${id} and program_id = ${ctx.programId} and order_id is not null`;
+  return ctx.db
+    .select()
+    .from(payments)
+    .where(sql`${payments.id} in (${paymentsOfOrder(ctx, order)}) and ${alsoOfProgram(ctx, payments.program_id)}`)
+    .orderBy(sql`${isClaimable("payments")} desc, ${payments.id} desc`)
+    .limit(atMost(1));
+}

@@ -190,8 +190,8 @@ async function claimPage(c: Context<PageEnv>, id: string, fields: FormFields | n
       {payments.length === 0 ? (
         <section class="card flush">
           <Empty title="No payment was found">
-            No payment has this order id, and none without a partner is of this day and domain. Where you know the
-            payment, enter its id below; else decline.
+            No payment that a partner can have has this order id, and none without a partner is of this day and domain.
+            Where you know the payment, enter its id below; else decline.
           </Empty>
         </section>
       ) : null}

@@ -15,7 +15,7 @@ import { exactSum, readSum } from "../kernel/sums.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { commissionChanged, type ChangedCommission } from "../ledger/plan.ts";
-import { MAX_INLINE, trySettle } from "../ledger/settle.ts";
+import { MAX_INLINE, raise, settleEach, type Tried } from "../ledger/settle.ts";
 import { among, changed, changedMeanwhile, matching, readAllJudged, type CommissionMatch } from "./commissions.ts";
 
 /** One change of many commissions at once. */
@@ -46,10 +46,17 @@ export interface BulkReport {
 
 /**
  * Moves commissions, each for itself: what is refused for one changes nothing for the others. One read and one commit,
- * however many they are; again only for as long as others change the same rows in between.
+ * however many they are; again only for as long as others change the same rows in between. It is answered once what hangs on
+ * them is settled (COM-8): where that fails, that is thrown, and the changes hold.
  */
-export function updateCommissions(caller: Caller, ids: readonly string[], change: BulkChange): Promise<BulkResult[]> {
-  return moveChosen(caller, ids, change, { isWhole: true, unchanged_since: undefined });
+export async function updateCommissions(
+  caller: Caller,
+  ids: readonly string[],
+  change: BulkChange,
+): Promise<BulkResult[]> {
+  const { results, failure } = await moveChosen(caller, ids, change, { isWhole: true, unchanged_since: undefined });
+  raise(failure);
+  return results;
 }
 
 interface MoveOptions {
@@ -63,9 +70,9 @@ async function moveChosen(
   ids: readonly string[],
   change: BulkChange,
   { isWhole, unchanged_since }: MoveOptions,
-): Promise<BulkResult[]> {
+): Promise<{ results: BulkResult[]; failure: Tried["failure"] }> {
   const seen = new Map<string, CommissionStatus>();
-  return untilWon(async () => {
+  const { ctx, results, unsettled } = await untilWon(async () => {
     const { rows, differing } = await readAllJudged(caller, ids);
     const [ctx] = await prove(caller);
     const byId = new Map(rows.map((row) => [row.id, row]));
@@ -91,7 +98,7 @@ async function moveChosen(
       changes.push({ before, after });
       return { id, ok: true, status: after.status };
     });
-    if (changes.length === 0) return results;
+    if (changes.length === 0) return { ctx, results, unsettled: [] };
     await commit(ctx, {
       writes: [
         bulkUpdate(ctx, changes),
@@ -101,9 +108,9 @@ async function moveChosen(
       occurrences: changes.map(({ before, after }) => commissionChanged(before, after)),
       ...(isWhole ? { result: results } : {}),
     });
-    for (const key of differing.slice(0, isWhole ? ids.length : MAX_INLINE)) await trySettle(ctx, key);
-    return results;
+    return { ctx, results, unsettled: differing.slice(0, isWhole ? ids.length : MAX_INLINE) };
   });
+  return { results, failure: await settleEach(ctx, unsettled) };
 }
 
 const LEFT_OUT = "It is flagged: look at it first. `include_flagged` takes it along.";
@@ -123,7 +130,8 @@ export interface SeenMatching {
 /**
  * Moves all that match, oldest first, in steps that are each whole: broken off at any point, the same call goes
  * on with the rest. No more of them than there were when it began: what comes meanwhile is for the next call.
- * @throws `invalid_transition` for more than were `seen`.
+ * @throws `invalid_transition` for more than were `seen`; after the last step, the first failure of settling what hangs on
+ * them (COM-8).
  */
 export async function updateMatching(
   caller: Caller,
@@ -140,15 +148,18 @@ export async function updateMatching(
   const began = clock();
   const statuses = movableFrom(match, change.status);
   let done = 0;
+  let failure: Tried["failure"];
   for (let step = 0; step < STEPS && statuses.length > 0 && done < eligible && clock() - began <= WORK_MS; step++) {
     const most = Math.min(STEP, eligible - done);
     // One status at a time: what was moved is no longer in its index, so no step reads over it.
     const ids = await nextStep(caller, { ...match, status: statuses[0] }, change, { unchanged_since, most });
-    const results = await moveChosen(caller, ids, change, { isWhole: false, unchanged_since });
-    const moved = results.filter(({ ok }) => ok).length;
+    const made = await moveChosen(caller, ids, change, { isWhole: false, unchanged_since });
+    failure ??= made.failure;
+    const moved = made.results.filter(({ ok }) => ok).length;
     done += moved;
     if (ids.length < most || moved === 0) statuses.shift();
   }
+  raise(failure);
   return { matched, changed: done, skipped: matched - eligible, remaining: Math.max(eligible - done, 0) };
 }
 

@@ -22,7 +22,7 @@ import { viewCommission, viewCommissionRow, type CommissionView } from "../kerne
 import { daysAfter, hasDifferences, recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
 import { commissionChanged, commissionCreated, type ChangedCommission } from "../ledger/plan.ts";
-import { trySettle } from "../ledger/settle.ts";
+import { raise, settleEach } from "../ledger/settle.ts";
 
 /** Which commissions are meant: the query of the list. */
 export interface CommissionMatch {
@@ -96,12 +96,13 @@ export async function getCommission(caller: Caller, id: string): Promise<Commiss
 
 /**
  * Changes a commission by hand. Of two opposite changes at once one wins; the other is refused, since what it was
- * decided on is no more. A change that changes nothing writes nothing.
+ * decided on is no more. A change that changes nothing writes nothing. It is answered once what hangs on it is settled (COM-8):
+ * where that fails, that is thrown, and the change holds.
  * @throws `invalid_transition` for an illegal move, or while a payout holds the commission (COM-1, COM-2).
  */
 export async function updateCommission(caller: Caller, id: string, change: CommissionChange): Promise<CommissionView> {
   let seen: CommissionStatus | undefined;
-  return untilWon(async () => {
+  const { ctx, after, unsettled } = await untilWon(async () => {
     const {
       rows: [before],
       differing,
@@ -112,7 +113,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
     if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
     const checked = checkChange(before, change, iso(ctx.now));
     if (!checked.ok) throw new AppError("invalid_transition", checked.message);
-    if (Object.keys(checked.changes).length === 0) return viewCommission(before, ctx.program);
+    if (Object.keys(checked.changes).length === 0) return { ctx, after: before, unsettled: [] };
     const after = changed(ctx, before, checked.changes);
     await commit(ctx, {
       writes: [
@@ -136,12 +137,13 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
       occurrences: [commissionChanged(before, after)],
       result: after,
     });
-    if (differing.length === 0) return viewCommission(after, ctx.program);
-    for (const key of differing) await trySettle(ctx, key);
-    // A difference may have been folded into its sale.
-    const { rows } = await readAllJudged(ctx, [id]);
-    return viewCommission(rows[0] ?? after, ctx.program);
+    return { ctx, after, unsettled: differing };
   });
+  if (unsettled.length === 0) return viewCommission(after, ctx.program);
+  raise(await settleEach(ctx, unsettled));
+  // A difference may have been folded into its sale.
+  const { rows } = await readAllJudged(ctx, [id]);
+  return viewCommission(rows[0] ?? after, ctx.program);
 }
 
 /** Commissions, and the payments among theirs on which differences hang, which a decision changes too. */

@@ -13,7 +13,7 @@ import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { insertStoredFacts, PAYMENT_KEY, type StoredFact } from "../ledger/facts.ts";
-import { MAX_INLINE, trySettle } from "../ledger/settle.ts";
+import { MAX_INLINE, settleEach } from "../ledger/settle.ts";
 import { orUnsettled, readAgain, unsettle } from "../ledger/unsettled.ts";
 import {
   identityKey,
@@ -233,6 +233,6 @@ async function settleUnsettled(ctx: ProgramCtx, bindings: readonly Binding[], mo
     sql`select id, provider, provider_transaction_id from payments
     where ${concernedBy(ctx, bindings)} and settled_revision < facts_revision order by id limit ${literal(most)}`,
   );
-  for (const key of unsettled) await trySettle(ctx, key);
+  await settleEach(ctx, unsettled);
   return unsettled.length;
 }

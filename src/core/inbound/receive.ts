@@ -27,7 +27,7 @@ import {
   type PaymentKey,
   type Recorded,
 } from "../ledger/facts.ts";
-import { trySettle, type Tried } from "../ledger/settle.ts";
+import { settleEach, trySettle, type Tried } from "../ledger/settle.ts";
 import { ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
 import { noteUnnamed } from "./unnamed-codes.ts";
@@ -115,7 +115,7 @@ async function finishEvent(
   const ctx = actingAs(by, actors.provider(provider, event.event_id));
   const closing: Closing = { provider, event, concerned: unsettled.length };
   const [last, ...others] = ordered(event, unsettled);
-  for (const key of others) await trySettle(ctx, key);
+  await settleEach(ctx, others);
   const known = others.length === 0 && state?.payments.some(({ id }) => id === last?.id) ? state : null;
   const settled = last ? await trySettle(ctx, last, closed ? { known } : { closing, known }) : null;
   if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(closing, settled?.outcome ?? null);

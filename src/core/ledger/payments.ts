@@ -20,7 +20,7 @@ import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayment, type PaymentView } from "../kernel/views.ts";
 import { PAYMENT_KEY, rememberReferences, unsettledAmong } from "./facts.ts";
 import { paymentsFound } from "./find.ts";
-import { MAX_INLINE, settle, trySettle } from "./settle.ts";
+import { MAX_INLINE, settle, settleEach } from "./settle.ts";
 import { readState } from "./state.ts";
 
 export interface PaymentFilter extends PageRequest {
@@ -111,7 +111,7 @@ export async function settleServed(
     sql`${unsettledAmong(ctx.program.id, provider, facts)}
     limit ${literal(MAX_INLINE)}`,
   );
-  for (const key of served) await trySettle(ctx, key);
+  await settleEach(ctx, served);
 }
 
 /** What is to be remembered of a payment that names its partner itself; nothing where there is nobody to remember it for. */

@@ -94,6 +94,24 @@ export async function trySettle(ctx: ProgramCtx, key: PaymentKey, options: Settl
 }
 
 /**
+ * Settles several payments, each for itself (`trySettle`). Returns the first failure, once all were tried.
+ * @throws where the storage is away.
+ */
+export async function settleEach(ctx: ProgramCtx, keys: readonly PaymentKey[]): Promise<Tried["failure"]> {
+  let first: Tried["failure"];
+  for (const key of keys) {
+    const { failure } = await trySettle(ctx, key);
+    first ??= failure;
+  }
+  return first;
+}
+
+/** For a change that is answered once it is settled (COM-8), outside what is tried again where a race was lost. */
+export function raise(failure: Tried["failure"]): void {
+  if (failure) throw failure.error;
+}
+
+/**
  * The settling holds only where what it was decided on is as it was read, beside the facts, which its writes look at
  * themselves: every commission of the payment, for a payout that is canceled or an owner who rejects changes what the
  * others must come to; and the partner that the payment is to wait for, who by turning active meanwhile would wake no
@@ -186,21 +204,25 @@ function isNamedSince({ payments: rows, partners }: LedgerState): boolean {
 }
 
 /** Settles the payments that waited for a partner to turn active; what is too much for one request the sweep takes. */
-export function settleWaiting(ctx: ProgramCtx, partner_id: string): Promise<void> {
-  return settleUnsettled(ctx, sql`from payments where partner_id = ${partner_id}`);
+export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promise<void> {
+  await settleUnsettled(ctx, sql`from payments where partner_id = ${partner_id}`);
 }
 
-/** Settles the payments that the change of this audit event left unsettled, among those of the commissions it changed. */
-export function settleChanged(ctx: ProgramCtx, event_id: string): Promise<void> {
-  return settleUnsettled(
-    ctx,
-    sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
-      and exists (select 1 from commissions c where c.payment_id = payments.id and c.event_id = ${event_id})`,
-  );
+/**
+ * Settles the payments that the change of this audit event left unsettled, among those of the commissions it changed.
+ * @throws the first failure, once all were tried.
+ */
+export async function settleChanged(ctx: ProgramCtx, event_id: string): Promise<void> {
+  const from = sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
+    and exists (select 1 from commissions c where c.payment_id = payments.id and c.event_id = ${event_id})`;
+  raise(await settleUnsettled(ctx, from));
 }
 
-/** Settles those of the selected payments (`from`: a FROM clause with a condition) that are unsettled. */
-export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<void> {
+/**
+ * Settles those of the selected payments (`from`: a FROM clause with a condition) that are unsettled. Returns the first
+ * failure, once all were tried.
+ */
+export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<Tried["failure"]> {
   const [unsettled] = await ctx.read(
     shaped(
       ctx.db,
@@ -209,7 +231,7 @@ export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<void>
       order by id limit ${literal(MAX_INLINE)}`,
     ),
   );
-  for (const key of unsettled) await trySettle(ctx, key);
+  return settleEach(ctx, unsettled);
 }
 
 function decide(program: Program, state: LedgerState, isRequested: boolean) {

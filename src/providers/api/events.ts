@@ -3,7 +3,7 @@ import type { CarriedRef, KeptBy } from "../../domain/fact.ts";
 import type { Fact, ProviderEvent, Report, ReportedCustomer, ReportedFacts, ReportKind } from "../provider.ts";
 import { attributionsOf, carriedRefs } from "../wire.ts";
 
-/** Nothing says again by itself what was reported. */
+/** What was reported is said once: nothing repeats it. */
 export const KEPT_BY: KeptBy = new Map();
 
 /** The facts of each kind, the same as those of a vendor's event that says it. */

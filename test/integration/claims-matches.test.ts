@@ -49,12 +49,12 @@ const NO_SALE: Record<string, (program: TestProgram, email: string, time: string
   },
 };
 
-describe.each(Object.entries(NO_SALE))("%s", (_, tell) => {
+describe.each(Object.entries(NO_SALE))("%s", (_, send) => {
   it("takes no place among the newest payments of a day, so a claim is about each sale (CLAIM-5)", async () => {
     const { program, jane } = await scene();
     await sold(program, "first", "10:00");
     await sold(program, "second", "11:00");
-    for (let i = 0; i < MAX_CLAIM_PAYMENTS - 1; i++) await tell(program, `b${i}@mail.example`, at("12:00"));
+    for (let i = 0; i < MAX_CLAIM_PAYMENTS - 1; i++) await send(program, `b${i}@mail.example`, at("12:00"));
     const claim = await makeClaim(program, jane.id, { day: DAY, email_domain: "mail.example" });
     expect(await seenOf(program, claim)).toEqual(["first", "second"]);
     const granted = await program.api<{ error?: { code: string } }>("POST", `/api/v1/claims/${claim}/grant`, {});
@@ -65,7 +65,7 @@ describe.each(Object.entries(NO_SALE))("%s", (_, tell) => {
   it("is no payment of anybody else, where the customer of the sale of a claim is erased (CLAIM-7)", async () => {
     const { program, jane } = await scene();
     await sold(program, "gone", "10:00");
-    await tell(program, "stays@mail.example", at("12:00"));
+    await send(program, "stays@mail.example", at("12:00"));
     const claim = await makeClaim(program, jane.id, { day: DAY, email_domain: "mail.example" });
     await program.api("POST", "/api/v1/customers/erase", { email: "gone@mail.example" });
     expect((await program.api("GET", `/api/v1/claims/${claim}`)).body).toMatchObject({ day: null, email_domain: null });

@@ -247,8 +247,8 @@ describe("a claim of a sale that another program decides on", () => {
       const customer = uniqueId("ctm_");
       const occurred_at = new Date(began + minute * MINUTE).toISOString();
       const event = b.transactionCompleted({ customer, occurred_at, ...(of ? { program: of.program.id } : {}) });
-      const told = b.customerEventB({ id: customer, email: `${customer}@mail.example`, occurred_at });
-      await send(p, told);
+      const named = b.customerEventB({ id: customer, email: `${customer}@mail.example`, occurred_at });
+      await send(p, named);
       for (const at of to) await send(at, event);
       return event.data.id;
     };

@@ -356,8 +356,12 @@ export const TRIALS: Record<JobName, Trial> = {
       `insert into provider_events (program_id, provider, event_id, event_type, occurred_at, received_at, recorded_by, body, audit_event_id)
         select t.program_id, 'provider_a', 'evt_' || t.i, 'x', '${AT}', '${iso(LONG_AGO)}', '', '{}', '' from trial t
         where t.i = 1`,
+      `insert into mails (id, program_id, kind, recipient, status, attempt_count, created_at)
+        select ${id("mail")}, t.program_id, 'application_received', 'jane@applicants.example', 'sent', 1, '${AT}' from trial t
+        where t.i = 1`,
     ],
-    left: `${noted("deliveries", "1")} union ${noted("provider_events", "body is not null")}`,
+    left: `${noted("deliveries", "1")} union ${noted("provider_events", "body is not null")}
+      union ${noted("mails", "recipient <> ''")}`,
     fails: { at: "before delete on deliveries", row: "old" },
     runs: { 1: 3, 32: 3 },
   },

@@ -443,7 +443,7 @@ export const GROWING: Record<string, Growing> = {
   },
   "cron: forget what is past its time": {
     run: async () => serveAll(forgetOld(meteredContext())),
-    why: "once a day each endpoint, session and sign-in link is looked at, those of members who are invited among them",
+    why: "once a day each endpoint, session, e-mail and sign-in link is looked at, those of members who are invited among them",
     program: 3,
   },
   "cron: approve due commissions": {

@@ -9,6 +9,7 @@ import { DAY, iso } from "../../lib/time.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { repliesPast } from "../kernel/idempotency.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
+import { KEPT_BEFORE, WITHOUT_RECIPIENT } from "../kernel/mails.ts";
 import { linksPast, signInsPast } from "../sessions/sign-in.ts";
 
 /** Deliveries, their bodies and attempts, the bodies that the payment providers sent, e-mails, and declined applications, are kept this long. */
@@ -40,7 +41,8 @@ interface Past extends Owner {
 
 /**
  * Forgets what is past its time, by table: old deliveries, provider bodies, e-mails, replies of idempotent requests, sign-in
- * links, sessions, and what people wrote whose application was declined. The audit log and the ledger stay. A body stays as long as any delivery of it does.
+ * links, sessions, what people wrote whose application was declined, and to whom e-mails about applications went that a version
+ * before ended. The audit log and the ledger stay. A body stays as long as any delivery of it does.
  */
 export function forgetOld({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
   return forget(db, kindsPast(now));
@@ -167,6 +169,13 @@ function kindsPast(now: number): Kind[] {
     ),
     // One that still waits was left by a deployment that sends no more.
     whole("mails", "id", sql`created_at < ${iso(kept)}`),
+    {
+      key: "mails, to applicants",
+      columns: "id",
+      program: "program_id",
+      from: sql`mails where ${KEPT_BEFORE}`,
+      forget: (past) => [sql`${WITHOUT_RECIPIENT} where id in ${past}`],
+    },
     bodies("provider_events", sql`received_at < ${iso(kept)}`),
     // Of versions before: this one keeps none.
     bodies("provider_events, ignored", sql`ignored is not null`),

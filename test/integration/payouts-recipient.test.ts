@@ -12,6 +12,7 @@ import { cents } from "../../src/domain/money.ts";
 import { PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { newId } from "../../src/lib/id.ts";
+import type { Sealed } from "../../src/lib/seal.ts";
 import { serveAll } from "../support/jobs.ts";
 import { eventsOf } from "../support/commissions.ts";
 import { readCsv } from "../support/csv.ts";
@@ -110,16 +111,40 @@ describe("the file for a payout service (OUT-8)", () => {
   it("what is paid while the file is being read is not in the rest of it", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
+    const sealed = `${await testContext().sealer.mark()}x`;
     await db.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500)
-      insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, recipient, period_end,
+      insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, recipient, recipient_sealed, period_end,
         due_at, commission_count, attempt, created_at, updated_at)
       select 'pay_' || printf('%026d', i) || '${program.id}', '${program.id}', '${partner.id}', i, 'USD', 'pending',
-        'wallet', 'w****@wallet.example', '2026-11-01', '2026-11-16', 1, 0, '2026-11-01', '2026-11-01' from n`);
+        'wallet', 'w****@wallet.example', '${sealed}', '2026-11-01', '2026-11-16', 1, 0, '2026-11-01', '2026-11-01' from n`);
     const file = (await exportPayouts(programContext(program), { format: "wallet" }))[Symbol.asyncIterator]();
     const pieces = [(await file.next()).value as string, (await file.next()).value as string];
     await db.update(payouts).set({ status: "paid" }).where(eq(payouts.program_id, program.id));
     for (let next = await file.next(); next.done !== true; next = await file.next()) pieces.push(next.value);
     expect(readCsv(pieces.join(""))).toHaveLength(1 + 1_000);
+  });
+
+  it("holds no payout whose recipient no key opens, nor counts it (ACCESS-7)", async () => {
+    const program = await makeProgram();
+    const [lost, kept] = [
+      await earner(program, { ...WALLET, first_name: "Wanda" }),
+      await earner(program, { ...WALLET, payout_email: "kim@wallet.example", first_name: "Kim" }),
+    ];
+    await generate(program);
+    const [{ recipient_sealed }] = (await payoutsOf(program)).filter((row) => row.partner_id === lost.id) as [
+      typeof payouts.$inferSelect,
+    ];
+    const [form, key, ...rest] = recipient_sealed!.split(".");
+    const ofLostKey = [form, key!.replace(/^./, (digit) => (digit === "0" ? "1" : "0")), ...rest].join(".") as Sealed;
+    await db.update(payouts).set({ recipient_sealed: ofLostKey }).where(eq(payouts.partner_id, lost.id));
+    await db.update(partners).set({ first_name: "Mallory" }).where(eq(partners.program_id, program.id));
+    const file = await fileOf(program, "?format=wallet");
+    expect(file.map((row) => row["recipient_email"])).toEqual(["kim@wallet.example"]);
+    const { body } = await program.api<{ data: { payload: unknown }[] }>("GET", "/api/v1/events?type=payout.exported");
+    expect(body.data.map(({ payload }) => payload)).toEqual([{ format: "wallet", status: null, count: 1 }]);
+    // The name was frozen as well (OUT-5): that of today is another's.
+    const names = new Map((await fileOf(program)).map((row) => [row["partner_id"], row["partner_name"]]));
+    expect([names.get(lost.id), names.get(kept.id)]).toEqual(["", "Kim"]);
   });
 
   it("each export is an event with its format, status and count, and who made it", async () => {

@@ -5,6 +5,7 @@ import { sealed, shaped, text, whole, type Row } from "../../db/rows.ts";
 import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../db/sealed.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import type { BaseCtx } from "../kernel/context.ts";
+import { isSealedBy } from "../kernel/sealer.ts";
 import { everyShard } from "../kernel/shards.ts";
 
 /** Values of one call, and of one transaction: replies may be 100 KB each. */
@@ -55,7 +56,7 @@ export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: 
     let after: SealedRow | undefined;
     do {
       if (resealed >= limit) break;
-      const isWanted = notYetResealed(field, mark, isSealedBy(field, openable));
+      const isWanted = notYetResealed(field, mark, isSealedBy(namesOf(field).column, openable));
       const wanted = rowsOf(field, isWanted, Math.min(CHUNK, limit - resealed), after);
       const [rows]: readonly [SealedRow[]] = await runBatch(ctx.db, [shaped(ctx.db, SEALED_ROW, wanted)]);
       after = rows.at(-1);
@@ -83,7 +84,7 @@ async function sealedByOthers(ctx: Pick<BaseCtx, "db">, mark: string, openable: 
   const found = await runBatch(
     ctx.db,
     FIELDS.map((field) => {
-      const isOthers = notYetResealed(field, mark, sql`not ${isSealedBy(field, openable)}`);
+      const isOthers = notYetResealed(field, mark, sql`not ${isSealedBy(namesOf(field).column, openable)}`);
       return shaped(ctx.db, NAMED_ROW, sql`select program_id, "key" as id from (${rowsOf(field, isOthers, NAMED)})`);
     }),
   );
@@ -114,12 +115,6 @@ function namesOf(field: SealedField): Record<"table" | "column" | "program" | "o
 function notYetResealed(field: SealedField, mark: string, holds: SQL): SQL {
   const { column } = namesOf(field);
   return sql`${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark} and ${holds}`;
-}
-
-function isSealedBy(field: SealedField, marks: readonly string[]): SQL {
-  const { column } = namesOf(field);
-  return sql`exists (select 1 from json_each(${JSON.stringify(marks)}) m
-    where substr(${column}, 1, length(m.value)) = m.value)`;
 }
 
 /** The next values of a column, in the order of their rows. */

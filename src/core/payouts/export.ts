@@ -11,6 +11,7 @@ import { invalidField } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import type { Partner, Payout } from "../kernel/rows.ts";
+import { isSealedBy } from "../kernel/sealer.ts";
 import { openRecipient } from "./recipient.ts";
 
 export const EXPORT_FORMATS = ["generic", "wallet"] as const;
@@ -25,7 +26,7 @@ const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: t
 
 type StoredRow = Row<typeof STORED_ROW>;
 
-/** `to`: the recipient as it was frozen. The partner's details of today are in no file. */
+/** `to`: the recipient as it was frozen. The partner's details of today are in no file, nor the name, where one was frozen. */
 interface ExportRow extends StoredRow {
   to: Recipient | null;
 }
@@ -36,7 +37,7 @@ type Column = [name: string, cell: (row: ExportRow) => CsvCell];
 const OF_PARTNER: Record<keyof Partner, Column[]> = {
   id: [],
   email: [["partner_email", (row) => row.partner_email]],
-  first_name: [["partner_name", (row) => row.to?.name ?? row.partner_name]],
+  first_name: [["partner_name", (row) => row.to?.name ?? (row.recipient_sealed === null ? row.partner_name : null)]],
   // In the name.
   last_name: [],
   slug: [["partner_slug", (row) => row.partner_slug]],
@@ -92,7 +93,7 @@ const ROWS_PER_READ = 1_000;
 /**
  * The program's payouts as CSV (RFC 4180), oldest first, in pieces of at most 1,000 rows: only one is held at a time.
  * The file for a payout service holds what that service is still to pay and nothing else: `pending` payouts of its
- * method that have details for it (OUT-8). The event of the export is written, and the first piece read, before
+ * method that have details for it which a key opens (OUT-8, ACCESS-7). The event of the export is written, and the first piece read, before
  * this returns, so that a refusal is an answer and not a broken download.
  * @throws `validation_failed` for a status that no payout of the file can have.
  */
@@ -104,6 +105,8 @@ export async function exportPayouts(caller: Caller, { status, format }: Export):
   if (status !== undefined) conditions.push(sql`y.status = ${literal(status)}`);
   if (format === "wallet") {
     conditions.push(sql`y.status = 'pending'`, sql`y.method = 'wallet'`, sql`y.recipient is not null`);
+    // What is masked in `recipient` outlives the key that opens it.
+    conditions.push(isSealedBy(sql`y.recipient_sealed`, await caller.sealer.openable()));
   }
   const [ctx, [counted], first] = await prove(
     caller,

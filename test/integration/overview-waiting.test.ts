@@ -3,15 +3,24 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { noteRefusals } from "../../src/core/inbound/refusals.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";
-import { DAY, MINUTE } from "../../src/lib/time.ts";
+import { DAY, MINUTE, SECOND } from "../../src/lib/time.ts";
 import { giveCode } from "../support/codes.ts";
 import { sendA } from "../support/ledger.ts";
+import { openMailbox } from "../support/mailbox.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, programContext, testContext } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
-import { signInOwner, textOf } from "../support/visitor.ts";
+import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 
-afterEach(() => vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** How many refused webhooks the overview says, if any. */
+function refusedOn(owner: Visitor): () => Promise<string | undefined> {
+  return async () => /Webhooks of Stripe refused (\d+) so far/.exec(textOf((await owner.get("/dashboard")).body))?.[1];
+}
 
 describe("what waits without being decided (PAGE-16)", () => {
   it("is a payout whose transfer waits for an API key, counted and linked", async () => {
@@ -43,9 +52,7 @@ describe("what waits without being decided (PAGE-16)", () => {
 
   it("are webhooks refused within a week, while no verified event has come after", async () => {
     const program = await makeProgram();
-    const owner = await signInOwner(program);
-    const refused = async () =>
-      /Webhooks of Stripe refused (\d+) so far/.exec(textOf((await owner.get("/dashboard")).body))?.[1];
+    const refused = refusedOn(await signInOwner(program));
     await noteRefusals(forProgram(testContext(Date.now() - 8 * DAY), program.program), "provider_a", "time", 1);
     expect(await refused()).toBeUndefined();
     await noteRefusals(programContext(program), "provider_a", "wrong_signature", 2);
@@ -54,4 +61,31 @@ describe("what waits without being decided (PAGE-16)", () => {
     await sendA(program, sessionCompleted({ ref: null }));
     expect(await refused()).toBeUndefined();
   });
+
+  // A program is remembered for 10 seconds, the time of its last event noted to the minute.
+  it.each([2, 20])(
+    "are none where a verified event came within a minute of the one before them, %i seconds apart, nor is there an e-mail (MAIL-11)",
+    async (seconds) => {
+      vi.spyOn(console, "info").mockImplementation(() => {});
+      const program = await makeProgram();
+      const refused = refusedOn(await signInOwner(program));
+      const start = Date.now();
+      const later = (times: number) => vi.setSystemTime(start + times * seconds * SECOND);
+      const sell = async () => expect((await sendA(program, sessionCompleted({ ref: null }))).status).toBe(200);
+      await sell();
+      later(1);
+      await noteRefusals(programContext(program), "provider_a", "wrong_signature", 1);
+      expect(await refused()).toBe("1");
+      later(2);
+      await sell();
+      expect(await refused()).toBeUndefined();
+      const mailbox = openMailbox();
+      await mailbox.deliver(program.id, Date.now() + MINUTE);
+      expect(mailbox.mails).toEqual([]);
+      const { results } = await env.DB.prepare("select kind, status from mails where program_id = ?")
+        .bind(program.id)
+        .all();
+      expect(results).toEqual([{ kind: "webhooks_refused", status: "withheld" }]);
+    },
+  );
 });

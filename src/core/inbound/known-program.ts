@@ -28,7 +28,7 @@ export function rememberProgram({ db, now }: Pick<Ctx, "db" | "now">, provider: 
 
 /** The context of a program that was not read in this request; what is stored for it holds only where `unchanged` does. */
 export interface KnownProgramCtx extends ProgramCtx {
-  /** Refuses the batch where the program, its settings or its secrets are no longer what they were. */
+  /** Refuses the batch where the program, its settings, its secrets or its refused deliveries are no longer what they were. */
   unchanged: Statement;
 }
 
@@ -37,12 +37,13 @@ export function knownProgram(ctx: Ctx, provider: VendorName, id: string): KnownP
   const on = onShard(ctx, shardOfProgram(id));
   const program = on && known.get(on.db)?.get(`${id} ${provider}`, on.now);
   if (!program) return null;
-  const { webhook_secret, webhook_secret_previous, webhook_secret_previous_until } = connectionOf(program, provider);
+  const connection = connectionOf(program, provider);
+  const { webhook_secret, webhook_secret_previous, webhook_secret_previous_until, refusals } = connection;
   const same = sql`select 1 from programs p left join provider_connections c
       on c.program_id = p.id and c.provider = ${provider}
     where p.id = ${id} and p.updated_at = ${program.updated_at} and c.webhook_secret is ${webhook_secret}
       and c.webhook_secret_previous is ${webhook_secret_previous}
-      and c.webhook_secret_previous_until is ${webhook_secret_previous_until}`;
+      and c.webhook_secret_previous_until is ${webhook_secret_previous_until} and c.refusals is ${refusals}`;
   return { ...forProgram(on, program), unchanged: on.db.run(refuseIf(sql`not exists (${same})`)) };
 }
 

@@ -22,16 +22,22 @@ type Seen = Pick<ProviderEvent, "event_type" | "test">;
 
 /**
  * A statement that notes that an event of this type came from the provider: the time of the last to the minute, the time
- * of the type to the day, and whether it is of the vendor's test mode. None where all are noted already.
+ * of the type to the day, and whether it is of the vendor's test mode. None where all are noted already. Of the first after a
+ * refused delivery the time is noted at once: the refusal is over by it (MAIL-11).
  */
 export function noteSeen({ db, program, now }: ProgramCtx, provider: VendorName, { event_type: type, test }: Seen) {
   const connection = connectionOf(program, provider);
-  const { last_event_at, seen_types } = connection;
+  const { last_event_at, refusals, seen_types } = connection;
   const [minute, day] = [iso(now - MINUTE), iso(now - DAY)];
   const seen = typesOf(seen_types);
   const isKept = seen.has(type) || seen.size < MAX_TYPES;
   const isKnown = !isKept || (seen.get(type) ?? "") >= day;
-  const isNoted = last_event_at !== null && last_event_at >= minute && test === isLastOfTest(connection);
+  const refused = Object.values(JSON.parse(refusals ?? "{}") as Record<string, { at: string }>);
+  const isNoted =
+    last_event_at !== null &&
+    last_event_at >= minute &&
+    test === isLastOfTest(connection) &&
+    refused.every(({ at }) => at < last_event_at);
   if (isKnown && isNoted) return [];
   // The program may be remembered from before: how many there are is counted where they are kept.
   const patch = sql`iif((select count(*) from json_each(seen_types) where key <> ${type}) < ${MAX_TYPES},
@@ -42,6 +48,7 @@ export function noteSeen({ db, program, now }: ProgramCtx, provider: VendorName,
         last_test_event_at = iif(${test ? 1 : 0}, max(coalesce(last_test_event_at, ''), ${iso(now)}), last_test_event_at)
       where program_id = ${program.id} and provider = ${provider} and (last_event_at is null or last_event_at < ${minute}
         or (coalesce(last_test_event_at, '') >= last_event_at) <> ${test ? 1 : 0}
+        or exists (select 1 from json_each(refusals) r where r.value ->> 'at' >= last_event_at)
         or (${isKept ? 1 : 0} and coalesce((select value from json_each(seen_types) where key = ${type}), '') < ${day}))`),
   ];
 }

@@ -77,11 +77,3 @@ export function nextReconcile(attempt_started_at: number, now: number, retry_aft
   const wait = Math.max(now - attempt_started_at, retry_after_ms ?? 0);
   return now + Math.min(Math.max(wait, MINUTE_MS), HOUR_MS);
 }
-
-/**
- * True where the vendor may have forgotten the attempt's idempotency key, so that sending it again could make a second
- * transfer. Keys live for 24 hours; an hour is left for clocks that differ.
- */
-export function mayBeForgotten(attempt_started_at: number, now: number): boolean {
-  return now - attempt_started_at >= 23 * HOUR_MS;
-}

@@ -17,7 +17,7 @@ import {
   playOutside,
   reconcileAt,
 } from "../support/payouts.ts";
-import { openVendor, type Fault } from "../support/provider-a-api.ts";
+import { hideTransfers, openVendor, type Fault, type VendorApi } from "../support/provider-a-api.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
 const MINUTE = 60_000;
@@ -135,7 +135,7 @@ describe("an open transfer", () => {
 
   /** A transfer that was made in the program's account, but whose answer and look-up were lost. */
   async function lostTransfer(faults: Fault[] = ["drop_reply"]) {
-    const world = await makePayingProgram();
+    const world = await makePayingProgram({ remembersByKey: true });
     const payout = await makePayout(world);
     world.vendor.faults.push(...faults);
     await payPayout(programContext(world.program), payout.id, clientOf(world.vendor));
@@ -146,6 +146,7 @@ describe("an open transfer", () => {
 
   const OTHERS_KEY = "sk_test_of_another_account";
   const later = (hours: number) => Date.now() + hours * HOUR;
+  const sent = ({ calls }: VendorApi) => calls.filter(({ method }) => method === "POST").length;
 
   it("another account's key never touches it: it waits, says so, and goes on with the first account's (OUT-7)", async () => {
     const { program, vendor, elsewhere, payout } = await lostTransfer();
@@ -182,6 +183,57 @@ describe("an open transfer", () => {
       expect(vendor.transfers).toHaveLength(1);
     },
   );
+
+  it("is not sent again while it cannot be looked up, however often that is tried: with another key (LAW-8)", async () => {
+    const { program, vendor, payout } = await lostTransfer();
+    vendor.keys.add("sk_test_rolled");
+    await setSecrets(program.id, { provider_a_api_key: "sk_test_rolled" });
+    const show = hideTransfers(vendor);
+    for (const hours of [1, 2, 4]) await reconcileAt(vendor, later(hours));
+    expect([sent(vendor), (await payoutById(payout.id)).status]).toEqual([1, "processing"]);
+    show();
+    await reconcileAt(vendor, later(6));
+    expect([sent(vendor), (await payoutById(payout.id)).status]).toEqual([1, "paid"]);
+  });
+
+  it("nor with the first key, after another of the account has sent it", async () => {
+    const world = await makePayingProgram({ remembersByKey: true });
+    const { program, vendor } = world;
+    const payout = await makePayout(world);
+    vendor.faults.push("drop_request");
+    await payPayout(programContext(program), payout.id, clientOf(vendor));
+    vendor.keys.add("sk_test_rolled");
+    await setSecrets(program.id, { provider_a_api_key: "sk_test_rolled" });
+    // The account, the look-up, and the transfer that is made.
+    vendor.faults.push(null, null, "drop_reply");
+    await reconcileAt(vendor, later(1));
+    expect([sent(vendor), vendor.transfers.length, (await payoutById(payout.id)).status]).toEqual([2, 1, "processing"]);
+    await setSecrets(program.id, { provider_a_api_key: API_KEY_A });
+    const show = hideTransfers(vendor);
+    for (const hours of [2, 4, 6]) await reconcileAt(vendor, later(hours));
+    expect(sent(vendor)).toBe(2);
+    show();
+    await reconcileAt(vendor, later(8));
+    expect([(await payoutById(payout.id)).status, vendor.transfers.length]).toEqual(["paid", 1]);
+  });
+
+  it("nor under the key of a second attempt", async () => {
+    const world = await makePayingProgram();
+    const { program, vendor } = world;
+    const payout = await makePayout(world);
+    const account = vendor.accounts.get(world.account_id)!;
+    account.state = "restricted";
+    await payPayout(programContext(program), payout.id, clientOf(vendor));
+    account.state = "active";
+    const show = hideTransfers(vendor);
+    await payPayout(programContext(program), payout.id, clientOf(vendor));
+    for (const hours of [1, 2, 4]) await reconcileAt(vendor, later(hours));
+    expect(await payoutById(payout.id)).toMatchObject({ status: "processing", attempt: 2 });
+    expect(sent(vendor)).toBe(1);
+    show();
+    await reconcileAt(vendor, later(6));
+    expect([(await payoutById(payout.id)).status, vendor.transfers.length]).toEqual(["paid", 1]);
+  });
 
   it("where it is not known which account it was begun in, it waits for the key it was begun with (OUT-7)", async () => {
     const { program, vendor, payout } = await lostTransfer(["drop_reply", "gateway"]);

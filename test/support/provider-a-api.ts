@@ -94,6 +94,7 @@ export interface VendorApi {
   /** Taken one by one, a call each; null lets a call through. */
   faults: (Fault | null)[];
   calls: VendorCall[];
+  remembersByKey: boolean;
   /** Resolves the answers that hang, as lost connections. */
   latency: () => Promise<void>;
 }
@@ -103,9 +104,12 @@ export interface VendorOptions {
   keys?: string[];
   accounts?: Record<string, AccountState>;
   latency?: () => Promise<void>;
+  /** Each API key has idempotency keys of its own. */
+  remembersByKey?: boolean;
 }
 
-export function openVendor({ now = Date.now(), keys = [], accounts = {}, latency }: VendorOptions = {}): VendorApi {
+export function openVendor(options: VendorOptions = {}): VendorApi {
+  const { now = Date.now(), keys = [], accounts = {}, latency, remembersByKey = false } = options;
   const idempotent = new Map<string, Stored | "in_use">();
   const vendor: VendorApi = {
     now,
@@ -117,6 +121,7 @@ export function openVendor({ now = Date.now(), keys = [], accounts = {}, latency
     account: uniqueId("acct_"),
     faults: [],
     calls: [],
+    remembersByKey,
     latency: latency ?? (async () => {}),
     fetch: (url, init) => answer(vendor, idempotent, new Request(url, init)),
   };
@@ -124,6 +129,17 @@ export function openVendor({ now = Date.now(), keys = [], accounts = {}, latency
 }
 
 class Lost extends Error {}
+
+/** Look-ups of transfers are not answered until what this gives is called. */
+export function hideTransfers(vendor: VendorApi): () => void {
+  const { fetch } = vendor;
+  vendor.fetch = async (url, init) => {
+    const request = new Request(url, init);
+    const isLookUp = request.method === "GET" && new URL(request.url).pathname === "/v1/transfers";
+    return isLookUp ? new Response("upstream connect error", { status: 503 }) : fetch(request);
+  };
+  return () => void (vendor.fetch = fetch);
+}
 
 async function answer(
   vendor: VendorApi,
@@ -202,7 +218,7 @@ async function carryOut(
   const idempotency_key = request.headers.get("idempotency-key");
   if (idempotency_key === null) return execute.run(vendor, params, fault);
   if (fault === "in_use") return IN_USE;
-  const slot = `${request.method} ${idempotency_key}`;
+  const slot = `${vendor.remembersByKey ? key : ""} ${request.method} ${idempotency_key}`;
   const kept = idempotent.get(slot);
   const isForgotten = kept !== undefined && kept !== "in_use" && vendor.now - kept.at >= execute.keptFor;
   if (kept === "in_use") return IN_USE;

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import {
   canMove,
   dueAt,
-  mayBeForgotten,
   nextReconcile,
   PAYOUT_MOVES,
   periodProblem,
@@ -114,11 +113,5 @@ describe("asking again about an open transfer", () => {
     [0, 24 * HOUR, HOUR],
   ])("after %s ms open, asked to wait %s ms, waits %s ms", (age, retry_after, wait) => {
     expect(nextReconcile(start, start + age, retry_after) - (start + age)).toBe(wait);
-  });
-
-  it("looks before it sends again well before the vendor forgets a key (24 h)", () => {
-    expect(mayBeForgotten(start, start + 23 * HOUR - 1)).toBe(false);
-    expect(mayBeForgotten(start, start + 23 * HOUR)).toBe(true);
-    expect(mayBeForgotten(start, start + 24 * HOUR)).toBe(true);
   });
 });

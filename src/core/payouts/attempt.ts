@@ -6,7 +6,7 @@ import type { Payout } from "../kernel/rows.ts";
 export interface FrozenAttempt {
   /** The exact request; it never changes. */
   request: string;
-  /** Says whether a key is the one that last worked on the attempt, without being it. */
+  /** Says whether a key is the one that the attempt was begun with, without being it. */
   key_mark: string;
   /** The vendor's account in which the transfer may have been made; absent or null while that is not known. */
   account?: string | null;
@@ -50,14 +50,13 @@ const KEY_REPLACED: Trouble = {
     "The transfer was begun with another API key, of which it is not known whether it is of the same account. It waits until that key is stored again.",
 };
 
-/** The attempt as it is stored when it stays open: with the account, once it is known, and the key that may go on. */
+/** The attempt as it is stored when it stays open: with the account, once it is known. */
 export async function keptOpen(
   frozen: FrozenAttempt,
   standing: Standing,
   api_key: string,
   transfers: Transfers,
 ): Promise<FrozenAttempt> {
-  if (standing.is === "same_account") return { ...frozen, key_mark: await keyMark(api_key) };
   if (standing.is !== "same_key" || frozen.account) return frozen;
   const identified = await transfers.identify(api_key);
   return identified.outcome === "known" ? { ...frozen, account: identified.account } : frozen;

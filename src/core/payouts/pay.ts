@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { payouts } from "../../db/schema.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
-import { isHeldBy, mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../../domain/payout.ts";
+import { isHeldBy, nextReconcile, TRANSFER_LEASE_MS } from "../../domain/payout.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Transfers, Trouble } from "../../providers/connect.ts";
@@ -119,7 +119,7 @@ async function pursue(
 ): Promise<Payout> {
   const frozen = attemptOf(payout);
   const standing = await standingOf(frozen, api_key, transfers);
-  const verdict = await askVendor(ctx, payout, { frozen, standing, api_key, isFirst }, transfers);
+  const verdict = await askVendor(payout, { frozen, standing, api_key, isFirst }, transfers);
   const kept = verdict.outcome === "open" ? await keptOpen(frozen, standing, api_key, transfers) : frozen;
   const after: Payout = { ...payout, attempt_params: JSON.stringify(kept) };
   return conclude({ ...ctx, now: Math.max(transfers.now(), ctx.now + 1) }, after, verdict);
@@ -128,12 +128,11 @@ async function pursue(
 /**
  * The result of an attempt. Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
  * definitive refusal: `failed` (OUT-6). Everywhere but on the very first sending of a payout a transfer may
- * already exist, so the vendor is asked for it first. Then a refusal counts only together with the answer that there is
- * none: keys and rate limits are judged before the vendor looks up what it did under the same idempotency key. That a
+ * already exist, so the vendor is asked for it first, and nothing is sent until it has answered that there is none: it
+ * forgets idempotency keys, its memory of them may go with the API key, and an attempt before had another. That a
  * transfer is found is a fact whoever finds it; that none is found says something only of the key's own account.
  */
 async function askVendor(
-  ctx: ProgramCtx,
   payout: Payout,
   { frozen, standing, api_key, isFirst }: Asking,
   transfers: Transfers,
@@ -143,16 +142,9 @@ async function askVendor(
   const found = isFresh ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
   if (found.outcome === "made") return found;
   if (standing.is === "unsure") return { ...standing, outcome: "open" };
-  // After 24 hours the transfer is looked up first (OUT-14): the key alone no longer keeps from a second transfer. Nor may
-  // it where the vendor's memory of it goes with the API key.
-  const isUnsure = found.outcome === "unknown";
-  const isOld = !isFirst && mayBeForgotten(Date.parse(payout.attempt_started_at ?? payout.updated_at), ctx.now);
-  if (isUnsure && (isOld || isFirst || standing.is === "same_account")) return { ...found, outcome: "open" };
+  if (found.outcome === "unknown") return { ...found, outcome: "open" };
   const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
-  if (answer.outcome === "made") return answer;
-  if (answer.outcome === "refused") {
-    return found.outcome === "none" ? answer : { ...answer, outcome: "open", retry_after_ms: null };
-  }
+  if (answer.outcome !== "unknown") return answer;
   if (answer.worth_looking) {
     const looked = await transfers.find(api_key, payout.id);
     if (looked.outcome === "made") return looked;

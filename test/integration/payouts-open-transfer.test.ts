@@ -286,6 +286,23 @@ describe("an open transfer", () => {
     },
   );
 
+  it("with a key of test mode it waits where the program takes live payments alone (OUT-6)", async () => {
+    const world = await makePayingProgram();
+    const { vendor, program } = world;
+    const payout = await makePayout(world);
+    vendor.faults.push("drop_request");
+    await payPayout(programContext(program), payout.id, clientOf(vendor));
+    await program.api("PATCH", "/api/v1/programs/me", { live_only: true });
+    await reconcileAt(vendor, later(1));
+    const waiting = await payoutById(payout.id);
+    expect(waiting).toMatchObject({ status: "processing", failure_code: "provider_not_configured" });
+    expect(waiting.failure_message).toContain("test mode, in which no money moves");
+    expect([vendor.transfers, await eventsOf(program, "payout.paid")]).toEqual([[], []]);
+    await program.api("PATCH", "/api/v1/programs/me", { live_only: false });
+    await reconcileAt(vendor, later(3));
+    expect([(await payoutById(payout.id)).status, vendor.transfers.length]).toEqual(["paid", 1]);
+  });
+
   it("the frozen request is sent again unchanged, whatever happened to the partner since", async () => {
     const world = await makePayingProgram();
     const { vendor, program } = world;

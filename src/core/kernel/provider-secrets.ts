@@ -7,7 +7,7 @@ import { sha256Hex } from "../../lib/crypto.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { DAY, iso } from "../../lib/time.ts";
-import type { KeyModes } from "../../providers/connect.ts";
+import type { KeyModes, Trouble } from "../../providers/connect.ts";
 import { SECRET_SETTINGS, type SecretSetting } from "../../providers/registry.ts";
 import { connectionOf, type Connection } from "./connections.ts";
 import type { BaseCtx, ProgramCtx } from "./context.ts";
@@ -34,33 +34,36 @@ export async function providerSecrets(
   return secrets.filter((secret) => secret !== null);
 }
 
+type KeyContext = Pick<ProgramCtx, "sealer" | "program">;
+
 /** The API key for a provider in clear, for one call of the vendor; null without one, and where no key opens it any more. */
-export function openApiKey(ctx: Pick<ProgramCtx, "sealer" | "program">, provider: VendorName): Promise<string | null> {
+export function openApiKey(ctx: KeyContext, provider: VendorName): Promise<string | null> {
   return openSecret(ctx, ctx.program, provider, "api_key");
 }
 
-/** Why there is no API key to pay with, where `openApiKey` gives none. */
-export function whyNoKey(program: Program): string {
-  return connectionOf(program, TRANSFER_METHOD).api_key === null
-    ? "The program has no API key of the provider that transfers go through."
-    : "The stored API key of the provider that transfers go through cannot be used any more. Store it in the settings again.";
+/**
+ * The API key that payouts and connected accounts go through, in clear; or why nothing is paid: there is none that can be opened,
+ * or it is of test mode and the program takes live payments alone. What is paid with that is no money.
+ */
+export async function payingKey(ctx: KeyContext, modes: KeyModes): Promise<string | Trouble> {
+  const api_key = await openApiKey(ctx, TRANSFER_METHOD);
+  if (api_key !== null && !(isLiveOnly(ctx.program) && modes.isTestKey(api_key))) return api_key;
+  const isStored = connectionOf(ctx.program, TRANSFER_METHOD).api_key !== null;
+  return { code: "provider_not_configured", message: api_key !== null ? IN_TEST_MODE : isStored ? UNUSABLE : NO_KEY };
 }
 
-/**
- * The API key that payouts and connected accounts go through, in clear. @throws `provider_not_configured` without one that can be
- * opened, and for one of test mode where the program takes live payments alone: what is paid with it is no money.
- */
-export async function openPayingKey(ctx: Pick<ProgramCtx, "sealer" | "program">, modes: KeyModes): Promise<string> {
-  const api_key = await openApiKey(ctx, TRANSFER_METHOD);
-  if (api_key === null) throw new AppError("provider_not_configured", whyNoKey(ctx.program));
-  if (isLiveOnly(ctx.program) && modes.isTestKey(api_key)) {
-    throw new AppError(
-      "provider_not_configured",
-      "The stored API key is of the provider's test mode, in which no money moves. Store one of live mode in the settings.",
-    );
-  }
-  return api_key;
+/** As `payingKey`. @throws `provider_not_configured` where nothing is paid. */
+export async function openPayingKey(ctx: KeyContext, modes: KeyModes): Promise<string> {
+  const key = await payingKey(ctx, modes);
+  if (typeof key === "string") return key;
+  throw new AppError("provider_not_configured", key.message);
 }
+
+const NO_KEY = "The program has no API key of the provider that transfers go through.";
+const UNUSABLE =
+  "The stored API key of the provider that transfers go through cannot be used any more. Store it in the settings again.";
+const IN_TEST_MODE =
+  "The stored API key is of the provider's test mode, in which no money moves. Store one of live mode in the settings.";
 
 /** The signing secret of a provider in clear; null where none is stored, or the stored one cannot be opened any more. */
 export function openCurrentSecret(

@@ -8,7 +8,7 @@ import type { Transfers, Trouble } from "../../providers/connect.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
-import { openApiKey, openPayingKey, whyNoKey } from "../kernel/provider-secrets.ts";
+import { openPayingKey, payingKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
@@ -88,13 +88,10 @@ export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers:
     if (error instanceof CommitConflict) return null;
     throw error;
   }
-  const api_key = await openApiKey(ctx, TRANSFER_METHOD);
   const leased = { ...payout, reconcile_at: lease };
-  if (api_key === null) {
-    const trouble: Trouble = { code: "provider_not_configured", message: whyNoKey(ctx.program) };
-    return conclude(ctx, leased, { ...trouble, outcome: "open", retry_after_ms: null });
-  }
-  return pursue(ctx, leased, api_key, transfers, false);
+  const key = await payingKey(ctx, transfers);
+  if (typeof key !== "string") return conclude(ctx, leased, { ...key, outcome: "open", retry_after_ms: null });
+  return pursue(ctx, leased, key, transfers, false);
 }
 
 type Verdict =

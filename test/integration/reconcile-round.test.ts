@@ -20,6 +20,7 @@ import {
   clientOf,
   makeCommissions,
   makePayingProgram,
+  makePaidPayouts,
   makePayout,
   payoutsOf,
   playOutside,
@@ -158,6 +159,49 @@ describe("a round", () => {
       (await program.api<{ reconciled_at: string | null }>("GET", "/api/v1/integrations/status")).body.reconciled_at;
     expect(await status(healthy)).toBe(new Date(NOW).toISOString());
     expect(await status(broken)).toBeNull();
+  });
+});
+
+describe("the vendor is asked about the transfer of each paid payout (LAW-11)", () => {
+  /** A program that a whole round has been through without a difference. */
+  async function paying(count: number) {
+    const world = await makePayingProgram();
+    await makePaidPayouts(world, count);
+    const ctx = (now: number) => programContext(world.program, now);
+    const round = async (now: number, fromStart = false) => {
+      const steps = await reconcileRound(ctx(now), transfersAt(world.vendor), fromStart);
+      return steps.reduce((sum, { checked }) => sum + checked.transfers, 0);
+    };
+    const differing = async () => (await ctx(NOW).read(openDifferences(ctx(NOW), 1_000)))[0].length;
+    const reverse = () => {
+      for (const transfer of world.vendor.transfers) transfer.amount_reversed = transfer.amount;
+    };
+    await round(NOW, true);
+    expect(await differing()).toBe(0);
+    quiet();
+    return { round, differing, reverse };
+  }
+
+  it("by a check of all of a program", async () => {
+    const { round, differing, reverse } = await paying(12);
+    reverse();
+    expect([await round(NOW, true), await differing()]).toEqual([12, 12]);
+  });
+
+  it("that an event touched", async () => {
+    const { round, differing, reverse } = await paying(12);
+    reverse();
+    await round(NOW + DAY);
+    expect(await differing()).toBe(12);
+  });
+
+  it("in turn, where a round takes more of them than a step asks about", async () => {
+    const { round, differing, reverse } = await paying(90);
+    await round(NOW + DAY);
+    reverse();
+    // Four of them each day.
+    for (let day = 2; day < 10; day++) await round(NOW + day * DAY);
+    expect(await differing()).toBe(32);
   });
 });
 

@@ -1,11 +1,13 @@
 /** Makers for the month end: approved commissions, payouts, and a program whose vendor is played. */
 import { env } from "cloudflare:workers";
 import { openDatabase } from "../../src/db/client.ts";
+import { payPayout } from "../../src/core/payouts/pay.ts";
 import { generatePayouts } from "../../src/core/payouts/generate.ts";
 import { sealRecipient } from "../../src/core/payouts/recipient.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
 import { commissions, partners, payouts } from "../../src/db/schema.ts";
 import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
+import { isCurrency } from "../../src/domain/currency.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { Sealed } from "../../src/lib/seal.ts";
@@ -135,6 +137,20 @@ export async function makePayout(world: PaidProgram, amounts = [1_000, 2_000], c
   await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
   const pending = (await payoutsOf(world.program)).filter((payout) => payout.status === "pending");
   return pending.at(-1)!;
+}
+
+/** So many payouts of 3,000 to the program's connected partner, each in a currency of its own and paid by a transfer. */
+export async function makePaidPayouts(world: PaidProgram, count: number): Promise<void> {
+  const rows = Intl.supportedValuesOf("currency")
+    .filter(isCurrency)
+    .slice(0, count)
+    .map((currency) => ({ amount_cents: 3_000, currency }));
+  await makeCommissions(world.program, world.partner_id, rows);
+  const ctx = programContext(world.program);
+  await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
+  const made = await payoutsOf(world.program);
+  const paid = await Promise.all(made.map(({ id }) => payPayout(ctx, id, clientOf(world.vendor))));
+  if (paid.filter(({ status }) => status === "paid").length !== count) throw new Error("not all were paid");
 }
 
 /** The cron's run at an instant, everywhere. */

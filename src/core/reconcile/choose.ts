@@ -1,20 +1,18 @@
 /** What a step of the reconciler looks at (`core/reconcile/reconcile.ts`). */
 import { sql } from "drizzle-orm";
-import { atMost, literal, literals } from "../../db/client.ts";
+import { literal, literals } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import type { AuditEventType, EventPayloads } from "../../domain/event.ts";
 import { HOUR, iso } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { isWhole, KINDS, partsOf, type Kind, type Place, type Turn } from "./place.ts";
+import { isWhole, KINDS, partsOf, TRANSFERS_AT_ONCE, type Kind, type Place, type Turn } from "./place.ts";
 
 /** Audit events of one step; each touches at most a commission and a payment, or a payout. */
 const EVENTS_AT_ONCE = 6;
 /** A step that takes more payments in turn leaves the events to a later one. */
 const BESIDE_EVENTS = 3;
-/** Paid payouts of one round about which the vendor is asked in turn. */
-const TRANSFERS_AT_ONCE = 2;
 /** So long a delivery may wait beyond its time, for the sweep of every minute. */
 const DELIVERED_AFTER = HOUR;
 /** Waiting deliveries are counted up to here. */
@@ -83,7 +81,7 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Pr
       sql`select id from ${sql.identifier(kind)} where program_id = ${ctx.program.id}
       and id > ${place[kind]} order by id limit ${literal(parts[kind])}`,
     );
-  const [events, ...rows] = await ctx.read(
+  const [next, ...rows] = await ctx.read(
     shaped(
       db,
       TOUCHED,
@@ -93,9 +91,11 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Pr
     ),
     ...([inTurn("commissions"), inTurn("payments"), inTurn("partners"), inTurn("payouts")] as const),
   );
+  const events = touchingFew(next, TRANSFERS_AT_ONCE - parts.payouts);
   const turn = Object.fromEntries(KINDS.map((kind, i) => [kind, rows[i]!.map(({ id }) => id)])) as Turn;
   const named = (name: Exclude<keyof Touched, "id">) => events.flatMap((event) => event[name] ?? []);
-  const isFull = takesEvents ? events.length === EVENTS_AT_ONCE : !isWhole(place);
+  const isFull = takesEvents ? next.length === EVENTS_AT_ONCE || events.length < next.length : !isWhole(place);
+  const last = events.at(-1);
   return {
     commissions: [...named("commission_id"), ...turn.commissions],
     payments: [...named("payment_id"), ...turn.payments],
@@ -103,9 +103,16 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Pr
     payouts: [...named("payout_id"), ...turn.payouts],
     turn,
     // No id lies between an id and this.
-    event_id: !takesEvents ? span.from : isFull ? `${events.at(-1)!.id}0` : span.until,
+    event_id: takesEvents && !isFull ? span.until : last ? `${last.id}0` : span.from,
     isFull,
   };
+}
+
+/** Events up to the one that touches a payout more than `most`. */
+function touchingFew(events: readonly Touched[], most: number): readonly Touched[] {
+  const touched = new Set<string>();
+  const end = events.findIndex(({ payout_id }) => payout_id !== null && touched.add(payout_id).size > most);
+  return end < 0 ? events : events.slice(0, end);
 }
 
 /** How many rows of each kind a program has, from the kept counts. */
@@ -126,24 +133,6 @@ export function payoutsAmong(ctx: ProgramCtx, ids: readonly string[]) {
       sql`${payouts.id} in (select value from json_each(${JSON.stringify(ids)}))
         and +${payouts.program_id} = ${ctx.program.id}`,
     );
-}
-
-/** The paid payouts whose transfers have their turn, in the first step of a round. */
-export function payoutsInTurn(ctx: ProgramCtx, place: Place, isNew: boolean) {
-  return ctx.db
-    .select()
-    .from(payouts)
-    .where(
-      sql`${payouts.program_id} = ${ctx.program.id} and ${payouts.status} = 'paid' and ${payouts.id} > ${place.transfers}`,
-    )
-    .orderBy(payouts.id)
-    .limit(atMost(isNew ? TRANSFERS_AT_ONCE : 0));
-}
-
-/** The last of them, or the start again behind the last of all. */
-export function transfersAfter(place: Place, rows: readonly { id: string }[], isNew: boolean): string {
-  if (!isNew) return place.transfers;
-  return rows.length < TRANSFERS_AT_ONCE ? "" : rows.at(-1)!.id;
 }
 
 /** How many deliveries to active endpoints wait beyond their time and nobody has them. The sweep serves them. */

@@ -10,7 +10,7 @@ export interface Place extends Record<Kind, string> {
   left: Kind[];
   /** In another round: how many rows of each kind are still to be taken in turn. Absent in places of versions before. */
   due?: Record<Kind, number>;
-  /** The last payout about whose transfer the vendor was asked in turn. */
+  /** For versions before, which go on from here when they ask about transfers; this one only keeps it. */
   transfers: string;
   walk: Walk | null;
 }
@@ -20,14 +20,16 @@ const TURNS = 29;
 /** What a round takes in turn at least, and at most, so that it reads a few hundred rows: larger programs take longer. */
 const LEAST: Record<Kind, number> = { commissions: 10, payments: 1, partners: 1, payouts: 1 };
 const MOST: Record<Kind, number> = { commissions: 20, payments: 10, partners: 10, payouts: 10 };
+/** Payouts of one step, taken in turn or touched by events: the vendor is asked about the transfer of each. */
+export const TRANSFERS_AT_ONCE = 3;
 /** What one step takes in turn at most. */
-const AT_ONCE: Record<Kind, number> = { commissions: 100, payments: 9, partners: 10, payouts: 10 };
+const AT_ONCE: Record<Kind, number> = { commissions: 100, payments: 9, partners: 10, payouts: TRANSFERS_AT_ONCE };
 
 /** Behind every id. */
 const END = "~";
 
-export function placeAtStart(transfers = ""): Place {
-  return { left: [...KINDS], commissions: "", payments: "", partners: "", payouts: "", transfers, walk: null };
+export function placeAtStart(): Place {
+  return { left: [...KINDS], commissions: "", payments: "", partners: "", payouts: "", transfers: "", walk: null };
 }
 
 /** Whether this is a round that goes through all of a program. */

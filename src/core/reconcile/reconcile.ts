@@ -26,7 +26,7 @@ import {
   programBalanceDifferences,
   tooLarge,
 } from "./checks.ts";
-import { choose, deliveriesLeft, payoutsAmong, payoutsInTurn, sizesOf, transfersAfter, type Chosen } from "./choose.ts";
+import { choose, deliveriesLeft, payoutsAmong, sizesOf, type Chosen } from "./choose.ts";
 import { entitlementFinding } from "./entitlement.ts";
 import {
   knownDifferences,
@@ -60,8 +60,6 @@ const PROGRAMS_AT_ONCE = 20;
 const KNOWN_AT_ONCE = 3;
 /** An event's id says when its request began; so long after that its transaction is over. */
 const COMMITTED_AFTER = 10 * MINUTE;
-/** Transfers of one step; each is up to two calls. */
-const TRANSFERS_AT_ONCE = 3;
 
 interface Due extends Owner {
   program: Program;
@@ -76,8 +74,8 @@ interface Due extends Owner {
  */
 export function reconcilePrograms(ctx: Ctx, transfers: Transfers): Work<Due> {
   return {
-    // 12 payments of seven statements, three transfers of two calls, and 33 statements.
-    cost: 123,
+    // 12 payments of seven statements, six transfers of two calls, and 32 statements.
+    cost: 128,
     async due(after) {
       const own = sql`program_id = ${programs.id}`;
       const rows = await selectPrograms(ctx.db)
@@ -207,13 +205,13 @@ interface Seen {
 /** All checks of what was chosen. */
 async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Transfers): Promise<Seen> {
   const { db } = ctx;
-  const { isNew, turn } = chosen;
+  const { turn } = chosen;
   const known = (...checks: Check[]) =>
     chosen.known.filter(({ kind }) => checks.includes(kind)).map((one) => one.subject);
   const commissions = unique([...known("journal"), ...chosen.commissions]);
   const payments = unique([...known("entitlement"), ...chosen.payments]);
   const payouts = unique([...known("transfer", "payout"), ...chosen.payouts]);
-  const [journal, keys, rows, inTurn, [left], books] = [
+  const [journal, keys, rows, [left], books] = [
     ...(await ctx.read(
       journalDifferences(ctx, commissions),
       shaped(
@@ -223,7 +221,6 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Tr
         where id in (select value from json_each(${JSON.stringify(payments)})) and +program_id = ${ctx.program.id}`,
       ),
       payoutsAmong(ctx, payouts),
-      payoutsInTurn(ctx, place, isNew),
       deliveriesLeft(ctx),
     )),
     await lookAtBalances(ctx, place, chosen, known("balance")),
@@ -231,8 +228,13 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Tr
   const [sums] = await ctx.read(payoutSums(ctx, rows));
   const found = [...journalFindings(journal), ...books.found, ...payoutFindings(sums)];
   const entitlement = await lookAtPayments(ctx, keys);
-  const asked = [...new Map([...rows, ...inTurn].filter(hasTransfer).map((row) => [row.id, row])).values()];
-  const made = await checkTransfers(ctx, asked.slice(0, TRANSFERS_AT_ONCE), transfers);
+  // All of them: the place goes on behind each, so one that is left out has no turn in this lap.
+  const asked = new Set([...known("transfer"), ...chosen.payouts]);
+  const made = await checkTransfers(
+    ctx,
+    rows.filter((row) => hasTransfer(row) && asked.has(row.id)),
+    transfers,
+  );
   return {
     found: [...found, ...entitlement.found, ...made.found],
     failure: entitlement.failure,
@@ -250,7 +252,7 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Tr
       payouts: payouts.length,
       transfers: made.checked.length,
     },
-    place: { ...placeAfter(place, turn, books), transfers: transfersAfter(place, inTurn, isNew) },
+    place: placeAfter(place, turn, books),
     deliveries_left: left?.count ?? 0,
   };
 }

@@ -282,7 +282,8 @@ it("at most one transfer exists at every step, and in the end the payout is paid
       // What an earlier run left open is not this vendor's.
       await db.update(payouts).set({ status: "canceled", reconcile_at: null }).where(eq(payouts.status, "processing"));
       const latency = () => new Promise<void>((done) => setTimeout(done, 0));
-      const world = await makePayingProgram({ latency, keys: [STORED_KEYS.first, STORED_KEYS.rolled] });
+      const keys = [STORED_KEYS.first, STORED_KEYS.rolled];
+      const world = await makePayingProgram({ latency, keys, remembersByKey: true });
       const other = openVendor({ latency, keys: [STORED_KEYS.other], accounts: { [world.account_id]: "active" } });
       const now = Date.now();
       const vendor = withOther(world.vendor, other);

@@ -14,6 +14,7 @@ import { customerEvent } from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 let lists: EventLists;
 beforeEach(async () => {
@@ -261,6 +262,34 @@ describe("POST /api/v1/integrations/:provider/reconcile (IN-16)", () => {
     // No further than the vendor keeps its events.
     const furthest = (await reconcile(program, { since: iso(NOW - 365 * DAY) })).body.complete_from!;
     expect(Date.parse(furthest)).toBeGreaterThanOrEqual(NOW - 30 * DAY);
+  });
+
+  it("reads back to where it is asked to while the minute reads on (IN-16)", async () => {
+    const program = await keyOfA({ created_at: iso(NOW - 5 * DAY) });
+    await makePartner(program, { slug: "jane" });
+    lists.a.push(bought(NOW - DAY), bought(NOW - 10 * DAY));
+    await read(NOW);
+    let others = 0;
+    // Another run takes in an event in between.
+    const { binding } = watchDatabase(env.DB, {
+      before: async (statements) => {
+        if (!statements.some((text) => text.startsWith("update provider_connections set reading")) || others++ > 0)
+          return;
+        await env.DB.prepare(
+          "update provider_connections set reading = json_set(reading, '$.recovered', 7) where program_id = ?",
+        )
+          .bind(program.id)
+          .run();
+      },
+    });
+    const { status, body } = await callWith<ListStatus>({ DB: binding }, "/api/v1/integrations/provider_a/reconcile", {
+      method: "POST",
+      headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+      body: JSON.stringify({ since: iso(NOW - 11 * DAY) }),
+    });
+    expect([status, others > 0]).toEqual([200, true]);
+    expect(body).toMatchObject({ recovered: 8, is_reading: false, complete_from: iso(NOW - 11 * DAY) });
+    expect(await commissionsOf(program)).toBe(2);
   });
 
   it("does a part of much, and the minute does the rest", async () => {

@@ -23,9 +23,12 @@ import {
   type ProgramCtx,
   type Statement,
 } from "../kernel/context.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Program } from "../kernel/rows.ts";
 import { storedEvent } from "../ledger/facts.ts";
 import { noteAgain } from "./ask-again.ts";
 import { MAX_EVENT_BYTES, takeEvent } from "./program.ts";
@@ -379,10 +382,7 @@ export async function reconcileEvents(
   const isAskedToWait = isRateLimited(readingOf(ctx.program, provider.name)) && next_read_at > iso(ctx.now);
   let isMore = !isAskedToWait;
   while (isMore && budget.left > 0) isMore = await reader.step();
-  const [[program]] = await ctx.read(
-    selectPrograms(ctx.db, provider.name).where(sql`${programs.id} = ${ctx.program.id}`),
-  );
-  return readingStatus(program ?? ctx.program, provider.name);
+  return readingStatus(await programOf(ctx, provider.name), provider.name);
 }
 
 function readable(name: string, readsOf: ReadsOf): { provider: Vendor; reads: VendorReads } {
@@ -393,29 +393,37 @@ function readable(name: string, readsOf: ReadsOf): { provider: Vendor; reads: Ve
   return { provider, reads };
 }
 
-/** Notes the reading before it begins, so that it goes on also where this call is cut off. */
-async function beginReading(
-  ctx: ProgramCtx,
-  name: string,
-  since: number | undefined,
-  readsOf: ReadsOf,
-): Promise<ProgramCtx> {
+/** Notes the reading before it begins, so that it goes on also where this call is cut off. What another run keeps meanwhile stays. */
+function beginReading(ctx: ProgramCtx, name: string, since: number | undefined, readsOf: ReadsOf): Promise<ProgramCtx> {
   const { provider, reads } = readable(name, readsOf);
-  const { program, now } = ctx;
+  const { now } = ctx;
+  let { program } = ctx;
   if (since !== undefined && since > now) throw invalidField("since", "This must not be in the future.");
-  const connection = connectionOf(program, provider.name);
-  if (connection.api_key === null) {
-    throw new AppError("provider_not_configured", "This program has no API key for this provider yet.");
-  }
-  const before = readingOf(program, provider.name);
-  const [back] = [unparsableSince(before, "all"), ...(since === undefined ? [] : [iso(since)])]
-    .filter((at) => at !== undefined)
-    .toSorted();
-  const reading = begun(before, program, reads.kept_ms, now, back);
-  // What the vendor asked to wait is kept.
-  const next_read_at = isRateLimited(before) ? connection.next_read_at : "";
-  const kept = await keepReading(ctx, provider.name, connection.reading, reading, next_read_at);
-  // Another run is ahead: what it keeps is as good a place to go on from.
-  const changed = kept === null ? connection : { ...connection, reading: kept, next_read_at };
-  return forProgram(ctx, { ...program, connections: { ...program.connections, [provider.name]: changed } });
+  return untilWon(async () => {
+    const connection = connectionOf(program, provider.name);
+    if (connection.api_key === null) {
+      throw new AppError("provider_not_configured", "This program has no API key for this provider yet.");
+    }
+    const before = readingOf(program, provider.name);
+    const [back] = [unparsableSince(before, "all"), ...(since === undefined ? [] : [iso(since)])]
+      .filter((at) => at !== undefined)
+      .toSorted();
+    const begins = begun(before, program, reads.kept_ms, now, back);
+    // What the vendor asked to wait is kept.
+    const next_read_at = isRateLimited(before) ? connection.next_read_at : "";
+    const on = forProgram(ctx, program);
+    const reading = await keepReading(on, provider.name, connection.reading, begins, next_read_at);
+    if (reading === null) {
+      program = await programOf(on, provider.name);
+      throw new CommitConflict("lost_race", "a reading");
+    }
+    const connections = { ...program.connections, [provider.name]: { ...connection, reading, next_read_at } };
+    return forProgram(ctx, { ...program, connections });
+  });
+}
+
+/** The program as it is by now. */
+async function programOf({ db, program }: ProgramCtx, provider: VendorName): Promise<Program> {
+  const [[now]] = await runBatch(db, [selectPrograms(db, provider).where(sql`${programs.id} = ${program.id}`)]);
+  return now ?? program;
 }

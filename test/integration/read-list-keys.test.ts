@@ -7,9 +7,11 @@ import { LIST_KEYS, openEventLists, READING, SANDBOX_URL, type EventLists } from
 import { serveAll } from "../support/jobs.ts";
 import { sendA, sendB } from "../support/ledger.ts";
 import { bought, commissionsOf, keyOfA, NOW, statusOf, withKeys } from "../support/list-programs.ts";
-import { makePartner, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
 import { chargeRefunded } from "../support/provider-a.ts";
-import { transactionCompleted } from "../support/provider-b.ts";
+import { adjustmentUpdated, transactionCompleted } from "../support/provider-b.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { sendTo } from "../support/vendor-account.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
 let lists: EventLists;
@@ -17,6 +19,11 @@ beforeEach(async () => {
   lists = openEventLists();
   await testContext().db.run(sql`update provider_connections set api_key = null where api_key is not null`);
 });
+
+const earnedBy = async (program: TestProgram) =>
+  (await program.api<{ data: { amount_cents: number }[] }>("GET", "/api/v1/commissions")).body.data.map(
+    ({ amount_cents }) => amount_cents,
+  );
 
 const read = (now: number) => serveAll(readEventLists(testContext(now), lists.readsOf));
 
@@ -84,6 +91,36 @@ describe("the list of events of a provider, with a key,", () => {
         complete_until: iso(NOW - MINUTE),
       });
     }
+  });
+
+  it("of test mode, of one account with another program, brings a refund to its payment's program (IN-13)", async () => {
+    const p = await withTestKeys({ live_only: false });
+    const q = await makeProgram({ live_only: false });
+    await makePartner(q, { slug: "jane" });
+    const transaction = uniqueId("txn_");
+    await sendB(p, transactionCompleted({ id: transaction, ref: "jane", program: q.id, amount: 10_000 }));
+    expect(await earnedBy(q)).toEqual([2_000]);
+    const refund = { transaction, amount: 2_500, status: "approved" as const, occurred_at: iso(NOW - HOUR) };
+    lists.b.push(adjustmentUpdated(refund));
+    await read(NOW);
+    expect([await earnedBy(q), await earnedBy(p)]).toEqual([[1_500], [2_000, 2_000]]);
+  });
+
+  it("of test mode decides nothing that another program claims by a secret of its own (IN-1)", async () => {
+    const p = await withTestKeys({ live_only: false });
+    const q = await makeProgram({
+      live_only: false,
+      provider_b_webhook_secret: "pdl_ntfset_of_the_second_destination",
+    });
+    await makePartner(q, { slug: "jane" });
+    const claimed = transactionCompleted({ ref: "jane", program: q.id, amount: 10_000, occurred_at: iso(NOW - HOUR) });
+    lists.a = [];
+    lists.b = [claimed];
+    await sendTo(q, claimed, { secret: "pdl_ntfset_of_the_second_destination" });
+    await read(NOW);
+    expect([await earnedBy(q), await earnedBy(p)]).toEqual([[2_000], []]);
+    const { body } = await p.api<{ data: { outcome: string }[] }>("GET", "/api/v1/payments");
+    expect(body.data.map(({ outcome }) => outcome)).toEqual(["claimed_elsewhere"]);
   });
 
   it("of test mode is not read, nor anything asked, where live payments alone count, and the page says what to do (IN-17)", async () => {

@@ -3,6 +3,7 @@ import { literal, runBatch } from "../../db/client.ts";
 import { orNull, shaped, text } from "../../db/rows.ts";
 import type { CustomerFact, Fact, PaymentFact } from "../../domain/fact.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
+import { isLiveOnly } from "../../domain/program.ts";
 import { isProgramId } from "../../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
@@ -86,9 +87,9 @@ export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: D
   if ("unchanged" in verified && !isAlone) throw new ProgramChanged();
   const { claimed, claimants } = await claimedProgram(verified, given);
   const delivery = { ...given, claimants };
-  // It meets nothing but other test events of its program.
   const home = claimed ?? verified;
-  if (event.test) return receiveEvent(home, provider, event, body, before(home));
+  // Where live events alone count it meets nothing but other test events of its program.
+  if (event.test && isLiveOnly(home.program)) return receiveEvent(home, provider, event, body, before(home));
   const unclaimed = event.facts.some(mayWait) ? receiveChange : receiveUnclaimed;
   const taken = await (claimed ? receive(claimed, delivery, verified) : unclaimed(verified, delivery));
   const customers = event.facts.filter((fact) => fact.kind === "customer");

@@ -92,8 +92,11 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
+/** Of ids, and of all that a buyer can write: facts hold a text several times, and are stored in one parameter (LAW-10). */
+const LONGEST_TEXT = 255;
+
 /** A vendor's id. */
-export const id = z.string().min(1).max(255).refine(isStorable, "expected a text of whole characters");
+export const id = z.string().min(1).max(LONGEST_TEXT).refine(isStorable, "expected a text of whole characters");
 
 /** Custom values. Whatever is there, only a reference is looked for, so no shape of it is refused. */
 export const bag = z.unknown().optional();
@@ -124,14 +127,16 @@ export const currency = z
   .regex(/^[A-Za-z]{3}$/, "expected a three-letter currency")
   .transform((code) => code.toUpperCase());
 
-/** A text of which the empty form means absence; so does one that cannot be stored. */
-export const optionalText = z
-  .string()
-  .nullish()
-  .transform((text) => (text && isStorable(text) ? text : null));
+/** A text of which the empty form means absence; so does one that cannot be stored, or is longer than any. */
+const textUpTo = (longest: number) =>
+  z
+    .string()
+    .nullish()
+    .transform((text) => (text && text.length <= longest && isStorable(text) ? text : null));
+export const optionalText = textUpTo(LONGEST_TEXT);
 
 /** An e-mail address that may be absent; one that is longer than any is none, so each that is stored can be erased. */
-export const optionalAddress = optionalText.transform((text) => (text && text.length <= LONGEST_ADDRESS ? text : null));
+export const optionalAddress = textUpTo(LONGEST_ADDRESS);
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
@@ -153,7 +158,7 @@ export function field(value: unknown, name: string): unknown {
 
 /**
  * The partner reference in a bag of custom values (`service_ref`), exactly as sent. An empty text is no reference, nor
- * is one that cannot be stored; a number is its text, since owners type slugs like 42 without quotes; values of other
+ * is one that cannot be stored or is longer than 255 characters; a number is its text, since owners type slugs like 42 without quotes; values of other
  * types are not references.
  */
 export function refIn(values: unknown): string | null {

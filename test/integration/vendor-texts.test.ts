@@ -1,11 +1,17 @@
 /** Texts and times of a vendor's event that cannot be stored as they are: refused with their path, or left out. */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { MAX_EVENT_BYTES } from "../../src/core/inbound/program.ts";
+import { bytesIn } from "../../src/lib/slices.ts";
+import { VENDORS, VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
+import { giveCode } from "../support/codes.ts";
 import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
-import { sessionCompleted } from "../support/provider-a.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { invoicePaid, paymentIntentSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { saleAt } from "../support/sale.ts";
+import { EVENTS } from "../support/vendor-events.ts";
+import { watchDatabase } from "../support/watched-database.ts";
 
 const BROKEN = ["kate\0", "kate\ud800"];
 
@@ -62,4 +68,136 @@ describe("a vendor's event (IN-4)", () => {
       expect(reply).toMatchObject({ status: 422, body: { error: { details: [{ path: "occurred_at" }] } } });
     },
   );
+});
+
+/** Each is longer in JSON, in bytes or in both than it is in characters, or is no text at all. */
+const UNITS = { backslash: "\\", quote: '"', control: "\u0001", emoji: "\u{1f4b8}", surrogate: "\ud800", letter: "x" };
+
+/** So that the ids of two events are not the same, and an order reference is one that billing writes. */
+const mark = (n: number) => `in_zq${n}zq`;
+
+const SAMPLES: Record<ListedVendor, readonly object[]> = {
+  provider_a: [
+    ...EVENTS.provider_a,
+    paymentIntentSucceeded({ payment_intent: "pi_order", order_reference: "in_order" }),
+    sessionCompleted({ ref: "x", metadata: { service_ref: "x" }, customer: "cus_1", email: "buyer@shop.example" }),
+  ],
+  provider_b: [
+    ...EVENTS.provider_b,
+    transactionCompleted({ ref: "x", customer: "ctm_1", subscription: "sub_1", data: { discount_id: "dsc_1" } }),
+  ],
+};
+
+type Vendor = (typeof VENDORS)[number];
+type Path = readonly string[];
+
+function put(value: unknown, [step, ...rest]: Path, text: string): unknown {
+  if (step === undefined) return text;
+  const inner = put((value as Record<string, unknown>)[step], rest, text);
+  return Array.isArray(value) ? value.with(Number(step), inner) : { ...(value as object), [step]: inner };
+}
+
+/** The places of an event whose text is in its facts. */
+function placesOf(vendor: Vendor, event: object): Path[] {
+  const visit = (value: unknown, at: Path): Path[] => {
+    if (typeof value === "object" && value !== null) {
+      return Object.entries(value).flatMap(([name, inner]) => visit(inner, [...at, name]));
+    }
+    if (typeof value !== "string") return [];
+    const read = vendor.parse(put(event, at, mark(0)));
+    return read.ok && JSON.stringify(read.event.facts).includes(mark(0)) ? [at] : [];
+  };
+  return visit(JSON.parse(JSON.stringify(event)), []);
+}
+
+/** Each place of each type of event once. */
+function samplesOf(vendor: Vendor): { event: object; places: Path[] }[] {
+  const seen = new Set<string>();
+  return SAMPLES[vendor.name as ListedVendor].flatMap((event) => {
+    const { type, event_type = type } = event as { type?: string; event_type?: string };
+    const places = placesOf(vendor, event).filter((at) => seen.size < seen.add([event_type, ...at].join(" ")).size);
+    return places.length === 0 ? [] : [{ event, places }];
+  });
+}
+
+const ID_AT: Record<ListedVendor, string> = { provider_a: "id", provider_b: "event_id" };
+
+describe.each(VENDORS)("a text of an event of $name", (vendor) => {
+  const name = vendor.name as ListedVendor;
+  const withId = (event: object, n: number) => put(event, [ID_AT[name]], mark(n));
+  /** The status of the answer, where no value was bound that is longer than D1 takes one. */
+  const send = async (program: TestProgram, event: unknown) => {
+    const { binding, roundTrips } = watchDatabase(env.DB);
+    const { status } = await sendBody(program, name, JSON.stringify(event), { DB: binding });
+    const longest = Math.max(...roundTrips.flat().flatMap(({ values }) => values.map((one) => bytesIn(String(one)))));
+    return longest > 2_000_000 ? `${longest} bytes` : status;
+  };
+  const isRead = (event: unknown) => vendor.parse(JSON.parse(JSON.stringify(event))).ok;
+
+  it.each(Object.entries(UNITS))(
+    "keeps no event out that is as long as it may be, unless it is an id (IN-2): %s",
+    async (_, unit) => {
+      const program = await programOfKate();
+      let stored = 0;
+      for (const { event, places } of samplesOf(vendor)) {
+        for (const at of places) {
+          const own = withId(event, stored);
+          const room = MAX_EVENT_BYTES - bytesIn(JSON.stringify(put(own, at, "in_")));
+          const long = put(own, at, `in_${unit.repeat(Math.floor(room / (bytesIn(JSON.stringify(unit)) - 2)))}`);
+          if (isRead(long)) {
+            expect([at.join("."), await send(program, long)]).toEqual([at.join("."), 200]);
+            stored++;
+          } else {
+            const isIdOf = (length: number) => isRead(put(own, at, "x".repeat(length)));
+            expect([at.join("."), isIdOf(255), isIdOf(256)]).toEqual([at.join("."), true, false]);
+          }
+        }
+      }
+      expect(stored).toBeGreaterThan(0);
+    },
+  );
+
+  it.each(Object.entries(UNITS).filter(([unit]) => unit !== "surrogate"))(
+    "may be as long as any that is kept, and all the others with it (IN-2): %s",
+    async (_, unit) => {
+      const program = await programOfKate();
+      for (const [n, { event, places }] of samplesOf(vendor).entries()) {
+        const text = mark(n) + unit.repeat(Math.floor((255 - mark(n).length) / unit.length));
+        const whole = places.reduce<unknown>((made, at) => put(made, at, text), withId(event, n));
+        expect([places, await send(program, whole)]).toEqual([places, 200]);
+      }
+    },
+  );
+});
+
+describe("a reference that is longer than any", () => {
+  it("is none: a buyer's own data keeps no payment out (IN-2)", async () => {
+    for (const ref of ["\\".repeat(100_000), "x".repeat(300_000), "x".repeat(256)]) {
+      const program = await makeProgram();
+      const { id } = await makePartner(program, { slug: "jane" });
+      await giveCode(
+        program,
+        id,
+        { code: "JANE20", provider: "provider_b", provider_code_id: "dsc_jane" },
+        Date.now() - 60_000,
+      );
+      const data = { discount_id: "dsc_jane" };
+      const reply = await sendB(program, transactionCompleted({ ref, customer: "ctm_1", subscription: "sub_1", data }));
+      expect([ref.length, reply.status, reply.body.outcome]).toEqual([ref.length, 200, "commission"]);
+    }
+  });
+
+  it("is one up to 255 characters, and many of them are stored (REF-1)", async () => {
+    const program = await programOfKate();
+    const ref = (n: number) => `${String.fromCharCode(n)}`.padStart(255, "\u0001");
+    const event = invoicePaid({ ref: "x", subscription: "sub_1", customer: "cus_1" });
+    const data = Array.from({ length: 60 }, (_, n) => ({ metadata: { service_ref: ref(0x100 + n) } }));
+    event.data.object["lines"] = { data };
+    expect((await sendA(program, event)).body.outcome).toBe("unknown_ref");
+    const [payment] = (await ledgerOf(program)).payments;
+    expect(payment?.decision?.candidates?.map((one) => one.ref.length)).toEqual([
+      1,
+      ...Array.from({ length: 19 }, () => 255),
+    ]);
+  });
 });

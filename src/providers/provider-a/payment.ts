@@ -180,8 +180,8 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
  * reference. Owners may write their own there, which do not look like an invoice id.
  */
 function intentInvoice({ invoice, payment_details }: PaymentIntent): string | null {
-  const order = payment_details?.order_reference ?? "";
-  return invoice ?? (order.startsWith("in_") ? order : null);
+  const order = payment_details?.order_reference ?? null;
+  return invoice ?? (order?.startsWith("in_") ? order : null);
 }
 
 /** What was held of the customer's money and not taken; nothing where all was. */

@@ -162,7 +162,7 @@ export const paymentIntent = z.object({
   latest_charge: expandableId,
   /** Old shape. */
   invoice: expandableId,
-  payment_details: z.object({ order_reference: z.string().nullish() }).nullish(),
+  payment_details: z.object({ order_reference: optionalText }).nullish(),
 });
 export type PaymentIntent = z.output<typeof paymentIntent>;
 

@@ -125,8 +125,10 @@ interface Outcome {
   writes: number[];
 }
 
-/** Reads the list until something happens to it, then as the crons do afterwards. */
-async function play(provider: Reading, fault: Fault | null): Promise<Outcome> {
+const OTHER_KEY = "pdl_live_apikey_that_replaces_it";
+
+/** Reads the list until something happens to it, then as the crons do afterwards, with `key` where one is given. */
+async function play(provider: Reading, fault: Fault | null, key?: string): Promise<Outcome> {
   const account = await openAccount(provider);
   const { programs, lists, mark } = account;
   await STORIES[provider](account);
@@ -137,6 +139,10 @@ async function play(provider: Reading, fault: Fault | null): Promise<Outcome> {
     () => true,
   );
   if (fault?.how !== "lost answer") expect(failed).toBe(fault !== null);
+  if (key !== undefined) {
+    lists.keys.add(key);
+    await programs[0]!.api("PATCH", "/api/v1/programs/me", { [`${provider}_api_key`]: key });
+  }
   for (const at of [NOW + 2 * MINUTE, NOW + 3 * HOUR]) {
     await serveAll(readEventLists(testContext(at), lists.readsOf));
     await serveAll(finishVendorEvents(testContext(at)));
@@ -171,6 +177,20 @@ describe.each(READING)("the list of %s, whose reading breaks off anywhere", (pro
       for (const call of how === "death" ? calls : writes) {
         const { seen } = await play(provider, { call, how });
         expect(seen, `at call ${call} of ${calls.length}`).toEqual(whole);
+      }
+    },
+    TAKES,
+  );
+});
+
+describe("the list of provider_b, whose reading breaks off anywhere before another key replaces that of it", () => {
+  it(
+    "ends in the books of one that does not: what was taken in by half is taken in to its end (IN-15)",
+    async () => {
+      const { seen: whole, calls } = await play("provider_b", null);
+      for (const call of calls) {
+        const { seen } = await play("provider_b", { call, how: "death" }, OTHER_KEY);
+        expect(seen.books, `at call ${call} of ${calls.length}`).toEqual(whole.books);
       }
     },
     TAKES,

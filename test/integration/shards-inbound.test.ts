@@ -114,25 +114,36 @@ describe("two programs of one vendor account in two databases", () => {
     expect((await ledgerSeen(p)).commissions.map((row) => row["amount_cents"])).toEqual([0]);
   });
 
-  it("a listed event whose taking in breaks off comes to the other's payments anyway, and counts once (IN-15)", async () => {
-    const { q, p } = await twoPrograms(0);
-    const [customer, email] = [uniqueId("ctm_"), "buyer-and-partner@partners.example"];
-    await makePartner(p, { slug: "own", email });
-    await sendTo(q, b.transactionCompleted({ ref: "own", program: p.id, amount: 10_000, customer }));
-    const reasons = async () => (await ledgerSeen(p)).commissions.map((row) => row["review_reason"]);
-    expect(await reasons()).toEqual([null]);
-    await setSecrets(q.id, { provider_b_api_key: LIST_KEYS.provider_b });
-    const lists = openEventLists();
-    lists.b.push(b.customerEventB({ id: customer, email }));
-    const now = Date.now();
-    const torn = { ...testContext(now), databases: baseContext({ ...env, DB_1: away(1) }, now, () => {}).databases };
-    await expect(serveAll(readEventLists(torn, lists.readsOf))).rejects.toThrow();
-    const status = async () => (await q.api<Record<string, object>>("GET", "/api/v1/integrations/status")).body;
-    expect(await status()).toMatchObject({ provider_b: { recovered: 1, read_failure: { reason: "not_stored" } } });
-    await serveAll(readEventLists(testContext(now + 2 * MINUTE), lists.readsOf));
-    expect(await reasons()).toEqual(["self_referral"]);
-    expect(await status()).toMatchObject({ provider_b: { recovered: 1, read_failure: null } });
-  });
+  it.each([
+    ["", [LIST_KEYS.provider_b], 1],
+    [", also by another key", ["pdl_live_apikey_that_replaces_it"], 0],
+    [", also by another key after none", [null, "pdl_live_apikey_that_replaces_it"], 0],
+  ])(
+    "a listed event whose taking in breaks off comes to the other's payments%s (IN-15)",
+    async (_, keys, recovered) => {
+      const { q, p } = await twoPrograms(0);
+      const [customer, email] = [uniqueId("ctm_"), "buyer-and-partner@partners.example"];
+      await makePartner(p, { slug: "own", email });
+      await sendTo(q, b.transactionCompleted({ ref: "own", program: p.id, amount: 10_000, customer }));
+      const reasons = async () => (await ledgerSeen(p)).commissions.map((row) => row["review_reason"]);
+      expect(await reasons()).toEqual([null]);
+      await setSecrets(q.id, { provider_b_api_key: LIST_KEYS.provider_b });
+      const lists = openEventLists();
+      lists.b.push(b.customerEventB({ id: customer, email }));
+      const now = Date.now();
+      const torn = { ...testContext(now), databases: baseContext({ ...env, DB_1: away(1) }, now, () => {}).databases };
+      await expect(serveAll(readEventLists(torn, lists.readsOf))).rejects.toThrow();
+      const status = async () => (await q.api<Record<string, object>>("GET", "/api/v1/integrations/status")).body;
+      expect(await status()).toMatchObject({ provider_b: { recovered: 1, read_failure: { reason: "not_stored" } } });
+      for (const provider_b_api_key of keys) {
+        if (provider_b_api_key !== null) lists.keys.add(provider_b_api_key);
+        await q.api("PATCH", "/api/v1/programs/me", { provider_b_api_key });
+      }
+      await serveAll(readEventLists(testContext(now + 2 * MINUTE), lists.readsOf));
+      expect(await reasons()).toEqual(["self_referral"]);
+      expect(await status()).toMatchObject({ provider_b: { recovered, read_failure: null } });
+    },
+  );
 
   it("a claim of a program in a database that is away does not stop its vendor's event for good", async () => {
     const { q, p } = await twoPrograms(0);

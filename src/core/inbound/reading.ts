@@ -5,7 +5,7 @@ import type { VendorName } from "../../domain/provider-name.ts";
 import { isPassing, type ReadTrouble, type VendorTrouble } from "../../domain/read-trouble.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
-import { connectionOf } from "../kernel/connections.ts";
+import { connectionOf, UNREAD } from "../kernel/connections.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";
 import { noteRefusals } from "./refusals.ts";
@@ -70,14 +70,6 @@ interface Unanswered {
   /** Absent before they were counted. */
   attempts?: number;
 }
-
-const UNREAD: Reading = {
-  complete_from: null,
-  complete_until: null,
-  recovered: 0,
-  under_way: null,
-  trouble: null,
-};
 
 export function readingOf(program: Program, provider: VendorName): Reading {
   const { reading } = connectionOf(program, provider);

@@ -7,6 +7,19 @@ import type { VendorName } from "../../domain/provider-name.ts";
 
 export type Connection = Omit<InferSelectModel<typeof providerConnections>, "program_id" | "provider">;
 
+/** A reading of a provider's list that has read nothing. */
+export const UNREAD = {
+  complete_from: null,
+  complete_until: null,
+  recovered: 0,
+  under_way: null,
+  trouble: null,
+};
+
+/** SQL for what stays of the row's reading with another key: what was being taken in is so still (IN-15). */
+export const STILL_TAKING: SQL<string | null> = sql`iif(reading -> '$.taking' is null, null,
+  json_set(${JSON.stringify(UNREAD)}, '$.taking', reading -> '$.taking'))`;
+
 /** By provider; none where nothing was ever kept of it. */
 export interface Connections {
   [provider: VendorName]: Connection;

@@ -20,7 +20,7 @@ import { askAll, onShard } from "../kernel/shards.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { apiKeys, programs, providerConnections, sessions } from "../../db/schema.ts";
-import { connectionOf, type Connections } from "../kernel/connections.ts";
+import { connectionOf, type Connections, STILL_TAKING } from "../kernel/connections.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import {
   changedSecrets,
@@ -149,7 +149,7 @@ export async function updateProgram(caller: Caller, { apply_from, ...patch }: Pr
           .values({ program_id: program.id, provider, ...values })
           .onConflictDoUpdate({
             target: [providerConnections.program_id, providerConnections.provider],
-            set: values,
+            set: "reading" in values ? { ...values, reading: STILL_TAKING } : values,
           }),
       })),
     ];

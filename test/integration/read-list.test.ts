@@ -96,6 +96,17 @@ describe("the list of events of a provider", () => {
     expect(results).toHaveLength(2);
   });
 
+  it("is read on behind an event whose reference is longer than any, which is taken in too (IN-15, REF-5)", async () => {
+    const program = await withKeys({ provider_a_api_key: null });
+    await makePartner(program, { slug: "jane" });
+    for (const ref of ["\\".repeat(200_000), "jane"]) {
+      lists.b.push(transactionCompleted({ ref, customer: "ctm_1", occurred_at: iso(NOW - HOUR) }));
+    }
+    await read(NOW);
+    expect(await statusOf(program, "provider_b")).toMatchObject({ recovered: 2, read_failure: null });
+    expect(await commissionsOf(program)).toBeGreaterThan(0);
+  });
+
   it("goes on from the page where a process died, and claims nothing before the end (IN-15)", async () => {
     const program = await keyOfA();
     await makePartner(program, { slug: "jane" });

@@ -189,7 +189,7 @@ describe("a reference that is longer than any", () => {
 
   it("is one up to 255 characters, and many of them are stored (REF-1)", async () => {
     const program = await programOfKate();
-    const ref = (n: number) => `${String.fromCharCode(n)}`.padStart(255, "\u0001");
+    const ref = (n: number) => String.fromCharCode(n).padStart(255, "\u0001");
     const event = invoicePaid({ ref: "x", subscription: "sub_1", customer: "cus_1" });
     const data = Array.from({ length: 60 }, (_, n) => ({ metadata: { service_ref: ref(0x100 + n) } }));
     event.data.object["lines"] = { data };

@@ -1,4 +1,5 @@
 /** One call of a vendor's API over HTTP, as the clients of all vendors make it. */
+import { maskAccount } from "../domain/mask.ts";
 import { retryAfterMs } from "../domain/retry-after.ts";
 import { EXPIRED, fetchWithin, startDeadline } from "../lib/deadline.ts";
 import { readAtMost } from "../lib/http-body.ts";
@@ -34,9 +35,12 @@ export interface Answer {
 
 const MAX_WORDS = 500;
 
-/** What a vendor says of a refusal, without any part of a key in it. */
+/** What a vendor says of a refusal, without any part of a key in it, and with the ids of accounts masked. */
 export function vendorWords(text: string): string {
-  return text.replaceAll(/\b(?:[rs]k|pdl)_[\w*]+/g, "(key)").slice(0, MAX_WORDS);
+  return text
+    .replaceAll(/\b(?:[rs]k|pdl)_[\w*]+/g, "(key)")
+    .replaceAll(/\bacct_\w+/g, (id) => maskAccount(id))
+    .slice(0, MAX_WORDS);
 }
 
 /** Calls once, follows no redirect, and gives up after 20 s. Never throws: what went wrong is the answer. */

@@ -28,7 +28,7 @@ export interface DestinationOrder {
 }
 
 export interface DestinationFailure extends ReadFailure {
-  /** The vendor's words, without any part of a key; null where it says none. */
+  /** The vendor's words, without any part of a key and any whole account; null where it says none. */
   message: string | null;
 }
 

@@ -5,11 +5,14 @@ import { eq } from "drizzle-orm";
 import { viewPayout } from "../../src/core/kernel/views.ts";
 import { checkTransfers } from "../../src/core/reconcile/transfers.ts";
 import { payouts } from "../../src/db/schema.ts";
+import { maskAccount } from "../../src/domain/mask.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { API_VERSION } from "../../src/providers/provider-a/api.ts";
 import { eventsOf } from "../support/commissions.ts";
+import { newKey } from "../support/keys.ts";
 import { loseSecrets, programContext, setSecrets, type TestProgram } from "../support/program.ts";
-import { signInOwner, signInPartner, textOf } from "../support/visitor.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { signInMember, signInOwner, signInPartner, textOf } from "../support/visitor.ts";
 import {
   API_KEY_A,
   clientOf,
@@ -202,6 +205,38 @@ describe("paying a payout", () => {
       expect(vendor.transfers).toHaveLength(1);
     },
   );
+
+  it("keeps of an account that the vendor's refusal names only the masked id (ACCESS-12, EVT-2, TEAM-1)", async () => {
+    const world = await makePayingProgram();
+    const { program, vendor, account_id } = world;
+    const account = vendor.accounts.get(account_id)!;
+    vendor.accounts.delete(account_id);
+    const payout = await makePayout(world);
+    playOutside(vendor);
+    await program.api("POST", "/api/v1/webhooks", { url: "https://receiver.example.com/hook", events: ["*"] });
+    const refused = await pay(program, payout.id);
+    expect(refused.body.failure_message).toBe(`No such destination: '${maskAccount(account_id)}'`);
+    vendor.accounts.set(account_id, account);
+    await pay(program, payout.id);
+
+    const email = `${uniqueId("viewer")}@shop.example`.toLowerCase();
+    await program.api("POST", "/api/v1/members", { email, role: "viewer" });
+    const viewer = await signInMember(program, email);
+    const reader = await newKey(program, ["read"]);
+    const shown = [
+      ...["/api/v1/events", "/api/v1/payouts", `/api/v1/payouts/${payout.id}`].map(async (path) =>
+        JSON.stringify((await reader.api("GET", path)).body),
+      ),
+      ...["/dashboard/events", "/dashboard/events/list.csv", `/dashboard/payouts/${payout.id}`].map(
+        async (path) => (await viewer.get(path)).body,
+      ),
+    ];
+    const kept = await env.DB.prepare("select json_group_array(changes || payload) from events where program_id = ?")
+      .bind(program.id)
+      .first<string>("json_group_array(changes || payload)");
+    for (const text of [...(await Promise.all(shown)), kept]) expect(text).not.toContain(account_id);
+    expect(kept).toContain(maskAccount(account_id));
+  });
 
   it("refuses what cannot be paid that way, before anything is written or called", async () => {
     const world = await makePayingProgram();

@@ -367,6 +367,8 @@ describe("a difference", () => {
       const reported = found.find(({ check, subject }) => check === planted.check && subject === planted.subject(made));
       expect(found).toContainEqual(expect.objectContaining({ check: planted.check, subject: planted.subject(made) }));
       expect(reported!.expected).not.toEqual(reported!.found);
+      // Anybody who reads events reads it (ACCESS-12).
+      expect(JSON.stringify(found)).not.toContain(world.account_id);
       const logged = lines.mock.calls.flat().filter((line) => String(line).includes('"reconciliation failed"'));
       expect(logged).toHaveLength(found.length);
       expect(await status()).toEqual({ reconciled_at: agreed.reconciled_at, differences: found.length });

@@ -240,6 +240,14 @@ describe("the client of provider A's connected accounts", () => {
     const answer = await echo.send(KEY, echo.freeze(ORDER), "key");
     expect(answer).toMatchObject({ message: "The key (key) and (key) are wrong" });
   });
+
+  it("never repeats a whole account id, whatever the vendor says of it (ACCESS-12)", async () => {
+    const naming = answering(() => json(400, error({ message: `No such destination: '${ACCOUNT}'`, code: "x" })));
+    const message = "No such destination: 'acct_****zgkW'";
+    expect(await naming.send(KEY, naming.freeze(ORDER), "key")).toMatchObject({ message });
+    const links = { account_id: ACCOUNT, return_url: "https://a.example", refresh_url: "https://a.example" };
+    expect(await naming.createLink(KEY, links)).toMatchObject({ outcome: "refused", message });
+  });
 });
 
 describe("the played vendor", () => {

@@ -1,3 +1,4 @@
+import { maskAccount } from "../../domain/mask.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import type { Difference, Figures } from "../../domain/reconciliation.ts";
 import type { Transfers } from "../../providers/connect.ts";
@@ -15,7 +16,8 @@ export function hasTransfer(payout: Payout): boolean {
 /**
  * Compares paid payouts with the transfers that the vendor has: one for each, of its amount as the vendor moves it, to its account. `checked`
  * are those about which the vendor could be asked and answered: another account's key knows nothing of a transfer, and a
- * vendor who is away proves nothing.
+ * vendor who is away proves nothing. Accounts are compared whole and reported masked, so that two may read alike and still
+ * differ.
  */
 export async function checkTransfers(
   ctx: ProgramCtx,
@@ -32,9 +34,14 @@ export async function checkTransfers(
     checked.push(payout.id);
     const { expected, actual } = compared;
     if (JSON.stringify(expected) === JSON.stringify(actual)) continue;
-    found.push({ check: "transfer", subject: payout.id, expected, found: actual });
+    found.push({ check: "transfer", subject: payout.id, expected: masked(expected), found: masked(actual) });
   }
   return { checked, found };
+}
+
+function masked(figures: Figures): Figures {
+  const { account_id } = figures;
+  return typeof account_id === "string" ? { ...figures, account_id: maskAccount(account_id) } : figures;
 }
 
 /** Null where nothing can be said. */

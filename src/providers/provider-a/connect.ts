@@ -194,7 +194,7 @@ function isRefusal({ status, json }: Answer): boolean {
 
 const UNREADABLE = "The payment provider gave an answer that could not be read.";
 
-/** The vendor's code and message, without any part of a key in it. */
+/** The vendor's code and message, which names no key and no whole account. */
 function troubleOf({ status, json }: Answer): Trouble {
   if (status === null) return { code: "no_answer", message: "The payment provider did not answer." };
   if (status === 401)

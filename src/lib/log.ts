@@ -23,6 +23,8 @@ export function logInFull(line: LogLine): void {
 const SECRETS: readonly [RegExp, string][] = [
   [/\b(Bearer|Basic) [^\s"\\]+/gi, "$1 [secret]"],
   [/\b(?:sk|rk|pk|whsec|pdl_ntfset|pdl)_[\w+/=.-]{6,}/g, "[secret]"],
+  // Sealed, as in a column or in a link to unsubscribe, which works for as long as its key is known.
+  [/\bv\d\.[\w+/=.~-]{20,}/g, "[secret]"],
   // 256 random bits: API keys, one-time links, sessions, with the digit of their database where it has one.
   [/(?<![\w-])(?:[0-9a-z]_)?[\w-]{43}(?![\w-])/g, "[secret]"],
 ];

@@ -7,11 +7,12 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";
+import { unsubscribeToken } from "../../src/http/mails/unsubscribe.ts";
 import worker from "../../src/index.ts";
 import { bySecretSetting } from "../../src/providers/registry.ts";
 import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
 import { deliveriesOf } from "../support/outbound.ts";
-import { callApi, makeProgram, type TestProgram } from "../support/program.ts";
+import { callApi, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
 import { customerEventB } from "../support/provider-b.ts";
 import { callWith, watchDatabase, SILENT_QUEUE } from "../support/watched-database.ts";
@@ -101,6 +102,13 @@ describe("the log", () => {
     }
   });
 
+  it("names the page of a link that failed without its secret", () => {
+    const paths = lines.map(({ text }) => (JSON.parse(text) as { path?: string }).path ?? "");
+    expect(paths.filter((path) => path.startsWith("/unsubscribe/"))).toEqual(
+      Array.from({ length: 2 }, () => "/unsubscribe/[secret]"),
+    );
+  });
+
   it("has no secret, no address and nothing that opens a door (DEP-5)", () => {
     const all = lines.map(({ text }) => text).join("\n");
     for (const secret of secrets) expect([secret, all.includes(secret)]).toEqual([secret, false]);
@@ -160,6 +168,10 @@ async function journey(program: TestProgram, secrets: string[]): Promise<void> {
   }
   await send(complaining(/select/i), "GET", `/api/v1/partners/${MARKS.partner}`);
   await callApi("wrong-admin-token-marked", "GET", "/admin/programs");
+  const about = { program_id: program.id, reader: { audience: "owner" }, kind: "weekly_summary" } as const;
+  const token = await unsubscribeToken(testContext().sealer, about);
+  secrets.push(token, token.slice(-20));
+  for (const method of ["GET", "POST"]) await callWith(complaining(/./), `/unsubscribe/${token}`, { method });
 
   await attempts(program);
   await readings((bindings, provider) => send(bindings, "POST", `/api/v1/integrations/${provider}/reconcile`, {}));

@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { keyOn, tokenOn } from "../../src/domain/shard.ts";
+import { unsubscribeToken } from "../../src/http/mails/unsubscribe.ts";
 import { randomToken } from "../../src/lib/crypto.ts";
 import { logLine, reasonOf, redact } from "../../src/lib/log.ts";
-import { TEST_SECRETS } from "../support/program.ts";
+import { testContext, TEST_SECRETS } from "../support/program.ts";
 
 describe("the reason of a failure in the log", () => {
   it.each([
@@ -37,6 +38,19 @@ describe("what opens a door", () => {
     expect(redact("evt_01jd0000000000000000000000 /dashboard/settings")).toBe(
       "evt_01jd0000000000000000000000 /dashboard/settings",
     );
+  });
+
+  it("is taken out where it is sealed, as in a link to unsubscribe", async () => {
+    const { sealer } = testContext();
+    const place = { table: "mails", column: "content", row: "x" } as const;
+    const sealed = await sealer.seal("what nobody may read", place);
+    const token = await unsubscribeToken(sealer, {
+      program_id: "prog_1",
+      reader: { audience: "owner" },
+      kind: "weekly_summary",
+    });
+    expect(redact(`cannot open ${sealed} today`)).toBe("cannot open [secret] today");
+    expect(redact(`/unsubscribe/${token}`)).toBe("/unsubscribe/[secret]");
   });
 
   it.each(Object.entries(TEST_SECRETS))("is taken out where it has the form of a secret of %s", (_, secret) => {

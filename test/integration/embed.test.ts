@@ -1,7 +1,9 @@
 /** Links of the owner's own site into the portal, and the portal in a frame of it (EMBED-1 to EMBED-3). */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { sealRecipient } from "../../src/core/payouts/recipient.ts";
 import { openPortalLink, readPortalLink } from "../../src/core/sessions/portal-links.ts";
+import { maskAddress } from "../../src/domain/mask.ts";
 import { framedBy } from "../../src/http/pages/page.tsx";
 import type { Bindings } from "../../src/env.ts";
 import { MINUTE } from "../../src/lib/time.ts";
@@ -138,6 +140,32 @@ describe("the session that it opens (EMBED-2)", () => {
     expect(body).not.toMatch(/href="\/portal\/details|href="\/switch"|action="\/sign-out"/);
     expect((await frame.get("/switch", WITHIN)).status).toBe(403);
     expect(where(await frame.get("/dashboard", WITHIN))).toEqual([303, "/portal"]);
+  });
+
+  it("sees of payouts that exist neither where they go nor to what name, and no link to the details", async () => {
+    const stocked = await makeStocked();
+    program = stocked.program;
+    const shown = maskAddress(PAID_TO);
+    const payout_id = stocked.ids["payouts"]!;
+    const sealed = await sealRecipient(testContext(), payout_id, {
+      ...{ name: "Frozen Name", payout_email: PAID_TO, provider_a_account_id: null },
+    });
+    await env.DB.prepare("update payouts set method = 'wallet', recipient = ?, recipient_sealed = ? where id = ?")
+      .bind(shown, sealed, payout_id)
+      .run();
+    const whole = await signInPartner(stocked.partner.email);
+    expect((await whole.get("/portal/payouts")).body).toContain(shown);
+    const statement = (await whole.get(`/portal/payouts/${payout_id}`)).body;
+    for (const text of [shown, "Frozen Name"]) expect(statement).toContain(text);
+    for (const partner of [stocked.partner, await makePartner(program)]) {
+      const frame = await frameOf(partner.id);
+      for (const { path } of pageRoutes("portal").filter(({ method }) => method === "GET")) {
+        const { body } = await frame.get(pageAddress(path, stocked.ids), WITHIN);
+        for (const text of [shown, "Frozen Name", 'href="/portal/details']) {
+          expect([path, text, body.includes(text)]).toEqual([path, text, false]);
+        }
+      }
+    }
   });
 
   it("leads to no other account of the address", async () => {

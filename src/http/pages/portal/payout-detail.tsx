@@ -17,7 +17,7 @@ import { payoutMethodText } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
 import { whyText } from "./commission-words.ts";
 import { CommissionTable } from "./commissions.tsx";
-import { programOf, selfOf, type OwnProgram } from "./self.ts";
+import { ownPayout, programOf, selfOf, type OwnProgram } from "./self.ts";
 
 const AT = "/portal/payouts";
 
@@ -25,8 +25,9 @@ const AT = "/portal/payouts";
 export const payoutDetail = new Hono<PageEnv>()
   .get("/:id", async (c) => {
     const { payout, lines } = await read(c);
-    // The name that it is paid to was fixed with where it goes (OUT-5).
-    const to = (await openRecipient(c.var.ctx, payout))?.name || selfOf(c).email;
+    // The name that it is paid to was fixed with where it goes (OUT-5), and is shown to who may see that.
+    const recipient = c.var.session.limited === null ? await openRecipient(c.var.ctx, payout) : null;
+    const to = recipient?.name || selfOf(c).email;
     return framed(
       c,
       { title: "Payout", at: AT },
@@ -42,7 +43,7 @@ export const payoutDetail = new Hono<PageEnv>()
             )
           }
         />
-        <PayoutFacts payout={viewPayout(payout)} to={to} program={programOf(c)} />
+        <PayoutFacts payout={ownPayout(c, viewPayout(payout))} to={to} program={programOf(c)} />
         {lines.length === 0 ? null : (
           <section class="card flush">
             <h2>Commissions in it</h2>

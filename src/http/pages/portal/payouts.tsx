@@ -11,7 +11,7 @@ import { PageHead } from "../layout.tsx";
 import { Badge, Money, plural, When } from "../parts/figures.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { Empty, Pager, Table } from "../parts/table.tsx";
-import { programOf, selfOf } from "./self.ts";
+import { ownPayout, programOf, selfOf } from "./self.ts";
 
 const AT = "/portal/payouts";
 
@@ -30,9 +30,11 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
           <Empty
             title="No payouts yet"
             action={
-              <a class="button" href="/portal/details">
-                Check your payout details
-              </a>
+              c.var.session.limited === null ? (
+                <a class="button" href="/portal/details">
+                  Check your payout details
+                </a>
+              ) : undefined
             }
           >
             Approved commissions are gathered into a payout, usually on the first of each month (terms{" "}
@@ -40,7 +42,7 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
           </Empty>
         ) : (
           <>
-            <PayoutTable payouts={page.data} />
+            <PayoutTable payouts={page.data.map((payout) => ownPayout(c, payout))} />
             <Pager page={page} path={AT} query={filter.texts} />
           </>
         )}

@@ -43,3 +43,11 @@ export function selfOf(c: Context<PageEnv>): Self {
 export function programOf(c: Context<PageEnv>): OwnProgram {
   return c.var.session.program;
 }
+
+/** A payout as the session may see it: one that a link of the owner opened sees no payout details (EMBED-2). */
+export function ownPayout<P extends { recipient: string | null }>(
+  { var: { session } }: Context<PageEnv>,
+  payout: P,
+): P {
+  return session.limited === null ? payout : { ...payout, recipient: null };
+}

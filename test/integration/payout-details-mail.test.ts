@@ -58,11 +58,14 @@ describe("a change of payout details is reported (OUT-9)", () => {
     for (const { text, html, subject, from } of mails) {
       expect([subject, from]).toEqual(["Payout details changed at Acme", "service@example.com"]);
       expect(text).toContain("E-mail at PayPal: w****@old-wallet.example → z****@new-wallet.example");
-      expect(text).toContain("Changed by: the partner, signed in to the portal (Ada Lovelace).");
+      expect(text).toContain("Changed by: the partner, signed in to the portal");
       expect(text).toContain("If you did not expect this");
       expect(text + html).not.toMatch(IN_FULL);
       expect(text).not.toContain("Payout method");
     }
+    // Who reads another address may be anybody: of the partner's words, who chose it, it has none.
+    const named = mails.filter(({ text, html }) => /Ada|Lovelace/.test(text + html));
+    expect(to(named)).toEqual([partner.email, program.program.owner_email].toSorted());
     const ofOwner = mails.find((mail) => mail.to === program.program.owner_email);
     expect(ofOwner?.text).toContain(`Ada Lovelace, ${partner.email}`);
     expect(ofOwner?.text).toContain(`${BASE_URL}/dashboard/partners`);
@@ -172,6 +175,62 @@ describe("a change of payout details is reported (OUT-9)", () => {
       expect(text).not.toMatch(/^Changed by: nobody/m);
       expect(html).not.toContain("<b>");
     }
+  });
+});
+
+describe("a partner's own changes of payout details (OUT-9)", () => {
+  const WINDOW = 15 * 60_000;
+  const wallet = (i: number) => `victim${i}@wallet.example`;
+
+  async function portalOf() {
+    const made = await world();
+    const portal = await signInPartner(made.partner.email, made.visitor());
+    await portal.get("/portal/details");
+    const post = (i: number, more = {}) =>
+      portal.post("/portal/details", { payout_method: "wallet", payout_email: wallet(i), ...more });
+    const stored = async () =>
+      (await made.program.api<{ payout_email: string }>("GET", `/api/v1/partners/${made.partner.id}`)).body
+        .payout_email;
+    const mailed = async () => {
+      const { results } = await env.DB.prepare("select distinct recipient from mails where partner_id = ?")
+        .bind(made.partner.id)
+        .all<{ recipient: string }>();
+      return results.map(({ recipient }) => recipient).filter((one) => one.startsWith("victim"));
+    };
+    return { ...made, post, stored, mailed };
+  }
+
+  it("are 5 within 15 minutes: the next is 429, changes nothing and writes to nobody", async () => {
+    const { program, partner, post, stored, mailed, ...made } = await portalOf();
+    const statuses = [];
+    for (let i = 1; i <= 10; i++) statuses.push((await post(i)).status);
+    expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429, 429, 429, 429]);
+    expect(await stored()).toBe(wallet(5));
+    expect((await mailed()).toSorted()).toEqual([1, 2, 3, 4, 5].map(wallet));
+    const refused = await post(6);
+    expect(refused.headers.get("retry-after")).toBe("900");
+    expect(refused.body).toContain("Your payout details were changed too often");
+    expect(refused.body).toContain(wallet(6));
+    // The name alone tells nobody, and the owner is not held.
+    expect((await post(5, { first_name: "Other" })).status).toBe(303);
+    expect(
+      (await api({ ...made, program }, "PATCH", `/api/v1/partners/${partner.id}`, { payout_email: NEW })).status,
+    ).toBe(200);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + WINDOW + 1_000 });
+    try {
+      expect((await post(7)).status).toBe(303);
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(await stored()).toBe(wallet(7));
+  });
+
+  it("are 5 also where they are sent at once", async () => {
+    const { post, mailed } = await portalOf();
+    const replies = await Promise.all(Array.from({ length: 10 }, (_, i) => post(i)));
+    const statuses = replies.map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429, 429, 429, 429]);
+    expect(await mailed()).toHaveLength(5);
   });
 });
 

@@ -1,18 +1,19 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped, whole } from "../../db/rows.ts";
 import { partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import { searchText, slugKey, unindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
-import { newId } from "../../lib/id.ts";
-import { iso } from "../../lib/time.ts";
+import { firstIdAt, newId } from "../../lib/id.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { act, prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
-import { untilWon } from "../kernel/races.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Decided, InputOf, Partner, PayloadOf } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { requireScope } from "../kernel/scopes.ts";
@@ -143,7 +144,8 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
 
 /**
  * Changes a partner; its e-mail address and payout details need `payouts`. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
- * sessions, and so does another address. A slug it had before stays its own.
+ * sessions, and so does another address. A slug it had before stays its own. @throws `rate_limited` for a partner's own
+ * sixth change of payout details within 15 minutes (OUT-9).
  */
 export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch): Promise<Partner> {
   return changePartner(caller, id, patch, "partner.updated");
@@ -204,12 +206,31 @@ async function changePartner(
     const isOtherAddress = after.email.toLowerCase() !== before.email.toLowerCase();
     if (after.status === "deactivated" || isOtherAddress) writes.push(...endSessions(ctx, id));
     writes.push(...applyFrom(ctx, { source: "partner", partner_id: id, rules: after }, from));
-    await commitPartner(ctx, { writes, occurrences: [partnerChanged(before, after, type, from)], result: after });
+    const changed = partnerChanged(before, after, type, from);
+    if (changed.payoutDetails && ctx.actor.type === "partner") writes.push(await refuseTooManyChanges(ctx, before));
+    await commitPartner(ctx, { writes, occurrences: [changed], result: after });
     return { ctx, partner: after, activated: turnsActive };
   });
   if (activated) await settleWaiting(ctx, id);
   await settleApplied(ctx, { apply_from });
   return partner;
+}
+
+/** Within `DETAILS_WINDOW`: each is told to addresses of the partner's choice. */
+const MAX_DETAILS_CHANGES = 5;
+const DETAILS_WINDOW = 15 * MINUTE;
+
+/** The guard of a partner's own change of payout details. Each change has one e-mail to the partner's own address. */
+async function refuseTooManyChanges(ctx: ProgramCtx, { id, email }: Partner): Promise<Write> {
+  const recent = sql`(select count(*) from mails indexed by mails_partner where partner_id = ${id}
+    and id >= ${firstIdAt("mail", ctx.now - DETAILS_WINDOW)} and kind = 'payout_details' and recipient = ${email})`;
+  const [[counted]] = await ctx.read(shaped(ctx.db, { recent: whole }, sql`select ${recent} as recent`));
+  if ((counted?.recent ?? 0) >= MAX_DETAILS_CHANGES) {
+    throw new AppError("rate_limited", "Your payout details were changed too often. Please try again in 15 minutes.", {
+      retryAfter: DETAILS_WINDOW / 1000,
+    });
+  }
+  return refuseWhere(ctx, sql`${recent} >= ${literal(MAX_DETAILS_CHANGES)}`);
 }
 
 /** For good: what is changed back later opens none of them again. */

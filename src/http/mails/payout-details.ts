@@ -30,8 +30,10 @@ function letterToPartner(
   { program, actor }: PayoutDetailsNotice,
   origin: string | null,
 ): Letter {
-  const [name, program_name] = [nameOf(partner), oneLine(program.name)];
-  const by = actor.type === "member" ? `${program_name} (${maskAddress(actor.name ?? "")})` : actorText(actor);
+  const program_name = oneLine(program.name);
+  // Who reads another address may know nothing of the partner, who chose it: of the partner's words it has none.
+  const name = to.toLowerCase() === partner.email.toLowerCase() ? nameOf(partner) : "a partner";
+  const by = byText(actor, program_name);
   const parts = [
     `The payout details of ${name} in the affiliate program of ${program_name} were changed.`,
     changesText(changes),
@@ -87,12 +89,20 @@ function nameOf({ first_name, last_name, email }: PayoutDetailsChange["partner"]
   return oneLine([first_name, last_name].filter(Boolean).join(" ")) || oneLine(email);
 }
 
+/** For partners: a member is the program's, and the partner is named by the letter. */
+function byText(actor: Actor, program_name: string): string {
+  if (actor.type === "partner") return SELF;
+  return actor.type === "member" ? `${program_name} (${maskAddress(actor.name ?? "")})` : actorText(actor);
+}
+
+const SELF = "the partner, signed in to the portal";
+
 function actorText(actor: Actor): string {
   const { type, name } = actor;
   const who = oneLine(name ?? "");
   switch (type) {
     case "partner":
-      return `the partner, signed in to the portal (${who})`;
+      return `${SELF} (${who})`;
     case "member":
       return `${who}, signed in to the dashboard`;
     case "api_key":

@@ -1,7 +1,10 @@
+import type { Context } from "hono";
 import type * as z from "zod";
 import { currencyExponent, decimalAmount } from "../../domain/currency.ts";
 import { isCents } from "../../domain/money.ts";
 import { AppError } from "../../lib/errors.ts";
+import { statusOf } from "../errors.ts";
+import type { PageEnv } from "../session.ts";
 import { detailsOf } from "../validate.ts";
 import { startOfTyped } from "./filters.ts";
 
@@ -9,6 +12,12 @@ import { startOfTyped } from "./filters.ts";
 export interface Problems {
   message: string;
   fields: Record<string, string>;
+}
+
+/** What a form was refused with, and the status of its page. */
+export interface Refusal {
+  problems: Problems;
+  status: ReturnType<typeof statusOf>;
 }
 
 /**
@@ -130,6 +139,14 @@ export function problemsOf(thrown: unknown): Problems {
   const details = thrown.details ?? [];
   const fields = Object.fromEntries(details.map(({ path, message }) => [path, message]));
   return { message: thrown.code === "validation_failed" && details.length > 0 ? CHECK_FIELDS : thrown.message, fields };
+}
+
+/** The same for a form that may be sent only so often, with the status of its page: 429 says when it may be sent again. */
+export function refusalOf(c: Context<PageEnv>, thrown: unknown): Refusal {
+  const status = thrown instanceof AppError ? statusOf(thrown.code) : 422;
+  if (!(thrown instanceof AppError) || thrown.code !== "rate_limited") return { problems: problemsOf(thrown), status };
+  c.header("Retry-After", String(thrown.retryAfter));
+  return { problems: { message: thrown.message, fields: {} }, status };
 }
 
 const CORRECTABLE = new Set(["validation_failed", "already_exists", "invalid_transition", "provider_not_configured"]);

@@ -6,11 +6,9 @@ import type { Decided, SaleClaim } from "../../../core/kernel/rows.ts";
 import { isDate } from "../../../domain/time-zone.ts";
 import { claimDomain, MAX_ORDER_ID, type ClaimAnswer } from "../../../domain/claim.ts";
 import type { Outcome } from "../../../domain/payment.ts";
-import { AppError } from "../../../lib/errors.ts";
-import { statusOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
 import { text } from "../../validate.ts";
-import { FormFields, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
+import { FormFields, parseInput, refusalOf, type Parsed, type Problems, type Refusal } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ANSWER_TEXTS, CLAIM_TEXTS, SaleOf } from "../parts/claim-words.tsx";
@@ -62,7 +60,7 @@ export const claims = new Hono<PageEnv>()
       if ("theirs" in made) return await claimsPage(c, fields, { theirs: made.theirs });
       return c.redirect(`${AT}?done=${made.isNew ? "made" : "known"}`, 303);
     } catch (error) {
-      return refusedPage(c, fields, error);
+      return claimsPage(c, fields, refusalOf(c, error));
     }
   });
 
@@ -75,19 +73,9 @@ export function readClaim(fields: FormFields): Parsed<ClaimInput> {
   return parseInput(byDay, { day, email_domain });
 }
 
-/** Too many claims: what was typed stays. */
-function refusedPage(c: Context<PageEnv>, fields: FormFields, error: unknown) {
-  if (error instanceof AppError && error.code === "rate_limited") {
-    c.header("Retry-After", String(error.retryAfter));
-    return claimsPage(c, fields, { problems: { message: error.message, fields: {} }, status: statusOf(error.code) });
-  }
-  const problems = problemsOf(error);
-  return claimsPage(c, fields, { problems, status: error instanceof AppError ? statusOf(error.code) : 422 });
-}
-
 interface ClaimsState {
   problems?: Problems;
-  status?: ReturnType<typeof statusOf>;
+  status?: Refusal["status"];
   /** Of a payment that is the partner's already. */
   theirs?: Outcome;
 }

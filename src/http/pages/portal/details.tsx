@@ -10,7 +10,7 @@ import { onboardingStart } from "../../api/onboarding.ts";
 import { partnerPatch } from "../../api/partners.ts";
 import { connectOf } from "../../connect.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, refusalOf, type Problems, type Refusal } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
@@ -57,7 +57,7 @@ export const details = new Hono<PageEnv>()
       await updatePartner(c.var.ctx, selfOf(c).id, parsed.value);
       return c.redirect(`${AT}?done=saved`, 303);
     } catch (error) {
-      return detailsPage(c, { values, problems: problemsOf(error) });
+      return detailsPage(c, { values, ...refusalOf(c, error) });
     }
   })
   .post("/provider-a-account", async (c) => {
@@ -98,17 +98,19 @@ interface DetailsState {
   values?: Record<keyof typeof own.shape, string | null>;
   problems?: Problems;
   accountProblems?: Problems;
+  /** Of what is wrong; 422 unless given. */
+  status?: Refusal["status"];
 }
 
 function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
-  const { problems, accountProblems: wrong } = state;
+  const { problems, accountProblems: wrong, status = 422 } = state;
   const partner = selfOf(c);
   const values = state.values ?? partner;
   const program = programOf(c);
   const isWrong = problems !== undefined || wrong !== undefined;
   return framed(
     c,
-    { title: "Payout details", at: AT, status: isWrong ? 422 : 200 },
+    { title: "Payout details", at: AT, status: isWrong ? status : 200 },
     <>
       {isWrong ? null : <Done code={c.req.query("done")} texts={DONE} />}
       <PageHead title="Payout details" />

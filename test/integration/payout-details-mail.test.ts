@@ -211,7 +211,7 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
     expect(refused.headers.get("retry-after")).toBe("900");
     expect(refused.body).toContain("Your payout details were changed too often");
     expect(refused.body).toContain(wallet(6));
-    // The name alone tells nobody, and the owner is not held.
+    // A change of the name alone notifies nobody, and the owner is not held.
     expect((await post(5, { first_name: "Other" })).status).toBe(303);
     expect(
       (await api({ ...made, program }, "PATCH", `/api/v1/partners/${partner.id}`, { payout_email: NEW })).status,

@@ -216,7 +216,7 @@ async function changePartner(
   return partner;
 }
 
-/** Within `DETAILS_WINDOW`: each is told to addresses of the partner's choice. */
+/** Within `DETAILS_WINDOW`: each is reported to addresses of the partner's choice. */
 const MAX_DETAILS_CHANGES = 5;
 const DETAILS_WINDOW = 15 * MINUTE;
 

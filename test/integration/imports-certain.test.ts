@@ -91,7 +91,7 @@ describe("a customer is bound (IMP-4)", () => {
       "cus_2,Bob+shop@partners.example,bob",
       "cus_3,CID@pay.example,cid",
       "cus_4,,bob",
-      ",BOB@partners.example,bob",
+      ",CID@partners.example,cid",
       "cus_5,bob@partners.example,ann",
       "ctm_6,,bob",
     ].join("\n");
@@ -132,6 +132,54 @@ describe("a customer is bound (IMP-4)", () => {
       expect(countsOf(body)).toEqual([1, 0, 0, 0, 7]);
       expect(await bindingsOf(program)).toEqual(["cus_3 ann"]);
     }
+  });
+
+  it("not by an id with an address that is another partner's, by another line or an import before", async () => {
+    const lines = [
+      ",kim@x.example,ann",
+      "cus_1,KIM@x.example,bob",
+      "cus_2,kim@x.example,ann",
+      "cus_3,lea@x.example,bob",
+    ];
+    for (const order of [lines, lines.toReversed()]) {
+      const program = await programWith("ann", "bob");
+      const file = (all: string[]) => ["customer_id,customer_email,partner_code", ...all].join("\n");
+      const { body } = await sendImport(program, CUSTOMERS, file(order));
+      expect(countsOf(body)).toEqual([2, 0, 0, 0, 2]);
+      expect(await bindingsOf(program)).toEqual(["cus_2 ann", "cus_3 bob"]);
+      const counts = [];
+      for (const line of lines) {
+        const { body: alone } = await sendImport(program, CUSTOMERS, file([line]));
+        counts.push(countsOf(alone));
+      }
+      expect(counts).toEqual([
+        [1, 0, 0, 0, 0],
+        [0, 0, 0, 1, 0],
+        [0, 0, 1, 0, 0],
+        [0, 0, 1, 0, 0],
+      ]);
+    }
+  });
+
+  it("not where lines of an id and of its address differ, and each says which", async () => {
+    const program = await programWith("ann", "bob");
+    const file = [
+      "customer_id,customer_email,partner_code",
+      "cus_1,,bob",
+      "cus_1,kim@x.example,bob",
+      ",kim@x.example,ann",
+      ",lea@x.example,gone",
+      "cus_2,lea@x.example,bob",
+    ].join("\n");
+    const { body } = await sendImport(program, CUSTOMERS, file);
+    expect(reported(body)).toEqual([
+      "2 customer_id: Line 4 says something else of this customer.",
+      "3 customer_id: Line 4 says something else of this customer.",
+      "4 customer_email: Line 2 says something else of this customer.",
+      "5 partner_code: There is no such partner. Import the partners first.",
+      "6 customer_id: Line 5 says something else of this customer.",
+    ]);
+    expect(await bindingsOf(program)).toEqual([]);
   });
 
   it("not by an id of the other provider than the file's", async () => {

@@ -47,6 +47,8 @@ const leadOf = (customer: { id?: string; email?: string }): Step => {
   const body = lead({ ref: "jane", customer, occurred_at: ago(3 * HOUR) });
   return (program) => report(program, "lead", body);
 };
+const leadOfBob: Step = (program) =>
+  report(program, "lead", lead({ external_id: "l2", ref: "bob", customer: { email: EMAIL }, occurred_at: ago(HOUR) }));
 const paidA = (given: Parameters<typeof sessionCompleted>[0]): Step => {
   const event = sessionCompleted({ id: "pay_1", amount: 10_000, tax: 0, created: created(HOUR), ...given });
   return (program) => sendA(program, event);
@@ -118,6 +120,34 @@ describe("a lead serves the payments of every provider (FACT-4)", () => {
     const file = `customer_id,customer_email,partner_code\ncus_1,,bob\ncus_2,,bob\n,${EMAIL},bob\n`;
     const { body } = await sendImport(program, { kind: "customers" }, file);
     expect(countsOf(body)).toEqual([1, 0, 0, 2, 0]);
+  });
+
+  it.each<[string, string, Step[], string]>([
+    ["the line has the address", `cus_1,${EMAIL},bob`, [], "pay_1"],
+    [
+      "a payment had it",
+      "cus_1,,bob",
+      [paidA({ customer: "cus_1", email: EMAIL, id: "first", created: created(5 * HOUR) })],
+      "pay_1",
+    ],
+    ["another partner has a newer one", `cus_1,${EMAIL},bob`, [leadOfBob], "pay_1"],
+    ["two lines of the customer have it", `cus_1,,bob\ncus_1,${EMAIL},bob`, [], "pay_1"],
+    ["the provider gave it", "ctm_1,,bob", [namedB], "txn_1"],
+  ])("an import leaves the customer also to a lead by the address where %s", async (_, lines, before, paid) => {
+    const program = await programOfJane();
+    await program.api("PATCH", "/api/v1/programs/me", { attribution: "first" });
+    await leadOf({ email: EMAIL })(program);
+    for (const step of before) await step(program);
+    const file = `customer_id,customer_email,partner_code\n${lines}\n`;
+    for (const dry_run of ["true", "false"]) {
+      const { body } = await sendImport(program, { kind: "customers", dry_run }, file);
+      expect([body.added, body.problems[0]]).toMatchObject([0, { line: 2, outcome: "left_out" }]);
+    }
+    const soon = Date.now() + HOUR;
+    await paidA({ customer: "cus_1", email: EMAIL, created: Math.floor(soon / 1_000) })(program);
+    const later = { id: "txn_1", customer: "ctm_1", amount: 10_000, tax: 0, occurred_at: new Date(soon).toISOString() };
+    await sendB(program, transactionCompleted(later));
+    expect((await earned(program))[paid]).toEqual(["commission", "jane", "email", 2_000]);
   });
 
   it("also once the owner has corrected its reference and asks again", async () => {

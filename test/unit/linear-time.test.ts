@@ -86,7 +86,7 @@ describe("linear in what it reads is", () => {
 describe("the import's judgment of lines", () => {
   const NOBODY = { id: "par_1", email: "a@b.co", slug: "a", payout_email: null };
   const known = {
-    ...{ partners: new Map(), holders: new Map<string, string>(), addresses: new Map<string, string>() },
+    ...{ partners: new Map(), holders: new Map<string, never>(), addresses: new Map<string, string>() },
     counts: new Map<string, number>(),
     ...{ byCode: new Map([["a", NOBODY]]), byEmail: new Map<string, NamedPartner>() },
   };

@@ -53,15 +53,16 @@ export interface KnownCustomers {
   /** Partners by `slugKey` of what was or is their code, and by `emailKey`. */
   byCode: ReadonlyMap<string, NamedPartner>;
   byEmail: ReadonlyMap<string, NamedPartner>;
-  /** By `identityKey`: the partner who has the customer, and the customer's address. */
-  holders: ReadonlyMap<string, string>;
+  /** By `identityKey`: whose the customer or the address was said to be, the newest first; and the customer's address. */
+  holders: ReadonlyMap<string, readonly string[]>;
   addresses: ReadonlyMap<string, string>;
 }
 
 /**
  * What lines come to: each one's verdict, and which customers to bind. A binding is for good, so a customer is bound only where
  * nothing that the file says of it is in doubt: every code and address in its lines leads to a partner, all to the same
- * one, and that one is not the customer. The bindings are a function of the set of lines.
+ * one, and that one is not the customer; and no other partner has an address of the customer. The bindings are a function
+ * of the set of lines.
  */
 export function* decideCustomerLines(
   lines: readonly CustomerLine[],
@@ -76,6 +77,7 @@ export function* decideCustomerLines(
     note(customers, line, "id" in partner ? partner.id : null, known);
     if (slice.add(LINE_WORK)) yield;
   }
+  compareAddresses(customers);
   const verdicts: CustomerVerdict[] = [];
   const bindings: Binding[] = [];
   for (const [i, line] of lines.entries()) {
@@ -99,20 +101,49 @@ interface Customer {
   line: number;
   partner_id: string | null;
   differs: number | null;
-  /** Every address that is the customer's, as `addressKey`. */
+  /** Every address that is the customer's, as `addressKey`, and as an identity by its `identityKey`. */
   addresses: Set<string>;
+  emails: Set<string>;
+}
+
+/** What else than its id a line and the provider say a customer is known by: its addresses, or its address where it has no id. */
+export function addressesOf(
+  { customer, customer_email }: CustomerLine,
+  known: ReadonlyMap<string, string>,
+): CustomerIdentity[] {
+  if (customer.scope === "email") return [customer];
+  const { provider } = customer;
+  return [customer_email, known.get(identityKey(customer))].flatMap((address) =>
+    address ? { provider, scope: "email", subject: emailKey(address) } : [],
+  );
 }
 
 function note(customers: Map<string, Customer>, line: CustomerLine, partner_id: string | null, known: KnownCustomers) {
   const key = identityKey(line.customer);
   let customer = customers.get(key);
   if (!customer) {
-    const own = line.customer.scope === "email" ? line.customer.subject : known.addresses.get(key);
-    const addresses = new Set(own === undefined ? [] : [addressKey(own)]);
-    customer = { line: line.line, partner_id, differs: null, addresses };
+    customer = { line: line.line, partner_id, differs: null, addresses: new Set(), emails: new Set() };
     customers.set(key, customer);
   } else if (customer.partner_id !== partner_id) customer.differs ??= line.line;
-  if (line.customer_email !== null) customer.addresses.add(addressKey(line.customer_email));
+  for (const address of addressesOf(line, known.addresses)) {
+    customer.addresses.add(addressKey(address.subject));
+    customer.emails.add(identityKey(address));
+  }
+}
+
+/** Where lines of an id and of its address name different partners, both are in doubt: at a payment the id goes first. */
+function compareAddresses(customers: ReadonlyMap<string, Customer>) {
+  const differing = [...customers.values()].flatMap((one) =>
+    [...one.emails].flatMap((email) => {
+      const other = customers.get(email) ?? one;
+      const isSame = one.partner_id === other.partner_id && one.differs === null && other.differs === null;
+      return other === one || isSame ? [] : [[one, other] as const];
+    }),
+  );
+  for (const [one, other] of differing) {
+    one.differs ??= other.line;
+    other.differs ??= one.line;
+  }
 }
 
 function verdictOf(
@@ -125,13 +156,15 @@ function verdictOf(
   const not = (verdict: "kept" | "refused", message: string) => ({ line: line.line, verdict, field, message }) as const;
   if (!("id" in partner)) return { line: line.line, verdict: "refused", ...partner };
   if (customer.differs !== null) {
-    const other = customer.line === line.line ? customer.differs : customer.line;
+    const other = customer.differs === line.line ? customer.line : customer.differs;
     return not("refused", `Line ${other} says something else of this customer.`);
   }
   if (customer.line !== line.line) return not("refused", `This customer is on line ${customer.line}.`);
-  const holder = holders.get(identityKey(line.customer));
+  const [holder] = holders.get(identityKey(line.customer)) ?? [];
   if (holder === partner.id) return { line: line.line, verdict: "known" };
-  if (holder !== undefined) return not("kept", "This customer is another partner's already.");
+  // Which of several has an address turns on the setting of the program, which may change.
+  const isHeld = [...customer.emails].some((email) => holders.get(email)?.some((id) => id !== partner.id));
+  if (holder !== undefined || isHeld) return not("kept", "This customer is another partner's already.");
   const isPartner = [partner.email, partner.payout_email].some(
     (own) => own !== null && customer.addresses.has(addressKey(own)),
   );

@@ -16,6 +16,7 @@ import { insertStoredFacts, PAYMENT_KEY, type StoredFact } from "../ledger/facts
 import { MAX_INLINE, settleEach } from "../ledger/settle.ts";
 import { orUnsettled, readAgain, unsettle } from "../ledger/unsettled.ts";
 import {
+  addressesOf,
   identityKey,
   decideCustomerLines,
   type Binding,
@@ -60,16 +61,21 @@ async function decideLines(
   const known = {
     byCode: new Map<string, NamedPartner>(),
     byEmail: new Map<string, NamedPartner>(),
-    holders: new Map<string, string>(),
+    holders: new Map<string, string[]>(),
     addresses: new Map<string, string>(),
   };
   for (const part of partsOf(lines, LOOK_UP_LINES)) {
-    const [byCode, byEmail, remembered, paid, said] = await ctx.read(...lookUp(ctx, part));
+    const [byCode, byEmail, paid, said] = await ctx.read(...lookUp(ctx, part));
     for (const { key, ...partner } of byCode) known.byCode.set(key, partner);
     for (const { key, ...partner } of byEmail) known.byEmail.set(key, partner);
-    for (const row of remembered) known.holders.set(identityKey(row), row.partner_id);
     // What the provider said of the customer before what a payment carried.
     for (const row of [...paid, ...said]) if (row.email !== null) known.addresses.set(identityKey(row), row.email);
+    const names = part.flatMap((line) => [line.customer, ...addressesOf(line, known.addresses)]);
+    const [remembered] = await ctx.read(holdersOf(ctx, names));
+    for (const row of remembered) {
+      const key = identityKey(row);
+      known.holders.set(key, [...(known.holders.get(key) ?? []), row.partner_id]);
+    }
   }
   return inSlices(decideCustomerLines(lines, known));
 }
@@ -88,7 +94,7 @@ const NAMED_PARTNER: Columns<NamedPartner & { key: string }> = {
   key: text,
 };
 
-/** The partners that lines name, who has their customers, and the addresses that these had when they last paid. */
+/** The partners that lines name, and the addresses that their customers have, or had when they last paid. */
 function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
   const emails = JSON.stringify(lines.flatMap(({ partner_email }) => partner_email ?? []));
@@ -109,22 +115,6 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
       sql`select distinct ${named}, lower(p.email) as key
       from json_each(${emails}) j
       cross join partners p on p.program_id = ${ctx.programId} and lower(p.email) = lower(j.value)`,
-    ),
-    // Of several references that lead to a partner the newest, which is what the bare columns beside a max() are of.
-    shaped(
-      ctx.db,
-      { ...IDENTITY, partner_id: text, at: text },
-      sql`select j.value ->> 'provider' as provider, s.scope, s.subject,
-        held.partner_id, max(f.occurred_at) as at
-      from json_each(${identities}) j
-      cross join fact_subjects s on s.program_id = ${ctx.programId}
-        and s.provider in (j.value ->> 'provider', ${OWNER_PROVIDER.name})
-        and s.scope = j.value ->> 'scope' and s.subject = j.value ->> 'subject'
-      join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-        and f.kind = 'attribution' and f.occurred_at <= ${iso(ctx.now)}
-        and (f.provider = j.value ->> 'provider' or f.data ->> 'any_provider')
-      join partner_slugs held on held.program_id = s.program_id and held.slug_key = f.ref_key
-      group by j.value ->> 'provider', s.scope, s.subject`,
     ),
     shaped(
       ctx.db,
@@ -148,6 +138,25 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
       group by s.provider, s.subject`,
     ),
   ] as const;
+}
+
+/** Whose customers were said to be, by what they are known by, the newest first. */
+function holdersOf(ctx: Reader, names: readonly CustomerIdentity[]) {
+  return shaped(
+    ctx.db,
+    { ...IDENTITY, partner_id: text, at: text },
+    sql`select j.value ->> 'provider' as provider, s.scope, s.subject,
+      held.partner_id, max(f.occurred_at) as at
+    from (select distinct value from json_each(${JSON.stringify(names)})) j
+    cross join fact_subjects s on s.program_id = ${ctx.programId}
+      and s.provider in (j.value ->> 'provider', ${OWNER_PROVIDER.name})
+      and s.scope = j.value ->> 'scope' and s.subject = j.value ->> 'subject'
+    join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      and f.kind = 'attribution' and f.occurred_at <= ${iso(ctx.now)}
+      and (f.provider = j.value ->> 'provider' or f.data ->> 'any_provider')
+    join partner_slugs held on held.program_id = s.program_id and held.slug_key = f.ref_key
+    group by j.value, held.partner_id order by at desc`,
+  );
 }
 
 /** Binds a chunk. Returns the verdicts of its lines where they are no longer those that it came with. */

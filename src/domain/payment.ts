@@ -280,10 +280,15 @@ function otherRule(
   const seen = { ...subject, partner_slug: recorded.partner_slug ?? subject.partner_slug };
   const chosen = chosenRule(rules, partner_id, seen);
   const before = chosenRule(previous.rules(), partner_id, seen);
-  const nameOf = ({ flow_id, rate }: Pick<PaymentDecision, "flow_id" | "rate">) => JSON.stringify([flow_id, rate]);
-  if (nameOf(chosen) !== nameOf(before)) return chosen;
-  const isRecorded = nameOf(recorded) === nameOf(chosen);
-  return isRecorded && JSON.stringify(recorded.flows) !== JSON.stringify(chosen.flows) ? chosen : null;
+  if (!isSameRule(chosen, before)) return chosen;
+  return isSameRule(recorded, chosen) && JSON.stringify(recorded.flows) !== JSON.stringify(chosen.flows)
+    ? chosen
+    : null;
+}
+
+/** Whether two rules give the same, by the same flow. */
+export function isSameRule(...rules: readonly Pick<PaymentDecision, "flow_id" | "rate">[]): boolean {
+  return new Set(rules.map(({ flow_id, rate }) => JSON.stringify([flow_id, rate]))).size === 1;
 }
 
 /** The rule that was recorded, with its flows tried on what is known now; null where that changes the outcome of one. */

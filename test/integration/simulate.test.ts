@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { receiveEvent } from "../../src/core/inbound/receive.ts";
 import { eventsOf, makeWorldProgram, world } from "../support/ledger-world.ts";
+import { ago, change, flow, pay, seconds } from "../support/applied.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { makePartner, makeProgram, programContext } from "../support/program.ts";
@@ -56,6 +57,47 @@ describe("flow simulation (FLOW-6)", () => {
       [3, false],
     ]);
     expect(await ledgerOf(program)).toEqual(before);
+  });
+
+  it("changes nothing that the flow does not, whatever rates and flows have become since", async () => {
+    const program = await makeProgram();
+    const { id, slug } = await makePartner(program, { commission_pct: 10 });
+    const asked = async (body: object) => {
+      const reply = await program.api<SimulationBody>("POST", "/api/v1/flows/simulate", { ...body, last: 50 });
+      expect(reply.status).toBe(200);
+      return reply.body.payments.map((row) => [row.old_amount_cents, row.new_amount_cents]);
+    };
+    await pay(program, slug, 20);
+    const vip = await change(program, "POST", "/flows", { ...flow, priority: 9 });
+    const bought = { ref: slug, amount: 10_000, created: seconds(ago(0)) };
+    await sendA(program, sessionCompleted({ ...bought, email: "kim@x.example" }));
+    const kept = await change(program, "POST", "/flows", { ...flow, action_value: 800, priority: 10 });
+    await sendA(program, sessionCompleted({ ...bought, email: "lea@x.example", created: seconds(ago(-1)) }));
+    await change(program, "DELETE", `/flows/${vip.id}`);
+    await change(program, "PATCH", `/flows/${kept.id}`, { active: false });
+    await change(program, "PATCH", `/partners/${id}`, { commission_pct: 30 });
+    await change(program, "PATCH", "/programs/me", { default_commission_pct: 40 });
+    const nobody = [{ field: "customer_email", op: "contains", value: "@nowhere" }];
+    const unchanged = [
+      [800, 800],
+      [700, 700],
+      [1_000, 1_000],
+    ];
+    expect(await asked({ flow: { ...flow, action_value: 1, priority: 99, conditions: nobody } })).toEqual(unchanged);
+    expect(await asked({ flow: { ...flow, action_value: 1, priority: 5 } })).toEqual([
+      ...unchanged.slice(0, 2),
+      [1_000, 1],
+    ]);
+    expect(await asked({ flow_id: kept.id, flow: { ...flow, conditions: nobody } })).toEqual([
+      [800, 700],
+      ...unchanged.slice(1),
+    ]);
+    await program.api("POST", "/api/v1/customers/erase", { email: "kim@x.example" });
+    expect(await asked({ flow: { ...flow, action_value: 1, priority: 99 } })).toEqual([
+      [800, 1],
+      [700, 700],
+      [1_000, 1],
+    ]);
   });
 
   it("another program's flow is not found", async () => {

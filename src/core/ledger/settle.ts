@@ -3,19 +3,9 @@ import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
 import { isEarned } from "../../domain/commission.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
-import { decidePayment, type Decision, type Outcome, type PaymentDecision, type Rules } from "../../domain/payment.ts";
+import { decidePayment, type Decision, type Outcome, type PaymentDecision } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
-import {
-  asMade,
-  flowsAt,
-  keptRules,
-  newestApplied,
-  rulesAt,
-  rulesSince,
-  type PartnerRules,
-  type ProgramRules,
-  type RuleTime,
-} from "../../domain/rules.ts";
+import { type ProgramRules } from "../../domain/rules.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
@@ -26,6 +16,7 @@ import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { eventOutcome, planClosing, type Closing } from "./closing.ts";
 import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./plan.ts";
+import { keptOf, rulesOf, seenOf, type KnownRules } from "./rules.ts";
 import { readState, type LedgerState } from "./state.ts";
 import { unknownCodeMails } from "./unknown-code.ts";
 
@@ -238,6 +229,7 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
   const [payment] = state.payments;
   const bySlug = new Map(state.partners.map((partner) => [partner.slug_key, partner]));
   const byId = new Map(state.partners.map((partner) => [partner.id, partner]));
+  const known = { ...state, past: keptOf(state.past) };
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
   return decidePayment({
     provider: payment.provider,
@@ -249,25 +241,29 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
       codes: state.codes,
     },
     rulesOf: ({ occurred_at }) =>
-      rulesOf(state, decided, { occurred_at, seen: Math.min(...state.payments.map(seenOf)) }),
+      rulesOf(known, decided, { occurred_at, seen: Math.min(...state.payments.map(seenOf)) }),
     previous: {
       outcome: decided.outcome,
       decision: decided.decision,
       erased: state.payments.some((row) => row.erased_at !== null),
       rules: () => {
         const time = { occurred_at: decided.created_at, seen: seenOf(decided) };
-        return rulesOf(state, decided, time, decided.decision?.applied ?? 0);
+        return rulesOf(known, decided, time, decided.decision?.applied ?? 0);
       },
     },
     isRequested,
     granted: state.granted,
     commissionedPartners: state.commissions.filter(isEarned).map((row) => row.partner_id),
-    admittedAs: (id) => admittedAs(state, decided, id),
+    admittedAs: (id) => admittedAs(known, decided, id),
   });
 }
 
 /** By each payment that a commission of the partner is of, as it was decided; where it is merged, by what it turned out to be. */
-function admittedAs(state: LedgerState, decided: Payment, partner_id: string): PartnerStatus[] {
+function admittedAs(
+  state: Omit<LedgerState, "past"> & KnownRules,
+  decided: Payment,
+  partner_id: string,
+): PartnerStatus[] {
   const own = state.commissions.filter((row) => isEarned(row) && row.partner_id === partner_id);
   return own.flatMap(({ payment_id }) => {
     const row = state.payments.find(({ id, outcome }) => id === payment_id && outcome !== "merged") ?? decided;
@@ -276,44 +272,4 @@ function admittedAs(state: LedgerState, decided: Payment, partner_id: string): P
     const time = { occurred_at: row.created_at, seen: seenOf(row) };
     return rulesOf(state, row, time).ofPartner(partner_id).status;
   });
-}
-
-function seenOf({ rules_seen }: Payment): number {
-  return rules_seen ?? 0;
-}
-
-/** The rules in force when the payment was made, with those applied from an earlier time up to `upTo`. */
-function rulesOf(state: LedgerState, decided: Payment, time: RuleTime, upTo = Infinity): Rules {
-  const past = state.past
-    .filter(({ seq, applies_from }) => applies_from === null || seq <= upTo)
-    .map((row) => ({ ...row, rules: keptRules(row) }));
-  const ofProgram = past.filter(({ partner_id }) => partner_id === "");
-  const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
-  const ofSettings = ofProgram.filter((row) => !ofFlow(row));
-  const asSet = rulesAt(time, asMade(ofSettings), state.settings);
-  return {
-    // What applies from an earlier time is a rate or a flow, and no other setting or state.
-    program: {
-      default_commission_pct: rulesAt(time, ofSettings, state.settings).default_commission_pct,
-      attribution: asSet.attribution,
-      code_precedence: asSet.code_precedence,
-    },
-    flows: flowsAt(time, ofProgram.filter(ofFlow), state.flows),
-    ofPartner: (id) => {
-      const partner = state.partners.find((row) => row.id === id);
-      if (!partner) throw new Error("a partner that no reference names");
-      // What an earlier version refused, it refused by what the partner was: nothing else says that.
-      const isRefused = decided.rules_seen === null && decided.outcome === "partner_deactivated";
-      const own = past.filter(({ partner_id }) => partner_id === id);
-      const { commission_pct } = rulesAt<PartnerRules>(time, own, partner);
-      const [then = partner, ...since] = rulesSince<PartnerRules>(time, own, partner);
-      const wasRefused = isRefused && decided.decision?.partner_id === id;
-      return {
-        commission_pct,
-        status: wasRefused ? "deactivated" : then.status,
-        hasTurnedActive: since.some(({ status }) => status === "active"),
-      };
-    },
-    applied: newestApplied(time, past),
-  };
 }

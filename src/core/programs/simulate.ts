@@ -12,7 +12,7 @@ import {
   type FlowEvent,
 } from "../../domain/flow.ts";
 import { addUp, NOTHING, type Cents, type Percent, type Sum } from "../../domain/money.ts";
-import { chooseRate, earnedBy } from "../../domain/payment.ts";
+import { chooseRate, earnedBy, isSameRule } from "../../domain/payment.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import {
@@ -23,6 +23,7 @@ import {
   type ChangedRule,
   type Compared,
 } from "../ledger/apply-from.ts";
+import { keptOf, pastOfNewest, rulesOf, seenOf } from "../ledger/rules.ts";
 
 /** A flow as the simulator takes it: the fields of a new flow. */
 export interface SimulatedFlow {
@@ -101,12 +102,13 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
 }
 
 /**
- * What the program's last payments would have earned with a flow added or changed (FLOW-6). Decides by the
- * same function as the ledger and writes nothing; a payment without a commission earns 0 either way.
+ * What the program's last payments would have earned with a flow added or changed (FLOW-6), by the other rules of their own
+ * time. Decides by the same function as the ledger and writes nothing. A payment that the flow makes no difference to, or of
+ * an erased customer, keeps what it earned; one without a commission earns 0 either way.
  */
 export async function simulateFlow(caller: Caller, input: SimulationInput): Promise<Simulation> {
   if (input.apply_from !== undefined) return simulateApplied(caller, input, input.apply_from);
-  const [ctx, rows, current] = await prove(
+  const [ctx, rows, current, kept] = await prove(
     caller,
     caller.db
       .select({
@@ -115,6 +117,8 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
         customer_email: payments.customer_email,
         partner_slug: sql<string | null>`${payments.decision} ->> '$.partner_slug'`,
         event: payments.event,
+        made: { occurred_at: payments.created_at, rules_seen: payments.rules_seen, erased_at: payments.erased_at },
+        status: partners.status,
         commission_pct: partners.commission_pct,
       })
       .from(payments)
@@ -127,30 +131,30 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       .select()
       .from(flows)
       .where(sql`${flows.program_id} = ${caller.programId}`),
+    pastOfNewest(caller, input.last),
   );
-  const candidates = withChange(ctx, current, input);
-  const result = rows.slice(0, input.last).map(({ compared, ...row }): SimulatedPayment => {
-    const { outcome, txn_amount_cents, adjusted_cents } = compared;
+  const changed = changedFlow(ctx, current, input);
+  const past = Map.groupBy(keptOf(kept), ({ partner_id }) => partner_id);
+  const result = rows.slice(0, input.last).map(({ compared, made, status, ...row }): SimulatedPayment => {
+    const { outcome, partner_id: id, txn_amount_cents, adjusted_cents } = compared;
+    const as = { ...compared, new_amount_cents: compared.old_amount_cents, new_flow_id: compared.old_flow_id };
     const earns = outcome === "commission" || outcome === "no_flow";
-    const { rate, flow_id } = chooseRate(candidates, row, ctx.program, {
-      event: row.event,
-      txn_amount_cents,
-      customer_email: row.customer_email,
-      partner_slug: row.partner_slug ?? "",
-      provider: row.provider,
-    });
-    return {
-      ...compared,
-      new_amount_cents: earns && rate ? earnedBy(rate, row.event, txn_amount_cents, adjusted_cents) : NOTHING,
-      new_flow_id: earns ? flow_id : null,
+    if (!earns || made.erased_at !== null || id === null || status === null) return as;
+    const known = {
+      ...{ flows: current, settings: ctx.program, partners: [{ id, status, commission_pct: row.commission_pct }] },
+      past: [...(past.get("") ?? []), ...(past.get(id) ?? [])],
     };
+    const decided = { ...made, outcome, decision: null };
+    const rules = rulesOf(known, decided, { occurred_at: made.occurred_at, seen: seenOf(made) });
+    const subject = { ...row, txn_amount_cents, partner_slug: row.partner_slug ?? "" };
+    const chosenBy = (by: readonly Flow[]) => chooseRate(by, rules.ofPartner(id), rules.program, subject);
+    const chosen = chosenBy([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);
+    if (isSameRule(chosen, chosenBy(rules.flows))) return as;
+    const { rate, flow_id } = chosen;
+    const new_amount_cents = rate ? earnedBy(rate, row.event, txn_amount_cents, adjusted_cents) : NOTHING;
+    return { ...compared, new_amount_cents, new_flow_id: flow_id };
   });
   return { payments: result, sums: sumsOf(result), more: rows.length > input.last };
-}
-
-function withChange(ctx: Reader, current: Flow[], input: SimulationInput): Flow[] {
-  const changed = changedFlow(ctx, current, input);
-  return [...current.filter(({ id }) => id !== changed.id), changed];
 }
 
 function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow {

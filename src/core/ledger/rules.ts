@@ -1,0 +1,97 @@
+/** The rules that were in force when a payment was made (PAY-16). */
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
+import type { Flow } from "../../domain/flow.ts";
+import type { PaymentDecision, Rules } from "../../domain/payment.ts";
+import {
+  asMade,
+  flowsAt,
+  keptRules,
+  newestApplied,
+  rulesAt,
+  rulesSince,
+  type PartnerRules,
+  type ProgramRules,
+  type RuleTime,
+} from "../../domain/rules.ts";
+import type { Reader } from "../kernel/context.ts";
+import type { Payment } from "../kernel/rows.ts";
+import type { PastRow } from "./state.ts";
+
+/** Rules as they are, and what they were. */
+export interface KnownRules {
+  flows: readonly Flow[];
+  past: readonly KeptRow[];
+  settings: ProgramRules;
+  partners: readonly (PartnerRules & { id: string })[];
+}
+
+type KeptRow = ReturnType<typeof keptOf>[number];
+
+export function keptOf(past: readonly PastRow[]) {
+  return past.map((row) => ({ ...row, rules: keptRules(row) }));
+}
+
+const PAST_ROW: Columns<PastRow> = {
+  ...{ seq: whole, partner_id: text, valid_until: text, rules: text },
+  applies_from: orNull(text),
+};
+
+/** A select of what the rules were that decide the `last` newest payments, of the program and of their partners. */
+export function pastOfNewest({ db, programId }: Reader, last: number) {
+  const changed = (since: "valid_until > s.made" | "seq > s.seen") => sql`select a.seq from since s
+    cross join (select '' as id union select partner_id from looked) w
+    cross join past_rules a on a.program_id = ${programId} and a.partner_id = w.id and a.${sql.raw(since)}`;
+  return shaped(
+    db,
+    PAST_ROW,
+    sql`with looked as materialized (select partner_id, created_at, rules_seen from payments
+        where program_id = ${programId} order by id desc limit ${literal(last)}),
+      since as materialized (select min(created_at) as made, min(ifnull(rules_seen, 0)) as seen from looked)
+    select seq, partner_id, valid_until, rules, applies_from from past_rules
+    where seq in (${changed("valid_until > s.made")} union ${changed("seq > s.seen")})`,
+  );
+}
+
+/** The newest change of a rule when a payment was first heard of. */
+export function seenOf({ rules_seen }: Pick<Payment, "rules_seen">): number {
+  return rules_seen ?? 0;
+}
+
+/** How a payment was decided, as far as an earlier version kept no rules. */
+type Decided = Pick<Payment, "rules_seen" | "outcome"> & { decision: Pick<PaymentDecision, "partner_id"> | null };
+
+/** The rules in force when the payment was made, with those applied from an earlier time up to `upTo`. */
+export function rulesOf(state: KnownRules, decided: Decided, time: RuleTime, upTo = Infinity): Rules {
+  const past = state.past.filter(({ seq, applies_from }) => applies_from === null || seq <= upTo);
+  const ofProgram = past.filter(({ partner_id }) => partner_id === "");
+  const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
+  const ofSettings = ofProgram.filter((row) => !ofFlow(row));
+  const asSet = rulesAt(time, asMade(ofSettings), state.settings);
+  return {
+    // What applies from an earlier time is a rate or a flow, and no other setting or state.
+    program: {
+      default_commission_pct: rulesAt(time, ofSettings, state.settings).default_commission_pct,
+      attribution: asSet.attribution,
+      code_precedence: asSet.code_precedence,
+    },
+    flows: flowsAt(time, ofProgram.filter(ofFlow), state.flows),
+    ofPartner: (id) => {
+      const partner = state.partners.find((row) => row.id === id);
+      if (!partner) throw new Error("a partner that no reference names");
+      // What an earlier version refused, it refused by what the partner was: nothing else says that.
+      const isRefused = decided.rules_seen === null && decided.outcome === "partner_deactivated";
+      const own = past.filter(({ partner_id }) => partner_id === id);
+      const { commission_pct } = rulesAt<PartnerRules>(time, own, partner);
+      const [then = partner, ...since] = rulesSince<PartnerRules>(time, own, partner);
+      const wasRefused = isRefused && decided.decision?.partner_id === id;
+      return {
+        commission_pct,
+        status: wasRefused ? "deactivated" : then.status,
+        hasTurnedActive: since.some(({ status }) => status === "active"),
+      };
+    },
+    applied: newestApplied(time, past),
+  };
+}

@@ -150,20 +150,26 @@ describe("a lead serves the payments of every provider (FACT-4)", () => {
     expect((await earned(program))[paid]).toEqual(["commission", "jane", "email", 2_000]);
   });
 
-  it("also once the owner has corrected its reference and asks again", async () => {
-    const program = await programOfJane();
-    const later = lead({ ref: "later", customer: { id: "ctm_1", email: EMAIL }, occurred_at: ago(3 * HOUR) });
-    expect((await report(program, "lead", later)).body.outcome).toBe("unknown_ref");
-    await paidA({ email: EMAIL })(program);
-    await paidB(program);
-    await makePartner(program, { slug: "later" });
-    const nobody = ["no_ref", null, null, 0];
-    expect(await earned(program)).toEqual({ pay_1: nobody, txn_1: nobody });
-    const row = (await ledgerOf(program)).payments.find(({ event }) => event === "lead_created")!;
-    expect((await program.api("POST", `/api/v1/payments/${row.id}/reprocess`)).status).toBe(200);
-    const by = (what: string) => ["commission", "later", what, 2_000];
-    expect(await earned(program)).toEqual({ pay_1: by("email"), txn_1: by("customer") });
-  });
+  it.each([false, true])(
+    "also once the owner has corrected its reference and asks again (id bound: %s)",
+    async (isIdBound) => {
+      const program = await programOfJane();
+      const later = lead({ ref: "later", customer: { id: "ctm_1", email: EMAIL }, occurred_at: ago(3 * HOUR) });
+      expect((await report(program, "lead", later)).body.outcome).toBe("unknown_ref");
+      await paidA({ email: EMAIL })(program);
+      await paidB(program);
+      const nobody = ["no_ref", null, null, 0];
+      expect(await earned(program)).toEqual({ pay_1: nobody, txn_1: nobody });
+      const row = (await ledgerOf(program)).payments.find(({ event }) => event === "lead_created")!;
+      await makePartner(program, { slug: "later" });
+      // Another lead binds the id alone: the address is still to be remembered.
+      const again = lead({ ref: "later", customer: { id: "ctm_1" }, occurred_at: later.occurred_at });
+      if (isIdBound) expect((await report(program, "lead", again)).status).toBe(200);
+      expect((await program.api("POST", `/api/v1/payments/${row.id}/reprocess`)).status).toBe(200);
+      const by = (what: string) => ["commission", "later", what, 2_000];
+      expect(await earned(program)).toEqual({ pay_1: by("email"), txn_1: by("customer") });
+    },
+  );
 
   it("an erasure takes the address, and what was earned stays (FACT-6)", async () => {
     for (const first of [true, false]) {

@@ -7,7 +7,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sql } from "drizzle-orm";
+import { makeClaim } from "../support/claims.ts";
 import { at, reported, traced, type Traced } from "../support/code-sales.ts";
+import { sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
 import {
@@ -18,6 +20,7 @@ import {
   subscriptionEventA,
 } from "../support/provider-a.ts";
 import { subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
+import { all } from "../support/rows.ts";
 
 function programOf(...slugs: string[]): Promise<TestProgram> {
   return withPartners({}, ...slugs);
@@ -31,6 +34,16 @@ async function withPartners(fields: ProgramFields, ...slugs: string[]): Promise<
 
 async function reprocess(program: TestProgram, payment: { id: string } | undefined) {
   return (await program.api<Traced>("POST", `/api/v1/payments/${payment?.id}/reprocess`)).body;
+}
+
+/** Each payment and whose it is, by the provider's id. */
+async function ownedBy(program: TestProgram): Promise<Record<string, { id: string; slug: string | null }>> {
+  const rows = await all<{ key: string; id: string; slug: string | null }>(
+    `select provider_transaction_id as key, p.id as id, slug from payments p left join partners on partners.id = partner_id
+      where p.program_id = ?`,
+    program.id,
+  );
+  return Object.fromEntries(rows.map(({ key, id, slug }) => [key, { id, slug }]));
 }
 
 describe("candidates of a payment (REF-1, REF-2)", () => {
@@ -208,6 +221,58 @@ describe("what leads to nobody is never remembered (REF-2)", () => {
       "commission jane subscription",
     ]);
     expect((await ledgerOf(program)).eventCounts["commission.created"]).toBe(3);
+  });
+
+  const REMEMBERED_BESIDE = {
+    "a later sale of the customer": (program) =>
+      sendA(program, sessionCompleted({ id: "cs_link", ref: "jane", customer: "cus_1", created: at(3) })),
+    "an import of the customer": (program) =>
+      sendImport(program, { kind: "customers" }, "customer_id,partner_code\ncus_1,jane\n"),
+    "a claim that was granted of it": async (program) => {
+      const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/partners?search=jane");
+      const claim = await makeClaim(program, body.data[0]!.id, { order_id: "in_1" });
+      expect((await program.api("POST", `/api/v1/claims/${claim}/grant`, {})).status).toBe(200);
+    },
+    "a sale of the customer long before": async (program) => {
+      await sendA(program, sessionCompleted({ id: "cs_before", ref: "jane", customer: "cus_1", created: at(-9) }));
+      await sendA(program, sessionCompleted({ id: "cs_bob", ref: "bob", customer: "cus_1", created: at(-8) }));
+    },
+    nothing: () => Promise.resolve(),
+  } satisfies Record<string, (program: TestProgram) => Promise<unknown>>;
+
+  it.each(Object.entries(REMEMBERED_BESIDE))(
+    "is remembered for the subscription and the customer once it is asked for, whatever names the partner too: %s (REF-3)",
+    async (_, beside) => {
+      const program = await programOf("bob");
+      const ids = { subscription: "sub_1", customer: "cus_1" };
+      await sendA(program, sessionCompleted({ id: "cs_1", ref: "jane", ...ids, invoice: "in_1", created: at(0) }));
+      await makePartner(program, { slug: "jane" });
+      await sendA(program, invoicePaid({ id: "in_2", ...ids, created: at(1) }));
+      await beside(program);
+      const { in_1 } = await ownedBy(program);
+      expect((await reprocess(program, in_1)).outcome).toBe("commission");
+      await sendA(program, sessionCompleted({ id: "cs_other", ref: null, customer: "cus_1", created: at(2) }));
+      await sendA(program, sessionCompleted({ id: "cs_bob_2", ref: "bob", customer: "cus_1", created: at(4) }));
+      await sendA(program, invoicePaid({ id: "in_3", ...ids, created: at(5) }));
+      const said = {
+        in_1: { slug: "jane" },
+        in_2: { slug: "jane" },
+        in_3: { slug: "jane" },
+        cs_other: { slug: "jane" },
+      };
+      expect(await ownedBy(program)).toMatchObject(said);
+    },
+  );
+
+  it("and a payment whose event was remembered is not remembered again", async () => {
+    const program = await programOf("jane");
+    const ids = { subscription: "sub_1", customer: "cus_1" };
+    await sendA(program, sessionCompleted({ ref: "jane", ...ids, invoice: "in_1", created: at(0) }));
+    const remembered = () =>
+      all("select fact_id from facts where program_id = ? and kind = 'attribution' order by 1", program.id);
+    const before = await remembered();
+    await reprocess(program, (await traced(program))[0]);
+    expect(await remembered()).toEqual(before);
   });
 
   it("what an earlier version remembered of nobody hides nobody", async () => {

@@ -376,8 +376,10 @@ export function insertStoredFacts(
 export function rememberReferences(ctx: ProgramCtx, payment: PaymentKey, facts: readonly AttributionFact[]): Write[] {
   const { provider } = payment;
   const stored = facts.map((fact) => {
-    const by = fact.customer_email === undefined ? fact.kept_by : "email";
-    return { provider, fact_id: ["reprocess", payment.id, slugKey(fact.ref), ...(by ? [by] : [])].join(":"), fact };
+    // What a claim was granted by does not stand for what a request remembers: each has an id of its own.
+    const of = fact.granted ? [] : ["requested"];
+    const by = fact.customer_email === undefined ? (fact.kept_by ?? []) : "email";
+    return { provider, fact_id: ["reprocess", payment.id, slugKey(fact.ref), ...of].concat(by).join(":"), fact };
   });
   return [
     ...insertStoredFacts(ctx, stored).map((statement) => ({ statement })),
@@ -393,7 +395,7 @@ export function refKeyOf(fact: Fact): string | null {
 }
 
 /** By which vendor ids a fact is found again. */
-function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
+export function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
   return [...ownSubjectsOf(fact), ...codeSubjects(fact)];
 }
 

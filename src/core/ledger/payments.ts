@@ -6,6 +6,7 @@ import { commissions, payments } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { keeperAt, type AttributionFact, type KeptBy } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
+import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
 import type { Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { placesOf } from "../../domain/reference.ts";
@@ -18,7 +19,7 @@ import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayment, type PaymentView } from "../kernel/views.ts";
-import { PAYMENT_KEY, rememberReferences, unsettledAmong } from "./facts.ts";
+import { PAYMENT_KEY, rememberReferences, subjectsOf, unsettledAmong } from "./facts.ts";
 import { paymentsFound } from "./find.ts";
 import { MAX_INLINE, settle, settleEach } from "./settle.ts";
 import { readState } from "./state.ts";
@@ -82,7 +83,7 @@ export async function getPayment(caller: Caller, id: string): Promise<PaymentWit
  * Settles a payment again under the same rules, after a slug or a partner was corrected; what is settled already stays
  * as it is, and there is never a second commission (PAY-15). What was refused as `partner_deactivated` is decided
  * again, for asking for it is the owner's decision (PART-4). A reference that leads to its partner only now is
- * remembered from here on.
+ * remembered as of the payment, for its subscription and its customer (REF-3).
  */
 export async function reprocessPayment(caller: Caller, id: string): Promise<PaymentWithRows> {
   const { payment } = await getPayment(caller, id);
@@ -90,8 +91,7 @@ export async function reprocessPayment(caller: Caller, id: string): Promise<Paym
   await settle(ctx, payment, { isRequested: true });
   const decided = await getPayment(ctx, id);
   const references = ownReferences(decided.payment);
-  const [fact] = references;
-  if (!fact || (await isRemembered(ctx, decided.payment, fact))) return decided;
+  if (references.length === 0 || (await isRemembered(ctx, decided.payment, references))) return decided;
   const facts = await asEventsSaid(ctx, decided.payment, references);
   await commit(ctx, { writes: rememberReferences(ctx, decided.payment, facts), occurrences: [] });
   await settleServed(ctx, payment.provider, facts);
@@ -146,16 +146,19 @@ async function asEventsSaid(
   });
 }
 
-async function isRemembered(ctx: ProgramCtx, { provider }: Payment, fact: AttributionFact): Promise<boolean> {
-  const [rows] = await ctx.read(
-    ctx.db.all(sql`select 1 from (select 'subscription' as scope, ${fact.subscription_id} as subject
-        union all select 'customer', ${fact.customer_id}
-        union all select 'email', ${fact.customer_email ?? null}) about
-      cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = ${provider}
-        and s.scope = about.scope and s.subject = about.subject
+/** Whether the payment's own events remembered its reference for all that it is to be remembered for. */
+async function isRemembered(ctx: ProgramCtx, payment: Payment, facts: readonly AttributionFact[]): Promise<boolean> {
+  const made = Date.parse(payment.created_at);
+  const about = facts.flatMap((fact) => subjectsOf(fact).map((subject) => ({ ...subject, key: slugKey(fact.ref) })));
+  const [missing] = await ctx.read(
+    ctx.db.all(sql`select 1 from json_each(${JSON.stringify(about)}) a where not exists (
+      select 1 from fact_subjects s
       cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-        and f.ref_key = ${slugKey(fact.ref)}
+      where s.program_id = ${ctx.programId} and s.provider = ${payment.provider}
+        and s.scope = a.value ->> 'scope' and s.subject = a.value ->> 'subject' and f.ref_key = a.value ->> 'key'
+        and f.occurred_at between ${iso(made - ATTRIBUTION_SLACK_MS)} and ${iso(made + ATTRIBUTION_SLACK_MS)}
+        and coalesce(f.data ->> 'imported', f.data ->> 'granted') is null)
       limit 1`),
   );
-  return rows.length > 0;
+  return missing.length === 0;
 }

@@ -46,6 +46,8 @@ export interface ChosenReference<Partner> {
 /** Where references and codes lead. */
 export interface Leads<Partner> {
   byRef: (ref: string) => Partner | null;
+  /** Of a reference that the payment itself carries. */
+  byOwnRef: (ref: string) => Partner | null;
   byId: (id: string) => Partner | null;
   codes: Codes;
 }
@@ -75,7 +77,7 @@ export function chooseReference<Partner extends { id: string }>(
   granted: readonly string[],
 ): ChosenReference<Partner> {
   const refs = carriedOf(facts).map(({ ref, place }): Tried<Partner> => {
-    return { ref, source: place, of: "payment", partner: leads.byRef(ref) };
+    return { ref, source: place, of: "payment", partner: leads.byOwnRef(ref) };
   });
   const codes = ownCodes(facts, state, leads);
   const inTime = codes.map((code) => (isInTime(code, state) ? code : { ...code, partner: null }));

@@ -154,7 +154,8 @@ describe("a lead serves the payments of every provider (FACT-4)", () => {
     "also once the owner has corrected its reference and asks again (id bound: %s)",
     async (isIdBound) => {
       const program = await programOfJane();
-      const later = lead({ ref: "later", customer: { id: "ctm_1", email: EMAIL }, occurred_at: ago(3 * HOUR) });
+      const occurred_at = ago(3 * HOUR);
+      const later = lead({ ref: "later", customer: { id: "ctm_1", email: EMAIL }, occurred_at });
       expect((await report(program, "lead", later)).body.outcome).toBe("unknown_ref");
       await paidA({ email: EMAIL })(program);
       await paidB(program);
@@ -163,7 +164,7 @@ describe("a lead serves the payments of every provider (FACT-4)", () => {
       const row = (await ledgerOf(program)).payments.find(({ event }) => event === "lead_created")!;
       await makePartner(program, { slug: "later" });
       // Another lead binds the id alone: the address is still to be remembered.
-      const again = lead({ ref: "later", customer: { id: "ctm_1" }, occurred_at: later.occurred_at });
+      const again = lead({ ref: "later", customer: { id: "ctm_1" }, occurred_at });
       if (isIdBound) expect((await report(program, "lead", again)).status).toBe(200);
       expect((await program.api("POST", `/api/v1/payments/${row.id}/reprocess`)).status).toBe(200);
       const by = (what: string) => ["commission", "later", what, 2_000];

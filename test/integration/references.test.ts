@@ -7,14 +7,18 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sql } from "drizzle-orm";
+import { orders } from "../support/any-order.ts";
 import { makeClaim } from "../support/claims.ts";
-import { at, reported, traced, type Traced } from "../support/code-sales.ts";
+import { at, isoAt, reported, traced, type Traced } from "../support/code-sales.ts";
 import { sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { paymentIntentSucceeded } from "../support/provider-a-changes.ts";
 import {
+  chargeRefunded,
   customerEvent,
   invoicePaid,
+  sessionAsyncSucceeded,
   sessionCompleted,
   sessionSetup,
   subscriptionEventA,
@@ -312,6 +316,75 @@ describe("what leads to nobody is never remembered (REF-2)", () => {
     const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("first_reference_of_event"))!;
     await env.DB.batch(queries.map((query) => env.DB.prepare(query)));
     expect(await subjects()).toEqual(right);
+  });
+});
+
+describe("what led to nobody when the payment was decided leads to nobody until the owner asks (REF-2, PAY-15)", () => {
+  const SOLD = { id: "cs_1", invoice: "in_1", payment_intent: "pi_1", customer: "cus_1", subscription: "sub_1" };
+  const sell = (program: TestProgram, ref: string | null, step = 0) =>
+    sendA(program, sessionCompleted({ ...SOLD, ref, amount: 10_000, tax: 0, created: at(step) }));
+  const STEPS = {
+    "the partner is made": (program: TestProgram) => makePartner(program, { slug: "1042" }),
+    "a part is refunded": (program: TestProgram) =>
+      sendA(program, chargeRefunded({ payment_intent: "pi_1", amount: 10_000, refunded: 1_000 })),
+    "a rate is applied from before": (program: TestProgram) =>
+      program.api("PATCH", "/api/v1/programs/me", { default_commission_pct: 10, apply_from: isoAt(-1) }),
+  };
+  const earned = async (program: TestProgram) =>
+    (await ledgerOf(program)).commissions.map(({ amount_cents }) => amount_cents);
+
+  it.each(orders(Object.entries(STEPS)).map((order) => [order.map(([name]) => name).join(", "), order] as const))(
+    "%s",
+    async (_, order) => {
+      const program = await programOf();
+      await sell(program, "1042");
+      for (const [, step] of order) {
+        await step(program);
+        expect(await reported(program)).toEqual(["unknown_ref null payment"]);
+      }
+      expect(await earned(program)).toEqual([]);
+      expect((await reprocess(program, (await traced(program))[0])).outcome).toBe("commission");
+      expect(await earned(program)).toEqual([900]);
+      await sendA(program, invoicePaid({ ...SOLD, id: "in_2", payment_intent: "pi_2", created: at(1) }));
+      await sendA(program, chargeRefunded({ payment_intent: "pi_1", amount: 10_000, refunded: 2_000 }));
+      expect(await reported(program)).toEqual(["commission 1042 payment", "commission 1042 subscription"]);
+    },
+  );
+
+  it("a payment that is another partner's by what is remembered stays theirs", async () => {
+    const program = await programOf("bob");
+    await sendA(program, customerEvent({ id: "cus_1", ref: "bob", created: at(-1) }));
+    await sell(program, "1042");
+    for (const step of Object.values(STEPS)) await step(program);
+    expect(await reported(program)).toEqual(["commission bob customer"]);
+    expect(await earned(program)).toEqual([900]);
+  });
+
+  it("also where two payments turn out to be one", async () => {
+    const program = await programOf();
+    await sendA(program, sessionCompleted({ ...SOLD, id: "zs_1", invoice: null, ref: "1042", created: at(0) }));
+    await sendA(program, invoicePaid({ ...SOLD, id: "in_1", ref: null, created: at(0) }));
+    await STEPS["the partner is made"](program);
+    await sendA(program, paymentIntentSucceeded({ payment_intent: "pi_1", invoice: "in_1", created: at(0) }));
+    const outcomes = (await traced(program)).map(({ outcome }) => outcome);
+    expect(outcomes.toSorted()).toEqual(["merged", "unknown_ref"]);
+  });
+
+  it("but a claim of the partner that is granted gives it to them, and what is paid only later is decided then", async () => {
+    const program = await programOf();
+    await sell(program, "1042");
+    const { id } = await STEPS["the partner is made"](program);
+    const claim = await makeClaim(program, id, { order_id: "cs_1" });
+    expect((await program.api("POST", `/api/v1/claims/${claim}/grant`, {})).status).toBe(200);
+    await STEPS["a part is refunded"](program);
+    expect(await earned(program)).toEqual([1_800]);
+
+    const waiting = await programOf();
+    const begun = { ...SOLD, customer: null, subscription: null, invoice: null, ref: "1042" };
+    await sendA(waiting, sessionCompleted({ ...begun, payment_status: "unpaid", created: at(0) }));
+    await STEPS["the partner is made"](waiting);
+    await sendA(waiting, sessionAsyncSucceeded({ ...begun, created: at(1) }));
+    expect(await reported(waiting)).toEqual(["commission 1042 payment"]);
   });
 });
 

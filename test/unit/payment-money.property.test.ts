@@ -70,7 +70,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
       provider,
       live_only: true,
       facts: factsAbout(key, provider, lived),
-      leads: { byRef: partnerByRef, byId: () => null, codes: { named: [], held: [] } },
+      leads: { byRef: partnerByRef, byOwnRef: partnerByRef, byId: () => null, codes: { named: [], held: [] } },
       rulesOf: rules,
       previous: { outcome: null, decision: null, erased: false, rules },
       isRequested: false,

@@ -3,7 +3,7 @@ import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
 import { isEarned } from "../../domain/commission.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
-import { decidePayment, type Decision, type Outcome, type PaymentDecision } from "../../domain/payment.ts";
+import { decidePayment, type Decision, type Outcome } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import { type ProgramRules } from "../../domain/rules.ts";
 import { isUnavailable } from "../../lib/errors.ts";
@@ -149,13 +149,11 @@ function settingsOf({ settings, payments: rows }: LedgerState): { live_only: boo
 
 /**
  * For a payment that is settled: what settling it again would change in the money of its commissions; null where it is
- * nothing, as it should be, or where a settling is under way or to come (`apply-from.ts`). Writes nothing. A payment that carries the name of a
- * partner who came after its settling is not judged: it is decided again when its owner asks (PAY-15).
+ * nothing, as it should be, or where a settling is under way or to come (`apply-from.ts`). Writes nothing.
  */
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
   const { state } = await readState(ctx, key);
   if (!state || state.payments.some((row) => row.settled_revision !== row.facts_revision)) return null;
-  if (isNamedSince(state)) return null;
   const { live_only } = ctx.program;
   const planned = [{ live_only, settings: state.settings }, ...settingsOf(state)].map((as) => {
     const decided = decide({ ...ctx.program, live_only: as.live_only }, { ...state, settings: as.settings }, false);
@@ -184,14 +182,19 @@ export async function decideAs(
   return state && decide(ctx.program, changed(state), false);
 }
 
-function isNamedSince({ payments: rows, partners }: LedgerState): boolean {
-  const named = new Set(partners.map(({ slug_key }) => slug_key));
-  const tried = rows.flatMap(({ decision }): (Pick<PaymentDecision, "ref" | "partner_id"> & { source?: string })[] => {
-    return decision ? (decision.candidates ?? [{ ref: decision.ref, partner_id: decision.partner_id }]) : [];
+/**
+ * The slugs that led to nobody when the payment was decided: they may be the shop's own numbers, and a partner who is called so
+ * since gets it where the owner asks (PAY-15). One that is not paid yet is not decided. What an erasure put in did lead.
+ */
+function nobodysIn({ payments: rows }: LedgerState): Set<string> {
+  const tried = rows.flatMap(({ outcome, decision, erased_at }) => {
+    if (decision === null || outcome === "unpaid") return [];
+    const { candidates = [{ ...decision, source: null }], partner_id, ref: led } = decision;
+    const putIn = erased_at !== null && partner_id !== null ? led : null;
+    const nobodys = candidates.filter((one) => one.partner_id === null && one.source !== "promotion_code");
+    return nobodys.flatMap(({ ref }) => (ref === null || ref === putIn ? [] : [ref]));
   });
-  const isNamed = ({ ref, partner_id, source }: (typeof tried)[number]) =>
-    ref !== null && partner_id === null && source !== "promotion_code" && named.has(slugKey(ref));
-  return tried.some(isNamed);
+  return new Set(tried.map(slugKey));
 }
 
 /** Settles the payments that waited for a partner to turn active; what is too much for one request the sweep takes. */
@@ -230,13 +233,19 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
   const bySlug = new Map(state.partners.map((partner) => [partner.slug_key, partner]));
   const byId = new Map(state.partners.map((partner) => [partner.id, partner]));
   const known = { ...state, past: keptOf(state.past) };
+  const byRef = (ref: string) => bySlug.get(slugKey(ref)) ?? null;
+  const nobodys = isRequested ? new Set() : nobodysIn(state);
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
   return decidePayment({
     provider: payment.provider,
     live_only: isLiveOnly(program),
     facts: state.facts,
     leads: {
-      byRef: (ref) => bySlug.get(slugKey(ref)) ?? null,
+      byRef,
+      byOwnRef: (ref) => {
+        const partner = byRef(ref);
+        return partner && nobodys.has(slugKey(ref)) && !state.granted.includes(partner.id) ? null : partner;
+      },
       byId: (id) => byId.get(id) ?? null,
       codes: state.codes,
     },

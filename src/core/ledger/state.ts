@@ -160,8 +160,9 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
 /**
  * `ids`, the vendor's ids of the payment; `own`, its rows; and `stated`, the facts about it, each once. These are its
  * own facts, the cancellations of its subscription, the addresses of its customer and, only
- * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
- * customer's addresses, by its provider or by a lead; and where it carries codes, those that its subscription used.
+ * where it carries no partner's reference itself, or carried one that was nobody's when it was decided, those that are
+ * remembered for its subscription, its customer and the customer's addresses, by its provider or by a lead; and where it
+ * carries codes, those that its subscription used.
  */
 function statedStages(program_id: string, provider: ProviderName, seeds: SQL): SQL {
   const own = literal(provider);
@@ -197,7 +198,9 @@ function statedStages(program_id: string, provider: ProviderName, seeds: SQL): S
             cross join ${subjectsTo("said", own, sql`'address'`, sql`c.value`)}`,
       ),
       is_own_ref: sql`exists (select 1 from ${factsOf("said", "said")}
-        where f.kind in ('payment', 'lead') and (${isLed}))`,
+        where f.kind in ('payment', 'lead') and (${isLed}))
+        and not exists (select 1 from json_each(said.own) o cross join payments p on p.id = o.value
+          cross join json_each(p.decision, '$.candidates') c where c.value ->> 'partner_id' is null)`,
       has_codes: sql`exists (select 1 from ${factsOf("said", "said")} where f.data ->> '$.codes' is not null)`,
     })},
     ${stage("about", "led", {

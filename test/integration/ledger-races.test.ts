@@ -2,14 +2,18 @@
  * What others change between the read and the commit of a settling: the end is the same as if it had come before or after.
  */
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
+import { updateMatching } from "../../src/core/commissions/bulk.ts";
+import { updateCommission } from "../../src/core/commissions/commissions.ts";
+import type { ProgramCtx } from "../../src/core/kernel/context.ts";
+import { MINUTE } from "../../src/lib/time.ts";
 import type { Bindings } from "../../src/env.ts";
 import { sendImport } from "../support/imports.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
-import { chargeRefunded, disputeEvent } from "../support/provider-a-changes.ts";
+import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
+import { chargeRefunded, customerEvent, disputeEvent } from "../support/provider-a-changes.ts";
 import { invoicePaid, sessionCompleted, subscriptionDeleted } from "../support/provider-a.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
@@ -161,4 +165,66 @@ it("a customer who is imported by the address while a payment is settled earns f
   await sendA(program, sessionCompleted({ customer: null, email, created }), actBeforeSettling(bind));
   const { commissions } = await ledgerOf(program);
   expect(commissions).toHaveLength(1);
+});
+
+describe("decisions hold in the order taken, however long their requests last (LAW-1, LAW-6, LAW-7)", () => {
+  const day = (n: number) => Math.floor(Date.now() / 1_000) - (30 - n) * 86_400;
+  const WAYS = {
+    "by hand": (ctx: ProgramCtx, id: string) => updateCommission(ctx, id, { status: "rejected", reason: "" }),
+    "in bulk": (ctx: ProgramCtx) =>
+      updateMatching(ctx, {}, { status: "rejected", include_flagged: false }, { clock: () => 0 }),
+  };
+
+  it.each(Object.entries(WAYS))("approved, then rejected %s by one that began before", async (_, reject) => {
+    const { program, rowOfJane } = await movedSale();
+    const began = Date.now() + MINUTE;
+    const { id } = await rowOfJane();
+    await updateCommission(programContext(program, began + 3_000), id, { status: "approved" });
+    await reject(programContext(program, began), id);
+    expect(await rowOfJane()).toMatchObject({ status: "rejected" });
+    for (const [ref, n] of [
+      ["bob", 11],
+      ["jane", 12],
+    ] as const) {
+      await sendA(program, customerEvent({ id: "cus_1", ref, created: day(n) }));
+    }
+    expect(await rowOfJane()).toMatchObject({ status: "rejected", approved_at: null });
+  });
+
+  it("reopened, then approved by time in a run that began before", async () => {
+    const { program, rowOfJane } = await movedSale();
+    await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 0 });
+    const began = Date.now() + MINUTE;
+    const { id } = await rowOfJane();
+    for (const [ms, status] of [
+      [2_000, "rejected"],
+      [3_000, "pending"],
+    ] as const) {
+      await updateCommission(programContext(program, began + ms), id, { status });
+    }
+    await serveAll(approveDueCommissions(testContext(began)));
+    const approved = await rowOfJane();
+    expect(approved).toMatchObject({ status: "approved" });
+    for (const [ref, n] of [
+      ["bob", 11],
+      ["jane", 12],
+    ] as const) {
+      await sendA(program, customerEvent({ id: "cus_1", ref, created: day(n) }));
+    }
+    expect(await rowOfJane()).toMatchObject({ status: "approved", approved_at: approved.approved_at });
+  });
+
+  /** A sale that is jane's by what is remembered of its customer. */
+  async function movedSale() {
+    const program = await makeProgram();
+    for (const slug of ["jane", "bob"]) await makePartner(program, { slug });
+    await sendA(program, customerEvent({ id: "cus_1", ref: "jane", created: day(10) }));
+    await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: day(20) }));
+    const rowOfJane = async () => {
+      const [row, ...others] = (await ledgerOf(program)).commissions;
+      expect(others).toEqual([]);
+      return row!;
+    };
+    return { program, rowOfJane };
+  }
 });

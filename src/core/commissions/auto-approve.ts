@@ -64,13 +64,13 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
       ),
     );
     if (rows.length === 0) return 0;
-    const stamp = iso(ctx.now);
+    const stamp = laterStamp(sql`updated_at`, iso(ctx.now));
     const chosen = sql`(select value from json_each(${JSON.stringify(rows.map(({ id }) => id))}))`;
     await commit(ctx, {
       writes: [
         {
           statement: ctx.db.run(sql`update commissions set status = 'approved', approved_at = ${stamp},
-            updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${eventIds(ctx.now)(sql`id`)}
+            updated_at = ${stamp}, event_id = ${eventIds(ctx.now)(sql`id`)}
             where id in ${chosen} and program_id = ${program.id} and status = 'pending' and flagged = 0
               and ${isSettled(sql`commissions.payment_id`)} and created_at <= ${daysBefore(iso(ctx.now), days)}`),
           expect: rows.length,

@@ -6,12 +6,13 @@ import type { Amount } from "../../domain/amount.ts";
 import { checkChange } from "../../domain/commission-change.ts";
 import { canBecome, COMMISSION_STATUSES, type CommissionStatus } from "../../domain/commission.ts";
 import { AppError } from "../../lib/errors.ts";
-import { iso, SECOND } from "../../lib/time.ts";
+import { SECOND } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
 import { exactSum, readSum } from "../kernel/sums.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { commissionChanged, type ChangedCommission } from "../ledger/plan.ts";
@@ -90,7 +91,8 @@ async function moveChosen(
         return refused(changedMeanwhile(before).message);
       }
       seen.set(id, before.status);
-      const checked = checkChange(before, { status: change.status, reason: change.reason }, iso(ctx.now));
+      const stamp = nextStamp(before.updated_at, ctx.now);
+      const checked = checkChange(before, { status: change.status, reason: change.reason }, stamp);
       if (!checked.ok) return refused(checked.message);
       const isHeld = before.flagged && !change.include_flagged;
       if (isHeld && (!isWhole || change.status === "approved")) return refused(LEFT_OUT, "flagged");

@@ -111,7 +111,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
     if (!before) throw notFound("commission");
     seen ??= before.status;
     if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
-    const checked = checkChange(before, change, iso(ctx.now));
+    const checked = checkChange(before, change, nextStamp(before.updated_at, ctx.now));
     if (!checked.ok) throw new AppError("invalid_transition", checked.message);
     if (Object.keys(checked.changes).length === 0) return { ctx, after: before, unsettled: [] };
     const after = changed(ctx, before, checked.changes);

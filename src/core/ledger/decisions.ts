@@ -1,7 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { decisionsBetween } from "../../domain/decision.ts";
 import { newId } from "../../lib/id.ts";
-import { iso } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission } from "../kernel/rows.ts";
@@ -10,12 +9,16 @@ import { unsettle } from "./unsettled.ts";
 /** Digits that number the decisions of one statement. */
 const SEQUENCE_DIGITS = 6;
 
-/** The decisions behind changes of commissions by hand, for the transaction of the changes. */
+/**
+ * The decisions behind changes of commissions by hand, for the transaction of the changes. Each is dated by its change, which
+ * is later than the one before: the request may have begun earlier than that of another decision taken meanwhile.
+ */
 export function recordDecisions(ctx: ProgramCtx, changes: readonly { before: Commission; after: Commission }[]): Write {
   const rows = changes.flatMap(({ before, after }) =>
     decisionsBetween(before, after).map((decided) => ({
       ...decided,
       id: newId("decision", ctx.now),
+      at: after.updated_at,
       subject: before.payment_id ?? before.id,
       partner_id: before.partner_id,
       commission_id: before.id,
@@ -27,11 +30,11 @@ export function recordDecisions(ctx: ProgramCtx, changes: readonly { before: Com
         commission_kind, kind, detail, actor, created_at)
       select ${ctx.program.id}, d.value ->> 'subject', d.value ->> 'id', d.value ->> 'partner_id',
         d.value ->> 'commission_id', d.value ->> 'commission_kind', d.value ->> 'kind', d.value ->> 'detail',
-        ${JSON.stringify(ctx.actor)}, ${iso(ctx.now)} from json_each(${JSON.stringify(rows)}) d`),
+        ${JSON.stringify(ctx.actor)}, d.value ->> 'at' from json_each(${JSON.stringify(rows)}) d`),
   };
 }
 
-/** The same for commissions \`c\` that \`which\` selects and that are approved together. */
+/** The same for commissions `c` that `which` selects and that were approved together before it. */
 export function recordApprovals(ctx: ProgramCtx, which: SQL): Write {
   const stem = newId("decision", ctx.now).slice(0, -SEQUENCE_DIGITS);
   return {
@@ -39,7 +42,7 @@ export function recordApprovals(ctx: ProgramCtx, which: SQL): Write {
         commission_kind, kind, actor, created_at)
       select c.program_id, coalesce(c.payment_id, c.id),
         ${stem} || printf(${`%0${SEQUENCE_DIGITS}d`}, row_number() over (order by c.id)), c.partner_id, c.id, c.kind,
-        'approve', ${JSON.stringify(ctx.actor)}, ${iso(ctx.now)} from commissions c where ${which}`),
+        'approve', ${JSON.stringify(ctx.actor)}, c.updated_at from commissions c where ${which}`),
   };
 }
 

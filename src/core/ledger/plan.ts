@@ -260,7 +260,8 @@ function addRow(ctx: ProgramCtx, commission: ChangedCommission): Planned {
 function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[] {
   const { rate, flow_id } = decision.record;
   if (!desired || !rate) return [];
-  const judged = judgedBy(state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id));
+  const decisions = state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id);
+  const judged = judgedBy(decisions);
   return [
     addRow(ctx, {
       ...blank(ctx, newId("commission", Date.parse(payment.created_at))),
@@ -273,6 +274,8 @@ function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[
       txn_amount_cents: payment.txn_amount_cents,
       rate,
       created_at: payment.created_at,
+      // What is decided next is dated after this, and so after what was decided.
+      updated_at: iso(Math.max(ctx.now, ...decisions.map((one) => Date.parse(one.created_at)))),
     }),
   ];
 }

@@ -83,7 +83,7 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     payments: [first, ...more],
     facts: all("fact"),
     commissions: sorted(all<Commission>("commission"), ({ id }) => id),
-    decisions: sorted(all<SaleDecision>("decision"), ({ id }) => id),
+    decisions: sorted(all<SaleDecision>("decision"), ({ created_at, id }) => created_at + id),
     granted: all("granted"),
     flows: all("flow"),
     past: all("past"),

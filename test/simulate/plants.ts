@@ -122,9 +122,9 @@ export const PLANTS: readonly Plant[] = [
     "`${payout.id}:${payout.attempt}`",
     "`${payout.id}:${ctx.now}`",
   ]),
-  plant("payout: a refusal counts while a transfer may exist", "core/payouts/pay.ts", [
-    'return found.outcome === "none" ? answer : { ...answer, outcome: "open", retry_after_ms: null };',
-    "return answer;",
+  plant("payout: it is sent again while a transfer may exist", "core/payouts/pay.ts", [
+    'if (found.outcome === "unknown") return { ...found, outcome: "open" };',
+    "",
   ]),
   plant("delivery: a refused attempt is a success", "domain/delivery.ts", [
     "if (error === null) return",
@@ -190,9 +190,9 @@ export const PLANTS: readonly Plant[] = [
     "p.created_at >= a.applies_from as is_since",
     "p.created_at > a.applies_from as is_since",
   ]),
-  plant("apply from: settling does not know the rule that is applied", "core/ledger/settle.ts", [
-    ".filter(({ seq, applies_from }) => applies_from === null || seq <= upTo)",
-    ".filter(({ seq, applies_from }) => applies_from === null && seq <= upTo)",
+  plant("apply from: settling does not know the rule that is applied", "core/ledger/rules.ts", [
+    "state.past.filter(({ seq, applies_from }) => applies_from === null || seq <= upTo)",
+    "state.past.filter(({ seq, applies_from }) => applies_from === null && seq <= upTo)",
   ]),
   plant("apply from: what a flow of before decided is left as it is", "core/ledger/apply-from.ts", [
     'if (source === "flow") return sql`true`;',

@@ -255,7 +255,7 @@ export async function recordMails(
 
 /**
  * E-mails to who has applied that a version before ended: this one keeps no address of them (`recordMails`). A local service,
- * which keeps the text of what was sent, keeps whom it went to as well.
+ * which keeps the text of what was sent, keeps the address it went to as well.
  */
 export const KEPT_BEFORE = sql`recipient <> '' and (status = 'sent' and content is null and kind in ${literals(TO_APPLICANTS)}
   or status in ('refused', 'failed', 'unknown') and ${IS_TO_UNPROVED})`;

@@ -261,7 +261,7 @@ export const idempotencyKeys = sqliteTable(
     status_code: integer(),
     body: text().$type<Sealed>(),
     created_at: text().notNull(),
-    /** The reply holds a customer's address: erasure looks into it. */
+    /** The reply says something of a customer: erasure looks into it. */
     names_customer: integer({ mode: "boolean" }),
     /** Those of the key that was given the reply; null: all. */
     scopes: text({ mode: "json" }).$type<Scope[]>(),

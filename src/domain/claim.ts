@@ -30,6 +30,9 @@ export interface AnsweredClaim {
   order_id: string | null;
 }
 
+/** What a claim says of its sale where the customer was erased. */
+export const NO_SALE = { order_id: null, day: null, email_domain: null };
+
 /** Of the payment that was decided on. */
 export interface ClaimedPayment {
   partner_id: string | null;

@@ -330,6 +330,32 @@ describe("what is linked to the customer (JOB-1)", () => {
     expect(replayed.body).toMatchObject({ id: payment!.id, customer_email: null });
   });
 
+  it.each([ADDRESS, `mailto:${ADDRESS}`])(
+    "is taken out of a kept reply that names it as a reference: %s",
+    async (ref) => {
+      const program = await makeProgram();
+      await sendA(program, sessionCompleted({ ref, email: null }));
+      const [payment] = (await ledgerOf(program)).payments;
+      const reprocess = () =>
+        program.api("POST", `/api/v1/payments/${payment!.id}/reprocess`, undefined, { "Idempotency-Key": "again" });
+      expect(JSON.stringify((await reprocess()).body)).toContain(ADDRESS);
+      await erase(program);
+      expect(await placesOf(program, ADDRESS)).toEqual([]);
+      expect((await reprocess()).body).toMatchObject({ id: payment!.id, ref: "[erased]", trace: { ref: "[erased]" } });
+    },
+  );
+
+  it("is in a partner's own row and kept reply as before, where a partner is a customer too", async () => {
+    const program = await makeProgram();
+    const make = () =>
+      program.api("POST", "/api/v1/partners", { email: ADDRESS, slug: "jo" }, { "Idempotency-Key": "made" });
+    const made = await make();
+    expect(made.status).toBe(201);
+    await sendA(program, sessionCompleted({ email: ADDRESS }));
+    await erase(program);
+    expect((await make()).body).toEqual(made.body);
+  });
+
   it("is all that an import bound the address to; the commission stays the partner's", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });

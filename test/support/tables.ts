@@ -55,7 +55,10 @@ export const TABLES: Record<TableName, Fate> = {
   ...{ click_rollups: STAYS, click_batches: STAYS, click_objects: STAYS },
   webhook_endpoints: STAYS,
   ...{ deliveries: FORGOTTEN, delivery_attempts: FORGOTTEN, missed_deliveries: FORGOTTEN, messages: FORGOTTEN },
-  idempotency_keys: { erased: "erasure.test.ts: the replies of the customer", forgotten: true },
+  idempotency_keys: {
+    erased: "erasure.test.ts, claims-forgotten.test.ts: the replies that say something of the customer",
+    forgotten: true,
+  },
   ...{ sign_in_links: FORGOTTEN, sessions: FORGOTTEN, portal_links: FORGOTTEN, passkeys: STAYS },
   mails: { erased: "applications.test.ts: to who has applied", forgotten: true },
   ...{ mail_preferences: STAYS, mail_rounds: STAYS, job_runs: STAYS, commit_guards: STAYS },

@@ -186,12 +186,15 @@ function isChanged({ id, facts_revision }: Payment, partner: Partner) {
     or exists (select 1 from partners where id = ${partner.id} and updated_at <> ${partner.updated_at})`;
 }
 
-function decided(ctx: ProgramCtx, { id, status, payment_id, note, decided_at }: SaleClaim): Write {
+/** Once, and of a claim that no erasure has emptied meanwhile: the kept reply says which sale it is about. */
+function decided(ctx: ProgramCtx, { order_id, email_domain, ...after }: SaleClaim): Write {
+  const { id, status, payment_id, note, decided_at } = after;
+  const same = sql`order_id is ${order_id} and email_domain is ${email_domain}`;
   return {
     statement: ctx.db
       .update(claims)
       .set({ status, payment_id, note, decided_at })
-      .where(and(eq(claims.id, id), eq(claims.status, "open"))),
+      .where(and(eq(claims.id, id), eq(claims.status, "open"), same)),
     expect: 1,
   };
 }

@@ -1,27 +1,43 @@
 import { sql } from "drizzle-orm";
-import { claimDomain } from "../../domain/claim.ts";
+import { columnsOf, shaped, type Row } from "../../db/rows.ts";
+import { claims } from "../../db/schema.ts";
+import { claimDomain, NO_SALE } from "../../domain/claim.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { isOfDay, paymentsOfDay } from "../ledger/find.ts";
 import type { CustomerTrace } from "./trace.ts";
 
+const FORGOTTEN = columnsOf(claims, "id", "status");
+
 /**
- * Claims forget which sale they were about where it was the customer's: by an order's id, by the payment that was decided
- * on, and by day and domain where no payment of anybody else is of them. What was decided stays.
+ * The claims that forget which sale they were about, for it was the customer's: by an order's id, by the payment that was
+ * decided on, and by day and domain where no payment of anybody else is of them.
  */
-export function forgetClaims(ctx: ProgramCtx, trace: CustomerTrace, addresses: ReadonlySet<string>): Write {
+export function selectForgotten(ctx: ProgramCtx, trace: CustomerTrace, addresses: ReadonlySet<string>) {
   const own = JSON.stringify([...trace.payments.keys()]);
   const orders = [...trace.payments.keys(), ...[...trace.ids.values()].flatMap(({ payment }) => [...payment])];
   const domains = [...addresses].map(claimDomain);
   const day = sql`claims.day`;
-  return {
-    statement: ctx.db.run(sql`update claims set order_id = null, day = null, email_domain = null
-      where program_id = ${ctx.program.id} and (
+  return shaped(
+    ctx.db,
+    FORGOTTEN,
+    sql`select id, status from claims where program_id = ${ctx.program.id} and (
         order_id in (select value from json_each(${JSON.stringify(orders)}))
         or payment_id in (select value from json_each(${own}))
         or (email_domain in (select value from json_each(${JSON.stringify(domains)}))
           and exists (select 1 from json_each(${own}) o cross join payments p on p.id = o.value where ${isOfDay(day)})
           and not exists (select 1 ${paymentsOfDay(sql`claims.program_id`, day, sql`+claims.email_domain`)}
-            and p.id not in (select value from json_each(${own})))))`),
+            and p.id not in (select value from json_each(${own})))))`,
+  );
+}
+
+/** What was decided stays; what is decided meanwhile is read again, for its kept reply says which sale it was. */
+export function forgetClaims({ db }: ProgramCtx, found: readonly Row<typeof FORGOTTEN>[]): Write {
+  return {
+    statement: db
+      .update(claims)
+      .set(NO_SALE)
+      .where(sql`(id, status) in (select value ->> 'id', value ->> 'status' from json_each(${JSON.stringify(found)}))`),
+    expect: found.length,
   };
 }

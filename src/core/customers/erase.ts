@@ -21,7 +21,7 @@ import type { Commission, Decided, Payment } from "../kernel/rows.ts";
 import { codeSubjects } from "../ledger/codes.ts";
 import { refKeyOf } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
-import { forgetClaims } from "./claims.ts";
+import { forgetClaims, selectForgotten } from "./claims.ts";
 import { eventsHolding, factOf, factsOfCustomer, traceCustomer, type CustomerTrace, type TracedFact } from "./trace.ts";
 
 export interface Erased {
@@ -86,7 +86,7 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
   const payment_ids = JSON.stringify(own.map(({ id }) => id));
   const ofAddress = sql`program_id = ${program_id} and provider in ${literals(PROVIDER_NAMES)} and scope in ${literals(ADDRESS_SCOPES)}
     and subject = ${emailKey(address)}`;
-  const [linked, bound, [earned], replies] = await runBatch(db, [
+  const [linked, bound, [earned]] = await runBatch(db, [
     shaped(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
     shaped(
       db,
@@ -102,11 +102,15 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
       sql`select count(*) as count from json_each(${payment_ids}) p
       cross join commissions c on c.payment_id = p.value and c.customer_email is not null`,
     ),
-    customersReplies(ctx),
   ]);
   const facts = linked.map(factOf);
   const addresses = addressesOf(address, own, facts);
-  const bodies = await keptBodies(ctx, [...facts.flatMap(eventOf), ...(await eventsHolding(ctx, address, trace.ids))]);
+  const holding = await eventsHolding(ctx, address, trace.ids);
+  const [bodies, claims, replies] = await runBatch(db, [
+    keptBodies(ctx, [...facts.flatMap(eventOf), ...holding]),
+    selectForgotten(ctx, trace, addresses),
+    customersReplies(ctx),
+  ]);
   await commit(ctx, {
     writes: [
       ...paymentWrites(ctx, own, (payment) => barePayment(payment, addresses)),
@@ -125,20 +129,14 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
       ...factWrites(ctx, unnamedFacts(trace.holding, facts, address)),
       ...forgetSubjects(ctx, facts),
       forgetCodes(ctx, trace.holding, address),
-      forgetClaims(ctx, trace, addresses),
+      forgetClaims(ctx, claims),
       { statement: db.run(sql`delete from fact_subjects where ${ofAddress}`) },
-      // Of a person who has applied to become a partner as well (JOIN-8).
-      ...["applications", "application_drafts"].map((table) => ({
-        statement: db.run(
-          sql`delete from ${sql.raw(table)} where program_id = ${program_id} and lower(email) = ${address}`,
-        ),
-      })),
-      ...forgetMailsToApplicant(ctx, address),
+      ...forgetApplications(ctx, address),
       {
         statement: db.run(sql`delete from facts where (program_id, provider, fact_id) in (
           select ${program_id}, value ->> 'provider', value ->> 'fact_id' from json_each(${JSON.stringify(bound)}))`),
       },
-      ...(await redactedReplies(ctx, replies, addresses)),
+      ...(await redactedReplies(ctx, replies, addresses, new Set(claims.map(({ id }) => id)))),
     ],
     occurrences: [],
   });
@@ -147,6 +145,17 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
     commissions: earned?.count ?? 0,
     provider_events: bodies.length,
   };
+}
+
+/** Of a person who has applied to become a partner as well (JOIN-8). */
+function forgetApplications(ctx: ProgramCtx, address: string): Write[] {
+  const ofAddress = sql`program_id = ${ctx.program.id} and lower(email) = ${address}`;
+  return [
+    ...["applications", "application_drafts"].map((table) => ({
+      statement: ctx.db.run(sql`delete from ${sql.raw(table)} where ${ofAddress}`),
+    })),
+    ...forgetMailsToApplicant(ctx, address),
+  ];
 }
 
 /** Of a commission the columns that hold nothing which a customer wrote. `note` and the reasons are the owner's. */
@@ -167,7 +176,7 @@ function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
 }
 
 /** Those of the events whose body is still stored, each once. */
-async function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]): Promise<EventKey[]> {
+function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]) {
   return shaped(
     ctx.db,
     EVENT_KEY,

@@ -3,6 +3,7 @@ import { runBatch } from "../../db/client.ts";
 import { columnsOf, shaped, type Row } from "../../db/rows.ts";
 import { idempotencyKeys } from "../../db/schema.ts";
 import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
+import { NO_SALE } from "../../domain/claim.ts";
 import { holdsAddress, withoutAddresses } from "../../domain/erasure.ts";
 import { missingScope, SCOPES, type Scope } from "../../domain/scope.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -86,8 +87,8 @@ async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Pr
   return [ctx.db.update(idempotencyKeys).set(kept).where(isHeld(ctx, claim))];
 }
 
-/** In JSON as `JSON.stringify` writes it: a customer's address, as every view names it. */
-const NAMES_CUSTOMER = /"customer_email":"/;
+/** In JSON as `JSON.stringify` writes it: a customer's address, a payment's references, and what a claim says of a sale. */
+const NAMES_CUSTOMER = /"(?:customer_email|order_id|email_domain)":"|"trace":\{/;
 
 const KEPT_REPLY = columnsOf(idempotencyKeys, "program_id", "key", "body");
 
@@ -103,17 +104,22 @@ export function customersReplies(ctx: ProgramCtx) {
   );
 }
 
-/** The writes by which kept replies no longer name these addresses. */
+/** The writes by which kept replies no longer name these addresses, nor the sales of these claims. */
 export async function redactedReplies(
   ctx: ProgramCtx,
   replies: readonly KeptReply[],
   addresses: ReadonlySet<string>,
+  claims: ReadonlySet<string>,
 ): Promise<Write[]> {
   const redacted = replies.map(async ({ program_id, key, body }) => {
     const place = replyPlace(program_id, key);
     const plain = body && (await ctx.sealer.openOrNull(body, place));
-    if (!plain || !holdsAddress(plain, addresses)) return [];
-    const clean = await ctx.sealer.seal(JSON.stringify(withoutAddresses(JSON.parse(plain), addresses)), place);
+    if (!plain) return [];
+    const reply = JSON.parse(plain) as { id?: string };
+    const isOfClaim = claims.has(reply.id ?? "");
+    if (!isOfClaim && !holdsAddress(plain, addresses)) return [];
+    const bare = isOfClaim ? { ...reply, ...NO_SALE } : reply;
+    const clean = await ctx.sealer.seal(JSON.stringify(withoutAddresses(bare, addresses)), place);
     const same = and(
       eq(idempotencyKeys.program_id, program_id),
       eq(idempotencyKeys.key, key),

@@ -370,6 +370,30 @@ describe("someone with accounts in both databases", () => {
     for (const device of devices) expect((await usePasskey(makeVisitor(), device)).status).toBe(410);
   });
 
+  it("keeps its passkeys where a team of either database is left, and they end with the last (TEAM-3)", async () => {
+    const email = `kim-${Date.now()}@example.com`;
+    const programs = [await makeProgramOn(0), await makeProgramOn(1)] as const;
+    const members = [];
+    for (const program of programs) {
+      const added = await program.api<{ id: string }>("POST", "/api/v1/members", { email, role: "owner" });
+      members.push(`/api/v1/members/${added.body.id}`);
+    }
+    const visitor = makeVisitor();
+    const device = await makeAuthenticator();
+    await followLink(visitor, await tokenOf(email), programs[0].id);
+    expect((await addPasskey(visitor, device)).status).toBe(303);
+    expect((await programs[0].api("DELETE", members[0]!)).status).toBe(200);
+    const own = makeVisitor();
+    expect((await usePasskey(own, device)).headers.get("location")).toBe("/dashboard");
+    expect((await own.get("/dashboard/settings")).body).toContain(programs[1].id);
+    expect((await programs[1].api("DELETE", members[1]!)).status).toBe(200);
+    const left = await databaseOn(0)
+      .prepare("select count(*) as n from passkeys where email = ?")
+      .bind(email)
+      .first("n");
+    expect(left).toBe(0);
+  });
+
   it("uses a link up once, also when both accounts are chosen at the same moment", async () => {
     const email = `race-${Date.now()}@example.com`;
     const programs = [await makeProgramOn(0, { owner_email: email }), await makeProgramOn(1, { owner_email: email })];

@@ -3,7 +3,7 @@ import { runBatch } from "../../db/client.ts";
 import { orNull, shaped, text, textOf } from "../../db/rows.ts";
 import { partners, programMembers, programs } from "../../db/schema.ts";
 import type { MemberRole } from "../../domain/member.ts";
-import { ageOfProgramId } from "../../domain/shard.ts";
+import { ageOfProgramId, shardOfProgram } from "../../domain/shard.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { askAll } from "../kernel/shards.ts";
 
@@ -35,6 +35,14 @@ export async function askIdentities(ctx: BaseCtx, email: string) {
   const found = said.flatMap(({ answer }) => answer);
   const identities = said.length === 1 ? found : found.toSorted(ownersFirst);
   return { identities, reachable: said.map(({ ctx: on }) => on.shard), failure };
+}
+
+/** Whether the address is in a team of another database than that of the context; true where one does not answer. */
+export async function isInTeamElsewhere(ctx: BaseCtx, email: string): Promise<boolean> {
+  if (ctx.databases.shards.length === 1) return false;
+  const { identities, failure } = await askIdentities(ctx, email.toLowerCase());
+  const isElsewhere = ({ program_id }: Identity) => shardOfProgram(program_id) !== ctx.shard;
+  return failure !== null || identities.some((one) => one.audience === "owner" && isElsewhere(one));
 }
 
 function ownersFirst(a: Identity, b: Identity): number {

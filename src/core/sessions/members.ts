@@ -14,7 +14,8 @@ import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { InputOf, Member, PayloadOf, Program } from "../kernel/rows.ts";
 import { requireNoEndBefore } from "../kernel/scopes.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
-import { endLastPasskeys, selectLastPasskeys } from "./passkeys.ts";
+import { isInTeamElsewhere } from "./identities.ts";
+import { endLastPasskeys, endPasskeysElsewhere, selectLastPasskeys } from "./passkeys.ts";
 import { endInvitationsOf, invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
 
 export type MemberInput = InputOf<Member, "id" | "program_id" | "created_at" | "updated_at", "email" | "role">;
@@ -101,7 +102,8 @@ export async function removeMember(caller: Caller, id: string): Promise<Member> 
   return untilWon(async () => {
     const { ctx, before, program, members, lastPasskeys } = await readTeam(caller, id);
     const left = leaveOwners(ctx, { before, program, members });
-    const ended = endLastPasskeys(ctx, before.email, lastPasskeys);
+    const isLast = !(await isInTeamElsewhere(ctx, before.email));
+    const ended = isLast ? endLastPasskeys(ctx, before.email, lastPasskeys) : { writes: [], occurrences: [] };
     await commit(ctx, {
       writes: [
         ...left.writes,
@@ -114,6 +116,7 @@ export async function removeMember(caller: Caller, id: string): Promise<Member> 
       occurrences: [{ type: "member.removed", payload: payloadOf(before) }, ...left.occurrences, ...ended.occurrences],
       result: before,
     });
+    if (isLast) await endPasskeysElsewhere(ctx, before.email);
     return before;
   });
 }

@@ -1,5 +1,5 @@
 import { and, desc, eq, sql } from "drizzle-orm";
-import { atMost, runBatch } from "../../db/client.ts";
+import { atMost, runBatch, type Database } from "../../db/client.ts";
 import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { passkeys } from "../../db/schema.ts";
 import { shardOfToken, tokenOn } from "../../domain/shard.ts";
@@ -151,14 +151,24 @@ export function endLastPasskeys(
   found: readonly LastPasskey[],
 ): Pick<CommitPlan, "writes" | "occurrences"> {
   const email = address.toLowerCase();
-  const isLeft = sql`not exists (select 1 from program_members where lower(email) = ${email})`;
   return {
-    writes: [{ statement: db.delete(passkeys).where(and(eq(passkeys.email, email), isLeft)), expect: found.length }],
+    writes: [{ statement: deleteOfNobody(db, email), expect: found.length }],
     occurrences: found.map(({ id, device }) => ({
       type: "passkey.removed",
       payload: { passkey_id: id, email, device },
     })),
   };
+}
+
+/** Ends those that the address of no team has in the other databases; one that does not answer keeps its own. */
+export async function endPasskeysElsewhere(ctx: ProgramCtx, address: string): Promise<void> {
+  const email = address.toLowerCase();
+  await askAll(ctx, async (on) => on.shard === ctx.shard || runBatch(on.db, [deleteOfNobody(on.db, email)]));
+}
+
+function deleteOfNobody(db: Database, email: string) {
+  const isLeft = sql`not exists (select 1 from program_members where lower(email) = ${email})`;
+  return db.delete(passkeys).where(and(eq(passkeys.email, email), isLeft));
 }
 
 type LastPasskey = Pick<Passkey, "id" | "device">;

@@ -7,9 +7,10 @@ import {
   type KnownProgramCtx,
 } from "../core/inbound/known-program.ts";
 import { takeEvent } from "../core/inbound/program.ts";
-import { programsStoring } from "../core/inbound/storing.ts";
+import { claimedAndStoring, programsStoring, type Asked } from "../core/inbound/storing.ts";
 import type { Received } from "../core/inbound/receive.ts";
 import { understand, type Unread } from "../core/inbound/thin.ts";
+import { onShard } from "../core/kernel/shards.ts";
 import { providerSecrets } from "../core/kernel/provider-secrets.ts";
 import type { Program } from "../core/kernel/rows.ts";
 import { actors } from "../domain/actor.ts";
@@ -215,19 +216,23 @@ async function verifyUnnamed(arrival: Arrival, read: Read): Promise<Verified> {
 }
 
 async function* candidates(arrival: Arrival, claim: ClaimedOwner): AsyncGenerator<ProgramCtx, void> {
-  const { c, base } = arrival;
+  const { c, base, provider } = arrival;
   const { program_id } = claim;
+  let asked: Asked | null = null;
   if (program_id !== null && isProgramId(program_id)) {
     if (isGuesser(c, program_id)) {
       // It had to be read to be known: who goes on is refused before that.
       await countWrongSecret(c, UNNAMED);
       refuseGuesser(c, program_id);
     }
-    const claimed = await openProgram(arrival, program_id);
-    if (claimed) yield claimed;
+    // What its database stores is asked with it: no database is read twice for what a stranger claims (IN-10).
+    const home = onShard(base, shardOfProgram(program_id));
+    asked = home && (await orUnavailable(() => claimedAndStoring(home, provider.name, claim)));
+    const claimed = asked?.found.find(({ ctx }) => ctx.program.id === program_id);
+    if (claimed) yield claimed.ctx;
   }
   if (claim.transaction_id === null && claim.subscription_id === null) return;
-  const { found, failure } = await orUnavailable(() => programsStoring(base, arrival.provider.name, claim));
+  const { found, failure } = await orUnavailable(() => programsStoring(base, provider.name, claim, [], asked));
   for (const { ctx } of found) if (ctx.program.id !== program_id) yield ctx;
   await orUnavailable(async () => {
     if (failure) throw failure.reason;

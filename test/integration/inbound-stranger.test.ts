@@ -216,6 +216,17 @@ describe("what a stranger can make the service spend (IN-5, IN-10)", () => {
     expect((await send(newId("program", Date.now()), { from: "192.0.2.3" })).status).toBe(404);
   });
 
+  it("is one read for an event that claims one program and names what others may store", async () => {
+    const program = await makeProgram();
+    const claimed = transactionCompleted({ program: program.id, subscription: "sub_of_a_stranger" });
+    const forgedEvent = { provider: "b" as const, body: bodyOfB(claimed) };
+    // One read; and that it was refused is noted once a minute.
+    expect(await send(null, forgedEvent)).toMatchObject({ status: 401, trips: 2 });
+    expect(await send(null, forgedEvent)).toMatchObject({ status: 401, trips: 1 });
+    const unknown = transactionCompleted({ program: newId("program", Date.now()), subscription: "sub_of_a_stranger" });
+    expect(await send(null, { ...forgedEvent, body: bodyOfB(unknown) })).toMatchObject({ status: 404, trips: 1 });
+  });
+
   it("of events that name their program themselves is limited for an address as well", async () => {
     const [program, other] = [await makeProgram(), await makeProgram()];
     const claiming = ({ id }: TestProgram) => ({

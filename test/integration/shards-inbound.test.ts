@@ -10,9 +10,10 @@ import { LIST_KEYS, openEventLists } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { makePartner, setSecrets, testContext, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
-import { away, makeProgramOn } from "../support/shards.ts";
+import { away, databaseOn, makeProgramOn } from "../support/shards.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { ledgerSeen, sendTo, storyOf } from "../support/vendor-account.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const NONE = { payments: [], commissions: [] };
 
@@ -22,6 +23,21 @@ async function twoPrograms(shard: 0 | 1): Promise<{ q: TestProgram; p: TestProgr
   for (const program of [q, p]) await makePartner(program, { slug: "jane" });
   return { q, p };
 }
+
+it("costs one read of each database where a stranger claims a program of one of them (IN-10)", async () => {
+  const { p } = await twoPrograms(0);
+  const body = b.bodyOfB(b.transactionCompleted({ program: p.id, subscription: uniqueId("sub_") }));
+  const trips = async () => {
+    const watched = [watchDatabase(databaseOn(0)), watchDatabase(databaseOn(1))] as const;
+    const headers = { "Provider-B-Signature": await b.signB(body, "pdl_ntfset_of_a_stranger") };
+    const bindings = { DB: watched[0].binding, DB_1: watched[1].binding };
+    const { status } = await callWith(bindings, "/webhooks/provider_b", { method: "POST", headers, body });
+    return [status, ...watched.map(({ roundTrips }) => roundTrips.length)];
+  };
+  // That it was refused is noted once a minute.
+  expect(await trips()).toEqual([401, 1, 2]);
+  expect(await trips()).toEqual([401, 1, 1]);
+});
 
 describe("two programs of one vendor account in two databases", () => {
   it("in any order, at either URL, the refunds are the payment's (IN-13)", async () => {

@@ -62,6 +62,8 @@ describe("a transfer that was left open (OUT-14)", () => {
     await goBack(env.DB);
     await fill(env.DB, 1);
     await goOn(env.DB);
+    // The recorded API key is of test mode.
+    await all("update programs set live_only = 0");
     await serveAll(journalOldCommissions(testContext()));
     const [payout] = await all<PayoutRow>("select * from payouts where status = 'processing'");
     const { provider_a_account_id } = await partnerNamed("transferring");

@@ -212,7 +212,7 @@ export const TRIALS: Record<JobName, Trial> = {
     hasKeys: true,
     left: noted("provider_connections", "reading is null"),
     fails: { at: "before update on provider_connections", row: "new" },
-    runs: { 1: 8, 32: 8 },
+    runs: { 1: 8, 32: 10 },
   },
   "reconcile open transfers": {
     calls: true,

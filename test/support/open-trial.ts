@@ -2,11 +2,13 @@
 import { keyMark } from "../../src/core/payouts/attempt.ts";
 import { iso } from "../../src/lib/time.ts";
 import { FAILING, programId, START, wipe, type Trial } from "./job-trials.ts";
-import { API_KEY_A, playOutside } from "./payouts.ts";
+import { playOutside } from "./payouts.ts";
 import { testContext } from "./program.ts";
 import { openVendor } from "./provider-a-api.ts";
 
 export const PROGRAMS = 500;
+/** Of live mode, which programs take alone. */
+const API_KEY = "rk_live_of_trials";
 /** On many databases it is the number of programs in each that counts; one database has had the most rows. */
 const MOST_OF_MANY = 10_000;
 
@@ -33,7 +35,7 @@ async function giveKeys(database: D1Database): Promise<void> {
   const { results } = await database.prepare("select id from programs").all<{ id: string }>();
   const sealed = results.map(async ({ id }) => [
     id,
-    await sealer.seal(API_KEY_A, { table: "provider_connections", column: "api_key", row: `${id} provider_a` }),
+    await sealer.seal(API_KEY, { table: "provider_connections", column: "api_key", row: `${id} provider_a` }),
   ]);
   await database
     .prepare(
@@ -59,7 +61,7 @@ async function giveTexts(database: D1Database): Promise<void> {
 
 /** What a job is tried with, in the first so many databases, which are emptied first; the vendor answers and has nothing. */
 export async function openTrial(trial: Trial, shards: D1Database[]): Promise<void> {
-  const key_mark = await keyMark(API_KEY_A);
+  const key_mark = await keyMark(API_KEY);
   await Promise.all(
     shards.map(async (database, shard) => {
       await wipe(database);
@@ -74,7 +76,7 @@ export async function openTrial(trial: Trial, shards: D1Database[]): Promise<voi
       if (trial.hasTexts) await giveTexts(database);
     }),
   );
-  const vendor = openVendor({ keys: [API_KEY_A], accounts: { acct_trial: "active" } });
+  const vendor = openVendor({ keys: [API_KEY], accounts: { acct_trial: "active" } });
   vendor.now = START;
   playOutside(vendor);
   if ("at" in trial.fails && trial.fails.at !== "") {

@@ -5,7 +5,7 @@ import { isEarned } from "../../domain/commission.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { decidePayment, type Decision, type Outcome } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
-import { type ProgramRules } from "../../domain/rules.ts";
+import type { ProgramRules } from "../../domain/rules.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";

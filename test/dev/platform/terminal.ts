@@ -18,7 +18,7 @@ export async function inTerminal(
   /** Gets what types at any other moment. */
   start: (press: (keys: string) => void) => void,
 ): Promise<{ code: number | null; screen: string }> {
-  const child = spawn("script", ["-qefc", `"${process.execPath}" ${command}`, "/dev/null"], { cwd: ROOT, env });
+  const child = spawn("script", ["-qefc", `exec "${process.execPath}" ${command}`, "/dev/null"], { cwd: ROOT, env });
   start((keys) => void child.stdin.write(keys));
   let screen = "";
   let read = 0;

@@ -97,6 +97,14 @@ export function isEarning(fact: Fact): fact is EarningFact {
   return fact.kind === "payment" || fact.kind === "lead";
 }
 
+/** What an intent took, or a charge that has none: it says what the payment was in that currency, and pays nothing. */
+export interface Moved {
+  /** The intent's id, else the charge's. */
+  by: string;
+  amount_cents: Cents;
+  currency: string;
+}
+
 /** Money going back (or coming back) on a payment. Facts with the same `adjustment_id` are versions of one adjustment. */
 export interface AdjustmentFact extends FactBase {
   kind: "adjustment";
@@ -117,6 +125,8 @@ export interface AdjustmentFact extends FactBase {
   currency?: string;
   /** Of a charge: what was held and never taken, which the vendor counts among its refunds; absent where all was taken. */
   released_cents?: Cents;
+  /** Of a charge; facts of earlier versions do not say. */
+  moved?: Moved;
   /** True when `amount_cents` already excludes tax. */
   net_of_tax: boolean;
   /** `reverse` adds back what an earlier deduction took. */
@@ -258,8 +268,10 @@ export function testFact(fact: Fact): Fact {
     case "lead": {
       return { ...fact, key: own(fact.key), aliases: fact.aliases.map(own), customer_id: own(fact.customer_id) };
     }
-    case "adjustment":
-      return { ...fact, adjustment_id: own(fact.adjustment_id), aliases: fact.aliases.map(own) };
+    case "adjustment": {
+      const moved = fact.moved ? { moved: { ...fact.moved, by: own(fact.moved.by) } } : {};
+      return { ...fact, ...moved, adjustment_id: own(fact.adjustment_id), aliases: fact.aliases.map(own) };
+    }
     case "attribution":
     case "code_use": {
       const ids = { subscription_id: own(fact.subscription_id), customer_id: own(fact.customer_id) };

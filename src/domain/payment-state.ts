@@ -118,6 +118,15 @@ function receiptsIn(facts: readonly Fact[]): Receipt[] {
   );
 }
 
+/** What charges say that was taken, of each the most; without a time, for what its intent says itself counts first. */
+function movedIn(facts: readonly Fact[]): Receipt[] {
+  return facts.flatMap((fact) => {
+    if (fact.kind !== "adjustment" || !fact.moved) return [];
+    const { by: intent, ...money } = fact.moved;
+    return [{ intent, occurred_at: "", ...money }];
+  });
+}
+
 /** What was paid, by the fact that knows it best: intents may each have paid a part. */
 function moneyIn(best: PaymentFact, stating: readonly PaymentFact[], receipts: readonly Receipt[]) {
   if (best.source === "intent") return takenByIntents(stating, best.currency);
@@ -220,7 +229,8 @@ function withCurrencies(facts: readonly Fact[]): readonly Fact[] {
 
 /**
  * What went back, tax included, in the payment's currency. In another it is a part of what the payment was in that, as a
- * payment says it, else what its intents took; where nothing says what it was, it takes all.
+ * payment says it, else what its intents and charges are known to have taken: no more than it was, so that no less than its
+ * part counts. Where nothing says what it was, it takes all.
  */
 function amountIn(
   { amount_cents, currency }: Pick<AdjustmentFact, "amount_cents" | "currency">,
@@ -229,7 +239,7 @@ function amountIn(
 ): Cents {
   if (currency === undefined || currency === state.currency || amount_cents === NOTHING) return amount_cents;
   const stated = paymentState(facts.filter((fact) => fact.kind !== "payment" || fact.currency === currency));
-  const whole = stated?.gross_cents || withinMost(takenIn(currency, receiptsIn(facts)));
+  const whole = stated?.gross_cents || withinMost(takenIn(currency, [...receiptsIn(facts), ...movedIn(facts)]));
   if (whole === NOTHING) return state.gross_cents;
   return mulDivHalfUp(state.gross_cents, smaller(amount_cents, whole), whole);
 }

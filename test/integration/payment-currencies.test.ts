@@ -189,6 +189,68 @@ describe("what goes back in the currency of the intent, where the session is in 
   });
 });
 
+describe("what goes back in the currency of the charge, where the payment is in another", () => {
+  const ids = { charge: "ch_1", payment_intent: "pi_1", currency: "usd" };
+  const renewal = { id: "in_1", ref: "jane", currency: "jpy", amount: 1_500_000 };
+  const invoice = invoicePaid(renewal);
+  const names = invoicePaid({ ...renewal, payment_intent: "pi_1" });
+  const intent = paymentIntentSucceeded({ ...ids, amount: 10_000, order_reference: "in_1" });
+  const tenth = chargeRefunded({ ...ids, amount: 10_000, refunded: 1_000 });
+  const session = sessionCompleted({ payment_intent: "pi_1", ref: "jane", currency: "jpy", amount: 1_500_000 });
+  const other = { charge: "ch_2", payment_intent: "pi_2", currency: "usd", invoice: "in_1" };
+
+  it.each([
+    ["a tenth of the charge", [invoice, intent, tenth], 150_000],
+    ["a tenth of the charge, whose intent is lost", [names, tenth], 150_000],
+    ["a tenth of the charge of a session, whose intent is lost", [session, tenth], 150_000],
+    [
+      "a tenth of what was taken of more that was held",
+      [names, chargeRefunded({ ...ids, amount: 12_000, captured: 10_000, refunded: 3_000 })],
+      150_000,
+    ],
+    [
+      "a tenth of the charge in a shape that knows no part of it",
+      [names, chargeRefunded({ ...ids, amount: 10_000, refunded: 1_000, object: { amount_captured: null } })],
+      150_000,
+    ],
+    [
+      "a tenth of the charge and a tenth in a dispute that is lost",
+      [names, tenth, disputeClosed({ ...ids, amount: 1_000 })],
+      300_000,
+    ],
+    [
+      "parts of two charges that paid it",
+      [
+        invoice,
+        chargeRefunded({ ...ids, invoice: "in_1", amount: 6_000, refunded: 900 }),
+        chargeRefunded({ ...other, amount: 4_000, refunded: 100 }),
+      ],
+      150_000,
+    ],
+    [
+      "a part of one of two charges, of which the other was never heard of: no less than its part",
+      [invoice, chargeRefunded({ ...ids, invoice: "in_1", amount: 6_000, refunded: 1_500 })],
+      375_000,
+    ],
+  ] as const)("is the part of what it took: %s, in any order (PAY-3, PAY-7)", async (_, events, gone) => {
+    const { payments, commissions } = await inAnyOrder(events);
+    expect(payments).toMatchObject([{ txn_amount_cents: 1_500_000, adjusted_cents: gone }]);
+    expect(commissions).toMatchObject([{ amount_cents: 300_000 - gone / 5, flagged: false }]);
+  });
+
+  it("takes no more than that of what was paid out (PAY-7)", async () => {
+    const program = await shop();
+    await send(program, invoice, intent);
+    await payOut(program);
+    await send(program, tenth);
+    const rows = [
+      ["clawback", "JPY", -30_000, "approved"],
+      ["sale", "JPY", 300_000, "paid"],
+    ];
+    expect(await rowsOf(program)).toEqual(rows);
+  });
+});
+
 describe("a dispute in another currency than the payment", () => {
   const ids = { id: "du_1", charge: "ch_1", payment_intent: "pi_1", currency: "eur" };
   const session = sessionCompleted({

@@ -44,6 +44,7 @@ describe("provider A: refunds", () => {
         mode: "cumulative",
         amount_cents: 1000,
         currency: "USD",
+        moved: { by: "pi_1", amount_cents: 3000, currency: "USD" },
         net_of_tax: false,
         direction: "deduct",
         stage: 0,

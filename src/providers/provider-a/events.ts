@@ -21,7 +21,7 @@ import {
 } from "./schema.ts";
 import { addUp, clamp, MOST, NOTHING } from "../../domain/money.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
-import { intentReading, invoiceReading, linkOf, released, sessionReading } from "./payment.ts";
+import { intentReading, invoiceReading, linkOf, moved, released, sessionReading } from "./payment.ts";
 import type { Fact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
 import { isThin, parseThin, thinEvent } from "./thin.ts";
@@ -89,6 +89,7 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
     amount_cents: object.amount_refunded,
     ...currencyOf(object),
     ...released(object.amount, object.amount_captured),
+    ...moved(object.payment_intent ?? object.id, object.amount_captured ?? object.amount, object.currency),
     net_of_tax: false,
     direction: "deduct",
     stage: 0,

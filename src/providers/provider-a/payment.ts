@@ -190,6 +190,11 @@ export function released(held: Cents | null | undefined, taken: Cents | null | u
   return { released_cents: clamp(subtract(held, taken), NOTHING, held) };
 }
 
+/** What an intent or a charge took, where it says so. */
+export function moved(by: string, amount_cents: Cents | null | undefined, currency: string | null | undefined) {
+  return amount_cents && currency ? { moved: { by, amount_cents, currency } } : {};
+}
+
 /** Says which ids are of one payment; nothing where there is one alone. */
 export function linkOf(aliases: string[], occurred_at: string): Reading {
   return factsOr("nothing_to_link", aliases.length < 2 ? null : { kind: "link", occurred_at, aliases });

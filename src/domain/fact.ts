@@ -224,6 +224,8 @@ export interface LinkFact extends FactBase {
    * payment of its own.
    */
   received?: { amount_cents: Cents; currency: string };
+  /** Of a charge, and of an intent whose invoice says what is paid. */
+  moved?: Moved;
   /** As of a payment. */
   released_cents?: Cents;
 }
@@ -258,6 +260,7 @@ const TEST = "test:";
 /** A fact of a test event, in a world of its own: it meets no fact of a live event. */
 export function testFact(fact: Fact): Fact {
   const own = <T extends string | null>(id: T) => (id === null ? id : `${TEST}${id}`) as T;
+  const moved = ({ moved: of }: { moved?: Moved }) => (of ? { moved: { ...of, by: own(of.by) } } : {});
   switch (fact.kind) {
     case "payment": {
       const { key, aliases, customer_id, subscription_id } = fact;
@@ -268,10 +271,8 @@ export function testFact(fact: Fact): Fact {
     case "lead": {
       return { ...fact, key: own(fact.key), aliases: fact.aliases.map(own), customer_id: own(fact.customer_id) };
     }
-    case "adjustment": {
-      const moved = fact.moved ? { moved: { ...fact.moved, by: own(fact.moved.by) } } : {};
-      return { ...fact, ...moved, adjustment_id: own(fact.adjustment_id), aliases: fact.aliases.map(own) };
-    }
+    case "adjustment":
+      return { ...fact, ...moved(fact), adjustment_id: own(fact.adjustment_id), aliases: fact.aliases.map(own) };
     case "attribution":
     case "code_use": {
       const ids = { subscription_id: own(fact.subscription_id), customer_id: own(fact.customer_id) };
@@ -288,6 +289,7 @@ export function testFact(fact: Fact): Fact {
     case "cancellation":
       return { ...fact, subscription_id: own(fact.subscription_id) };
     case "link":
+      return { ...fact, ...moved(fact), aliases: fact.aliases.map(own) };
     case "elsewhere":
       return { ...fact, aliases: fact.aliases.map(own) };
   }

@@ -118,10 +118,13 @@ function receiptsIn(facts: readonly Fact[]): Receipt[] {
   );
 }
 
-/** What charges say that was taken, of each the most; without a time, for what its intent says itself counts first. */
+/**
+ * What charges, and intents of invoices, say that was taken, of each the most. They pay nothing, and have no time: where an
+ * intent says what it received, that counts before.
+ */
 function movedIn(facts: readonly Fact[]): Receipt[] {
   return facts.flatMap((fact) => {
-    if (fact.kind !== "adjustment" || !fact.moved) return [];
+    if ((fact.kind !== "adjustment" && fact.kind !== "link") || !fact.moved) return [];
     const { by: intent, ...money } = fact.moved;
     return [{ intent, occurred_at: "", ...money }];
   });

@@ -5,6 +5,7 @@ import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import {
   chargeRefunded,
+  chargeSucceeded,
   creditNoteEvent,
   disputeClosed,
   disputeEvent,
@@ -217,6 +218,25 @@ describe("what goes back in the currency of the charge, where the payment is in 
       "a tenth of the charge and a tenth in a dispute that is lost",
       [names, tenth, disputeClosed({ ...ids, amount: 1_000 })],
       300_000,
+    ],
+    [
+      "a tenth of what the intent received, of which only the refund is reported",
+      [invoice, intent, refundEvent("refund.created", { ...ids, amount: 1_000 })],
+      150_000,
+    ],
+    [
+      "a tenth of the charge in a dispute that is lost",
+      [names, chargeSucceeded({ ...ids, amount: 10_000 }), disputeClosed({ ...ids, amount: 1_000 })],
+      150_000,
+    ],
+    [
+      "a part of one of two charges, of which the other only succeeded",
+      [
+        invoice,
+        chargeRefunded({ ...ids, invoice: "in_1", amount: 6_000, refunded: 1_000 }),
+        chargeSucceeded({ ...other, amount: 4_000 }),
+      ],
+      150_000,
     ],
     [
       "parts of two charges that paid it",

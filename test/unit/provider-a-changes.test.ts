@@ -245,6 +245,21 @@ describe("provider A: links between a payment's ids (PAY-18)", () => {
     expect(factsOf(event)).toMatchObject([{ kind: "link", aliases }]);
   });
 
+  it("say what was taken, once, of what an invoice or a session is paid with", () => {
+    const ids = { charge: "ch_1", payment_intent: "pi_1", amount: 900, currency: "eur" };
+    const moved = { by: "pi_1", amount_cents: 900, currency: "EUR" };
+    expect(factsOf(chargeSucceeded(ids))).toMatchObject([{ moved }]);
+    expect(factsOf(paymentIntentSucceeded({ ...ids, order_reference: "in_1" }))).toMatchObject([{ moved }]);
+    const [ofSession] = factsOf(paymentIntentSucceeded(ids));
+    expect(ofSession).toMatchObject({ received: { amount_cents: 900, currency: "EUR" } });
+    expect(ofSession).not.toHaveProperty("moved");
+    const old = { ...ids, payment_intent: null, invoice: "in_1" };
+    expect(factsOf(chargeSucceeded(old))).toMatchObject([{ moved: { ...moved, by: "ch_1" } }]);
+    // What is held may be let go.
+    expect(factsOf(chargeSucceeded({ ...ids, captured: 0 }))[0]).not.toHaveProperty("moved");
+    expect(factsOf(chargeSucceeded({ ...ids, object: { amount_captured: null } }))[0]).not.toHaveProperty("moved");
+  });
+
   it("need two ids", () => {
     expect(ignoredAs(chargeSucceeded({ charge: "ch_1" }))).toBe("nothing_to_link");
     const ofNothing = paymentIntentSucceeded({ payment_intent: "pi_1", object: { amount_received: 0 } });

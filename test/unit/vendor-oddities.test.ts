@@ -1,6 +1,6 @@
 /** What vendors report in more than one way: in each, what went back is what really went back (PAY-7, PAY-8). */
 import { describe, expect, it } from "vitest";
-import type { Fact } from "../../src/domain/fact.ts";
+import { testFact, type Fact } from "../../src/domain/fact.ts";
 import { adjustedTotal, isDisputed, paymentState } from "../../src/domain/payment-state.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { providerB } from "../../src/providers/provider-b/index.ts";
@@ -63,6 +63,76 @@ describe("what an earlier version stored without a currency", () => {
     expect(adjustedTotal(facts.toReversed(), state)).toBe(adjusted);
   });
 });
+
+describe("what charges took, in another currency than the payment's", () => {
+  const invoice = a.invoicePaid({ id: "in_1", currency: "jpy", amount: 1_500_000 });
+  const charges = [3_000, 4_000, 5_000].map((amount, i) => ({
+    ...{ charge: `ch_${i}`, payment_intent: `pi_${i}`, invoice: "in_1", amount },
+  }));
+  const paid = 12_000;
+
+  it("was not stored by an earlier version: a part of it takes all (PAY-3)", () => {
+    const facts = [invoice, a.chargeRefunded({ ...charges[0], refunded: 300 })].flatMap(readA.factsOf);
+    const stored = facts.map((fact) => {
+      if (fact.kind !== "adjustment") return fact;
+      const { moved: _, ...rest } = fact;
+      return rest;
+    });
+    expect(adjustedTotal(stored, paymentState(stored)!)).toBe(1_500_000);
+  });
+
+  it("pays nothing that waits for its money, and changes nothing of what was paid", () => {
+    const intent = a.paymentIntentSucceeded({ payment_intent: "pi_0", amount: 3_000, order_reference: "in_1" });
+    const session = { payment_intent: "pi_0", invoice: "in_1", amount: 12_000 };
+    const stateOf = (...events: a.EventA[]) => paymentState(events.flatMap(readA.factsOf));
+    const unpaid = a.sessionCompleted({ ...session, payment_status: "unpaid" });
+    const more = [intent, a.chargeSucceeded(charges[0]), a.chargeRefunded({ ...charges[1], refunded: 0 })];
+    expect(stateOf(unpaid, ...more)).toEqual(stateOf(unpaid));
+    expect(stateOf(invoice, ...more)).toEqual(stateOf(invoice));
+  });
+
+  it("counts once, of test events too, where the intent of a session says it as well", () => {
+    const ids = { payment_intent: "pi_1", charge: "ch_1", amount: 3_000 };
+    const facts = [
+      a.sessionCompleted({ payment_intent: "pi_1", currency: "jpy", amount: 1_500_000 }),
+      a.paymentIntentSucceeded(ids),
+      a.chargeSucceeded(ids),
+      a.chargeRefunded({ ...ids, refunded: 300 }),
+    ].flatMap(readA.factsOf);
+    for (const of of [facts, facts.map(testFact)]) expect(adjustedTotal(of, paymentState(of)!)).toBe(150_000);
+  });
+
+  it("takes no less than the part that went back, whichever charges are known, and that part where all are", () => {
+    const said = (charge: (typeof charges)[number], refunded: number): a.EventA[][] => [
+      refunded > 0 ? [a.refundEvent("refund.created", { ...charge, amount: refunded })] : [],
+      [a.chargeSucceeded(charge), a.refundEvent("refund.created", { ...charge, amount: refunded })],
+      [a.paymentIntentSucceeded(charge), a.refundEvent("refund.created", { ...charge, amount: refunded })],
+      [a.chargeRefunded({ ...charge, refunded })],
+      [a.chargeRefunded({ ...charge, refunded }), a.chargeSucceeded(charge), a.paymentIntentSucceeded(charge)],
+    ];
+    for (const refunds of [
+      [0, 0, 500],
+      [300, 0, 500],
+      [3_000, 4_000, 1],
+    ]) {
+      const part = Math.round((1_500_000 * refunds.reduce((sum, one) => sum + one)) / paid);
+      const [first, second, third] = charges.map((charge, i) => [...said(charge, refunds[i]!).entries()]);
+      for (const [i, one] of first!)
+        for (const [j, two] of second!)
+          for (const [k, three] of third!) {
+            const all = gone([invoice, ...links(charges), ...one, ...two, ...three]);
+            expect(all, `${i} ${j} ${k}`).toBeGreaterThanOrEqual(part);
+            if (i > 0 && j > 0 && k > 0) expect(all, `${i} ${j} ${k}`).toBe(part);
+          }
+    }
+  });
+});
+
+function links(charges: readonly { charge: string; payment_intent: string; invoice: string }[]): a.EventA[] {
+  return charges.map(({ charge, payment_intent, invoice }) =>
+    a.invoicePaymentPaid({ charge, payment_intent, invoice }),
+  );
+}
 
 describe("refunds of provider A", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };

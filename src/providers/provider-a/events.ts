@@ -1,7 +1,6 @@
 import * as z from "zod";
 import {
   charge,
-  chargeIds,
   checkoutSession,
   couponObject,
   creditNote,
@@ -10,13 +9,13 @@ import {
   dispute,
   invoice,
   invoicePayment,
+  newCharge,
   paymentIntent,
   promotionCode,
   refund,
   subscription,
   type Charge,
   type Dispute,
-  type InvoicePayment,
   type Refund,
 } from "./schema.ts";
 import { addUp, clamp, MOST, NOTHING } from "../../domain/money.ts";
@@ -97,6 +96,15 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
   }),
 );
 
+/** What is held is not captured yet. */
+const chargeReader = reader(AT, newCharge, (object, { occurred_at }) =>
+  linkOf(
+    chargeAliases(object),
+    occurred_at,
+    moved(object.payment_intent ?? object.id, object.amount_captured, object.currency),
+  ),
+);
+
 /** One refund: the least that was refunded while it holds; one that failed gives back what the total took. */
 const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) => {
   const failed = event_type === "refund.failed" || object.status === "failed" || object.status === "canceled";
@@ -174,6 +182,11 @@ const disputeReader = reader(AT, dispute, (object, { event_type, occurred_at }) 
   });
 });
 
+/** Says no more than which ids belong together, so that a refund finds its payment. */
+const invoicePaymentReader = reader(AT, invoicePayment, ({ invoice: paid, payment }, { occurred_at }) =>
+  linkOf(aliasesOf(paid, payment.payment_intent, payment.charge), occurred_at),
+);
+
 const subscriptionReader = reader(AT, subscription, (object, { event_type, occurred_at }) => {
   const ref = refIn(object.metadata);
   const whose = { subscription_id: object.id, customer_id: object.customer };
@@ -230,8 +243,8 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["credit_note.updated", creditNoteReader],
   ["credit_note.voided", creditNoteReader],
 
-  ["invoice_payment.paid", linkReader(invoicePayment, invoicePaymentAliases)],
-  ["charge.succeeded", linkReader(chargeIds, chargeAliases)],
+  ["invoice_payment.paid", invoicePaymentReader],
+  ["charge.succeeded", chargeReader],
   ["payment_intent.succeeded", reader(AT, paymentIntent, intentReading)],
   ["charge.failed", ignore("payment_failed")],
   ["payment_intent.payment_failed", ignore("payment_failed")],
@@ -282,21 +295,12 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
 
 export const READ_TYPES = typesRead(READERS);
 
-/** Events that say no more than which ids belong together, so that a refund finds its payment. */
-function linkReader<Schema extends z.ZodType>(schema: Schema, idsOf: (object: z.output<Schema>) => string[]): Reader {
-  return reader(AT, schema, (object, { occurred_at }) => linkOf(idsOf(object), occurred_at));
-}
-
 function chargeAliases(object: Pick<Charge, "id" | "payment_intent" | "invoice">): string[] {
   return aliasesOf(object.id, object.payment_intent, object.invoice);
 }
 
 function refundAliases(object: Refund): string[] {
   return aliasesOf(object.charge, object.payment_intent);
-}
-
-function invoicePaymentAliases(object: InvoicePayment): string[] {
-  return aliasesOf(object.invoice, object.payment.payment_intent, object.payment.charge);
 }
 
 /** That of what goes back: a session and an invoice of one payment may be in two. */

@@ -13,7 +13,7 @@ import {
 } from "../../domain/money.ts";
 import { discountsOf } from "./discounts.ts";
 import type { CheckoutSession, Invoice, PaymentIntent } from "./schema.ts";
-import type { CarriedRef, Keeper, KeptBy, RefPlace } from "../../domain/fact.ts";
+import type { CarriedRef, Keeper, KeptBy, LinkFact, RefPlace } from "../../domain/fact.ts";
 import {
   aliasesOf,
   attributionsOf,
@@ -139,7 +139,7 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
   const ref = refIn(intent.metadata);
   const { amount_received, currency } = intent;
   const held = released(intent.amount, amount_received);
-  if (invoice !== null) return linkOf(aliases, occurred_at);
+  if (invoice !== null) return linkOf(aliases, occurred_at, moved(intent.id, amount_received, currency));
   if (ref === null) {
     if (!amount_received || !currency) return linkOf(aliases, occurred_at);
     const received = { amount_cents: amount_received, currency };
@@ -196,8 +196,8 @@ export function moved(by: string, amount_cents: Cents | null | undefined, curren
 }
 
 /** Says which ids are of one payment; nothing where there is one alone. */
-export function linkOf(aliases: string[], occurred_at: string): Reading {
-  return factsOr("nothing_to_link", aliases.length < 2 ? null : { kind: "link", occurred_at, aliases });
+export function linkOf(aliases: string[], occurred_at: string, said: Pick<LinkFact, "moved"> = {}): Reading {
+  return factsOr("nothing_to_link", aliases.length < 2 ? null : { kind: "link", occurred_at, aliases, ...said });
 }
 
 function isWrittenOff({ status }: Invoice): boolean {

@@ -132,7 +132,6 @@ export const invoice = z.object({
 export type Invoice = z.output<typeof invoice>;
 
 export const invoicePayment = z.object({ invoice: expandableId, payment });
-export type InvoicePayment = z.output<typeof invoicePayment>;
 
 export const charge = z.object({
   id,
@@ -147,8 +146,8 @@ export const charge = z.object({
 });
 export type Charge = z.output<typeof charge>;
 
-/** A charge of which only the ids matter. */
-export const chargeIds = charge.omit({ amount: true, amount_captured: true, amount_refunded: true, currency: true });
+/** A charge of which nothing can have gone back. */
+export const newCharge = charge.omit({ amount: true, amount_refunded: true });
 
 export const paymentIntent = z.object({
   id,

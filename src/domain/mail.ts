@@ -44,9 +44,11 @@ export const MAIL_KINDS = {
 } as const satisfies Record<string, MailKindRules>;
 export type MailKind = keyof typeof MAIL_KINDS;
 
+/** About an application that makes its reader a partner. */
+const TO_APPROVED = "application_approved" satisfies MailKind;
 /** To who has applied: nothing of theirs is kept for longer than the application is. */
 export const TO_APPLICANTS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { audiences }]) =>
-  audiences.includes("applicant") ? [kind as MailKind] : [],
+  audiences.includes("applicant") || kind === TO_APPROVED ? [kind as MailKind] : [],
 );
 /** To an address that nobody has proved: it is in no list, and forgotten once the e-mail is over (JOIN-3). */
 export const TO_UNPROVED = "application_address" satisfies MailKind;

@@ -271,11 +271,30 @@ describe("what applicants wrote (JOIN-8)", () => {
     expect((await program.api<{ total: number }>("GET", "/api/v1/applications")).body.total).toBe(0);
   });
 
+  it.each([
+    ["waits", "nobody has the address by then", "gone"],
+    ["waits", "the partner still has the address", ""],
+    ["was sent", "nobody has the address by then", "gone"],
+    ["was sent", "the partner still has the address", ""],
+  ])("is in no e-mail of an approval that %s, where %s", async (state, _, moved) => {
+    const program = await makeJoinable();
+    const email = address();
+    const { partner_id } = (await decide(program, await makeApplication(program, { email }), "approve")).body;
+    const sent = state === "waits" ? [] : await mailTo(program, email);
+    if (moved) await program.api("PATCH", `/api/v1/partners/${partner_id}`, { email: `${moved}-${email}` });
+    expect((await program.api("POST", "/api/v1/customers/erase", { email })).status).toBe(200);
+    const kept = await env.DB.prepare("select count(*) as n from mails where program_id = ? and lower(recipient) = ?")
+      .bind(program.id, email)
+      .first("n");
+    expect([kept, (await mailTo(program, email)).length]).toEqual([0, sent.length]);
+  });
+
   describe("is in no e-mail that a version before ended", () => {
     /** The kind, status and text of each, with the address that was kept. */
     const left = [
       ["application_address", "sent", null],
       ["application_received", "sent", null],
+      ["application_approved", "sent", null],
       ["application_declined", "sent", null],
       ["application_address", "refused", null],
       ["application_address", "failed", "sealed"],

@@ -203,6 +203,31 @@ describe("a key that makes keys (ACCESS-12)", () => {
     expect([until.status, (await listed(program)).length]).toEqual([201, 2]);
   });
 
+  it("is not shown by a stored reply one that outlives it, and is shown any other reply (HTTP-10)", async () => {
+    const program = await makeProgram();
+    const ends = Date.now() + DAY;
+    const key = await newKey(program, SCOPES, { expires_at: iso(ends) });
+    const lasting = await newKey(program, SCOPES);
+    const repeated = async (by: Pick<TestProgram, "api">, fields: object, once: string) => {
+      const body = { name: "CI", scopes: ["keys"], ...fields };
+      const reply = await by.api<Key & Failure>("POST", KEYS, body, { "Idempotency-Key": once });
+      return [reply.status, reply.headers.get("Idempotent-Replayed"), reply.body.api_key ?? reply.body.error.code];
+    };
+    for (const [once, fields] of Object.entries({ never: {}, later: { expires_at: iso(ends + 1) } })) {
+      const [, , made] = await repeated(program, fields, once);
+      expect(await repeated(key, fields, once)).toEqual([403, null, "forbidden"]);
+      expect(await repeated(lasting, fields, once)).toEqual([201, "true", made]);
+    }
+    const until = { expires_at: iso(ends) };
+    const [, , made] = await repeated(program, until, "until");
+    expect(await repeated(key, until, "until")).toEqual([201, "true", made]);
+    const flow = { name: '"api_key":"', action_type: "flat", action_value: 1 };
+    const once = { "Idempotency-Key": "flow" };
+    expect((await program.api("POST", "/api/v1/flows", flow, once)).status).toBe(201);
+    const other = await key.api("POST", "/api/v1/flows", flow, once);
+    expect([other.status, other.headers.get("Idempotent-Replayed")]).toEqual([201, "true"]);
+  });
+
   it("brings nobody into the team where it ends itself, for a member makes keys without end", async () => {
     const program = await makeProgram();
     const [ending, lasting] = [

@@ -10,7 +10,7 @@ import { AppError } from "../../lib/errors.ts";
 import { DAY, iso, MINUTE } from "../../lib/time.ts";
 import type { Write } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Statement } from "./context.ts";
-import { lacksScope } from "./scopes.ts";
+import { lacksScope, requireNoEndBefore } from "./scopes.ts";
 
 /** Replies are kept this long (HTTP-10). */
 const KEPT_FOR = DAY;
@@ -33,7 +33,7 @@ export interface Claim {
 /**
  * Takes an idempotency key for this request, or returns as `stored` the reply that the same request got before.
  * @throws 422 for another request under the same key, 409 while the first one still runs or where its reply is lost, 403 for an API key that lacks a
- * scope of the one that the reply was given to.
+ * scope of the one that the reply was given to, or that ends before the API key which the reply shows.
  */
 export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: ProgramCtx; stored: StoredReply | null }> {
   const { db, now, programId } = caller;
@@ -71,8 +71,12 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
       "The first request with this Idempotency-Key was answered, and that answer cannot be read any more.",
     );
   }
+  if (SHOWS_KEY.test(body)) requireNoEndBefore(ctx, (JSON.parse(body) as { expires_at: string | null }).expires_at);
   return { ctx, stored: { status_code: row.status_code, body } };
 }
+
+/** In JSON as `JSON.stringify` writes it: an API key, which is shown to who could make it alone (ACCESS-12). */
+const SHOWS_KEY = /"api_key":"/;
 
 /**
  * The statement that keeps a reply; replies can hold secrets, so they are sealed. (In a list, because a query is a

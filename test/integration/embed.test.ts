@@ -9,7 +9,15 @@ import type { Bindings } from "../../src/env.ts";
 import { MINUTE } from "../../src/lib/time.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { makeStocked, pageAddress, pageRoutes } from "../support/stocked.ts";
-import { csrfIn, makeVisitor, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import {
+  csrfIn,
+  followLink,
+  makeVisitor,
+  requestLink,
+  signInPartner,
+  textOf,
+  type Visitor,
+} from "../support/visitor.ts";
 
 const FRAME = { "sec-fetch-dest": "iframe", "sec-fetch-site": "cross-site" };
 /** Of a form or a link within the frame. */
@@ -194,6 +202,32 @@ describe("the session that it opens (EMBED-2)", () => {
     await full.get("/portal/details/sessions");
     await full.post("/portal/details/sessions/end-all");
     for (const frame of frames) expect(where(await frame.get("/portal", WITHIN))).toEqual([303, "/sign-in"]);
+  });
+
+  it("is counted where its address signs out everywhere, in the event of its account (EVT-4)", async () => {
+    const { email } = jane;
+    const [elsewhere, other] = [await makeProgram(), await makePartner(program)];
+    const there = await makePartner(elsewhere, { email });
+    const frame = await frameOf(jane.id);
+    const bystander = await frameOf(other.id);
+    const unopened = await linkOf(jane.id);
+    const full = makeVisitor();
+    await followLink(full, (await requestLink(testContext(), email))!.link.token, there.id);
+    await full.get("/portal/details/sessions");
+    await full.post("/portal/details/sessions/end-all");
+    const eventsOf = async ({ api }: TestProgram) =>
+      (await api<{ data: object[] }>("GET", "/api/v1/events?type=session.all_ended")).body.data;
+    for (const [of, partner_id] of [
+      [program, jane.id],
+      [elsewhere, there.id],
+    ] as const) {
+      expect(await eventsOf(of)).toMatchObject([
+        { payload: { partner_id, email, sessions: 1 }, actor: { type: "partner", id: partner_id } },
+      ]);
+    }
+    expect(where(await frame.get("/portal", WITHIN))).toEqual([303, "/sign-in"]);
+    expect((await makeVisitor().get(unopened, FRAME)).status).toBe(410);
+    expect((await bystander.get("/portal", WITHIN)).status).toBe(200);
   });
 });
 

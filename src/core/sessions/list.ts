@@ -1,8 +1,10 @@
-import { and, desc, eq, getTableColumns, isNull, ne, sql } from "drizzle-orm";
-import { atMost, runBatch } from "../../db/client.ts";
+import { and, desc, eq, getTableColumns, isNotNull, isNull, ne, sql } from "drizzle-orm";
+import { atMost, literal, runBatch } from "../../db/client.ts";
+import { shaped, text } from "../../db/rows.ts";
 import { partners, portalLinks, programMembers, programs, sessions } from "../../db/schema.ts";
 import type { MemberRole } from "../../domain/member.ts";
 import { notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { askAll } from "../kernel/shards.ts";
@@ -23,6 +25,7 @@ export interface ListedSession extends Pick<SessionRecord, "audience" | "created
 }
 
 type Found = SessionRecord & { program_name: string; role: MemberRole | null };
+type Ending = Pick<SessionRecord, "token_hash" | "email" | "program_id" | "partner_id">;
 
 /**
  * The sessions of the address that was proven for this one, whatever account and database they are of: each can be
@@ -58,15 +61,17 @@ const MOST_ROUNDS = 3;
  */
 export async function endAllSessions(base: BaseCtx, { record }: Session): Promise<void> {
   const { email } = record;
+  const unused = and(eq(portalLinks.email, email), isNull(portalLinks.session_hash));
   const links = await askAll(base, (on) =>
-    runBatch(on.db, [endLinks(on, email), on.db.delete(portalLinks).where(eq(portalLinks.email, email))]),
+    runBatch(on.db, [endLinks(on, email), on.db.delete(portalLinks).where(unused)]),
   );
   let missed = links.failure;
   for (let round = 0; round < MOST_ROUNDS; round++) {
-    const { found, failure } = await sessionsOf(base, email);
+    const { found, opened, failure } = await sessionsOf(base, email);
     missed ??= failure;
-    if (found.length === 0) break;
-    const accounts = Map.groupBy(found, ({ program_id, partner_id }) => partner_id ?? program_id);
+    const ending: Ending[] = [...found, ...opened];
+    if (ending.length === 0) break;
+    const accounts = Map.groupBy(ending, ({ program_id, partner_id }) => partner_id ?? program_id);
     const own = record.partner_id ?? record.program_id;
     const ordered = [...accounts].toSorted(([a], [b]) => Number(a === own) - Number(b === own));
     const spared = missed ? record.token_hash : "";
@@ -76,7 +81,7 @@ export async function endAllSessions(base: BaseCtx, { record }: Session): Promis
   if (missed) throw missed.reason;
 }
 
-async function endAccount(base: BaseCtx, ofAccount: readonly Found[], spared: string): Promise<void> {
+async function endAccount(base: BaseCtx, ofAccount: readonly Ending[], spared: string): Promise<void> {
   const found = ofAccount.filter(({ token_hash }) => token_hash !== spared);
   const [one] = found;
   if (!one) return;
@@ -88,20 +93,28 @@ async function endAccount(base: BaseCtx, ofAccount: readonly Found[], spared: st
     eq(sessions.program_id, program_id),
     partner_id === null ? isNull(sessions.partner_id) : eq(sessions.partner_id, partner_id),
   );
+  const isOpened = and(
+    eq(portalLinks.email, email),
+    eq(portalLinks.partner_id, partner_id ?? ""),
+    isNotNull(portalLinks.session_hash),
+  );
   const payload = { ...(partner && { partner_id: partner.id }), email, sessions: found.length };
   await commit(bound, {
-    writes: [{ statement: bound.db.delete(sessions).where(isEnded) }],
+    writes: [
+      { statement: bound.db.delete(sessions).where(isEnded) },
+      { statement: bound.db.delete(portalLinks).where(isOpened) },
+    ],
     occurrences: [{ type: "session.all_ended", payload }],
   });
 }
 
-/** Those that `readSession` would take, newest first. */
+/** Those that `readSession` would take, newest first; beside them `opened`, those of portal links, which are in no list (EMBED-2). */
 async function sessionsOf(base: BaseCtx, email: string) {
   const { said, failure } = await askAll(base, async ({ db, now }) => {
     const isOwner = sql`${sessions.audience} = 'owner' and ${programMembers.id} is not null`;
     const isPartner = sql`${sessions.audience} = 'partner' and ${partners.status} <> 'deactivated'
       and lower(${partners.email}) = ${sessions.email}`;
-    const [rows] = await runBatch(db, [
+    return runBatch(db, [
       db
         .select({
           ...getTableColumns(sessions),
@@ -121,9 +134,15 @@ async function sessionsOf(base: BaseCtx, email: string) {
         .where(and(eq(sessions.email, email), inForce(now), sql`((${isOwner}) or (${isPartner}))`))
         .orderBy(desc(sessions.created_at))
         .limit(atMost(MOST_READ)),
+      shaped(
+        db,
+        { token_hash: text, email: text, program_id: text, partner_id: text },
+        sql`select session_hash as token_hash, email, program_id, partner_id from portal_links
+          where email = ${email} and session_hash is not null and expires_at > ${iso(now)} limit ${literal(MOST_READ)}`,
+      ),
     ]);
-    return rows;
   });
-  const found: Found[] = said.flatMap(({ answer }) => answer);
-  return { found: found.toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1)), failure };
+  const found: Found[] = said.flatMap(({ answer }) => answer[0]);
+  const opened: Ending[] = said.flatMap(({ answer }) => answer[1]);
+  return { opened, found: found.toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1)), failure };
 }

@@ -16,7 +16,15 @@ import {
 } from "../support/authenticator.ts";
 import { BASE_URL, call, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { uniqueId } from "../support/vendor.ts";
-import { makeVisitor, signInMember, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import {
+  followLink,
+  makeVisitor,
+  requestLink,
+  signInOwner,
+  signInPartner,
+  textOf,
+  type Visitor,
+} from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
 const SESSIONS = "/dashboard/settings/sessions";
@@ -117,9 +125,10 @@ describe("a passkey (PASS-1)", () => {
       (await api<{ id: string }>("POST", "/api/v1/members", { email, role: "viewer" })).body.id;
     const leave = ({ api }: TestProgram, id: string) => api("DELETE", `/api/v1/members/${id}`);
     const first = await join(program);
-    const visitor = await signInMember(program, email);
-    await addPasskey(visitor, device);
     const second = await join(other);
+    const visitor = makeVisitor();
+    await followLink(visitor, (await requestLink(testContext(), email))!.link.token, program.id);
+    await addPasskey(visitor, device);
     await leave(program, first);
     const there = makeVisitor();
     expect((await usePasskey(there, device)).headers.get("location")).toBe("/dashboard");
@@ -140,6 +149,28 @@ describe("a passkey (PASS-1)", () => {
     expect(await eventsOf(program, "passkey.removed")).toEqual([]);
     await join(program);
     expect((await usePasskey(makeVisitor(), device)).status).toBe(410);
+  });
+
+  it("is good for a team that was joined later for as long as one of before is left (TEAM-3)", async () => {
+    const { program, device, email } = await withPasskey();
+    const later = await makeProgram({ owner_email: email });
+    const choice = await usePasskey(makeVisitor(), device, { as: later.id });
+    expect(choice.headers.get("location")).toBe("/dashboard");
+    const others = { email: `${uniqueId("new")}@shop.example`, role: "owner" };
+    await program.api("POST", "/api/v1/members", others);
+    const { data } = (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/members")).body;
+    expect((await program.api("DELETE", `/api/v1/members/${data[0]!.id}`)).status).toBe(200);
+    expect([(await usePasskey(makeVisitor(), device)).status, await countOf(email)]).toEqual([410, 0]);
+    expect(await eventsOf(program, "passkey.removed")).toMatchObject([{ payload: { email } }]);
+  });
+
+  it("is refused and ends where it is older than every membership of its address: a removal should have ended it (TEAM-3)", async () => {
+    const { program, device, email } = await withPasskey();
+    await env.DB.prepare("update program_members set created_at = '2999-01-01T00:00:00.000Z' where program_id = ?")
+      .bind(program.id)
+      .run();
+    expect(textOf((await usePasskey(makeVisitor(), device)).body)).toContain(REFUSED);
+    expect([await countOf(email), (await eventsOf(program, "passkey.removed")).length]).toEqual([0, 1]);
   });
 
   it("is a member's own: not a partner's, nor another member's to remove", async () => {

@@ -211,7 +211,17 @@ const BODIES: Parser[] = [
       signInMail(
         "a@b.co",
         URL_OF_TESTS,
-        [{ audience: "owner", program_id: "prog_1", program_name, brand_color: null, partner_id: null, role: "owner" }],
+        [
+          {
+            audience: "owner",
+            program_id: "prog_1",
+            program_name,
+            brand_color: null,
+            partner_id: null,
+            role: "owner",
+            member_since: null,
+          },
+        ],
         { device: null, place: null },
       ),
   },

@@ -115,6 +115,7 @@ describe("the e-mail with a sign-in link", () => {
       program_id: "prog_1",
       partner_id: null,
       role: "owner",
+      member_since: null,
       brand_color: "#aa0000",
     } as const;
     const asker = { device: "Safari on macOS", place: null };

@@ -3,7 +3,7 @@ import { runBatch } from "../../db/client.ts";
 import { orNull, shaped, text, textOf } from "../../db/rows.ts";
 import { partners, programMembers, programs } from "../../db/schema.ts";
 import type { MemberRole } from "../../domain/member.ts";
-import { ageOfProgramId, shardOfProgram } from "../../domain/shard.ts";
+import { ageOfProgramId } from "../../domain/shard.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { askAll } from "../kernel/shards.ts";
 
@@ -19,6 +19,8 @@ export interface Identity {
   partner_id: string | null;
   /** Null for partners. */
   role: MemberRole | null;
+  /** Null for partners. */
+  member_since: string | null;
 }
 
 /**
@@ -37,14 +39,6 @@ export async function askIdentities(ctx: BaseCtx, email: string) {
   return { identities, reachable: said.map(({ ctx: on }) => on.shard), failure };
 }
 
-/** Whether the address is in a team of another database than that of the context; true where one does not answer. */
-export async function isInTeamElsewhere(ctx: BaseCtx, email: string): Promise<boolean> {
-  if (ctx.databases.shards.length === 1) return false;
-  const { identities, failure } = await askIdentities(ctx, email.toLowerCase());
-  const isElsewhere = ({ program_id }: Identity) => shardOfProgram(program_id) !== ctx.shard;
-  return failure !== null || identities.some((one) => one.audience === "owner" && isElsewhere(one));
-}
-
 function ownersFirst(a: Identity, b: Identity): number {
   if (a.audience !== b.audience) return a.audience === "owner" ? -1 : 1;
   const age = (one: Identity) => one.partner_id ?? ageOfProgramId(one.program_id);
@@ -56,9 +50,15 @@ async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> 
     // From the address to its programs, in this order: left to itself the database might begin with all programs.
     shaped(
       ctx.db,
-      { role: textOf<MemberRole>(), program_id: text, program_name: text, brand_color: orNull(text) },
+      {
+        role: textOf<MemberRole>(),
+        member_since: text,
+        program_id: text,
+        program_name: text,
+        brand_color: orNull(text),
+      },
       sql`
-      select m.role, g.id as program_id, g.name as program_name, g.brand_color
+      select m.role, m.created_at as member_since, g.id as program_id, g.name as program_name, g.brand_color
       from ${programMembers} m cross join ${programs} g on g.id = m.program_id
       where lower(m.email) = ${email} order by g.id desc`,
     ),
@@ -73,7 +73,7 @@ async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> 
   ]);
   return [
     ...teams.map((row): Identity => ({ audience: "owner", partner_id: null, ...row })),
-    ...joined.map((row): Identity => ({ audience: "partner", role: null, ...row })),
+    ...joined.map((row): Identity => ({ audience: "partner", role: null, member_since: null, ...row })),
   ];
 }
 

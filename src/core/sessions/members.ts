@@ -14,8 +14,7 @@ import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { InputOf, Member, PayloadOf, Program } from "../kernel/rows.ts";
 import { requireNoEndBefore } from "../kernel/scopes.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
-import { isInTeamElsewhere } from "./identities.ts";
-import { endLastPasskeys, endPasskeysElsewhere, selectLastPasskeys } from "./passkeys.ts";
+import { endLastPasskeys, endPasskeysWithoutTeam, selectLastPasskeys } from "./passkeys.ts";
 import { endInvitationsOf, invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
 
 export type MemberInput = InputOf<Member, "id" | "program_id" | "created_at" | "updated_at", "email" | "role">;
@@ -96,14 +95,14 @@ export async function updateMember(caller: Caller, id: string, { role }: MemberP
 }
 
 /**
- * Removes a member, which ends their sessions, the links of this program's invitation, and their passkeys where no team is
- * left to them: none of it comes back with who is added later under the same address. @throws `invalid_transition` for the last owner (TEAM-2). */
+ * Removes a member, which ends their sessions, the links of this program's invitation, and the passkeys that no
+ * team is left to: none of it comes back with who is added later under the same address. @throws `invalid_transition` for the last owner (TEAM-2). */
 export async function removeMember(caller: Caller, id: string): Promise<Member> {
   return untilWon(async () => {
     const { ctx, before, program, members, lastPasskeys } = await readTeam(caller, id);
     const left = leaveOwners(ctx, { before, program, members });
-    const isLast = !(await isInTeamElsewhere(ctx, before.email));
-    const ended = isLast ? endLastPasskeys(ctx, before.email, lastPasskeys) : { writes: [], occurrences: [] };
+    const isWhole = ctx.databases.shards.length === 1;
+    const ended = isWhole ? endLastPasskeys(ctx, before.email, lastPasskeys) : { writes: [], occurrences: [] };
     await commit(ctx, {
       writes: [
         ...left.writes,
@@ -116,7 +115,7 @@ export async function removeMember(caller: Caller, id: string): Promise<Member> 
       occurrences: [{ type: "member.removed", payload: payloadOf(before) }, ...left.occurrences, ...ended.occurrences],
       result: before,
     });
-    if (isLast) await endPasskeysElsewhere(ctx, before.email);
+    if (!isWhole) await endPasskeysWithoutTeam(ctx, before.email);
     return before;
   });
 }

@@ -1,5 +1,5 @@
-import { and, desc, eq, sql } from "drizzle-orm";
-import { atMost, runBatch, type Database } from "../../db/client.ts";
+import { and, desc, eq, sql, type SQL } from "drizzle-orm";
+import { atMost, runBatch } from "../../db/client.ts";
 import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { passkeys } from "../../db/schema.ts";
 import { shardOfToken, tokenOn } from "../../domain/shard.ts";
@@ -17,7 +17,7 @@ import {
 import { iso, MINUTE } from "../../lib/time.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
-import type { BaseCtx, ProgramCtx, Reader } from "../kernel/context.ts";
+import { actingAs, type BaseCtx, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { askIdentities, findIdentity, type Identity } from "./identities.ts";
@@ -118,10 +118,16 @@ export async function removePasskey(base: BaseCtx, { record }: Session, id: stri
   const found = said.flatMap(({ answer }) => answer).find((one) => one.id === id);
   if (!found && failure) throw failure.reason;
   if (!found) throw notFound("passkey");
-  const { program_id, email, device } = found;
+  await endPasskey(base, found);
+}
+
+/** Ends one, as an event of the program that it was added in. One that has ended meanwhile is no error. */
+async function endPasskey(base: BaseCtx, { id, program_id, email, device }: Passkey, by?: ProgramCtx): Promise<void> {
   const { bound } = await actAs(base, { program_id, partner_id: null, email });
+  // No program learns who acts in another one.
+  const ctx = by?.program.id === program_id ? actingAs(bound, by.actor) : bound;
   try {
-    await commit(bound, {
+    await commit(ctx, {
       writes: [{ statement: bound.db.delete(passkeys).where(eq(passkeys.id, id)), expect: 1 }],
       occurrences: [{ type: "passkey.removed", payload: { passkey_id: id, email, device } }],
     });
@@ -130,15 +136,25 @@ export async function removePasskey(base: BaseCtx, { record }: Session, id: stri
   }
 }
 
-/** The passkeys that end with a member: those of an address that is in no other team of this database. */
+/** The passkeys that end with a member, where there is one database. */
 export function selectLastPasskeys({ db, programId }: Reader, member_id: string) {
   const address = sql`select lower(email) from program_members where id = ${member_id} and program_id = ${programId}`;
   return shaped(
     db,
     { id: text, device: orNull(text) },
-    sql`select id, device from passkeys where email = (${address}) and not exists (
-      select 1 from program_members o where lower(o.email) = (${address}) and o.id <> ${member_id})`,
+    sql`select id, device from passkeys where email = (${address})
+      and not exists (${teamOf(sql`(${address})`)} and id <> ${member_id})`,
   );
+}
+
+/** What a passkey is good for: a team that its address was in when it was added, and still is (TEAM-3). */
+function teamOf(email: SQL): SQL {
+  return sql`select 1 from program_members where lower(email) = ${email} and created_at <= passkeys.created_at`;
+}
+
+/** The same of one that is read: no team that the address came into later, or came back into. */
+function hasTeam({ created_at }: Passkey, identities: readonly Identity[]): boolean {
+  return identities.some(({ member_since }) => member_since !== null && member_since <= created_at);
 }
 
 /**
@@ -151,8 +167,9 @@ export function endLastPasskeys(
   found: readonly LastPasskey[],
 ): Pick<CommitPlan, "writes" | "occurrences"> {
   const email = address.toLowerCase();
+  const isLast = and(eq(passkeys.email, email), sql`not exists (${teamOf(sql`${email}`)})`);
   return {
-    writes: [{ statement: deleteOfNobody(db, email), expect: found.length }],
+    writes: [{ statement: db.delete(passkeys).where(isLast), expect: found.length }],
     occurrences: found.map(({ id, device }) => ({
       type: "passkey.removed",
       payload: { passkey_id: id, email, device },
@@ -160,15 +177,19 @@ export function endLastPasskeys(
   };
 }
 
-/** Ends those that the address of no team has in the other databases; one that does not answer keeps its own. */
-export async function endPasskeysElsewhere(ctx: ProgramCtx, address: string): Promise<void> {
+/**
+ * Ends them in any database, after the commit that has removed the member: so of two removals at once the later one does.
+ * Where a database does not answer they stay, and open nothing.
+ */
+export async function endPasskeysWithoutTeam(ctx: ProgramCtx, address: string): Promise<void> {
   const email = address.toLowerCase();
-  await askAll(ctx, async (on) => on.shard === ctx.shard || runBatch(on.db, [deleteOfNobody(on.db, email)]));
-}
-
-function deleteOfNobody(db: Database, email: string) {
-  const isLeft = sql`not exists (select 1 from program_members where lower(email) = ${email})`;
-  return db.delete(passkeys).where(and(eq(passkeys.email, email), isLeft));
+  const { identities, failure } = await askIdentities(ctx, email);
+  if (failure) return;
+  await askAll(ctx, async (on) => {
+    for (const passkey of await ofAddress(on, email)) {
+      if (!hasTeam(passkey, identities)) await endPasskey(on, passkey, ctx);
+    }
+  });
 }
 
 type LastPasskey = Pick<Passkey, "id" | "device">;
@@ -197,9 +218,13 @@ export async function confirmPasskey(
     if (!read) return { outcome: "link_refused" };
     const { identities, failure } = await askIdentities(base, passkey.email);
     const owned = identities.filter(({ audience }) => audience === "owner");
-    if (owned.length === 0 && failure) throw failure.reason;
     const [first] = owned;
-    if (!first) return { outcome: "nobody" };
+    if (!first || !hasTeam(passkey, owned)) {
+      // The team may be in the database that did not answer.
+      if (failure) throw failure.reason;
+      await endPasskey(base, passkey);
+      return { outcome: first ? "link_refused" : "nobody" };
+    }
     if (isCopied(passkey, read.sign_count)) {
       await tellOfCopy(base, first, passkey.email);
       return { outcome: "link_refused" };

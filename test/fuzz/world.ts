@@ -60,7 +60,9 @@ async function readyForProviders({ program, partner, ids }: Stocked): Promise<vo
       `acct_${partner.id}`,
       partner.id,
     ),
-    env.DB.prepare("update deliveries set status = 'failed' where id = ?").bind(ids["deliveries"]),
+    env.DB.prepare("update deliveries set status = 'failed', completed_at = created_at where id = ?").bind(
+      ids["deliveries"],
+    ),
   ]);
 }
 

@@ -248,7 +248,9 @@ describe("live answers are as documented", () => {
     await send(201, "POST", `${own}/deliveries/${ping.body.id}/redeliver`);
     await env.DB.prepare("update deliveries set status = 'delivering' where id = ?").bind(ping.body.id).run();
     await send(409, "POST", `${own}/deliveries/${ping.body.id}/redeliver`);
-    await env.DB.prepare("update deliveries set status = 'failed' where id = ?").bind(ping.body.id).run();
+    await env.DB.prepare("update deliveries set status = 'failed', completed_at = created_at where id = ?")
+      .bind(ping.body.id)
+      .run();
     await send(201, "POST", `${own}/deliveries/${ping.body.id}/redeliver`);
     await send(200, "POST", `${own}/recover`, { since: "2026-01-01" });
     await send(422, "POST", `${own}/recover`, {});

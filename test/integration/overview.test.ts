@@ -271,7 +271,9 @@ describe("endpoints on the overview (PAGE-16)", () => {
       .bind(off.id)
       .run();
     for (let i = 0; i < 3; i++) await makePartner(program, {}, "invited");
-    await env.DB.prepare("update deliveries set status = 'failed' where endpoint_id = ?").bind(on.id).run();
+    await env.DB.prepare("update deliveries set status = 'failed', completed_at = created_at where endpoint_id = ?")
+      .bind(on.id)
+      .run();
     const owner = await signInOwner(program);
     const overview = (await owner.get("/dashboard?days=7")).body;
     const forms = [...overview.matchAll(/action="([^"]+\/recover)"(.*?)<\/form>/gs)];

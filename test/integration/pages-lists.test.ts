@@ -236,7 +236,9 @@ describe("what an endpoint missed (HOOK-10)", () => {
     expect((await visitor.get(at)).body).toContain("Send now");
     const now = await visitor.post(`${at}/deliveries/${ids["deliveries"]}/redeliver`, {});
     expect([now.status, now.headers.get("location")]).toEqual([303, `${at}?done=redelivered`]);
-    await env.DB.prepare("update deliveries set status = 'failed' where endpoint_id = ?").bind(ids["webhooks"]!).run();
+    await env.DB.prepare("update deliveries set status = 'failed', completed_at = created_at where endpoint_id = ?")
+      .bind(ids["webhooks"]!)
+      .run();
     const asks = await visitor.get(`${at}/recover`);
     expect(asks.body).toContain("Since");
     const bad = await visitor.post(`${at}/recover`, { since: "last week" });

@@ -152,7 +152,7 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   await program.api("PATCH", `/api/v1/partners/${partner.id}`, { last_name: name });
   await run("update deliveries set status = 'succeeded', next_attempt_at = null where status = 'pending'");
   const delivery = (await deliveriesOf(program, endpoint)).at(-1)!.id;
-  await run("update deliveries set status = 'failed' where id = ?", delivery);
+  await run("update deliveries set status = 'failed', completed_at = created_at where id = ?", delivery);
   const portal = makeVisitor(send);
   await followLink(portal, (await requestLink(testContext(), partner.email))!.link.token);
   return {

@@ -2,6 +2,7 @@ import { and, eq, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text, whole } from "../../db/rows.ts";
 import { deliveries, messages, webhookEndpoints } from "../../db/schema.ts";
+import { GIVEN_UP_AFTER_MS } from "../../domain/endpoint-health.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
 import { DAY, iso } from "../../lib/time.ts";
@@ -195,21 +196,26 @@ function repeat(
 /** A delivery `s` that makes another of its event needless. */
 const SENT_OR_OPEN = sql`s.status in ('succeeded', 'pending', 'delivering')`;
 
-/** Those that failed and are not due yet, the next due first; one more than one call takes. */
+/** Those whose last attempt failed since then and that are not due yet, the next due first; one more than one call takes. */
 function waitingAgain(ctx: Reader, endpoint_id: string, since: number): SQL {
   return sql`select d.id as id from deliveries d
     where d.endpoint_id = ${endpoint_id} and d.program_id = ${ctx.programId}
       and d.status = 'pending' and d.status in ('pending', 'delivering') and d.next_attempt_at > ${iso(ctx.now)}
-      and d.attempt_count > 0 and d.id >= ${firstIdAt("delivery", since)}
+      and exists (select 1 from delivery_attempts a
+        where a.delivery_id = d.id and a.number = d.attempt_count and a.started_at >= ${iso(since)})
     order by d.next_attempt_at limit ${literal(MAX_RECOVERED + 1)}`;
 }
 
-/** Oldest first, one more than one call takes. */
+/**
+ * Oldest first, one more than one call takes. By when it failed, not by when it was made. The id bounds what is read: an
+ * endpoint that fails for longer is switched off, so by then a delivery has had its attempts.
+ */
 function unsent(ctx: Reader, endpoint_id: string, since: number): SQL {
   return sql`
     select m.event_id as event_id, m.event as event from (
-      select d.event_id from deliveries d where d.endpoint_id = ${endpoint_id} and d.id >= ${firstIdAt("delivery", since)}
-        and d.status in ('failed', 'blocked')
+      select d.event_id from deliveries d
+      where d.endpoint_id = ${endpoint_id} and d.id >= ${firstIdAt("delivery", since - GIVEN_UP_AFTER_MS)}
+        and d.status in ('failed', 'blocked') and d.completed_at >= ${iso(since)}
       union
       select x.event_id from missed_deliveries x
       where x.endpoint_id = ${endpoint_id} and x.event_id >= ${firstIdAt("event", since)}

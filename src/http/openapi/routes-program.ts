@@ -465,7 +465,7 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Webhooks",
     summary: "Recover failed and missed deliveries",
     description:
-      "Sends again what failed or was missed since a time. Deliveries that wait for another attempt are attempted at once, and count too.",
+      "Sends again what failed or was missed since a time, also deliveries made up to 5 days before it. Those that wait for another attempt are attempted at once, and count too.",
     body: { schema: "Recover" },
     replies: ok("Recovered", "How many are sent again; if `has_more` is true, call it again for the rest."),
     errors: ["not_found", "invalid_transition"],

@@ -247,8 +247,9 @@ async function recoverPage(c: Context<PageEnv>, problems?: Problems) {
           <strong>{endpoint.url}</strong>
         </p>
         <p>
-          Every event that failed, was blocked, or was missed while the endpoint was off is sent again; what waits for
-          its next attempt is tried at once. What has arrived, or is on its way, is not.
+          Every event that failed, was blocked, or was missed while the endpoint was off is sent again, also where it
+          was tried before that day and failed since; what waits for its next attempt is tried at once. What has
+          arrived, or is on its way, is not.
         </p>
         <Field name="since" label="Since" type="date" value={weekAgo} problems={problems} required />
         <div class="actions">

@@ -132,20 +132,6 @@ describe("POST /:id/rotate-secret (HOOK-8)", () => {
     await rotateSecret(programContext(program), endpoint.id, async () => expect.unreachable());
   });
 
-  it("waits no longer than a claim can last", async () => {
-    const { program, endpoint, outbound, clock } = await setUp(() => new Promise(() => {}));
-    await makePartner(program, {}, "invited");
-    clock.now = Date.now();
-    const [row] = await deliveriesOf(program);
-    await env.DB.prepare("update deliveries set status = 'delivering', claimed_until = ? where id = ?")
-      .bind(iso(clock.now), row!.id)
-      .run();
-    let waited = 0;
-    await rotateSecret(programContext(program), endpoint.id, async (ms) => void (waited += ms));
-    expect(waited).toBe(15_000);
-    expect(outbound.wakeUps).toEqual([]);
-  });
-
   it("under load, no delivery reaches a receiver that knows either secret with a signature it cannot verify", async () => {
     const known: string[] = [];
     const verdicts: boolean[] = [];

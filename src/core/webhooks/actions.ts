@@ -5,6 +5,7 @@ import { deliveries, messages, webhookEndpoints } from "../../db/schema.ts";
 import { GIVEN_UP_AFTER_MS } from "../../domain/endpoint-health.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
+import { logLine, reasonOf } from "../../lib/log.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { prove, type BaseCtx, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
@@ -57,22 +58,32 @@ export async function rotateSecret(
 
 const POLL_MS = 200;
 
-/** Waits until no attempt is under way that was under way when this was called. */
-async function untilClaimsEnded({ db }: BaseCtx, endpoint_id: string, pause: (ms: number) => Promise<void>) {
+/**
+ * Waits until no attempt is under way that was under way when this was called. Never throws, for what the caller has
+ * committed is to be answered: where it cannot be read, it waits for as long as a claim can last.
+ */
+async function untilClaimsEnded({ db, now }: BaseCtx, endpoint_id: string, pause: (ms: number) => Promise<void>) {
   const claims = sql`select id, claimed_until from deliveries where endpoint_id = ${endpoint_id}
-    and status = 'delivering' and status in ('pending', 'delivering')`;
-  const held = await shaped(db, { id: text, claimed_until: text }, claims);
-  if (held.length === 0) return;
-  for (let waited = 0; waited < LEASE_MS; waited += POLL_MS) {
-    await pause(POLL_MS);
-    const [left] = await shaped(
-      db,
-      { count: whole },
-      sql`
-      select count(*) as count from json_each(${JSON.stringify(held)}) h
-      join deliveries d on d.id = h.value ->> 'id' and d.claimed_until = h.value ->> 'claimed_until'`,
-    );
-    if (left?.count === 0) return;
+    and status = 'delivering' and status in ('pending', 'delivering') and claimed_until > ${iso(now)}`;
+  let left = LEASE_MS;
+  try {
+    const held = await shaped(db, { id: text, claimed_until: text }, claims);
+    if (held.length === 0) return;
+    while (left > 0) {
+      await pause(POLL_MS);
+      left -= POLL_MS;
+      const [still] = await shaped(
+        db,
+        { count: whole },
+        sql`
+        select count(*) as count from json_each(${JSON.stringify(held)}) h
+        join deliveries d on d.id = h.value ->> 'id' and d.claimed_until = h.value ->> 'claimed_until'`,
+      );
+      if (still?.count === 0) return;
+    }
+  } catch (error) {
+    logLine("error", { what: "attempts under way not read", endpoint_id, reason: reasonOf(error) });
+    await pause(left);
   }
 }
 

@@ -434,7 +434,7 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Webhooks",
     summary: "Rotate an endpoint's signing secret",
     description:
-      "For 24 hours `webhook-signature` has the signatures of both secrets; `X-Service-Signature` is of the new one at once.",
+      "For 24 hours `webhook-signature` has the signatures of both secrets; `X-Service-Signature` is of the new one at once. Another rotation within that time ends the oldest secret: send an `Idempotency-Key`, so that a retry does not rotate again.",
     body: { schema: "Nothing", optional: true },
     replies: ok("EndpointWithNewSecret", "The endpoint with its new secret, which is shown only here."),
     errors: ["not_found"],

@@ -159,7 +159,7 @@ export const webhooks = new Hono<PageEnv>()
   .get("/:id/rotate-secret", (c) =>
     confirmPage(c, {
       title: "Rotate the signing secret?",
-      text: "You get a new secret. The old one signs too for 24 hours, so nothing breaks while you change it on your side.",
+      text: "You get a new secret. The old one signs too for 24 hours, so nothing breaks while you change it on your side. Rotating again within that time ends the oldest.",
       button: "Rotate the secret",
     }),
   )
@@ -299,7 +299,7 @@ function secretPage(c: Context<PageEnv>, title: string, { endpoint, secret }: En
       <section class="card prose">
         <h2>Signing secret</h2>
         <Notice tone="warn">
-          <p>Copy it now: it is shown only this once.</p>
+          <p>Copy it now: it is shown only this once. Reloading this page does not show it again, but makes another.</p>
         </Notice>
         <CopyLine label="signing secret" text={secret} />
         <p>

@@ -15,7 +15,7 @@
  * Until then the new one is a candidate, and its click is sent again on the page and on later ones, under the same id,
  * for half an hour. Where no reference is kept, a new one is kept at once, whatever its answer.
  *
- * `Service.revoke()` forgets all that is kept, and keeps and sends nothing until `Service.consent()`.
+ * `Service.revoke()` forgets all that is kept, and keeps and sends nothing on that page until `Service.consent()`.
  *
  * Cookies: `service_ref` is the reference that is kept. `service_hit` is that of the last click, for half an hour; while
  * that click has no answer, `&service_click=<id>` follows it, which reads like a query.

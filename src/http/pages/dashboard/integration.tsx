@@ -101,7 +101,8 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
         <p class="muted">
           Partners share links such as <code>{referralLink(program, EXAMPLE_SLUG)}</code>. Where no script runs, links
           through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must agree
-          first, add <code>data-consent="required"</code> and call <code>Service.consent()</code> when they do.
+          first, or can refuse, add <code>data-consent="required"</code> and call <code>Service.consent()</code> when
+          they agree.
         </p>
         <details class="spaced">
           <summary>You come from another product?</summary>

@@ -166,10 +166,13 @@ function carriedOf(facts: readonly Fact[]): { ref: string; place: RefPlace | "pa
   );
 }
 
-/** Where the facts of one payment carry a reference. */
-export function placesOf(facts: readonly Fact[], ref: string): (RefPlace | "payment")[] {
-  const carried = spokenFirst(facts).flatMap(refsOf);
-  return carried.filter((one) => slugKey(one.ref) === slugKey(ref)).map(({ place }) => place);
+/** Where, and when, the facts of one payment say a reference, the earliest first. */
+export function saidIn(facts: readonly Fact[], ref: string): { place: RefPlace | "payment"; occurred_at: string }[] {
+  const said = spokenFirst(facts).flatMap((fact) =>
+    refsOf(fact).map((carried) => ({ ...carried, occurred_at: fact.occurred_at })),
+  );
+  const same = said.filter((one) => slugKey(one.ref) === slugKey(ref));
+  return same.toSorted((a, b) => compare(a.occurred_at, b.occurred_at));
 }
 
 /** Of references that are the same slug only the first. */

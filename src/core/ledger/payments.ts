@@ -4,12 +4,11 @@ import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, payments } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
-import { keeperAt, type AttributionFact, type KeptBy } from "../../domain/fact.ts";
+import { keeperAt, type AttributionFact, type Fact, type KeptBy } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
-import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
 import type { Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import { placesOf } from "../../domain/reference.ts";
+import { saidIn } from "../../domain/reference.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import { providerNamed } from "../../providers/registry.ts";
@@ -83,18 +82,19 @@ export async function getPayment(caller: Caller, id: string): Promise<PaymentWit
  * Settles a payment again under the same rules, after a slug or a partner was corrected; what is settled already stays
  * as it is, and there is never a second commission (PAY-15). What was refused as `partner_deactivated` is decided
  * again, for asking for it is the owner's decision (PART-4). A reference that leads to its partner only now is
- * remembered as of the payment, for its subscription and its customer (REF-3).
+ * remembered as of when it was said, for the subscription and the customer of the payment (REF-3).
  */
 export async function reprocessPayment(caller: Caller, id: string): Promise<PaymentWithRows> {
   const { payment } = await getPayment(caller, id);
   const [ctx] = await prove(caller);
   await settle(ctx, payment, { isRequested: true });
-  const decided = await getPayment(ctx, id);
-  const references = ownReferences(decided.payment);
-  if (references.length === 0 || (await isRemembered(ctx, decided.payment, references))) return decided;
-  const facts = await asEventsSaid(ctx, decided.payment, references);
-  await commit(ctx, { writes: rememberReferences(ctx, decided.payment, facts), occurrences: [] });
-  await settleServed(ctx, payment.provider, facts);
+  const { state } = await readState(ctx, payment);
+  const decided = state?.payments.find((row) => row.id === id);
+  const facts = decided ? ownReferences(decided, state!.facts) : [];
+  if (decided && facts.length > 0 && !(await isRemembered(ctx, decided, facts))) {
+    await commit(ctx, { writes: rememberReferences(ctx, payment, facts), occurrences: [] });
+    await settleServed(ctx, payment.provider, facts);
+  }
   return getPayment(ctx, id);
 }
 
@@ -114,49 +114,54 @@ export async function settleServed(
   await settleEach(ctx, served);
 }
 
-/** What is to be remembered of a payment that names its partner itself; nothing where there is nobody to remember it for. */
-function ownReferences({ ref, partner_id, decision, event, ...row }: Payment): AttributionFact[] {
-  const { subscription_id, customer_id, customer_email, created_at, erased_at } = row;
+/**
+ * What is to be remembered of a payment that names its partner itself: its reference by all that its events said it by, the
+ * earliest first, and as what a subscription or a customer keeps. Nothing where there is nobody to remember it for.
+ */
+function ownReferences(
+  { ref, partner_id, decision, event, ...row }: Payment,
+  facts: readonly Fact[],
+): AttributionFact[] {
+  const { provider, subscription_id, customer_id, customer_email, erased_at } = row;
   if (ref === null || partner_id === null || decision?.ref_source !== "payment") return [];
   // What an erasure put in was remembered for the address alone, and is forgotten with it.
   const led = decision.candidates?.find((candidate) => candidate.partner_id !== null);
   if (erased_at !== null && led?.source === "payment") return [];
   const whose = { subscription_id, customer_id };
   const payment = [row.provider_transaction_id];
-  const said = { kind: "attribution" as const, occurred_at: created_at, ref, payment, ...whose };
-  const byId = subscription_id === null && customer_id === null ? [] : [said];
-  if (event !== "lead_created") return byId;
-  // As the report of it binds the customer: by the id and by the address apart, for the payments of every provider.
-  const ofNobody = { ...said, customer_id: null };
-  const byEmail = customer_email === null ? [] : [{ ...ofNobody, customer_email: emailKey(customer_email) }];
-  return [...byId, ...byEmail].map((fact) => ({ ...fact, any_provider: true }));
-}
-
-/** Each reference by all that the events of the payment said it by: once, and as what a subscription or a customer keeps. */
-async function asEventsSaid(
-  ctx: ProgramCtx,
-  payment: Payment,
-  references: readonly AttributionFact[],
-): Promise<AttributionFact[]> {
-  const { state } = await readState(ctx, payment);
-  const kept: KeptBy = providerNamed(payment.provider)?.kept_by ?? new Map();
-  return references.flatMap((fact) => {
-    const keepers = placesOf(state?.facts ?? [], fact.ref).map((place) => keeperAt(place, fact, kept));
-    return [...new Map(keepers.map((keeper) => [keeper.kept_by, { ...fact, ...keeper }])).values()];
+  const kept: KeptBy = providerNamed(provider)?.kept_by ?? new Map();
+  return saidIn(facts, ref).flatMap(({ place, occurred_at }): AttributionFact[] => {
+    const said = { kind: "attribution" as const, occurred_at, ref, payment, ...whose, ...keeperAt(place, whose, kept) };
+    const byId = subscription_id === null && customer_id === null ? [] : [said];
+    if (event !== "lead_created") return byId;
+    // As the report of it binds the customer: by the id and by the address apart, for the payments of every provider.
+    const ofNobody = { ...said, customer_id: null };
+    const byEmail = customer_email === null ? [] : [{ ...ofNobody, customer_email: emailKey(customer_email) }];
+    return [...byId, ...byEmail].map((fact) => ({ ...fact, any_provider: true }));
   });
 }
 
-/** Whether the payment's own events remembered its reference for all that it is to be remembered for. */
-async function isRemembered(ctx: ProgramCtx, payment: Payment, facts: readonly AttributionFact[]): Promise<boolean> {
-  const made = Date.parse(payment.created_at);
-  const about = facts.flatMap((fact) => subjectsOf(fact).map((subject) => ({ ...subject, key: slugKey(fact.ref) })));
+/**
+ * Whether the payment's own events remembered its reference for all that it is to be remembered for: at the time of one of
+ * them. An earlier version remembered it as of the payment.
+ */
+async function isRemembered(
+  ctx: ProgramCtx,
+  { provider, created_at }: Payment,
+  facts: readonly AttributionFact[],
+): Promise<boolean> {
+  const times = [created_at, ...facts.map(({ occurred_at }) => occurred_at)];
+  const about = facts.flatMap((fact) =>
+    subjectsOf(fact).map((subject) => ({ ...subject, key: slugKey(fact.ref), any_provider: fact.any_provider })),
+  );
   const [missing] = await ctx.read(
     ctx.db.all(sql`select 1 from json_each(${JSON.stringify(about)}) a where not exists (
       select 1 from fact_subjects s
       cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-      where s.program_id = ${ctx.programId} and s.provider = ${payment.provider}
+      where s.program_id = ${ctx.programId} and s.provider = ${provider}
         and s.scope = a.value ->> 'scope' and s.subject = a.value ->> 'subject' and f.ref_key = a.value ->> 'key'
-        and f.occurred_at between ${iso(made - ATTRIBUTION_SLACK_MS)} and ${iso(made + ATTRIBUTION_SLACK_MS)}
+        and f.occurred_at in (select value from json_each(${JSON.stringify(times)}))
+        and f.data ->> 'any_provider' is a.value ->> 'any_provider'
         and coalesce(f.data ->> 'imported', f.data ->> 'granted') is null)
       limit 1`),
   );

@@ -1,11 +1,13 @@
 /** What asking for a payment again remembers of it: what its events said, as of when they said it (PAY-15, REF-3). */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
-import { at, isoAt, reported, type Traced } from "../support/code-sales.ts";
+import { makeClaim } from "../support/claims.ts";
+import { at, isoAt, reported, traced, type Traced } from "../support/code-sales.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { paymentIntentSucceeded } from "../support/provider-a-changes.ts";
-import { sessionCompleted } from "../support/provider-a.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { all } from "../support/rows.ts";
 
@@ -75,4 +77,22 @@ describe("a lead that is put right binds the customer for every provider (FACT-4
     await sendB(program, transactionCompleted({ id: "txn_1", customer: "ctm_1", occurred_at: paid! }));
     expect(await reported(program)).toContain("commission later customer");
   });
+});
+
+it("a reference that led to nobody by a decision of an earlier version hides nothing that is remembered (PAY-15)", async () => {
+  const program = await makeProgram();
+  const bob = await makePartner(program, { slug: "bob" });
+  const ids = { id: "cs_1", payment_intent: "pi_1", customer: "cus_1" };
+  await sendA(program, sessionCompleted({ ...ids, ref: "1042", amount: 10_000, tax: 0, created: at(0) }));
+  // It kept no candidates.
+  await env.DB.prepare("update payments set decision = json_remove(decision, '$.candidates') where program_id = ?")
+    .bind(program.id)
+    .run();
+  await makePartner(program, { slug: "1042" });
+  const claim = await makeClaim(program, bob.id, { order_id: "cs_1" });
+  expect((await program.api("POST", `/api/v1/claims/${claim}/grant`, {})).status).toBe(200);
+  expect(await reported(program)).toEqual(["commission bob customer"]);
+  await sendA(program, chargeRefunded({ payment_intent: "pi_1", amount: 10_000, refunded: 1_000 }));
+  expect(await reported(program)).toEqual(["commission bob customer"]);
+  expect((await traced(program))[0]?.trace.candidates).toMatchObject([{ ref: "1042", partner_id: null }, {}]);
 });

@@ -56,7 +56,7 @@ export async function grantClaim(caller: Caller, id: string, { payment_id }: Gra
       writes: [
         decided(ctx, after),
         refuseWhere(ctx, isChanged(payment, partner)),
-        ...(facts.length > 0 ? rememberReferences(ctx, payment, facts) : []),
+        ...(facts.length > 0 ? await rememberReferences(ctx, payment, facts) : []),
         // That the claim was granted is read in settling the payment, also where this call ends before.
         unsettle(ctx, sql`id = ${payment.id}`),
       ],

@@ -371,10 +371,16 @@ export function insertStoredFacts(
 /**
  * Remembers the reference of a payment for its subscription and customer, once, and marks the payments that it can serve
  * as unsettled: for one that led to nobody when it came. `facts` are of one reference, each by something else or of another
- * keeper.
+ * keeper; of those that are one's the first holds. An address that is erased meanwhile is not stored, as of a vendor's event.
  */
-export function rememberReferences(ctx: ProgramCtx, payment: PaymentKey, facts: readonly AttributionFact[]): Write[] {
-  const { provider } = payment;
+export async function rememberReferences(
+  ctx: ProgramCtx,
+  payment: PaymentKey,
+  facts: readonly AttributionFact[],
+): Promise<Write[]> {
+  const { provider, provider_transaction_id: subject } = payment;
+  const subjects = [...(await subjectsIn(ctx.program.id, facts)), { scope: "payment" as const, subject }];
+  const ofErased = isErased(ctx.program.id, provider, subjects, facts[0]!.occurred_at);
   const stored = facts.map((fact) => {
     // What a claim was granted by does not stand for what a request remembers: each has an id of its own.
     const of = fact.granted ? [] : ["requested"];
@@ -382,7 +388,7 @@ export function rememberReferences(ctx: ProgramCtx, payment: PaymentKey, facts: 
     return { provider, fact_id: ["reprocess", payment.id, slugKey(fact.ref), ...of].concat(by).join(":"), fact };
   });
   return [
-    ...insertStoredFacts(ctx, stored).map((statement) => ({ statement })),
+    ...insertStoredFacts(ctx, stored, sql`true`, ofErased).map((statement) => ({ statement })),
     unsettle(ctx, sql`id in (${concernedBy(ctx.program.id, provider, facts)})`),
     { statement: readAgain(ctx) },
   ];

@@ -92,7 +92,7 @@ export async function reprocessPayment(caller: Caller, id: string): Promise<Paym
   const decided = state?.payments.find((row) => row.id === id);
   const facts = decided ? ownReferences(decided, state!.facts) : [];
   if (decided && facts.length > 0 && !(await isRemembered(ctx, decided, facts))) {
-    await commit(ctx, { writes: rememberReferences(ctx, payment, facts), occurrences: [] });
+    await commit(ctx, { writes: await rememberReferences(ctx, payment, facts), occurrences: [] });
     await settleServed(ctx, payment.provider, facts);
   }
   return getPayment(ctx, id);

@@ -1,0 +1,78 @@
+/** A payment is asked for again and its customer erased at the same moment: the address is gone, in every order (JOB-1). */
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { lead, report } from "../support/api.ts";
+import { ledgerOf } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { all } from "../support/rows.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
+
+const EMAIL = "gone@private.example";
+
+type Call = readonly [path: string, init: RequestInit];
+
+/** A lead by a reference that leads to its partner only now, and how it is asked for again and erased. */
+async function story(customer: { id?: string; email: string }) {
+  const program = await makeProgram();
+  await report(program, "lead", lead({ ref: "later", customer }));
+  await makePartner(program, { slug: "later" });
+  const [{ id } = { id: "" }] = (await ledgerOf(program)).payments;
+  const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
+  const post = (path: string, body: object, more: object): Call => {
+    return [path, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) }];
+  };
+  return {
+    program,
+    reprocess: post(`/api/v1/payments/${id}/reprocess`, {}, { "Idempotency-Key": "again" }),
+    erase: post("/api/v1/customers/erase", { email: EMAIL }, {}),
+  };
+}
+
+/** Where the program still has the address. */
+const holding = (program: TestProgram) =>
+  all<{ place: string }>(
+    `select place from (
+      select 'facts' as place, data as text from facts where program_id = ?1
+      union all select 'fact_subjects', subject from fact_subjects where program_id = ?1
+      union all select 'payments', customer_email || ifnull(decision, '') from payments where program_id = ?1
+      union all select 'provider_events', body from provider_events where program_id = ?1)
+      where instr(lower(text), ?2) > 0`,
+    program.id,
+    EMAIL,
+  );
+
+/** Does `fast` before a round trip of `slow`, by its place; whether there was one. */
+async function between(slow: Call, fast: Call, place: number): Promise<boolean> {
+  let trips = 0;
+  let status: number | null = null;
+  const { binding } = watchDatabase(env.DB, {
+    before: async () => {
+      if (trips++ === place) ({ status } = await callWith({}, ...fast));
+    },
+  });
+  expect((await callWith({ DB: binding }, ...slow)).status).toBe(200);
+  if (status === null) return false;
+  expect(status).toBe(200);
+  return true;
+}
+
+it.each([
+  ["reprocess", "erase", { email: EMAIL }],
+  ["reprocess", "erase", { id: "ctm_1", email: EMAIL }],
+  ["erase", "reprocess", { id: "ctm_1", email: EMAIL }],
+] as const)("while one waits, the other is done whole: %s, %s %j", async (slow, fast, customer) => {
+  const left: object[] = [];
+  for (let place = 0; ; place++) {
+    const { program, ...calls } = await story(customer);
+    const isBetween = await between(calls[slow], calls[fast], place);
+    if (!isBetween) {
+      expect(place).toBeGreaterThan(4);
+      break;
+    }
+    const replayed = await callWith({}, ...calls.reprocess);
+    expect([replayed.status, replayed.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
+    const places = (await holding(program)).map((row) => row.place);
+    if (places.length > 0) left.push({ place, places });
+  }
+  expect(left).toEqual([]);
+});

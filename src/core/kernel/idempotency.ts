@@ -10,6 +10,7 @@ import { AppError } from "../../lib/errors.ts";
 import { DAY, iso, MINUTE } from "../../lib/time.ts";
 import type { Write } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Statement } from "./context.ts";
+import { refuseWhere } from "./races.ts";
 import { lacksScope, requireNoEndBefore } from "./scopes.ts";
 
 /** Replies are kept this long (HTTP-10). */
@@ -94,7 +95,7 @@ async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Pr
 /** In JSON as `JSON.stringify` writes it: a customer's address, a payment's references, and what a claim says of a sale. */
 const NAMES_CUSTOMER = /"(?:customer_email|order_id|email_domain)":"|"trace":\{/;
 
-const KEPT_REPLY = columnsOf(idempotencyKeys, "program_id", "key", "body");
+const KEPT_REPLY = columnsOf(idempotencyKeys, "program_id", "key", "claimed_by", "body");
 
 type KeptReply = Row<typeof KEPT_REPLY>;
 
@@ -103,12 +104,18 @@ export function customersReplies(ctx: ProgramCtx) {
   return shaped(
     ctx.db,
     KEPT_REPLY,
-    sql`select program_id, key, body from idempotency_keys
-    where program_id = ${ctx.program.id} and names_customer = 1`,
+    sql`select program_id, key, claimed_by, body from idempotency_keys where ${namesCustomer(ctx)}`,
   );
 }
 
-/** The writes by which kept replies no longer name these addresses, nor the sales of these claims. */
+function namesCustomer({ program }: ProgramCtx): SQL {
+  return sql`program_id = ${program.id} and names_customer = 1`;
+}
+
+/**
+ * The writes by which kept replies no longer name these addresses, nor the sales of these claims. `replies` are all, as read:
+ * the commit holds only where no other came since and none of those to be changed was sealed anew.
+ */
 export async function redactedReplies(
   ctx: ProgramCtx,
   replies: readonly KeptReply[],
@@ -129,9 +136,12 @@ export async function redactedReplies(
       eq(idempotencyKeys.key, key),
       eq(idempotencyKeys.body, body),
     );
-    return [{ statement: ctx.db.update(idempotencyKeys).set({ body: clean }).where(same) }];
+    return [{ statement: ctx.db.update(idempotencyKeys).set({ body: clean }).where(same), expect: 1 }];
   });
-  return (await Promise.all(redacted)).flat();
+  const read = JSON.stringify(replies.map(({ key, claimed_by }) => [key, claimed_by]));
+  const isOther = sql`exists (select 1 from idempotency_keys where ${namesCustomer(ctx)}
+    and (key, claimed_by) not in (select value ->> 0, value ->> 1 from json_each(${read})))`;
+  return [refuseWhere(ctx, isOther), ...(await Promise.all(redacted)).flat()];
 }
 
 /**

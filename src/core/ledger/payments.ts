@@ -14,6 +14,7 @@ import { iso } from "../../lib/time.ts";
 import { providerNamed } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
 import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -95,7 +96,18 @@ export async function reprocessPayment(caller: Caller, id: string): Promise<Paym
     await commit(ctx, { writes: await rememberReferences(ctx, payment, facts), occurrences: [] });
     await settleServed(ctx, payment.provider, facts);
   }
-  return getPayment(ctx, id);
+  return answered(ctx, id);
+}
+
+/** The payment as it is. Its reply is kept only where no erasure came since it was read; one that comes then finds it (JOB-1). */
+function answered(ctx: ProgramCtx, id: string): Promise<PaymentWithRows> {
+  return untilWon(async () => {
+    const result = await getPayment(ctx, id);
+    const isChanged = sql`exists (select 1 from payments
+      where id = ${id} and facts_revision <> ${result.payment.facts_revision})`;
+    if (ctx.alongside) await commit(ctx, { writes: [refuseWhere(ctx, isChanged)], occurrences: [], result });
+    return result;
+  });
 }
 
 /** Settles the payments that references to be remembered serve; what is too much for one request the sweep takes. */

@@ -91,7 +91,7 @@ it("a kept reply that is sealed anew in between is replayed without it (ACCESS-7
   let resealed: unknown;
   const { binding } = watchDatabase(env.DB, {
     before: async (statements) => {
-      if (resealed !== undefined || !statements.some((one) => /^update "idempotency_keys"/.test(one))) return;
+      if (resealed !== undefined || !statements.some((one) => one.startsWith('update "idempotency_keys"'))) return;
       resealed = {};
       resealed = (await callWith(rotated, "/admin/secrets/reseal", admin)).body;
     },

@@ -130,36 +130,74 @@ describe("two programs of one vendor account in two databases", () => {
     expect((await ledgerSeen(p)).commissions.map((row) => row["amount_cents"])).toEqual([0]);
   });
 
+  const OTHER_KEY = "pdl_live_apikey_that_replaces_it";
+
+  /** A payment of P's partner, a list of Q's account with the address of its customer, and P's database away: it breaks off there. */
+  async function readTorn(meanwhile: (patch: (key: string | null) => Promise<unknown>) => Promise<unknown>) {
+    const { q, p } = await twoPrograms(0);
+    const [customer, email] = [uniqueId("ctm_"), "buyer-and-partner@partners.example"];
+    await makePartner(p, { slug: "own", email });
+    await sendTo(q, b.transactionCompleted({ ref: "own", program: p.id, amount: 10_000, customer }));
+    const reasons = async () => (await ledgerSeen(p)).commissions.map((row) => row["review_reason"]);
+    expect(await reasons()).toEqual([null]);
+    await setSecrets(q.id, { provider_b_api_key: LIST_KEYS.provider_b });
+    const lists = openEventLists();
+    lists.keys.add(OTHER_KEY);
+    lists.b.push(b.customerEventB({ id: customer, email }));
+    const now = Date.now();
+    const torn = { ...testContext(now), databases: baseContext({ ...env, DB_1: away(1) }, now, () => {}).databases };
+    const patch = (provider_b_api_key: string | null) => q.api("PATCH", "/api/v1/programs/me", { provider_b_api_key });
+    const { fetch } = lists;
+    lists.fetch = async (...call) => {
+      const answer = await fetch(...call);
+      await meanwhile(patch);
+      return answer;
+    };
+    await expect(serveAll(readEventLists(torn, lists.readsOf))).rejects.toThrow();
+    lists.fetch = fetch;
+    const read = (minutes: number) => serveAll(readEventLists(testContext(now + minutes * MINUTE), lists.readsOf));
+    const status = async () => (await q.api<Record<string, object>>("GET", "/api/v1/integrations/status")).body;
+    return { q, lists, patch, reasons, read, status };
+  }
+
   it.each([
     ["", [LIST_KEYS.provider_b], 1],
-    [", also by another key", ["pdl_live_apikey_that_replaces_it"], 0],
-    [", also by another key after none", [null, "pdl_live_apikey_that_replaces_it"], 0],
+    [", also by another key", [OTHER_KEY], 0],
+    [", also by another key after none", [null, OTHER_KEY], 0],
   ])(
     "a listed event whose taking in breaks off comes to the other's payments%s (IN-15)",
     async (_, keys, recovered) => {
-      const { q, p } = await twoPrograms(0);
-      const [customer, email] = [uniqueId("ctm_"), "buyer-and-partner@partners.example"];
-      await makePartner(p, { slug: "own", email });
-      await sendTo(q, b.transactionCompleted({ ref: "own", program: p.id, amount: 10_000, customer }));
-      const reasons = async () => (await ledgerSeen(p)).commissions.map((row) => row["review_reason"]);
-      expect(await reasons()).toEqual([null]);
-      await setSecrets(q.id, { provider_b_api_key: LIST_KEYS.provider_b });
-      const lists = openEventLists();
-      lists.b.push(b.customerEventB({ id: customer, email }));
-      const now = Date.now();
-      const torn = { ...testContext(now), databases: baseContext({ ...env, DB_1: away(1) }, now, () => {}).databases };
-      await expect(serveAll(readEventLists(torn, lists.readsOf))).rejects.toThrow();
-      const status = async () => (await q.api<Record<string, object>>("GET", "/api/v1/integrations/status")).body;
+      const { patch, reasons, read, status } = await readTorn(async () => {});
       expect(await status()).toMatchObject({ provider_b: { recovered: 1, read_failure: { reason: "not_stored" } } });
-      for (const provider_b_api_key of keys) {
-        if (provider_b_api_key !== null) lists.keys.add(provider_b_api_key);
-        await q.api("PATCH", "/api/v1/programs/me", { provider_b_api_key });
-      }
-      await serveAll(readEventLists(testContext(now + 2 * MINUTE), lists.readsOf));
+      for (const key of keys) await patch(key);
+      await read(2);
       expect(await reasons()).toEqual(["self_referral"]);
       expect(await status()).toMatchObject({ provider_b: { recovered, read_failure: null } });
     },
   );
+
+  it.each([
+    ["another", [OTHER_KEY]],
+    ["none, and another later", [null, OTHER_KEY]],
+  ])("also where the key is replaced by %s while it is read (IN-15)", async (_, [meanwhile, ...later]) => {
+    const { patch, reasons, read, status } = await readTorn((patching) => patching(meanwhile!));
+    for (const key of later) await patch(key);
+    await read(2);
+    expect(await reasons()).toEqual(["self_referral"]);
+    expect(await status()).toMatchObject({ provider_b: { read_failure: null } });
+  });
+
+  it("also after a list that does not show it, as of another account, was read to its end (IN-15)", async () => {
+    const { q, lists, patch, reasons, read } = await readTorn(async () => {});
+    const events = lists.b;
+    lists.b = [b.transactionCompleted({ ref: "jane", program: q.id })];
+    await patch(OTHER_KEY);
+    await read(2);
+    lists.b = events;
+    await patch(LIST_KEYS.provider_b);
+    await read(4);
+    expect(await reasons()).toEqual(["self_referral"]);
+  });
 
   it("a claim of a program in a database that is away does not stop its vendor's event for good", async () => {
     const { q, p } = await twoPrograms(0);

@@ -27,7 +27,7 @@ export interface Reading {
   recovered: number;
   /**
    * Events that are stored and may not have come to every program of their account, for the call broke off: they are taken in
-   * again. Absent where there is none.
+   * again, by whichever list shows them. Absent where there is none.
    */
   taking?: readonly string[];
   /** The fingerprint of the API key that it was read with; absent before it was kept. */
@@ -46,6 +46,9 @@ export interface Reading {
   /** Listed events that are not taken in because they are of no documented shape, the oldest first; absent where there was none. */
   unparsable?: readonly Unparsable[];
 }
+
+/** So many are kept behind the end of a list: the last, for a run breaks off at the last that it notes. */
+const MOST_TAKING = 20;
 
 /** Of those that are there at once, so many are kept: the oldest, which say how far all is taken in. */
 const MOST_UNPARSABLE = 20;
@@ -164,8 +167,8 @@ export function passed(
   const unparsable = oldest([...(under_way.unparsable ?? []), ...found]);
   if (next !== null) return { ...on, under_way: { ...under_way, cursor: next, unparsable } };
   const { until } = under_way;
-  // The vendor has shown all that it has.
-  delete on.taking;
+  // What the list did not show may be of another account, whose key was replaced: it waits for a list that does.
+  if (on.taking) on.taking = on.taking.slice(-MOST_TAKING);
   const from = under_way.from < kept_since ? kept_since : under_way.from;
   // A gap is left where reading failed for longer than the vendor keeps its events: what was before is complete no more.
   const isGap = complete_from === null || complete_until === null || complete_until < from;
@@ -277,18 +280,20 @@ export async function keepReading(
 
 /**
  * For the transaction that stores a listed event, before it: where it is not `stored` yet, keeps the reading that `taking` made
- * in place of `before`; where another run has gone on with the reading, counts and notes the event in what that one kept.
+ * in place of `before`; where another run has gone on with the reading, or the key changed, counts and notes the event in what
+ * is there by now: no other list has the event taken in to its end.
  */
 export function noteTaking(
   ctx: ProgramCtx,
   provider: VendorName,
   { before, reading, event_id, stored }: { before: string | null; reading: Reading; event_id: string; stored: SQL },
 ): Statement {
+  const now = sql`coalesce(reading, ${JSON.stringify(UNREAD)})`;
   const open = sql`coalesce(reading -> '$.taking', '[]')`;
   return ctx.db.run(sql`update provider_connections
-    set reading = case when reading is ${before} then ${JSON.stringify(reading)} else json_set(reading,
-      '$.recovered', (reading ->> '$.recovered') + 1, '$.taking', json_insert(${open}, '$[#]', ${event_id})) end
-    where ${isRead(ctx, provider)} and not exists (${stored})`);
+    set reading = case when reading is ${before} then ${JSON.stringify(reading)} else json_set(${now},
+      '$.recovered', (${now} ->> '$.recovered') + 1, '$.taking', json_insert(${open}, '$[#]', ${event_id})) end
+    where ${ofProgram(ctx, provider)} and not exists (${stored})`);
 }
 
 /** The reading that is kept. */
@@ -302,7 +307,11 @@ export async function keptReading(ctx: ProgramCtx, provider: VendorName): Promis
 }
 
 /** The row of a reading, as long as the key is the one that is read with. */
-function isRead({ program }: ProgramCtx, provider: VendorName): SQL {
-  const { api_key } = connectionOf(program, provider);
-  return sql`program_id = ${program.id} and provider = ${provider} and api_key is ${api_key}`;
+function isRead(ctx: ProgramCtx, provider: VendorName): SQL {
+  const { api_key } = connectionOf(ctx.program, provider);
+  return sql`${ofProgram(ctx, provider)} and api_key is ${api_key}`;
+}
+
+function ofProgram({ program }: ProgramCtx, provider: VendorName): SQL {
+  return sql`program_id = ${program.id} and provider = ${provider}`;
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
-import { LIST_KEYS, openEventLists, type EventLists } from "../support/event-lists.ts";
+import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
@@ -35,6 +35,11 @@ function playVendors(): void {
   );
 }
 
+async function reconcile(program: TestProgram): Promise<void> {
+  playVendors();
+  expect((await program.api("POST", "/api/v1/integrations/provider_a/reconcile", {})).status).toBe(200);
+}
+
 async function statusOf(program: TestProgram, provider: ListedVendor = "provider_a"): Promise<Status> {
   return (await program.api<Record<string, Status>>("GET", "/api/v1/integrations/status")).body[provider]!;
 }
@@ -59,6 +64,16 @@ describe("the list of events of a provider that has one of no documented shape",
       { id: "ch_1", object: "charge", payment_intent: "pi_1", amount_refunded },
       { created: BROKEN_AT / 1000 },
     );
+
+  /** Its first page is not the last, and the second is not there. */
+  function breakOff(fault: ListFault): void {
+    const { fetch } = lists;
+    lists.faultOf = (call) => (call === 2 ? fault : null);
+    lists.fetch = async (...call) => {
+      const answer = await fetch(...call);
+      return lists.calls.length === 1 ? Response.json({ ...(await answer.json<object>()), has_more: true }) : answer;
+    };
+  }
 
   it("is read on behind it, and says that it is not taken in (IN-15, IN-11)", async () => {
     const program = await keyOfA();
@@ -99,13 +114,40 @@ describe("the list of events of a provider that has one of no documented shape",
     });
     // As this service reads it from now on.
     lists.a.splice(1, 1, { ...broken(4_000), id: event.id });
-    playVendors();
-    await program.api("POST", "/api/v1/integrations/provider_a/reconcile", {});
+    await reconcile(program);
     const { complete_until, ...status } = await statusOf(program);
     expect(status).toMatchObject({ recovered: 2, unparsable: [] });
     expect(Date.parse(complete_until!)).toBeGreaterThan(NOW - 2 * MINUTE);
     const { body } = await program.api<{ data: { adjusted_cents: number }[] }>("GET", "/api/v1/payments");
     expect(body.data.map(({ adjusted_cents }) => adjusted_cents)).toEqual([4_000]);
+  });
+
+  it.each([
+    ["is asked for in the middle", "broken", (program: TestProgram) => reconcile(program)],
+    ["begins again because its place is gone", "gone", () => read(NOW + 2 * MINUTE)],
+  ] as const)("is refused once, also by a reading that %s (IN-11, IN-15)", async (_, fault, readAgain) => {
+    const program = await keyOfA();
+    const event = broken();
+    lists.a.push(event);
+    breakOff(fault);
+    await read(NOW);
+    const refused = { refused: 1, last_refusal: { at: iso(NOW), reason: "unparsable" } };
+    expect(await statusOf(program)).toMatchObject({ ...refused, is_reading: true });
+    await sendA(program, bought(NOW));
+    await readAgain(program);
+    const unparsable = [{ event_id: event.id, since: iso(NOW) }];
+    expect(await statusOf(program)).toMatchObject({ ...refused, is_reading: false, unparsable });
+  });
+
+  it("that was taken in while the reading was in the middle is not said to be missing (IN-15)", async () => {
+    const program = await keyOfA();
+    const event = broken();
+    lists.a.push(event);
+    breakOff("gone");
+    await read(NOW);
+    await sendA(program, { ...broken(4_000), id: event.id });
+    await read(NOW + 2 * MINUTE);
+    expect(await statusOf(program)).toMatchObject({ complete_until: iso(NOW + MINUTE), refused: 1, unparsable: [] });
   });
 
   it("is complete again when a webhook has brought it in another version (IN-15)", async () => {

@@ -142,7 +142,9 @@ export function begun(reading: Reading, program: Program, kept_ms: number, now: 
   const [wanted = usual] = [usual, under_way?.from, since, again].filter((at) => at !== undefined).toSorted();
   const kept = iso(now - kept_ms);
   const from = wanted < kept ? kept : wanted;
-  return { ...reading, under_way: { from, until: iso(now - SETTLED_AFTER), cursor: null } };
+  // What one that breaks off here has found is known, and is seen again: it goes back at least as far.
+  const unparsable = oldest([...(reading.unparsable ?? []), ...(under_way?.unparsable ?? [])]);
+  return { ...reading, unparsable, under_way: { from, until: iso(now - SETTLED_AFTER), cursor: null } };
 }
 
 /** Those of some events of which a reading did not know before that they are of no documented shape. */

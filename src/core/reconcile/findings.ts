@@ -8,6 +8,7 @@ import { HOUR, iso } from "../../lib/time.ts";
 import type { Occurrence, Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import type { NoticeOf } from "../kernel/notices.ts";
+import { masked } from "./transfers.ts";
 
 /** A check and the subjects that it was made for. */
 export type Looked = Record<Check, readonly string[]>;
@@ -42,19 +43,33 @@ export function knownDifferences(ctx: ProgramCtx, most: number) {
   );
 }
 
+type Figured = Pick<Difference, "expected" | "found">;
+
+/** What a step reports, and what was reported when accounts were still stored whole: that is only stored again. */
+interface News {
+  reported: readonly Difference[];
+  restored: readonly (Difference & { found_at: string })[];
+}
+
 /** Of what was found, that which is not reported yet, or has other figures by now. */
-export async function unreported(ctx: ProgramCtx, found: readonly Difference[]): Promise<Difference[]> {
-  if (found.length === 0) return [];
+export async function unreported(ctx: ProgramCtx, found: readonly Difference[]): Promise<News> {
+  if (found.length === 0) return { reported: [], restored: [] };
   const [known] = await ctx.read(
     ctx.db
       .select()
       .from(differences)
       .where(sql`${differences.program_id} = ${ctx.programId} and (kind, subject) in ${pairs(found)}`),
   );
-  return found.filter(({ check, subject, ...figures }) => {
-    const row = known.find((one) => one.kind === check && one.subject === subject);
-    return !row || JSON.stringify([row.expected, row.found]) !== JSON.stringify([figures.expected, figures.found]);
-  });
+  const text = ({ expected, found: is }: Figured) => JSON.stringify([expected, is]);
+  const [reported, restored]: [Difference[], (Difference & { found_at: string })[]] = [[], []];
+  for (const one of found) {
+    const row = known.find(({ kind, subject }) => kind === one.check && subject === one.subject);
+    if (row && text(row) === text(one)) continue;
+    const isKnown = row && text({ expected: masked(row.expected), found: masked(row.found) }) === text(one);
+    if (isKnown) restored.push({ ...one, found_at: row.found_at });
+    else reported.push(one);
+  }
+  return { reported, restored };
 }
 
 /** Those that no e-mail has named yet, the longest known first. */
@@ -123,21 +138,22 @@ export function planMail(
 /** The rows of what is reported now, the end of what is gone, and the audit event of each difference. */
 export function planFindings(
   ctx: ProgramCtx,
-  seen: Seen & { reported: readonly Difference[] },
+  seen: Seen & News,
   found_at: string,
 ): { writes: Write[]; occurrences: Occurrence[] } {
-  const { reported } = seen;
+  const { reported, restored } = seen;
+  const rows = [...reported.map((one) => ({ ...one, found_at })), ...restored];
   const writes: Write[] = [
     {
       statement: ctx.db.run(sql`delete from differences
         where program_id = ${ctx.program.id} and (kind, subject) in ${pairs(goneOf(seen))}`),
     },
   ];
-  if (reported.length > 0) {
+  if (rows.length > 0) {
     writes.push({
       statement: ctx.db.run(sql`insert into differences (program_id, kind, subject, expected, found, found_at)
         select ${ctx.program.id}, d.value ->> 'check', d.value ->> 'subject', d.value -> 'expected', d.value -> 'found',
-          ${found_at} from json_each(${JSON.stringify(reported)}) d where true
+          d.value ->> 'found_at' from json_each(${JSON.stringify(rows)}) d where true
         on conflict (program_id, kind, subject) do update set expected = excluded.expected, found = excluded.found,
           found_at = excluded.found_at`),
     });

@@ -39,7 +39,7 @@ export async function checkTransfers(
   return { checked, found };
 }
 
-function masked(figures: Figures): Figures {
+export function masked(figures: Figures): Figures {
   const { account_id } = figures;
   return typeof account_id === "string" ? { ...figures, account_id: maskAccount(account_id) } : figures;
 }

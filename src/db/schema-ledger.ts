@@ -162,7 +162,7 @@ export const payments = sqliteTable(
     erased_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** The newest of `past_rules` when it was first heard of; null of what an earlier version stored. */
+    /** The newest of `past_rules` when it was first heard of as paid (`UNPAID_SEEN`); null of what an earlier version stored. */
     rules_seen: integer(),
     /** The version of a partner's promotion code that decided it, as in `decision`; kept when it is merged. */
     code_id: text(),

@@ -78,16 +78,19 @@ export interface PastRule<Rules> {
 export interface RuleTime {
   /** As the vendor dates it. */
   occurred_at: string;
-  /** The newest change when the payment was first heard of. */
+  /** The newest change when the payment was first heard of as paid. */
   seen: number;
 }
+
+/** In the place of that change: the payment was heard of only as one that is not paid. */
+export const UNPAID_SEEN = Number.MAX_SAFE_INTEGER;
 
 /** Vendors date events to the second, by a clock of their own: what is so close is ordered by what was heard first. */
 const CLOSE_MS = 1_000;
 
 /**
  * The rule in force when a payment was made: `current`, unless it was changed since. A change never decides a payment
- * that was heard of before it; one that was heard of later it decides unless it was made after the payment's time. One
+ * that was heard of as paid before it; one that was heard of later it decides unless it was made after the payment's time. One
  * that applies from an earlier time decides all payments since then. The first rule counts back without end.
  */
 export function rulesAt<Rules>(time: RuleTime, past: readonly PastRule<Rules>[], current: Rules): Rules {

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { chargeRefunded } from "../support/provider-a-changes.ts";
-import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { chargeRefunded, invoicePaymentPaid, paymentIntentSucceeded } from "../support/provider-a-changes.ts";
+import { invoicePaid, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { saleAt } from "../support/sale.ts";
 
 interface Row {
@@ -299,6 +299,110 @@ it("one made while the partner was deactivated waits for nothing where the owner
   expect(await rowsOf(program)).toEqual([]);
   await ask();
   expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 2_000 }]);
+});
+
+describe("a payment that is paid later is decided by the rules of then (PAY-16, PAY-3, LAW-1)", () => {
+  type Event = ReturnType<typeof sessionCompleted>;
+  const CHANGES: [string, number | null, (program: TestProgram, partner_id: string) => Promise<unknown>][] = [
+    ["the partner is deactivated", null, (program, id) => change(program, "DELETE", `/api/v1/partners/${id}`)],
+    ["a rate", 1_000, (program) => change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 })],
+    [
+      "a partner's rate",
+      500,
+      (program, id) => change(program, "PATCH", `/api/v1/partners/${id}`, { commission_pct: 5 }),
+    ],
+    ["a flow", 700, (program) => change(program, "POST", "/api/v1/flows", flow)],
+  ];
+
+  /** What says that a session was begun 50 minutes ago, and what says that it was paid 10 minutes ago. */
+  function eventsOf(slug: string, how: "session" | "intent" | "invoice", paidAt = minutesAgo(10)) {
+    const ids = { id: `cs_${slug}`, ref: slug, payment_intent: `pi_${slug}` };
+    const begun = sessionCompleted({ ...ids, payment_status: "unpaid", created: seconds(minutesAgo(50)) });
+    const created = seconds(paidAt);
+    const intent = { payment_intent: ids.payment_intent, created };
+    const paid: Record<typeof how, Event[]> = {
+      session: [sessionAsyncSucceeded({ ...ids, created })],
+      intent: [paymentIntentSucceeded({ ...intent, order_reference: ids.id })],
+      invoice: [
+        invoicePaid({ id: `in_${slug}`, ref: slug, created }),
+        invoicePaymentPaid({ ...intent, invoice: `in_${slug}` }),
+      ],
+    };
+    return { begun, paid: paid[how] };
+  }
+
+  async function shop() {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await changedAgo(program, 60);
+    return { program, ...partner };
+  }
+
+  const send = async (program: TestProgram, events: readonly Event[]) => {
+    for (const event of events) await sendA(program, event);
+  };
+  const earned = async (program: TestProgram) => (await rowsOf(program)).map(({ amount_cents }) => amount_cents);
+
+  describe.each(["session", "intent", "invoice"] as const)("by its %s", (how) => {
+    it.each(CHANGES)("%s is changed between the two, whichever is heard of first", async (_, amount, made) => {
+      for (const order of ["begun first", "changed first", "paid first"]) {
+        const { program, id, slug } = await shop();
+        const { begun, paid } = eventsOf(slug, how);
+        if (order === "begun first") await send(program, [begun]);
+        await made(program, id);
+        await changedAgo(program, 30);
+        await send(program, order === "paid first" ? [...paid, begun] : [begun, ...paid]);
+        expect([order, await earned(program)]).toEqual([order, amount === null ? [] : [amount]]);
+      }
+    });
+
+    it("what is changed once it was heard of as paid never decides it, though the provider dates it later", async () => {
+      const { program, slug } = await shop();
+      const { begun, paid } = eventsOf(slug, how, minutesAgo(-1));
+      await send(program, [begun, ...paid]);
+      await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+      await send(program, [chargeRefunded({ payment_intent: `pi_${slug}`, amount: 10_000, refunded: 5_000 })]);
+      expect(await earned(program)).toEqual([1_000]);
+    });
+  });
+
+  it.each([
+    ["was settled", "rules_seen = (select max(seq) from past_rules)"],
+    ["was settled long ago", "rules_seen = null"],
+  ])("also what an earlier version stored and %s", async (_, stored) => {
+    const { program, slug } = await shop();
+    const { begun, paid } = eventsOf(slug, "session");
+    await send(program, [begun]);
+    await env.DB.prepare(`update payments set ${stored} where program_id = ?`).bind(program.id).run();
+    await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+    await changedAgo(program, 30);
+    await send(program, [...paid, { ...paid[0]!, id: `evt_again_${slug}` }]);
+    expect(await earned(program)).toEqual([1_000]);
+  });
+
+  it("by those of before the session says that it was begun, where its intent dates it so", async () => {
+    const { program, slug } = await shop();
+    await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+    await changedAgo(program, 30);
+    const { begun, paid } = eventsOf(slug, "intent", minutesAgo(40));
+    await send(program, [...paid, { ...begun, created: seconds(minutesAgo(20)) }]);
+    expect(await earned(program)).toEqual([2_000]);
+  });
+
+  it("also what was not settled yet when it was paid", async () => {
+    const { program, slug } = await shop();
+    const { begun, paid } = eventsOf(slug, "session");
+    await send(program, [begun]);
+    await env.DB.prepare(
+      "update payments set outcome = null, decision = null, settled_revision = 0 where program_id = ?",
+    )
+      .bind(program.id)
+      .run();
+    await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+    await changedAgo(program, 30);
+    await send(program, paid);
+    expect(await earned(program)).toEqual([1_000]);
+  });
 });
 
 describe("upgrade and rollback", () => {

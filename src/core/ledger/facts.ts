@@ -10,6 +10,7 @@ import { isEarning, type AttributionFact, type CustomerFact, type Fact } from ".
 import { slugKey } from "../../domain/partner.ts";
 import { ATTRIBUTION_SLACK_MS, paymentState } from "../../domain/payment-state.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
+import { UNPAID_SEEN } from "../../domain/rules.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
@@ -424,6 +425,9 @@ function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
   return fact.aliases.map((subject) => ({ scope: "payment" as const, subject }));
 }
 
+/** Changes are numbered over all programs. */
+export const NEWEST_CHANGE = sql`(select ifnull(max(seq), 0) from past_rules)`;
+
 /**
  * The rows that the settling of payments is guarded by, unsettled; only the unique index decides whether one exists
  * already. `ids` are those of the rows where none did.
@@ -438,7 +442,7 @@ function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly
         rules_seen, event)
       select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${state.base_cents},
         ${state.gross_cents}, ${state.customer_id}, ${state.subscription_id}, 1, ${fact.occurred_at}, ${iso(ctx.now)},
-        (select ifnull(max(seq), 0) from past_rules), ${state.event}
+        ${state.paid ? NEWEST_CHANGE : UNPAID_SEEN}, ${state.event}
       where ${isOurs}
       on conflict (program_id, provider, provider_transaction_id) do update set
         customer_id = coalesce(customer_id, excluded.customer_id),

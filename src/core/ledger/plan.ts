@@ -5,6 +5,7 @@ import { isEarned, planRows, reviewed, type ReviewState } from "../../domain/com
 import { judgedBy } from "../../domain/decision.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { Decision, Outcome } from "../../domain/payment.ts";
+import { UNPAID_SEEN } from "../../domain/rules.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
@@ -14,6 +15,7 @@ import type { Commission, Payment } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewCommissionData } from "../kernel/views.ts";
 import { commissionPayload } from "./commission-rows.ts";
+import { firstSeen } from "./rules.ts";
 import type { LedgerState } from "./state.ts";
 
 /** A commission as a change leaves it, which names its audit event. */
@@ -44,7 +46,7 @@ export function planSettlement(
 ): { outcome: Outcome | null; writes: Write[]; occurrences: Occurrence[] } {
   const [payment, ...merged] = state.payments;
   if (!decision) return { outcome: payment.outcome, writes: [], occurrences: [] };
-  const after = settledPayment(payment, decision);
+  const after = { ...settledPayment(payment, decision), rules_seen: seenAfter(state, decision) };
   const rows = planCommissions(ctx, state, decision, after);
   const isSettled =
     state.payments.every((row) => row.settled_revision === row.facts_revision) &&
@@ -81,6 +83,16 @@ function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write 
   };
 }
 
+/**
+ * By which rules it was decided is kept, so that no later change decides it; of what is not paid, that it is not. What is from
+ * before rules were kept stays without.
+ */
+function seenAfter(state: LedgerState, { state: { paid } }: Decision): number | null {
+  const [{ rules_seen, outcome }] = state.payments;
+  if (!paid) return UNPAID_SEEN;
+  return rules_seen === null && outcome !== "unpaid" ? null : firstSeen(state);
+}
+
 function settledPayment(payment: Payment, { state, outcome, adjusted_cents, record }: Decision): Payment {
   return {
     ...payment,
@@ -103,7 +115,7 @@ function settledPayment(payment: Payment, { state, outcome, adjusted_cents, reco
 /** What settling decides of a payment row. */
 function comparable(payment: Payment) {
   const { outcome, partner_id, ref, currency, txn_amount_cents, gross_cents, adjusted_cents } = payment;
-  const { customer_email, customer_id, subscription_id, decision, code_id, created_at } = payment;
+  const { customer_email, customer_id, subscription_id, decision, code_id, created_at, rules_seen } = payment;
   return {
     outcome,
     partner_id,
@@ -118,6 +130,7 @@ function comparable(payment: Payment) {
     decision,
     code_id,
     created_at,
+    rules_seen,
   };
 }
 

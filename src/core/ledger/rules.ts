@@ -11,13 +11,14 @@ import {
   newestApplied,
   rulesAt,
   rulesSince,
+  UNPAID_SEEN,
   type PartnerRules,
   type ProgramRules,
   type RuleTime,
 } from "../../domain/rules.ts";
 import type { Reader } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
-import type { PastRow } from "./state.ts";
+import type { LedgerState, PastRow } from "./state.ts";
 
 /** Rules as they are, and what they were. */
 export interface KnownRules {
@@ -54,9 +55,17 @@ export function pastOfNewest({ db, programId }: Reader, last: number) {
   );
 }
 
-/** The newest change of a rule when a payment was first heard of. */
-export function seenOf({ rules_seen }: Pick<Payment, "rules_seen">): number {
-  return rules_seen ?? 0;
+/**
+ * The newest change of a rule when a payment was first heard of as paid: one that is not paid yet is heard of so when it is
+ * settled as paid, after the `newest` that there is then.
+ */
+export function seenOf({ rules_seen, outcome }: Pick<Payment, "rules_seen" | "outcome">, newest = UNPAID_SEEN): number {
+  return outcome === "unpaid" ? newest : Math.min(rules_seen ?? 0, newest);
+}
+
+/** The same of a payment that has several rows. */
+export function firstSeen({ payments, newest }: Pick<LedgerState, "payments" | "newest">): number {
+  return Math.min(...payments.map((row) => seenOf(row, newest)));
 }
 
 /** How a payment was decided, as far as an earlier version kept no rules. */

@@ -16,7 +16,7 @@ import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { eventOutcome, planClosing, type Closing } from "./closing.ts";
 import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./plan.ts";
-import { keptOf, rulesOf, seenOf, type KnownRules } from "./rules.ts";
+import { firstSeen, keptOf, rulesOf, seenOf, type KnownRules } from "./rules.ts";
 import { readState, type LedgerState } from "./state.ts";
 import { unknownCodeMails } from "./unknown-code.ts";
 
@@ -249,14 +249,13 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
       byId: (id) => byId.get(id) ?? null,
       codes: state.codes,
     },
-    rulesOf: ({ occurred_at }) =>
-      rulesOf(known, decided, { occurred_at, seen: Math.min(...state.payments.map(seenOf)) }),
+    rulesOf: ({ occurred_at }) => rulesOf(known, decided, { occurred_at, seen: firstSeen(state) }),
     previous: {
       outcome: decided.outcome,
       decision: decided.decision,
       erased: state.payments.some((row) => row.erased_at !== null),
       rules: () => {
-        const time = { occurred_at: decided.created_at, seen: seenOf(decided) };
+        const time = { occurred_at: decided.created_at, seen: seenOf(decided, state.newest) };
         return rulesOf(known, decided, time, decided.decision?.applied ?? 0);
       },
     },
@@ -278,7 +277,7 @@ function admittedAs(
     const row = state.payments.find(({ id, outcome }) => id === payment_id && outcome !== "merged") ?? decided;
     const isRefused = row.outcome === "partner_deactivated" || row.outcome === "partner_not_active";
     if (isRefused && row.partner_id === partner_id) return [];
-    const time = { occurred_at: row.created_at, seen: seenOf(row) };
+    const time = { occurred_at: row.created_at, seen: seenOf(row, state.newest) };
     return rulesOf(state, row, time).ofPartner(partner_id).status;
   });
 }

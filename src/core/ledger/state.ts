@@ -16,7 +16,7 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import type { Closing } from "./closing.ts";
 import { codeStages, HELD, type StatedCode } from "./codes.ts";
-import { PART, reachable, type Part, type PaymentKey } from "./facts.ts";
+import { NEWEST_CHANGE, PART, reachable, type Part, type PaymentKey } from "./facts.ts";
 import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { leads } from "./served.ts";
 
@@ -38,6 +38,8 @@ export interface LedgerState {
   flows: Flow[];
   /** What rules were, of the program and the partners that are named, as far back as the payment needs. */
   past: PastRow[];
+  /** The newest change of a rule by now. */
+  newest: number;
   /** Those of the program as they are, in the same read. */
   settings: ProgramRules;
   partners: NamedPartner[];
@@ -79,6 +81,7 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
   // The parts of a union come in no promised order.
   const [first, ...more] = sorted(all<Payment>("payment"), (row) => row.provider_transaction_id);
   if (!first) return null;
+  const { newest, ...settings } = all<Settings>("settings")[0]!;
   return {
     payments: [first, ...more],
     facts: all("fact"),
@@ -87,7 +90,8 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     granted: all("granted"),
     flows: all("flow"),
     past: all("past"),
-    settings: all<ProgramRules>("settings")[0]!,
+    newest,
+    settings,
     partners: all("partner"),
     codes: {
       named: all<StatedCode>("code").map(({ at, fact: { code_id, name, parents } }) => ({
@@ -120,10 +124,14 @@ const PAST = jsonFields<PastRow>({
   applies_from: sql`applies_from`,
 });
 const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
-const SETTINGS = jsonFields<ProgramRules>({
+interface Settings extends ProgramRules {
+  newest: number;
+}
+const SETTINGS = jsonFields<Settings>({
   default_commission_pct: sql`default_commission_pct`,
   attribution: sql`attribution`,
   code_precedence: sql`code_precedence`,
+  newest: NEWEST_CHANGE,
 });
 
 /**
@@ -242,7 +250,7 @@ function namedStages(): SQL {
     ),
     seen: sql`(select min(ifnull(p.rules_seen, 0)) from json_each(coded.own) o cross join payments p on p.id = o.value)`,
     occurred_at: sql`(select min(f.data ->> 'occurred_at') from ${factsOf("coded", "stated")}
-      where f.data ->> 'kind' in ('payment', 'lead'))`,
+      where f.data ->> 'kind' in ('payment', 'lead', 'link'))`,
   })},
   ${stage("due", "named", {
     named: listOfAll(

@@ -38,7 +38,7 @@ const WORDS = { pending: "reopen", approved: "approve", rejected: "reject" } as 
 /** As the service stored it. */
 interface History {
   changes: Moment[];
-  /** By payment: the last change before it was first heard of. */
+  /** By payment: the last change before it was first heard of as paid. */
   seen: Map<string, Moment | undefined>;
   /** By customer, and by commission: when. */
   imported: Map<string, number>;
@@ -50,7 +50,7 @@ interface History {
 }
 
 /**
- * Which of several changes was first, which a payment was first heard of after, and when something was done that had to
+ * Which of several changes was first, which a payment was first heard of as paid after, and when something was done that had to
  * be asked for again, shows nowhere until something later meets it. Without this, states that differ in nothing else
  * would grow in number with every step.
  */
@@ -92,7 +92,9 @@ function historyIn(database: PlayedDatabase, program_id: string): History {
 /** How much of a state is as it was stored. */
 function scoreOf({ changes, sales, remembered, rows, judgements }: State, history: History): number {
   const own = changes.map(momentOfChange);
-  const heard = Object.entries(sales).filter(([key, sale]) => own[sale.heard - 1] === history.seen.get(key));
+  const heard = Object.entries(sales).filter(
+    ([key, sale]) => sale.heard !== null && own[sale.heard - 1] === history.seen.get(key),
+  );
   const imports = remembered.filter(({ imported }) => imported === true);
   const away = ({ customer, at }: Remembered) => Math.abs((history.imported.get(customer ?? "") ?? 0) - at);
   const right = imports.filter((one) => away(one) < 1_000);

@@ -73,8 +73,8 @@ export interface Sale {
   outcome: string | null;
   partner: string | null;
   adjusted: number;
-  /** How many changes of rules there were when it was first heard of. */
-  heard: number;
+  /** How many changes of rules there were when it was first heard of as paid; null until then. */
+  heard: number | null;
   /** When it was made, as far as was known when it was decided. */
   at: number | null;
   /** Of the customer nothing is known any more: what was decided on is not asked for again. */
@@ -143,26 +143,31 @@ export function copyOf(state: State): State {
   };
 }
 
-const UNHEARD = { outcome: null, partner: null, adjusted: 0, at: null, erased: false, rule: null, isSelf: false };
+const UNHEARD = {
+  ...{ outcome: null, partner: null, adjusted: 0, heard: null, at: null, erased: false },
+  ...{ rule: null, isSelf: false },
+};
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
 
 /** Makes the rows of a purchase what its facts and decisions say, by the rules of the moment at which it was made. */
 export function settle(state: State, key: string, now: number, isRequested = false): void {
   const purchase = state.purchases[key];
   if (!purchase || purchase.said.length === 0) return;
-  const before = state.sales[key] ?? { ...UNHEARD, heard: state.changes.length };
-  const then = rulesAt(state, occurredAt(purchase), before.heard);
+  const before = state.sales[key] ?? UNHEARD;
+  const isPaid = purchase.said.some(({ paid }) => paid);
+  const heard = before.heard ?? (isPaid ? state.changes.length : null);
+  const then = rulesAt(state, occurredAt(purchase), heard);
   const { ref, slug } = chosenPartner(purchase, state.remembered, then.attribution, (named) => slugOf(state, named));
   const partner = slug === null ? null : state.partners[slug]!;
   const has = (whose: string | null) =>
     state.rows.some((row) => row.kind === "sale" && row.sale === key && row.slug === whose);
   const money = moneyOf(purchase);
   const outcome = (() => {
-    if (!purchase.said.some(({ paid }) => paid)) return "unpaid";
+    if (!isPaid) return "unpaid";
     if (money.base <= 0) return "zero_amount";
     if (!partner) return ref === null ? "no_ref" : "unknown_ref";
     if (has(slug) && isStill(state, slug!, then, before)) return "commission";
-    return admitted(state, slug!, then, { at: occurredAt(purchase), heard: before.heard, isRequested });
+    return admitted(state, slug!, then, { at: occurredAt(purchase), heard, isRequested });
   })();
   const taken = adjusted(purchase, money);
   const earns = outcome === "commission" && slug !== null;
@@ -170,7 +175,8 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   const rule = earns ? (kept?.rule ?? ruleFor(then, slug, { base: money.base, email: emailOf(purchase) })) : null;
   const email = emailOf(purchase);
   const isSelf = earns && (kept ? kept.isSelf : email !== null && email === partner?.email);
-  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, at: occurredAt(purchase), rule, isSelf };
+  const at = occurredAt(purchase);
+  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, heard, at, rule, isSelf };
   const holds: Record<string, boolean> = {
     disputed: purchase.adjustments.some(({ open }) => open),
     self_referral: isSelf,
@@ -224,7 +230,7 @@ function admitted(
   { changes, partners }: State,
   slug: string,
   then: Rules,
-  of: { at: number; heard: number; isRequested: boolean },
+  of: { at: number; heard: number | null; isRequested: boolean },
 ): string {
   const { status: now } = partners[slug]!;
   const { status } = then.partners[slug]!;
@@ -232,7 +238,7 @@ function admitted(
   if (!of.isRequested && status === "deactivated") return "partner_deactivated";
   if (status !== "invited") return now === "active" ? "commission" : "partner_deactivated";
   const were = changes.flatMap(({ at, undo: { partner } }, i) =>
-    partner?.[0] === slug && (i >= of.heard || at > of.at + CLOSE) ? [partner[1]] : [],
+    partner?.[0] === slug && (i >= (of.heard ?? Infinity) || at > of.at + CLOSE) ? [partner[1]] : [],
   );
   return [...were, now].slice(1).includes("active") ? "commission" : "partner_not_active";
 }
@@ -245,12 +251,12 @@ function slugOf(state: State, named: string): string | null {
 const CLOSE = 1_000;
 
 /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
-function rulesAt({ pct, attribution, partners, flows, changes }: State, at: number, heard: number): Rules {
+function rulesAt({ pct, attribution, partners, flows, changes }: State, at: number, heard: number | null): Rules {
   const then: Rules = { pct, attribution, partners: { ...partners }, flows };
   const applied = new Set<string>();
   for (const [i, { at: changed, undo, applies }] of [...changes.entries()].toReversed()) {
     if (applies && applies[1] <= at) applied.add(applies[0]);
-    if (i < heard && changed <= at + CLOSE) continue;
+    if (i < (heard ?? Infinity) && changed <= at + CLOSE) continue;
     if (undo.pct !== undefined && !applied.has("the program's")) then.pct = undo.pct;
     if (undo.attribution) then.attribution = undo.attribution;
     if (undo.partner) {

@@ -58,6 +58,18 @@ export const PLANTS: readonly Plant[] = [
     "return firstSince(time, past)?.rules ?? current;",
     "return past.length > 1_000 ? (firstSince(time, past)?.rules ?? current) : current;",
   ]),
+  {
+    name: "settle: a payment is decided by the rules of its unpaid session",
+    patches: [
+      {
+        file: "src/core/ledger/facts.ts",
+        find: "${state.paid ? NEWEST_CHANGE : UNPAID_SEEN}",
+        put: "${NEWEST_CHANGE}",
+      },
+      { file: "src/core/ledger/rules.ts", find: 'outcome === "unpaid" ? newest : Math.min', put: "Math.min" },
+      { file: "src/core/ledger/plan.ts", find: "if (!paid) return UNPAID_SEEN;", put: "if (!paid) return rules_seen;" },
+    ],
+  },
   plant("D7: a judgement goes with the payment, not with its partner", "core/ledger/plan.ts", [
     "state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id)",
     "state.decisions",

@@ -108,7 +108,7 @@ class Run {
   async begin(): Promise<void> {
     const world = this.#world;
     await world.open();
-    this.#vendors = new Vendors(world.program.id);
+    this.#vendors = new Vendors(world.program.id, world.hasBefore);
     this.#endpoint = new Endpoint(world);
     const partners: Record<string, State["partners"][string]> = {};
     for (const { slug, pct, method, status } of PARTNERS) {

@@ -52,6 +52,8 @@ const SELLERS = VENDOR_NAMES.flatMap((name) => Array.from({ length: SHARES[name]
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
 /** An invoice may say that it was paid earlier than the session of the same payment says. */
 const PAID_BEFORE = 1_800_000;
+/** Far enough from a change at the same moment that the time of the payment decides. */
+const PAID_WITH = 2_000;
 
 /** Its id in the form of the provider's: an import reads whose it is from that. */
 function customerAt(provider: ListedVendor, n: number): string {
@@ -74,7 +76,10 @@ export class Vendors {
   readonly sold: Sold[] = [];
   readonly waiting: VendorEvent[] = [];
   readonly sent: VendorEvent[] = [];
+  /** Purchases that wait for their money: what happens when it comes. */
+  readonly #unpaid: (() => string)[] = [];
   readonly #program: string;
+  readonly #hasBefore: boolean;
   #made = 0;
   readonly #reporters: Record<ListedVendor, Reporter> = {
     provider_a: {
@@ -95,8 +100,9 @@ export class Vendors {
     },
   };
 
-  constructor(program: string) {
+  constructor(program: string, hasBefore: boolean) {
     this.#program = program;
+    this.#hasBefore = hasBefore;
   }
 
   /** Who may buy next for the first time. */
@@ -124,6 +130,9 @@ export class Vendors {
 
   /** Something new happens between customers and vendors, often about one of these purchases; what in words. */
   happen(chance: Chance, about: readonly string[]): string {
+    if (this.#unpaid.length > 0 && chance.happens(0.3)) {
+      return this.#unpaid.splice(chance.whole(0, this.#unpaid.length - 1), 1)[0]!();
+    }
     const chosen = this.sold.filter(({ key }) => about.includes(key));
     const from = chosen.length > 0 && chance.happens(0.4) ? chosen : this.sold.slice(-8);
     const sold = from.length > 0 ? chance.of(from) : null;
@@ -217,8 +226,19 @@ export class Vendors {
       this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null, chance.of([0, 0, PAID_BEFORE]));
     } else if (chance.happens(0.2)) {
       this.#session(sold, ref, false);
-      this.#session(sold, ref, true, true);
+      this.#payLater(sold, ref);
     } else this.#session(sold, ref, true);
+  }
+
+  #payLater(sold: Sold, ref: string | null): void {
+    // A version before takes the rules of when the session was first heard of: those of the same time, if none come between.
+    if (this.#hasBefore) this.#session(sold, ref, true, PAID_WITH);
+    else {
+      this.#unpaid.push(() => {
+        this.#session(sold, ref, true, 0);
+        return `${sold.key} is paid`;
+      });
+    }
   }
 
   #endA({ customer }: Sold, id: string) {
@@ -231,10 +251,10 @@ export class Vendors {
     return { id: stamp.event_id, body: bodyOfB(subscriptionCanceled({ ...stamp, id, customer })) };
   }
 
-  #session(sold: Sold, ref: string | null, paid: boolean, isLate = false): void {
-    const stamp = this.#stampA();
+  #session(sold: Sold, ref: string | null, paid: boolean, lateAgo?: number): void {
+    const stamp = this.#stampA(lateAgo);
     const { customer, subscription, email, gross: amount, tax, currency, payment_intent } = sold;
-    const make = isLate ? sessionAsyncSucceeded : sessionCompleted;
+    const make = lateAgo !== undefined ? sessionAsyncSucceeded : sessionCompleted;
     const event = make({
       ...stamp,
       ...{

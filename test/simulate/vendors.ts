@@ -224,7 +224,7 @@ export class Vendors {
     if (sold.subscription !== null) {
       this.#session(sold, ref, true);
       this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null, chance.of([0, 0, PAID_BEFORE]));
-    } else if (chance.happens(0.2)) {
+    } else if (chance.happens(0.4)) {
       this.#session(sold, ref, false);
       this.#payLater(sold, ref);
     } else this.#session(sold, ref, true);

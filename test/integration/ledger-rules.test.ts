@@ -1,11 +1,16 @@
 /** Rates, flows and settings are those in force when the payment was made (PAY-16). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
+import { HOUR } from "../../src/lib/time.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { deliver } from "../support/disorder.ts";
+import { serveAll } from "../support/jobs.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { understood } from "../support/money-world.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, invoicePaymentPaid, paymentIntentSucceeded } from "../support/provider-a-changes.ts";
-import { invoicePaid, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
+import { bodyOfA, invoicePaid, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { saleAt } from "../support/sale.ts";
 
 interface Row {
@@ -367,6 +372,19 @@ describe("a payment that is paid later is decided by the rules of then (PAY-16, 
       await send(program, [begun, ...paid]);
       await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
       await send(program, [eventsOf(slug, how).begun]);
+      expect(await earned(program)).toEqual([2_000]);
+    });
+
+    it("nor does what is changed before it is settled, where the process dies in between", async () => {
+      const { program, slug } = await shop();
+      const { begun, paid } = eventsOf(slug, how, minutesAgo(-1));
+      await send(program, [begun]);
+      for (const event of paid) {
+        const of = { provider: "provider_a", event: understood("provider_a", bodyOfA(event)) } as const;
+        await deliver(program, of, true);
+      }
+      await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+      await serveAll(settleUnsettled(testContext(Date.now() + HOUR)));
       expect(await earned(program)).toEqual([2_000]);
     });
   });

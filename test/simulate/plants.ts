@@ -66,8 +66,16 @@ export const PLANTS: readonly Plant[] = [
         find: "${state.paid ? NEWEST_CHANGE : UNPAID_SEEN}",
         put: "${NEWEST_CHANGE}",
       },
-      { file: "src/core/ledger/rules.ts", find: 'outcome === "unpaid" ? newest : Math.min', put: "Math.min" },
-      { file: "src/core/ledger/plan.ts", find: "if (!paid) return UNPAID_SEEN;", put: "if (!paid) return rules_seen;" },
+      {
+        file: "src/core/ledger/facts.ts",
+        find: "${isPaying ? NEWEST_CHANGE : UNPAID_SEEN}, rules_seen)",
+        put: "rules_seen, rules_seen)",
+      },
+      {
+        file: "src/core/ledger/plan.ts",
+        find: "if (!paid) return UNPAID_SEEN;",
+        put: "if (!paid) return state.payments[0].rules_seen;",
+      },
     ],
   },
   plant("D7: a judgement goes with the payment, not with its partner", "core/ledger/plan.ts", [

@@ -1,13 +1,21 @@
 /** Deliveries as the network makes them: in any order, repeated, at once, and broken off. */
+import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { receiveEvent } from "../../src/core/inbound/receive.ts";
-import type { ProgramCtx } from "../../src/core/kernel/context.ts";
+import { forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
+import { openDatabase } from "../../src/db/client.ts";
 import type { WorldEvent } from "./ledger-world.ts";
-import { programContext, type TestProgram } from "./program.ts";
+import { programContext, testContext, type TestProgram } from "./program.ts";
+import { watchDatabase } from "./watched-database.ts";
 
-/** A context whose settling dies: reads fail after the facts are stored. */
-function crashing(program: TestProgram): ProgramCtx {
-  return { ...programContext(program), read: () => Promise.reject(new Error("crashed before settling")) };
+/** A context that dies once the facts are stored: whatever is settled and closed with them is written with its events. */
+function crashing({ program }: TestProgram): ProgramCtx {
+  const { binding } = watchDatabase(env.DB, {
+    before: (statements) => {
+      if (statements.some((text) => text.includes("insert into events"))) throw new Error("crashed before settling");
+    },
+  });
+  return forProgram({ ...testContext(), db: openDatabase(binding) }, program);
 }
 
 /** Takes an event in as the signed path does once it is verified; one that crashes does so after its facts are stored. */

@@ -122,6 +122,7 @@ export async function recordFacts(
       unsettle(
         ctx,
         sql`id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`,
+        heardAs(event.facts),
       ).statement,
     );
     // The address of a payment is found once it is settled (`served.ts`).
@@ -423,6 +424,18 @@ function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
     ];
   }
   return fact.aliases.map((subject) => ({ scope: "payment" as const, subject }));
+}
+
+/**
+ * Of a payment that was not paid until these facts, by which change it was heard of as paid; kept with them, so that no change
+ * that comes before it is settled decides it (PAY-16).
+ */
+function heardAs(facts: readonly Fact[]): SQL {
+  const isPaying = facts.some(
+    (fact) => (fact.kind === "payment" && fact.paid) || (fact.kind === "link" && fact.received !== undefined),
+  );
+  return sql`, rules_seen = iif(rules_seen = ${UNPAID_SEEN} or (outcome = 'unpaid' and settled_revision = facts_revision),
+    ${isPaying ? NEWEST_CHANGE : UNPAID_SEEN}, rules_seen)`;
 }
 
 /** Changes are numbered over all programs. */

@@ -88,9 +88,8 @@ function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write 
  * before rules were kept stays without.
  */
 function seenAfter(state: LedgerState, { state: { paid } }: Decision): number | null {
-  const [{ rules_seen, outcome }] = state.payments;
   if (!paid) return UNPAID_SEEN;
-  return rules_seen === null && outcome !== "unpaid" ? null : firstSeen(state);
+  return state.payments[0].rules_seen === null ? null : firstSeen(state);
 }
 
 function settledPayment(payment: Payment, { state, outcome, adjusted_cents, record }: Decision): Payment {

@@ -56,11 +56,11 @@ export function pastOfNewest({ db, programId }: Reader, last: number) {
 }
 
 /**
- * The newest change of a rule when a payment was first heard of as paid: one that is not paid yet is heard of so when it is
- * settled as paid, after the `newest` that there is then.
+ * The newest change of a rule when a payment was first heard of as paid; the `newest` that there is, where only what was heard
+ * before it was begun says that it is paid.
  */
-export function seenOf({ rules_seen, outcome }: Pick<Payment, "rules_seen" | "outcome">, newest = UNPAID_SEEN): number {
-  return outcome === "unpaid" ? newest : Math.min(rules_seen ?? 0, newest);
+export function seenOf({ rules_seen }: Pick<Payment, "rules_seen">, newest = UNPAID_SEEN): number {
+  return Math.min(rules_seen ?? 0, newest);
 }
 
 /** The same of a payment that has several rows. */

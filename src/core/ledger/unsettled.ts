@@ -4,11 +4,18 @@ import { iso } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 
-/** Marks payments (`which`: a condition on them) as unsettled: the minute's job settles what nothing settles before. */
-export function unsettle({ db, now }: Pick<ProgramCtx, "db" | "now">, which: SQL): Write & { statement: Statement } {
+/**
+ * Marks payments (`which`: a condition on them) as unsettled: the minute's job settles what nothing settles before. `also` is
+ * set with it.
+ */
+export function unsettle(
+  { db, now }: Pick<ProgramCtx, "db" | "now">,
+  which: SQL,
+  also: SQL = sql``,
+): Write & { statement: Statement } {
   return {
     statement: db.run(
-      sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(now)} where ${which}`,
+      sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(now)} ${also} where ${which}`,
     ),
   };
 }

@@ -145,7 +145,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       past: [...(past.get("") ?? []), ...(past.get(id) ?? [])],
     };
     const decided = { ...made, outcome, decision: null };
-    const rules = rulesOf(known, decided, { occurred_at: made.occurred_at, seen: seenOf(decided) });
+    const rules = rulesOf(known, decided, { occurred_at: made.occurred_at, seen: seenOf(made) });
     const subject = { ...row, txn_amount_cents, partner_slug: row.partner_slug ?? "" };
     const chosenBy = (by: readonly Flow[]) => chooseRate(by, rules.ofPartner(id), rules.program, subject);
     const chosen = chosenBy([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);

@@ -375,7 +375,7 @@ export const GROWING: Record<string, Growing> = {
   "POST /api/v1/customers/erase": {
     run: api("POST", "/api/v1/customers/erase", ({ customer_email }) => ({ email: customer_email })),
     why: "an address may be in everything that was ever stored",
-    story: 58,
+    story: 59,
   },
   "POST /api/v1/imports, customers": {
     run: api("POST", "/api/v1/imports?kind=customers&product=rewardful&provider=provider_a", customerFile),

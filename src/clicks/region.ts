@@ -55,12 +55,12 @@ export function firstOf(name: string): string | null {
 }
 
 /**
- * The shard whose objects take the clicks on a program: its own. An id of a shard without a database is nobody's, and
- * strangers can make many up, so it goes where shard 0's do, to be dropped as unknown.
+ * The shard whose objects take the clicks on a program; null where its database is not bound: no click is taken that
+ * could not be brought anywhere, and strangers make no object.
  */
-export function shardForClicks(program_id: string, bindings: DatabaseBindings): number {
+export function shardForClicks(program_id: string, bindings: DatabaseBindings): number | null {
   const shard = shardOfProgram(program_id);
-  return shard !== 0 && isBound(bindings, shard) ? shard : 0;
+  return isBound(bindings, shard) ? shard : null;
 }
 
 /** The location hint in a click object's name; hints count only when the object is first made. */

@@ -47,19 +47,20 @@ export async function takeClick(request: Request, env: Bindings, execution: Exec
 }
 
 /** Makes a click durable, or the arrival of a bot, which is counted and not recorded. */
-export function record(
+export async function record(
   click: Click,
   request: Request,
   env: Bindings,
   execution: Execution,
   now: number,
 ): Promise<Acceptance> {
+  const shard = shardForClicks(click.program_id, env);
+  if (shard === null) return "refused";
   const location = request.cf as VisitorLocation | undefined;
   const arrival = isKnownBot(request.headers.get("user-agent"))
     ? droppedArrival(click.program_id, "bot", now)
     : arrivalOf(click, now, countryOf(location));
   const host: Host = { bindings: env, CLICKS: env.CLICKS, waitUntil: (work) => execution.waitUntil(work) };
-  const shard = shardForClicks(click.program_id, env);
   return accept(arrival, clickObject(location, shard), host);
 }
 

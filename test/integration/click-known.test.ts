@@ -55,10 +55,8 @@ describe("the reply to a click (TRACK-10)", () => {
     const [program, other] = [await makeProgram(), await makeProgram()];
     await makePartner(other, { slug: "theirs" });
     expect((await click({ program_id: program.id, ref: "theirs" })).body).toEqual({ known: false });
-    for (const digit of ["0", "7", "z"]) {
-      const program_id = `prog_${digit}1h2xcejqtf2nbrexx3vqjhp41`;
-      expect((await click({ program_id, ref: "theirs" })).body).toEqual({ known: false });
-    }
+    const program_id = "prog_01h2xcejqtf2nbrexx3vqjhp41";
+    expect((await click({ program_id, ref: "theirs" })).body).toEqual({ known: false });
   });
 
   it("with first-click attribution says no where the one that the visitor has is known", async () => {

@@ -6,7 +6,7 @@ import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
 import { ClickCounter } from "../../src/clicks/counter.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import { listClickObjects } from "../../src/core/clicks/clicks.ts";
-import { clickObjectOn, MAX_SHARD, programIdOn } from "../../src/domain/shard.ts";
+import { clickObjectOn, MAX_SHARD, programIdOn, shardOfProgram } from "../../src/domain/shard.ts";
 import type { Bindings } from "../../src/env.ts";
 import { newId } from "../../src/lib/id.ts";
 import { MINUTE } from "../../src/lib/time.ts";
@@ -114,6 +114,22 @@ describe("a click object that is opened by its id, as an alarm may open it, with
   });
 });
 
+describe("a program whose database is not bound", () => {
+  it("has its clicks refused, so that the script sends them again, and none is taken that would be lost", async () => {
+    const program = await makeProgramOn(1);
+    await makePartner(program, { slug: "jane" });
+    const { CLICKS, names } = watched();
+    const refused = await send(program.id, { CLICKS, DB_1: undefined });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("5");
+    expect(refused.body).toMatchObject({ error: { code: "storage_unavailable" } });
+    expect(names).toEqual(new Set());
+    expect((await send(program.id)).status).toBe(202);
+    await recorded(THERE);
+    expect((await clicksOf(program)).total).toBe(1);
+  });
+});
+
 describe("invented ids", () => {
   it("make no object beyond those of the bound databases, and no row anywhere", async () => {
     await recorded(HERE);
@@ -125,7 +141,8 @@ describe("invented ids", () => {
     ids.push(programIdOn(0, one.id), programIdOn(7, one.id), "prog_A1", "prog_@1", `prog_${"9".repeat(26)}`);
     for (const id of ids) {
       const { status } = await send(id, { CLICKS });
-      expect([id, status]).toEqual([id, id === "prog_@1" ? 422 : 202]);
+      const wanted = shardOfProgram(id) > 1 ? 503 : 202;
+      expect([id, status]).toEqual([id, id === "prog_@1" ? 422 : wanted]);
     }
     expect(names).toEqual(new Set([HERE, THERE]));
     await recorded(HERE);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { PlayedAccount } from "./platform/account.ts";
+import { PlayedAccount, type Binding } from "./platform/account.ts";
 import { FAILURES, type Failure } from "./platform/fault.ts";
 import type { Permission } from "./platform/routes.ts";
 import { ADMIN, inWorld, KEY, SMALL_WORKER, WORKER, type World } from "./platform/world.ts";
@@ -121,6 +121,53 @@ describe("npm run deploy refuses, and changes nothing", () => {
       const { script, version } = world.account.addVersion(WORKER, [{ type: "d1", name: "DB", id: before.uuid }], []);
       script.deployments.push({ id: "d", versions: [{ version_id: version.id, percentage: 100 }] });
       await refuses(world, /Set database_name = "affiliate-program" there\./, () => world.deployInCi());
+    }));
+
+  it("to take a database with programs or a bucket from the Worker that runs, and gives the lines to put back", () =>
+    inReadyWorld(async (world) => {
+      world.platform.failWhen = (call) => call.endsWith("/workers/services/affiliate-program-service");
+      await world.deployInCi();
+      const [first, further] = [world.account.database(WORKER), world.account.addDatabase(`${WORKER}-1`)];
+      const archive = { type: "r2_bucket", name: "ARCHIVE", bucket_name: `${WORKER}-archive` };
+      const databases = [first, further].map(({ uuid }, shard) => ({
+        ...{ type: "d1", name: shard === 0 ? "DB" : `DB_${shard}`, id: uuid },
+      }));
+      const run = (bindings: Binding[]) => {
+        const { script, version } = world.account.addVersion(WORKER, bindings, []);
+        script.deployments.unshift({ id: "d", versions: [{ version_id: version.id, percentage: 100 }] });
+      };
+      const asksToPutBack = (...lines: string[]) =>
+        new RegExp(`wrangler\\.toml lacks them\\..*:\\n${lines.join("\\n")}\\n`);
+      const bucketLines = ["\\[\\[r2_buckets\\]\\]", 'binding = "ARCHIVE"', `bucket_name = "${WORKER}-archive"`];
+      const databaseLines = ["\\[\\[d1_databases\\]\\]", 'binding = "DB_1"', `database_name = "${WORKER}-1"`];
+      databaseLines.push('migrations_dir = "migrations"');
+
+      // A database without a table, and one without a program, may go.
+      run([...databases, archive]);
+      await refuses(world, asksToPutBack(...bucketLines), () => world.deployInCi());
+      further.query("CREATE TABLE programs (id text);");
+      await refuses(world, asksToPutBack(...bucketLines), () => world.deployInCi());
+      further.query("INSERT INTO programs VALUES ('prog_1');");
+      await refuses(world, asksToPutBack(...databaseLines, "", ...bucketLines), () => world.deployInCi());
+      run(databases);
+      await refuses(world, asksToPutBack(...databaseLines), () => world.deployInCi());
+
+      const bucket = (name: string) =>
+        `[[r2_buckets]]\nbinding = "ARCHIVE"\nbucket_name = "${name}"\n\n[[queues.producers]]`;
+      await world.configure(
+        (text) => withDomain(text).replace("[[queues.producers]]", bucket("another")),
+        SMALL_WORKER,
+      );
+      run([databases[0]!, archive]);
+      await refuses(world, asksToPutBack(...bucketLines), () => world.deployInCi());
+
+      // With both put back, it goes on.
+      further.query("DROP TABLE programs;");
+      run([...databases, archive]);
+      const putBack = databaseLines.concat("", bucketLines, "", "[[queues.producers]]").join("\n").replaceAll("\\", "");
+      await world.configure((text) => withDomain(text).replace("[[queues.producers]]", putBack), SMALL_WORKER);
+      await world.deployInCi();
+      assert.deepEqual(further.applied, first.applied);
     }));
 
   it("secrets that are missing or unfit, also where the Worker has both by now", () =>

@@ -3,7 +3,7 @@ import {
   scriptPath,
   StepFailed,
   wranglerOn,
-  type BoundDatabase,
+  type BoundResource,
   type Deployment,
   type Migration,
 } from "./environment.ts";
@@ -15,18 +15,28 @@ interface Found {
 
 const pathOf = ({ account }: Deployment, idOrName: string) => `/accounts/${account}/d1/database/${idOrName}`;
 
+/** A binding of the Worker that runs. */
+interface Bound {
+  type: string;
+  name: string;
+  id?: string;
+  database_id?: string;
+  bucket_name?: string;
+  jurisdiction?: string;
+}
+
 /**
  * Each database must be missing, empty or the service's own, and the one that the deployed Worker has: its data is there.
+ * What the deployed Worker has beside them must hold nothing.
  * @throws NotReady, PlatformRefusal
  */
 export async function checkDatabases(deployment: Deployment): Promise<void> {
   const { api, declared } = deployment;
-  const settings = await api.find<{ bindings: { type: string; name: string; id?: string; database_id?: string }[] }>(
-    `${scriptPath(deployment)}/settings`,
-  );
+  const settings = await api.find<{ bindings: Bound[] }>(`${scriptPath(deployment)}/settings`);
+  const bindings = settings?.bindings ?? [];
   for (const { binding, name } of declared.databases) {
     const found = await api.find<Found>(pathOf(deployment, name));
-    const bound = settings?.bindings.find((one) => one.type === "d1" && one.name === binding);
+    const bound = bindings.find((one) => one.type === "d1" && one.name === binding);
     const id = bound?.database_id ?? bound?.id;
     if (id !== undefined && id !== found?.uuid) {
       const before = await api.find<Found>(pathOf(deployment, id));
@@ -40,6 +50,48 @@ export async function checkDatabases(deployment: Deployment): Promise<void> {
       );
     }
   }
+  await checkUndeclared(deployment, bindings);
+}
+
+/**
+ * The configuration must have what the Worker that runs keeps data in. Of the other kinds of bindings none does: queues only
+ * wake, and are consumed without a binding too; the platform itself keeps the classes of Durable Objects.
+ */
+async function checkUndeclared(deployment: Deployment, bindings: readonly Bound[]): Promise<void> {
+  const { databases, buckets } = deployment.declared;
+  const lines: string[] = [];
+  for (const { type, name: binding, id = "", database_id = id, bucket_name = "", jurisdiction } of bindings) {
+    if (type === "d1" && !databases.some((one) => one.binding === binding)) {
+      const found = await deployment.api.find<Found>(pathOf(deployment, database_id));
+      if (found === null || !(await hasPrograms(deployment, found))) continue;
+      lines.push(...linesOf(deployment, "d1_databases", { binding, database_name: found.name }));
+      lines.push('migrations_dir = "migrations"');
+    }
+    // Without a name in the configuration wrangler keeps the bucket that is bound.
+    const kept = buckets.some((one) => one.binding === binding && ["", bucket_name].includes(one.name));
+    if (type === "r2_bucket" && !kept)
+      lines.push(
+        ...linesOf(deployment, "r2_buckets", {
+          binding,
+          bucket_name,
+          ...(jurisdiction === undefined ? {} : { jurisdiction }),
+        }),
+      );
+  }
+  if (lines.length === 0) return;
+  throw new NotReady(
+    `The Worker that runs has bindings with data behind them, and wrangler.toml lacks them. Put them back there, with the variables that belong to them, NEW_PROGRAM_SHARD or CLICK_RETENTION_DAYS:${lines.join("\n")}`,
+  );
+}
+
+function linesOf({ selected }: Deployment, table: string, values: Record<string, string>): string[] {
+  const within = selected.environment === "" ? "" : `env.${selected.environment}.`;
+  return ["", `[[${within}${table}]]`, ...Object.entries(values).map(([key, value]) => `${key} = "${value}"`)];
+}
+
+async function hasPrograms(deployment: Deployment, { uuid }: Found): Promise<boolean> {
+  const tables = await query(deployment, uuid, "SELECT name FROM sqlite_master WHERE name = 'programs'");
+  return tables.length > 0 && (await query(deployment, uuid, "SELECT id FROM programs LIMIT 1")).length > 0;
 }
 
 /** Tables that every version of the service has. */
@@ -58,7 +110,7 @@ async function query<T>({ api, account }: Deployment, uuid: string, sql: string)
 }
 
 /** Makes the database where it is missing and applies its migrations. @throws StepFailed, PlatformRefusal */
-export async function migrate(deployment: Deployment, { binding, name }: BoundDatabase): Promise<void> {
+export async function migrate(deployment: Deployment, { binding, name }: BoundResource): Promise<void> {
   const { tools, api, account } = deployment;
   const made = async () => {
     const found = await api.call<Found>("POST", `/accounts/${account}/d1/database`, { name });

@@ -34,7 +34,8 @@ export interface Declared {
   /** The Worker's. */
   name: string;
   account_id: string | null;
-  databases: BoundDatabase[];
+  databases: BoundResource[];
+  buckets: BoundResource[];
   queues: string[];
   /** Custom domains of `routes`. */
   domains: string[];
@@ -49,7 +50,8 @@ export interface Declared {
   logs_requests: boolean;
 }
 
-export interface BoundDatabase {
+/** A database or a bucket, by the name that the account knows it by. */
+export interface BoundResource {
   binding: string;
   name: string;
 }

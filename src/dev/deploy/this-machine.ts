@@ -62,6 +62,7 @@ interface Read {
   name?: string;
   account_id?: string;
   d1_databases: { binding: string; database_name?: string }[];
+  r2_buckets: { binding: string; bucket_name?: string }[];
   queues: { producers?: { queue?: string }[]; consumers?: { queue: string }[] };
   routes?: Route[];
   workers_dev?: boolean;
@@ -78,11 +79,12 @@ async function declaredBy({ environment, config }: Selected): Promise<Declared> 
   quietWrangler();
   const { unstable_readConfig: readConfig } = await import("wrangler");
   const read: Read = readConfig({ config: resolve(ROOT, config ?? "wrangler.toml"), env: environment });
-  const { queues, routes = [], vars, d1_databases } = read;
+  const { queues, routes = [], vars, d1_databases, r2_buckets } = read;
   return {
     name: read.name ?? "",
     account_id: read.account_id ?? null,
     databases: d1_databases.map(({ binding, database_name: name = "" }) => ({ binding, name })),
+    buckets: r2_buckets.map(({ binding, bucket_name: name = "" }) => ({ binding, name })),
     queues: [...(queues.producers ?? []), ...(queues.consumers ?? [])]
       .map(({ queue }) => queue ?? "")
       .filter((name, at, all) => name !== "" && all.indexOf(name) === at),

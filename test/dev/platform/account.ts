@@ -9,6 +9,7 @@ export interface Binding {
   id?: string;
   database_id?: string;
   queue_name?: string;
+  bucket_name?: string;
   text?: string;
 }
 

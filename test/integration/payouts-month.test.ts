@@ -60,10 +60,20 @@ describe("the monthly run", () => {
     const { partner_id } = (await commissionsOf(owed))[0]!;
     const back = { kind: "clawback", created_at: "2028-03-01T00:10:00.000Z" } as const;
     await makeCommissions(owed, partner_id, [{ ...back, amount_cents: -4 }]);
-    await makeCommissions(owing_back, (await makePartner(owing_back)).id, [{ ...back, amount_cents: -4 }]);
+    const { id } = await makePartner(owing_back);
+    await makeCommissions(owing_back, id, [
+      { ...back, amount_cents: -4 },
+      { ...back, amount_cents: -3, created_at: "2028-02-10T00:00:00.000Z" },
+    ]);
     expect(await generateAt(FIRST)).toBe(1);
     expect(await payoutsOf(owed)).toMatchObject([{ amount_cents: 7, commission_count: 3 }]);
     expect(await payoutsOf(owing_back)).toEqual([]);
+    // What is approved later on the first is not too late.
+    await makeCommissions(owing_back, id, [
+      { amount_cents: 9, created_at: "2028-02-10T00:00:00.000Z", approved_at: "2028-03-01T09:00:00.000Z" },
+    ]);
+    expect(await generateAt(FIRST + 36_000_000)).toBe(1);
+    expect(await payoutsOf(owing_back)).toMatchObject([{ amount_cents: 2, commission_count: 3 }]);
   });
 
   it("pays what a commission of the month is worth after all, where that alone is due, and begins for nothing owed back (OUT-1)", async () => {
@@ -127,6 +137,33 @@ describe("the monthly run", () => {
     // The next month takes what was canceled and what has come since.
     await generateAt(Date.parse("2028-04-01T00:23:00.000Z"));
     expect((await payoutsOf(program)).at(-1)).toMatchObject({ amount_cents: 111, status: "pending" });
+  });
+
+  it("spares what a payout canceled since can have held, and pays the rest less all that is owed back (OUT-3)", async () => {
+    const program = await makeProgram();
+    const { id } = await makePartner(program);
+    const [sale] = await makeCommissions(program, id, [
+      { amount_cents: 80, created_at: "2028-01-31T23:59:59.999Z" },
+      { amount_cents: -3, created_at: "2028-01-20T00:00:00.000Z" },
+    ]);
+    await generateAt(Date.parse("2028-02-01T00:23:00.000Z"));
+    const [january] = await payoutsOf(program);
+    await makeCommissions(program, id, [
+      { amount_cents: 200, created_at: "2028-02-01T00:00:00.000Z" },
+      // What January's sale is worth after all belongs to January.
+      { kind: "clawback", source_commission_id: sale!.id, amount_cents: 9, created_at: "2028-02-15T00:00:00.000Z" },
+    ]);
+    await cancelPayout(programContext(program, FIRST - 60_000), january!.id);
+    const pay = async (now: number) => {
+      await generateAt(now);
+      return (await payoutsOf(program)).map(({ amount_cents, status }) => [amount_cents, status]);
+    };
+    const made = [
+      [77, "canceled"],
+      [197, "pending"],
+    ];
+    expect(await pay(FIRST)).toEqual(made);
+    expect(await pay(Date.parse("2028-04-01T00:23:00.000Z"))).toEqual([...made, [89, "pending"]]);
   });
 
   it("twice at once makes each payout once; cut short, the next run that day goes on", async () => {

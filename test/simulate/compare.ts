@@ -137,7 +137,11 @@ function bindPayouts(state: State, { commissions, payouts, slugs }: Shown): void
   }
 }
 
-function payoutText(id: string, slug: string, { currency, amount, count, status }: Omit<Payout, "slug" | "changed">) {
+function payoutText(
+  id: string,
+  slug: string,
+  { currency, amount, count, status }: Omit<Payout, "slug" | "period_end" | "changed">,
+) {
   return `payout ${id} of ${slug}: ${amount} ${currency} in ${count}, ${status}`;
 }
 

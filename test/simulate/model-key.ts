@@ -32,8 +32,8 @@ function composed(state: State): string {
     numberOfList(state.changes, numberOfObject),
   ];
   for (const [key, sale] of Object.entries(state.sales)) all.push(numberOf(key), numberOfObject(sale));
-  for (const { slug, currency, amount, status } of state.payouts) {
-    all.push(numberOf(slug), numberOf(currency), amount, numberOf(status));
+  for (const { slug, currency, amount, status, period_end } of state.payouts) {
+    all.push(numberOf(slug), numberOf(currency), amount, numberOf(status), Math.floor(period_end / 1_000));
   }
   for (const [key, judgement] of Object.entries(state.judgements)) all.push(numberOf(key), numberOfObject(judgement));
   // Rows are one set, in whatever order they were made.

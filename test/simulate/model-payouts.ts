@@ -16,8 +16,8 @@ export interface Beside {
 export interface Generating {
   now: number;
   period_end: number;
-  /** Partners and currencies of a payout canceled since are left out. */
-  sparing?: boolean;
+  /** What a payout canceled since can have held is left out; by the version before, all of its partner and currency. */
+  sparing?: "held" | "all";
   beside?: Beside | undefined;
 }
 
@@ -34,8 +34,12 @@ function isBefore({ rows }: State, row: Row, period_end: number): boolean {
 function payable(state: State, { period_end, sparing, beside }: Generating): Row[] {
   const isSpared = (row: Row) =>
     state.payouts.some(
-      ({ slug, currency, status, changed }) =>
-        slug === row.slug && currency === row.currency && status === "canceled" && changed >= period_end,
+      (one) =>
+        one.slug === row.slug &&
+        one.currency === row.currency &&
+        one.status === "canceled" &&
+        one.changed >= period_end &&
+        (sparing === "all" || (row.amount > 0 && isBefore(state, row, one.period_end))),
     );
   return state.rows.filter(
     (row) =>
@@ -61,6 +65,7 @@ export function generate(state: State, input: Generating): void {
       amount: sum(rows),
       count: rows.length,
       status: "pending",
+      period_end: input.period_end,
       changed: input.now,
     });
   }
@@ -91,14 +96,21 @@ function nameOf([row]: readonly Row[]): string {
 }
 
 /** The past calendar month (OUT-3), once, where something was approved by the end of the first, or time was to do it. */
-export function generateMonth(state: State, now: number, beside: Beside): void {
+export function generateMonth(
+  state: State,
+  now: number,
+  beside: Beside,
+  sparing: Generating["sparing"] = "held",
+): void {
   const date = new Date(now);
   const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
-  const input = { now, period_end, sparing: true, beside };
+  const input = { now, period_end, sparing, beside };
   const { auto_approve_days: days } = state;
   const isOld = (row: Row) => days !== null && row.reasons.length === 0 && row.created < period_end + (1 - days) * DAY;
   const isInTime = (row: Row) =>
-    isBefore(state, row, period_end) && ((row.approved ?? row.created) < period_end + DAY || isOld(row));
+    (row.amount > 0 || sparing === "all") &&
+    isBefore(state, row, period_end) &&
+    ((row.approved ?? row.created) < period_end + DAY || isOld(row));
   // A run that has begun is done, also where what it was to pay is canceled beside it.
   const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => payable(one, input).some(isInTime));
   if (!isDue || state.months.includes(period_end)) return;

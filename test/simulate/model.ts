@@ -65,6 +65,7 @@ export interface Payout {
   amount: number;
   count: number;
   status: "pending" | "processing" | "paid" | "failed" | "canceled";
+  period_end: number;
   changed: number;
 }
 

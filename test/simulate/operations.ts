@@ -351,23 +351,35 @@ const fireCron: Maker = (scene, chance) => {
   return {
     text: `cron ${cron}`,
     run: () => world.cron(cron).then(NOTHING),
-    effects: cron.startsWith("*") ? MINUTE : cron.endsWith("1 * *") ? [() => {}, generateMonth] : [approveDue],
+    effects: cron.startsWith("*")
+      ? minuteOf(world.hasBefore)
+      : cron.endsWith("1 * *")
+        ? [() => {}, ...monthOf(world.hasBefore)]
+        : [approveDue],
     sales: [],
     generates: true,
   };
 };
 
 /** A minute's cron also runs the daily or the monthly job that is overdue; where both are, the month waits. */
-const MINUTE: Operation["effects"] = [() => {}, approveDue, generateMonth];
+function minuteOf(hasBefore: boolean): Operation["effects"] {
+  return [() => {}, approveDue, ...monthOf(hasBefore)];
+}
 
 /** Several of them. */
-export const MINUTES: Operation["effects"] = [
-  ...MINUTE,
-  (state, now, beside) => {
+export function minutesOf(hasBefore: boolean): Operation["effects"] {
+  const both = monthOf(hasBefore).map((month): Operation["effects"][number] => (state, now, beside) => {
     approveDue(state, now, beside);
-    generateMonth(state, now, beside);
-  },
-];
+    month(state, now, beside);
+  });
+  return [...minuteOf(hasBefore), ...both];
+}
+
+/** The monthly job, of whichever version. */
+function monthOf(hasBefore: boolean): Operation["effects"] {
+  const before: Operation["effects"] = [(state, now, beside) => generateMonth(state, now, beside, "all")];
+  return [(state, now, beside) => generateMonth(state, now, beside), ...(hasBefore ? before : [])];
+}
 
 const consume: Maker = ({ world }, chance) => {
   if (chance.happens(0.3)) world.refusals.push(...[500, 404].slice(0, chance.whole(1, 2)));

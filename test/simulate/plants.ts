@@ -41,8 +41,8 @@ export const PLANTS: readonly Plant[] = [
       },
       {
         file: "src/core/payouts/generate.ts",
-        find: "(${c}.amount_cents < 0 or ${isOfPeriod(alias, period_end)})",
-        put: "${isOfPeriod(alias, period_end)}",
+        find: "and (${c}.amount_cents < 0\n",
+        put: "and (0\n",
       },
     ],
   },
@@ -221,6 +221,10 @@ export const PLANTS: readonly Plant[] = [
   plant("erasure: a rule is chosen again for an erased customer", "domain/payment.ts", [
     "const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);",
     "const isSame = recorded !== null && recorded.decided_on === decided_on;",
+  ]),
+  plant("payouts: the month leaves out what no canceled payout held", "core/payouts/generate.ts", [
+    " and ${isOfPeriod(alias, sql`x.period_end`)}`",
+    "`",
   ]),
   plant("payouts: what a commission is worth after all waits for the next period", "core/payouts/generate.ts", [
     "${c}.kind = 'clawback' and ${c}.amount_cents > 0",

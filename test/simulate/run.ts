@@ -170,7 +170,8 @@ class Run {
     const isCron = goesOn || failed || operations.some(({ text }) => text.startsWith("cron "));
     const states = isCron ? withPayoutsEnded(this.#states, operations, began) : this.#states;
     let candidates = candidatesAfter(states, operations, replies, failed, began);
-    if (failed || goesOn) candidates = afterCrons(candidates, await this.#mend(), operations, replies);
+    if (failed || goesOn)
+      candidates = afterCrons(candidates, await this.#mend(), operations, replies, this.#world.hasBefore);
     const again = chanceOf(step, "again");
     for (const [i, operation] of operations.entries()) {
       // Whoever has no answer asks again, and so does now and then somebody who had one.

@@ -28,7 +28,7 @@ export interface GenerationInput {
   /** Milliseconds; commissions of the time before it count (`isOfPeriod`), and later ones that are negative. */
   period_end: number;
   dry_run: boolean;
-  /** Leaves out partners, by currency, with a payout that was canceled after `period_end`. */
+  /** Leaves out what a payout that was canceled after `period_end` can have held, other than what is owed back. */
   spare_canceled?: boolean;
 }
 
@@ -113,9 +113,9 @@ export interface Chunk {
  * Whether a row is of the time before `period_end`: dated so, or what is given after all for a sale that is, whenever
  * that was found (OUT-1). What is owed back begins no period.
  */
-export function isOfPeriod(alias: string, period_end: number): SQL {
+export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
   const c = sql.raw(alias);
-  const end = iso(period_end);
+  const end = typeof period_end === "number" ? sql`${iso(period_end)}` : period_end;
   return sql`(${c}.created_at < ${end} or (${c}.kind = 'clawback' and ${c}.amount_cents > 0
     and exists (select 1 from commissions s where s.id = ${c}.source_commission_id and s.created_at < ${end})))`;
 }
@@ -128,10 +128,11 @@ export function isOfPeriod(alias: string, period_end: number): SQL {
 function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
   const c = sql.raw(alias);
   const canceled = sql`select 1 from payouts x where x.partner_id = ${c}.partner_id and x.currency = ${c}.currency
-    and x.status = 'canceled' and x.updated_at >= ${iso(period_end)}`;
+    and x.status = 'canceled' and x.updated_at >= ${iso(period_end)} and ${isOfPeriod(alias, sql`x.period_end`)}`;
   // The literals are those of the partial index commissions_payable.
   return sql`${c}.program_id = ${program_id} and ${c}.status = 'approved' and ${c}.payout_id is null
-    and (${c}.amount_cents < 0 or ${isOfPeriod(alias, period_end)}) ${spare_canceled ? sql`and not exists (${canceled})` : sql``}
+    and (${c}.amount_cents < 0
+      or (${isOfPeriod(alias, period_end)} ${spare_canceled ? sql`and not exists (${canceled})` : sql``}))
     and ${isSettled(sql`${c}.payment_id`)}`;
 }
 

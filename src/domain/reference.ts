@@ -52,6 +52,9 @@ export interface Leads<Partner> {
   codes: Codes;
 }
 
+/** What a payment is served by. */
+type Served = Pick<PaymentState, "event" | "occurred_at" | "subscription_id" | "customer_id" | "customer_email">;
+
 /** One candidate, and where it leads. */
 interface Tried<Partner> {
   ref: string;
@@ -71,7 +74,7 @@ interface Tried<Partner> {
  */
 export function chooseReference<Partner extends { id: string }>(
   facts: readonly Fact[],
-  state: PaymentState,
+  state: Served,
   { attribution, code_precedence }: Pick<ProgramRules, "attribution" | "code_precedence">,
   leads: Leads<Partner>,
   granted: readonly string[],
@@ -106,7 +109,7 @@ export function chooseReference<Partner extends { id: string }>(
 }
 
 /** True for all but a code that was given to its partner after the payment. */
-function isInTime({ held }: Pick<Tried<unknown>, "held">, { occurred_at }: PaymentState): boolean {
+function isInTime({ held }: Pick<Tried<unknown>, "held">, { occurred_at }: Served): boolean {
   return held === undefined || held.created_at <= occurred_at;
 }
 
@@ -118,7 +121,7 @@ function firstGiven<Partner>(tried: readonly Tried<Partner>[]): Tried<Partner> |
 }
 
 /** The codes of a payment, in their order, each once; of a renewal each as it led when the subscription used it first. */
-function ownCodes<Partner>(facts: readonly Fact[], state: PaymentState, leads: Leads<Partner>): Tried<Partner>[] {
+function ownCodes<Partner>(facts: readonly Fact[], state: Served, leads: Leads<Partner>): Tried<Partner>[] {
   const { occurred_at: at } = state;
   const carried = spokenFirst(facts).flatMap((fact) => {
     const { codes = [] } = fact.kind === "payment" ? fact : {};
@@ -138,7 +141,7 @@ function ownCodes<Partner>(facts: readonly Fact[], state: PaymentState, leads: L
 /** What the subscription of a payment used by then, each code as it led at its first use. */
 function firstUses<Partner>(
   facts: readonly Fact[],
-  { subscription_id, occurred_at: at }: PaymentState,
+  { subscription_id, occurred_at: at }: Served,
   leads: Leads<Partner>,
 ): Map<string, TriedCode> {
   const uses = facts.filter(
@@ -204,7 +207,7 @@ interface Said<Partner> extends Tried<Partner> {
  */
 function saidBy<Partner extends { id: string }>(
   facts: readonly Fact[],
-  { occurred_at, subscription_id, customer_id, customer_email }: PaymentState,
+  { occurred_at, subscription_id, customer_id, customer_email }: Served,
   leads: Leads<Partner>,
   { code_precedence, granted }: Pick<ProgramRules, "code_precedence"> & { granted: readonly string[] },
 ): Said<Partner>[] {

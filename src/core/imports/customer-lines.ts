@@ -53,7 +53,7 @@ export interface KnownCustomers {
   /** Partners by `slugKey` of what was or is their code, and by `emailKey`. */
   byCode: ReadonlyMap<string, NamedPartner>;
   byEmail: ReadonlyMap<string, NamedPartner>;
-  /** By `identityKey`: whose the customer or the address was said to be, the newest first; and the customer's address. */
+  /** By `identityKey`: whose the customer or the address is, then whose else it was said to be; and the customer's address. */
   holders: ReadonlyMap<string, readonly string[]>;
   addresses: ReadonlyMap<string, string>;
 }

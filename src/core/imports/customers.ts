@@ -8,7 +8,6 @@ import { AppError } from "../../lib/errors.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { inSlices, partsOf } from "../../lib/slices.ts";
 import { DAY, iso } from "../../lib/time.ts";
-import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
@@ -25,6 +24,7 @@ import {
   type CustomerVerdict,
   type NamedPartner,
 } from "./customer-lines.ts";
+import { readHolders } from "./holders.ts";
 import { IMPORT_CHUNK, LOOK_UP_LINES, MAX_IMPORT_LINES, MAX_IMPORT_RACES } from "./partners.ts";
 
 /** What an import of these lines would do (`decideCustomerLines`). Writes nothing. */
@@ -54,6 +54,9 @@ export async function importCustomers(caller: Caller, lines: readonly CustomerLi
   return [...became.values()];
 }
 
+/** Of how many names all that was ever said is read at once. */
+const HOLDERS_AT_ONCE = 250;
+
 async function decideLines(
   ctx: Reader,
   lines: readonly CustomerLine[],
@@ -71,10 +74,9 @@ async function decideLines(
     // What the provider said of the customer before what a payment carried.
     for (const row of [...paid, ...said]) if (row.email !== null) known.addresses.set(identityKey(row), row.email);
     const names = part.flatMap((line) => [line.customer, ...addressesOf(line, known.addresses)]);
-    const [remembered] = await ctx.read(holdersOf(ctx, names));
-    for (const row of remembered) {
-      const key = identityKey(row);
-      known.holders.set(key, [...(known.holders.get(key) ?? []), row.partner_id]);
+    const distinct = new Map(names.map((name) => [identityKey(name), name]));
+    for (const some of partsOf([...distinct.values()], HOLDERS_AT_ONCE)) {
+      for (const [key, holders] of await readHolders(ctx, some)) known.holders.set(key, holders);
     }
   }
   return inSlices(decideCustomerLines(lines, known));
@@ -138,25 +140,6 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
       group by s.provider, s.subject`,
     ),
   ] as const;
-}
-
-/** Whose customers were said to be, by what they are known by, the newest first. */
-function holdersOf(ctx: Reader, names: readonly CustomerIdentity[]) {
-  return shaped(
-    ctx.db,
-    { ...IDENTITY, partner_id: text, at: text },
-    sql`select j.value ->> 'provider' as provider, s.scope, s.subject,
-      held.partner_id, max(f.occurred_at) as at
-    from (select distinct value from json_each(${JSON.stringify(names)})) j
-    cross join fact_subjects s on s.program_id = ${ctx.programId}
-      and s.provider in (j.value ->> 'provider', ${OWNER_PROVIDER.name})
-      and s.scope = j.value ->> 'scope' and s.subject = j.value ->> 'subject'
-    join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-      and f.kind = 'attribution' and f.occurred_at <= ${iso(ctx.now)}
-      and (f.provider = j.value ->> 'provider' or f.data ->> 'any_provider')
-    join partner_slugs held on held.program_id = s.program_id and held.slug_key = f.ref_key
-    group by j.value, held.partner_id order by at desc`,
-  );
 }
 
 /** Binds a chunk. Returns the verdicts of its lines where they are no longer those that it came with. */

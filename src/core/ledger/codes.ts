@@ -2,7 +2,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { jsonFields } from "../../db/json-object.ts";
-import { codeKey, type HeldCode } from "../../domain/code.ts";
+import { codeKey, type Codes, type HeldCode } from "../../domain/code.ts";
 import type { CodeFact, Fact } from "../../domain/fact.ts";
 import { lowerAscii } from "../../domain/ascii.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
@@ -52,6 +52,13 @@ export function codeStages(provider: ProviderName): SQL {
 export interface StatedCode {
   at: string;
   fact: CodeFact;
+}
+
+export const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
+
+export function codesKnown(stated: readonly StatedCode[], held: Codes["held"]): Codes {
+  const named = stated.map(({ at, fact: { code_id, name, parents } }) => ({ at, code_id, name, parents }));
+  return { named, held };
 }
 
 export const HELD = jsonFields<HeldCode>({

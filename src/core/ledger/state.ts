@@ -15,7 +15,7 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import type { Closing } from "./closing.ts";
-import { codeStages, HELD, type StatedCode } from "./codes.ts";
+import { CODE, codesKnown, codeStages, HELD } from "./codes.ts";
 import { NEWEST_CHANGE, PART, reachable, type Part, type PaymentKey } from "./facts.ts";
 import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { leads } from "./served.ts";
@@ -93,15 +93,7 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     newest,
     settings,
     partners: all("partner"),
-    codes: {
-      named: all<StatedCode>("code").map(({ at, fact: { code_id, name, parents } }) => ({
-        at,
-        code_id,
-        name,
-        parents,
-      })),
-      held: all("held_code"),
-    },
+    codes: codesKnown(all("code"), all("held_code")),
   };
 }
 
@@ -123,7 +115,6 @@ const PAST = jsonFields<PastRow>({
   ...{ seq: sql`seq`, partner_id: sql`partner_id`, valid_until: sql`valid_until`, rules: sql`rules` },
   applies_from: sql`applies_from`,
 });
-const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
 interface Settings extends ProgramRules {
   newest: number;
 }

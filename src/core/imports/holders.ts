@@ -1,0 +1,102 @@
+/** Whose customers are, as the ledger has it. */
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { jsonFields } from "../../db/json-object.ts";
+import { shaped } from "../../db/rows.ts";
+import type { HeldCode } from "../../domain/code.ts";
+import type { AttributionFact, CodeUseFact } from "../../domain/fact.ts";
+import { slugKey } from "../../domain/partner.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { chooseReference, type Leads } from "../../domain/reference.ts";
+import type { ProgramRules } from "../../domain/rules.ts";
+import { iso } from "../../lib/time.ts";
+import { OWNER_PROVIDER } from "../../providers/registry.ts";
+import type { Reader } from "../kernel/context.ts";
+import { CODE, codesKnown, codeStages, HELD, type StatedCode } from "../ledger/codes.ts";
+import { PART, type Part } from "../ledger/facts.ts";
+import { factsOf, listOf, listOfAll, programOf, stage } from "../ledger/stages.ts";
+import { identityKey, type CustomerIdentity } from "./customer-lines.ts";
+
+type Said = AttributionFact | CodeUseFact;
+type Settings = Pick<ProgramRules, "attribution" | "code_precedence">;
+
+/**
+ * By `identityKey`, of names that something was said of: first whose a payment of now is that carries nothing itself, then
+ * whoever else was said by a reference.
+ */
+export async function readHolders(ctx: Reader, names: readonly CustomerIdentity[]): Promise<Map<string, string[]>> {
+  const groups = [...Map.groupBy(names, ({ provider }) => provider)];
+  const read = await ctx.read(...groups.map(([provider, own]) => shaped(ctx.db, PART, selectSaid(ctx, provider, own))));
+  return new Map(groups.flatMap(([, own], i) => holdersAmong(own, read[i]!, iso(ctx.now))));
+}
+
+function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[], now: string): [string, string[]][] {
+  const of = Map.groupBy(parts, ({ what }) => what);
+  const all = <T>(what: string) => (of.get(what) ?? []).map(({ data }) => JSON.parse(data) as T);
+  const facts = all<Said>("fact");
+  const byCustomer = Map.groupBy(facts, ({ customer_id }) => customer_id);
+  const byEmail = Map.groupBy(facts, (fact) => (fact.kind === "attribution" && fact.customer_email) || null);
+  const slugs = new Map(all<[string, string]>("partner"));
+  const byRef = (ref: string) => partnerOf(slugs.get(slugKey(ref)));
+  const codesAt = Map.groupBy(all<StatedCode>("code"), ({ at }) => at);
+  const held = all<HeldCode>("held_code");
+  const [settings] = all<Settings>("settings");
+  return names.flatMap((name): [string, string[]][] => {
+    const { scope, subject } = name;
+    const said = (scope === "customer" ? byCustomer : byEmail).get(subject) ?? [];
+    if (said.length === 0) return [];
+    const times = new Set(said.map(({ occurred_at }) => occurred_at));
+    const codes = codesKnown(
+      [...times].flatMap((at) => codesAt.get(at) ?? []),
+      held,
+    );
+    const leads: Leads<{ id: string }> = { byRef, byOwnRef: byRef, byId: partnerOf, codes };
+    const payment = { event: "transaction_completed" as const, occurred_at: now, subscription_id: null };
+    const [customer_id, customer_email] = scope === "customer" ? [subject, null] : [null, subject];
+    const { partner } = chooseReference(said, { ...payment, customer_id, customer_email }, settings!, leads, []);
+    const others = said.flatMap((fact) => (fact.kind === "attribution" ? (byRef(fact.ref)?.id ?? []) : []));
+    return [[identityKey(name), [...new Set([...(partner ? [partner.id] : []), ...others])]]];
+  });
+}
+
+function partnerOf(id: string | undefined): { id: string } | null {
+  return id === undefined ? null : { id };
+}
+
+const SETTINGS = jsonFields<Settings>({ attribution: sql`attribution`, code_precedence: sql`code_precedence` });
+
+/** What was said by now of the names of one provider, with all that it can lead by: rows of `holdersAmong`. */
+function selectSaid(ctx: Reader, provider: ProviderName, names: readonly CustomerIdentity[]) {
+  const own = literal(provider);
+  const subjects = JSON.stringify(names.map(({ scope, subject }) => [scope, subject]));
+  const ofProgram = sql`h.program_id = ${programOf("named")} and h.provider = ${own}`;
+  const said = sql`(select distinct value from json_each(${subjects})) j
+    cross join (select ${own} as provider union select ${literal(OWNER_PROVIDER.name)}) speaker
+    cross join fact_subjects s on s.program_id = ${programOf("named")} and s.provider = speaker.provider
+      and s.scope = j.value ->> 0 and s.subject = j.value ->> 1
+    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    where f.occurred_at <= ${iso(ctx.now)} and (f.provider = ${own} or f.data ->> 'any_provider')
+      and (f.kind = 'attribution'
+        or (f.kind = 'code_use' and exists (select 1 from partner_codes h where ${ofProgram})))`;
+  const parts = sql`select json_array('fact', value ->> 0, value ->> 1) as part from json_each(coded.stated)
+    union all select json_array('code', value ->> 0, value ->> 1, value ->> 2, value ->> 3) from json_each(coded.codes)
+      where value ->> 3 is not null
+    union all select json_array('held_code', value) from json_each(coded.held)
+    union all select json_array('partner', s.slug_key, s.partner_id)
+      from (select distinct f.ref_key from ${factsOf("coded", "stated")}) n
+      cross join partner_slugs s on s.program_id = ${programOf("coded")} and s.slug_key = n.ref_key
+    union all select json_array('settings')`;
+  return sql`with named as materialized (select ${ctx.programId} as program_id),
+    ${stage("stated", "named", { stated: listOf(sql`distinct json_array(f.provider, f.fact_id)`, said) })},
+    ${codeStages(provider)},
+    ${stage("found", "coded", { parts: listOfAll(sql`part`, parts) })}
+    select e.value ->> 0 as what, case e.value ->> 0
+      when 'fact' then (select data from facts
+        where program_id = found.program_id and provider = e.value ->> 1 and fact_id = e.value ->> 2)
+      when 'code' then (select ${CODE} from facts
+        where program_id = found.program_id and provider = e.value ->> 3 and fact_id = e.value ->> 4)
+      when 'held_code' then (select ${HELD} from partner_codes where id = e.value ->> 1)
+      when 'partner' then json_array(e.value ->> 1, e.value ->> 2)
+      else (select ${SETTINGS} from programs where id = found.program_id) end as data
+    from found cross join json_each(found.parts) e`;
+}

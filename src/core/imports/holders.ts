@@ -1,7 +1,6 @@
 /** Whose customers are, as the ledger has it. */
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { jsonFields } from "../../db/json-object.ts";
 import { shaped } from "../../db/rows.ts";
 import type { HeldCode } from "../../domain/code.ts";
 import type { AttributionFact, CodeUseFact } from "../../domain/fact.ts";
@@ -12,13 +11,13 @@ import type { ProgramRules } from "../../domain/rules.ts";
 import { iso } from "../../lib/time.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { Reader } from "../kernel/context.ts";
-import { CODE, codesKnown, codeStages, HELD, type StatedCode } from "../ledger/codes.ts";
+import { codesKnown, codeStages, type StatedCode } from "../ledger/codes.ts";
 import { PART, type Part } from "../ledger/facts.ts";
+import { partsFound } from "../ledger/state.ts";
 import { factsOf, listOf, listOfAll, programOf, stage } from "../ledger/stages.ts";
 import { identityKey, type CustomerIdentity } from "./customer-lines.ts";
 
 type Said = AttributionFact | CodeUseFact;
-type Settings = Pick<ProgramRules, "attribution" | "code_precedence">;
 
 /**
  * By `identityKey`, of names that something was said of: first whose a payment of now is that carries nothing itself, then
@@ -36,11 +35,13 @@ function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[]
   const facts = all<Said>("fact");
   const byCustomer = Map.groupBy(facts, ({ customer_id }) => customer_id);
   const byEmail = Map.groupBy(facts, (fact) => (fact.kind === "attribution" && fact.customer_email) || null);
-  const slugs = new Map(all<[string, string]>("partner"));
-  const byRef = (ref: string) => partnerOf(slugs.get(slugKey(ref)));
+  const bySlug = new Map(
+    all<{ id: string; slug_key: string }>("partner").map(({ id, slug_key }) => [slug_key, { id }]),
+  );
+  const byRef = (ref: string) => bySlug.get(slugKey(ref)) ?? null;
   const codesAt = Map.groupBy(all<StatedCode>("code"), ({ at }) => at);
   const held = all<HeldCode>("held_code");
-  const [settings] = all<Settings>("settings");
+  const [settings] = all<ProgramRules>("settings");
   return names.flatMap((name): [string, string[]][] => {
     const { scope, subject } = name;
     const said = (scope === "customer" ? byCustomer : byEmail).get(subject) ?? [];
@@ -50,7 +51,7 @@ function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[]
       [...times].flatMap((at) => codesAt.get(at) ?? []),
       held,
     );
-    const leads: Leads<{ id: string }> = { byRef, byOwnRef: byRef, byId: partnerOf, codes };
+    const leads: Leads<{ id: string }> = { byRef, byOwnRef: byRef, byId: (id) => ({ id }), codes };
     const payment = { event: "transaction_completed" as const, occurred_at: now, subscription_id: null };
     const [customer_id, customer_email] = scope === "customer" ? [subject, null] : [null, subject];
     const { partner } = chooseReference(said, { ...payment, customer_id, customer_email }, settings!, leads, []);
@@ -58,12 +59,6 @@ function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[]
     return [[identityKey(name), [...new Set([...(partner ? [partner.id] : []), ...others])]]];
   });
 }
-
-function partnerOf(id: string | undefined): { id: string } | null {
-  return id === undefined ? null : { id };
-}
-
-const SETTINGS = jsonFields<Settings>({ attribution: sql`attribution`, code_precedence: sql`code_precedence` });
 
 /** What was said by now of the names of one provider, with all that it can lead by: rows of `holdersAmong`. */
 function selectSaid(ctx: Reader, provider: ProviderName, names: readonly CustomerIdentity[]) {
@@ -82,7 +77,7 @@ function selectSaid(ctx: Reader, provider: ProviderName, names: readonly Custome
     union all select json_array('code', value ->> 0, value ->> 1, value ->> 2, value ->> 3) from json_each(coded.codes)
       where value ->> 3 is not null
     union all select json_array('held_code', value) from json_each(coded.held)
-    union all select json_array('partner', s.slug_key, s.partner_id)
+    union all select json_array('partner', s.partner_id, s.slug_key)
       from (select distinct f.ref_key from ${factsOf("coded", "stated")}) n
       cross join partner_slugs s on s.program_id = ${programOf("coded")} and s.slug_key = n.ref_key
     union all select json_array('settings')`;
@@ -90,13 +85,5 @@ function selectSaid(ctx: Reader, provider: ProviderName, names: readonly Custome
     ${stage("stated", "named", { stated: listOf(sql`distinct json_array(f.provider, f.fact_id)`, said) })},
     ${codeStages(provider)},
     ${stage("found", "coded", { parts: listOfAll(sql`part`, parts) })}
-    select e.value ->> 0 as what, case e.value ->> 0
-      when 'fact' then (select data from facts
-        where program_id = found.program_id and provider = e.value ->> 1 and fact_id = e.value ->> 2)
-      when 'code' then (select ${CODE} from facts
-        where program_id = found.program_id and provider = e.value ->> 3 and fact_id = e.value ->> 4)
-      when 'held_code' then (select ${HELD} from partner_codes where id = e.value ->> 1)
-      when 'partner' then json_array(e.value ->> 1, e.value ->> 2)
-      else (select ${SETTINGS} from programs where id = found.program_id) end as data
-    from found cross join json_each(found.parts) e`;
+    ${partsFound()}`;
 }

@@ -54,8 +54,6 @@ export interface StatedCode {
   fact: CodeFact;
 }
 
-export const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
-
 export function codesKnown(stated: readonly StatedCode[], held: Codes["held"]): Codes {
   const named = stated.map(({ at, fact: { code_id, name, parents } }) => ({ at, code_id, name, parents }));
   return { named, held };

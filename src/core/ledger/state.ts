@@ -15,7 +15,7 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import type { Closing } from "./closing.ts";
-import { CODE, codesKnown, codeStages, HELD } from "./codes.ts";
+import { codesKnown, codeStages, HELD, type StatedCode } from "./codes.ts";
 import { NEWEST_CHANGE, PART, reachable, type Part, type PaymentKey } from "./facts.ts";
 import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { leads } from "./served.ts";
@@ -115,6 +115,7 @@ const PAST = jsonFields<PastRow>({
   ...{ seq: sql`seq`, partner_id: sql`partner_id`, valid_until: sql`valid_until`, rules: sql`rules` },
   applies_from: sql`applies_from`,
 });
+const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
 interface Settings extends ProgramRules {
   newest: number;
 }
@@ -138,21 +139,26 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
   return sql`with ${statedStages(program_id, provider, seeds)}, ${codeStages(provider)},
     ${namedStages()},
     ${stage("found", "due", { parts: listOfAll(sql`part`, partsOf()) })}
-    select e.value ->> 0 as what, case e.value ->> 0
-      when 'payment' then (select ${PAYMENT} from payments where id = e.value ->> 1)
-      when 'fact' then (select data from facts
-        where program_id = found.program_id and provider = e.value ->> 1 and fact_id = e.value ->> 2)
-      when 'commission' then (select ${COMMISSION} from commissions where id = e.value ->> 1)
-      when 'decision' then (select ${DECISION} from decisions
-        where program_id = found.program_id and subject = e.value ->> 1 and id = e.value ->> 2)
-      when 'granted' then json_quote(e.value ->> 1)
-      when 'flow' then (select ${FLOW} from flows where id = e.value ->> 1)
-      when 'partner' then (select ${PARTNER} from partners where id = e.value ->> 1)
-      when 'settings' then (select ${SETTINGS} from programs where id = found.program_id)
-      when 'past' then (select ${PAST} from past_rules where seq = e.value ->> 1)
-      when 'code' then (select ${CODE} from facts
-        where program_id = found.program_id and provider = e.value ->> 3 and fact_id = e.value ->> 4)
-      else (select ${HELD} from partner_codes where id = e.value ->> 1) end as data
+    ${partsFound()}`;
+}
+
+/** What `found.parts` names, each as its kind and what it is read by. */
+export function partsFound(): SQL {
+  return sql`select e.value ->> 0 as what, case e.value ->> 0
+    when 'payment' then (select ${PAYMENT} from payments where id = e.value ->> 1)
+    when 'fact' then (select data from facts
+      where program_id = found.program_id and provider = e.value ->> 1 and fact_id = e.value ->> 2)
+    when 'commission' then (select ${COMMISSION} from commissions where id = e.value ->> 1)
+    when 'decision' then (select ${DECISION} from decisions
+      where program_id = found.program_id and subject = e.value ->> 1 and id = e.value ->> 2)
+    when 'granted' then json_quote(e.value ->> 1)
+    when 'flow' then (select ${FLOW} from flows where id = e.value ->> 1)
+    when 'partner' then (select ${PARTNER} from partners where id = e.value ->> 1)
+    when 'settings' then (select ${SETTINGS} from programs where id = found.program_id)
+    when 'past' then (select ${PAST} from past_rules where seq = e.value ->> 1)
+    when 'code' then (select ${CODE} from facts
+      where program_id = found.program_id and provider = e.value ->> 3 and fact_id = e.value ->> 4)
+    else (select ${HELD} from partner_codes where id = e.value ->> 1) end as data
     from found cross join json_each(found.parts) e`;
 }
 

@@ -83,7 +83,7 @@ it.each([
   },
 );
 
-it("a kept reply that is sealed anew in between is replayed without it (ACCESS-7)", async () => {
+it("a kept reply that is sealed again in between is replayed without it (ACCESS-7)", async () => {
   const { reprocess, erase } = await story({ email: EMAIL });
   expect(JSON.stringify((await callWith({}, ...reprocess)).body)).toContain(EMAIL);
   const rotated = { ENCRYPTION_KEY: btoa("n".repeat(32)), ENCRYPTION_KEY_PREVIOUS: env.ENCRYPTION_KEY };

@@ -63,7 +63,7 @@ describe("a reference is remembered as of when it was said, whenever the money c
   });
 });
 
-describe("a lead that is put right binds the customer for every provider (FACT-4)", () => {
+describe("a lead that is corrected binds the customer for every provider (FACT-4)", () => {
   it.each([0, 20])("also where a sale of the customer names the partner, %d minutes later", async (minutes) => {
     const program = await makeProgram();
     const customer = { id: "ctm_1" };

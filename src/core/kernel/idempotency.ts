@@ -114,7 +114,7 @@ function namesCustomer({ program }: ProgramCtx): SQL {
 
 /**
  * The writes by which kept replies no longer name these addresses, nor the sales of these claims. `replies` are all, as read:
- * the commit holds only where no other came since and none of those to be changed was sealed anew.
+ * the commit holds only where no other came since and none of those to be changed was sealed again.
  */
 export async function redactedReplies(
   ctx: ProgramCtx,

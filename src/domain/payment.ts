@@ -222,16 +222,19 @@ function decideRate(
   adjusted_cents: Cents,
 ): void {
   const decided_on = JSON.stringify([partner.id, state.base_cents, state.currency, state.customer_email]);
+  const { decision, erased, outcome } = input.previous;
+  const isRecorded = decision?.partner_id === partner.id && (decision.rate !== null || outcome === "no_flow");
+  const recorded = isRecorded ? decision : null;
+  const { slug } = rules.ofPartner(partner.id);
+  // An earlier version kept no slugs but the recorded one, which is of the payment's time as that was known then.
+  const isOfThen = recorded !== null && input.previous.rules().ofPartner(partner.id).slug === slug;
   const subject: FlowSubject = {
     event: state.event,
     txn_amount_cents: state.base_cents,
     customer_email: state.customer_email,
-    partner_slug: partner.slug,
+    partner_slug: (isOfThen ? recorded.partner_slug : null) ?? slug ?? partner.slug,
     provider: input.provider,
   };
-  const { decision, erased, outcome } = input.previous;
-  const isRecorded = decision?.partner_id === partner.id && (decision.rate !== null || outcome === "no_flow");
-  const recorded = isRecorded ? decision : null;
   const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);
   const rule =
     (recorded && (erased ? null : otherRule(recorded, input, rules, subject))) ??
@@ -278,12 +281,11 @@ function otherRule(
   const { partner_id } = recorded;
   if (partner_id === null) return null;
   const seen = { ...subject, partner_slug: recorded.partner_slug ?? subject.partner_slug };
-  const chosen = chosenRule(rules, partner_id, seen);
+  const chosen = chosenRule(rules, partner_id, subject);
   const before = chosenRule(previous.rules(), partner_id, seen);
   if (!isSameRule(chosen, before)) return chosen;
-  return isSameRule(recorded, chosen) && JSON.stringify(recorded.flows) !== JSON.stringify(chosen.flows)
-    ? chosen
-    : null;
+  const shown = ({ flows, partner_slug }: Rule) => JSON.stringify([flows, partner_slug]);
+  return isSameRule(recorded, chosen) && shown(recorded) !== shown(chosen) ? chosen : null;
 }
 
 /** Whether two rules give the same, by the same flow. */

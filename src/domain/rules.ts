@@ -18,6 +18,8 @@ export interface ProgramRules {
 export interface PartnerRules {
   status: PartnerStatus;
   commission_pct: Percent | null;
+  /** By which flows know them; null where it was not kept. */
+  slug: string | null;
 }
 
 interface RulesOf {
@@ -29,7 +31,7 @@ interface RulesOf {
 /** The columns that `past_rules` keeps of each rule; a test compares them with its triggers. */
 export const RULE_COLUMNS: { [S in RuleSource]: readonly (keyof RulesOf[S])[] } = {
   program: columnsOf<ProgramRules>({ default_commission_pct: true, attribution: true, code_precedence: true }),
-  partner: columnsOf<PartnerRules>({ status: true, commission_pct: true }),
+  partner: columnsOf<PartnerRules>({ status: true, commission_pct: true, slug: true }),
   flow: columnsOf<Flow>({
     ...{ id: true, name: true, action_type: true, action_value: true, conditions: true, priority: true, active: true },
     created_at: true,
@@ -49,7 +51,7 @@ type FirstColumn =
 /** What a column that came later was in the rows from before it: one more does not compile until it is said here. */
 const BEFORE: { [S in RuleSource]: Omit<RulesOf[S], FirstColumn> } = {
   program: { code_precedence: "link" },
-  partner: {},
+  partner: { slug: null },
   flow: {},
 };
 

@@ -34,7 +34,7 @@ const AS_OF_TODAY: Record<string, string> = {
     provider_b_webhook_secret_previous_until provider_a_api_key provider_a_last_event_at provider_b_last_event_at
     created_at updated_at live_only provider_a_refusals provider_b_refusals brand_color time_zone
     applications slug questions terms terms_version sale_amounts assets`,
-  partners: `id program_id email first_name last_name slug payout_method payout_email provider_a_account_id metadata
+  partners: `id program_id email first_name last_name payout_method payout_email provider_a_account_id metadata
     search_text created_at updated_at`,
   flows: "id program_id event created_at updated_at",
 };

@@ -93,10 +93,12 @@ export function rulesOf(state: KnownRules, decided: Decided, time: RuleTime, upT
       const isRefused = decided.rules_seen === null && decided.outcome === "partner_deactivated";
       const own = past.filter(({ partner_id }) => partner_id === id);
       const { commission_pct } = rulesAt<PartnerRules>(time, own, partner);
-      const [then = partner, ...since] = rulesSince<PartnerRules>(time, own, partner);
+      const all = rulesSince<PartnerRules>(time, own, partner);
+      const [then = partner, ...since] = all;
       const wasRefused = isRefused && decided.decision?.partner_id === id;
       return {
         commission_pct,
+        slug: all.find(({ slug }) => slug !== null)?.slug ?? null,
         status: wasRefused ? "deactivated" : then.status,
         hasTurnedActive: since.some(({ status }) => status === "active"),
       };

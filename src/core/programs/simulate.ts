@@ -88,7 +88,7 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
     const { partner_id, commission_pct = null, default_commission_pct } = input;
     if (partner_id !== undefined) {
       if (!partner) throw notFound("partner");
-      return { source: "partner", partner_id, rules: { status: partner.status, commission_pct } };
+      return { source: "partner", partner_id, rules: { ...partner, commission_pct } };
     }
     if (default_commission_pct === undefined) return { source: "flow", flow: changedFlow(ctx, current, input) };
     return { source: "program", rules: { ...ctx.program, default_commission_pct } };
@@ -141,7 +141,9 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
     const earns = outcome === "commission" || outcome === "no_flow";
     if (!earns || made.erased_at !== null || id === null || status === null) return as;
     const known = {
-      ...{ flows: current, settings: ctx.program, partners: [{ id, status, commission_pct: row.commission_pct }] },
+      ...{ flows: current, settings: ctx.program },
+      // A decision says itself by which slug.
+      partners: [{ id, status, commission_pct: row.commission_pct, slug: null }],
       past: [...(past.get("") ?? []), ...(past.get(id) ?? [])],
     };
     const decided = { ...made, outcome, decision: null };

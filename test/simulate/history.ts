@@ -10,11 +10,14 @@ interface StoredChange {
   is_applied: number;
 }
 
+/** What a partner is called in the model, where the slug may be another by now. */
+export const FIRST_SLUG = "replace(p.email, '@partners.example', '')";
+
 /** What was changed and in which second. */
 type Moment = string;
 
 const STORED = `select r.seq, r.valid_until, r.applies_from is not null as is_applied,
-    coalesce(p.slug, r.rules ->> 'name', 'the program''s') as what
+    coalesce(${FIRST_SLUG}, r.rules ->> 'name', 'the program''s') as what
   from past_rules r left join partners p on p.id = r.partner_id where r.program_id = ? order by r.seq`;
 
 const SEEN = "select provider_transaction_id as key, rules_seen as seen from payments where program_id = ?";
@@ -29,8 +32,8 @@ const APPROVED =
 const FLAGGED = "select id as key, review_reasons as reasons from commissions where program_id = ?";
 
 /** The last word about a partner's commission of a payment, which no list shows once the commission is another's. */
-const JUDGED = `select p.provider_transaction_id || ' ' || r.slug as key, d.kind as last, max(d.id) from decisions d
-  join payments p on p.id = d.subject join partners r on r.id = d.partner_id
+const JUDGED = `select s.provider_transaction_id || ' ' || ${FIRST_SLUG} as key, d.kind as last, max(d.id) from decisions d
+  join payments s on s.id = d.subject join partners p on p.id = d.partner_id
   where d.program_id = ? and d.commission_kind = 'sale' and d.kind in ('approve', 'reject', 'reopen') group by key`;
 
 const WORDS = { pending: "reopen", approved: "approve", rejected: "reject" } as const;

@@ -5,11 +5,7 @@ type PartnerStatus = State["partners"][string]["status"];
 
 /** A partner's status; who turns active gets what waited. */
 export function setPartnerStatus(state: State, slug: string, status: PartnerStatus, now: number): void {
-  const partner = state.partners[slug]!;
-  if (partner.status === status) return;
-  state.changes = [...state.changes, { at: now, undo: { partner: [slug, partner.status, partner.pct] } }];
-  putPartner(state, slug, { status });
-  if (status !== "active") return;
+  if (!putPartner(state, slug, { status }, now) || status !== "active") return;
   for (const key of waitingFor(state, slug)) settle(state, key, now);
 }
 

@@ -27,7 +27,7 @@ export interface Flow extends Rule {
   name: string;
   priority: number;
   active: boolean;
-  /** Applies to this partner, above this amount, and to customers of this address. */
+  /** Applies to the partner who is called so, above this amount, and to customers of this address. */
   slug: string | null;
   above: number | null;
   email: string | null;
@@ -84,11 +84,18 @@ export interface Sale {
   isSelf: boolean;
 }
 
+/** What of a partner decides a purchase; `called` is the slug, which changes: everywhere else they go by their first. */
+interface PartnerRule {
+  status: PartnerStatus;
+  pct: number | null;
+  called: string;
+}
+
 /** What decides a purchase. */
 interface Rules {
   pct: number;
   attribution: Attribution;
-  partners: Record<string, { status: PartnerStatus; pct: number | null }>;
+  partners: Record<string, PartnerRule>;
   flows: Flow[];
 }
 
@@ -98,7 +105,7 @@ export interface Change {
   undo: {
     pct?: number;
     attribution?: Attribution;
-    partner?: [slug: string, status: PartnerStatus, pct: number | null];
+    partner?: [slug: string, was: PartnerRule];
     flow?: [string, Flow | null];
   };
   /** The rule of this name, as it is now, applies to all payments since then. */
@@ -114,7 +121,7 @@ interface Erased {
 export interface State extends Rules {
   auto_approve_days: number | null;
   min_payout_cents: number;
-  partners: Readonly<Record<string, Readonly<{ status: PartnerStatus; pct: number | null; email: string }>>>;
+  partners: Readonly<Record<string, Readonly<PartnerRule & { email: string }>>>;
   /** In the order in which they were made. */
   changes: readonly Change[];
   purchases: Record<string, Purchase>;
@@ -239,7 +246,7 @@ function admitted(
   if (!of.isRequested && status === "deactivated") return "partner_deactivated";
   if (status !== "invited") return now === "active" ? "commission" : "partner_deactivated";
   const were = changes.flatMap(({ at, undo: { partner } }, i) =>
-    partner?.[0] === slug && (i >= (of.heard ?? Infinity) || at > of.at + CLOSE) ? [partner[1]] : [],
+    partner?.[0] === slug && (i >= (of.heard ?? Infinity) || at > of.at + CLOSE) ? [partner[1].status] : [],
   );
   return [...were, now].slice(1).includes("active") ? "commission" : "partner_not_active";
 }
@@ -261,8 +268,8 @@ function rulesAt({ pct, attribution, partners, flows, changes }: State, at: numb
     if (undo.pct !== undefined && !applied.has("the program's")) then.pct = undo.pct;
     if (undo.attribution) then.attribution = undo.attribution;
     if (undo.partner) {
-      const [slug, status, pct] = undo.partner;
-      then.partners[slug] = { status, pct: applied.has(slug) ? then.partners[slug]!.pct : pct };
+      const [slug, was] = undo.partner;
+      then.partners[slug] = { ...was, pct: applied.has(slug) ? then.partners[slug]!.pct : was.pct };
     }
     const [name, before] = undo.flow ?? [];
     if (name !== undefined && !applied.has(name))
@@ -278,9 +285,14 @@ export interface RuleChange {
   flow?: Flow;
 }
 
-/** What a partner is from now on. */
-export function putPartner(state: State, slug: string, change: Partial<State["partners"][string]>): void {
-  state.partners = { ...state.partners, [slug]: { ...state.partners[slug]!, ...change } };
+/** What a partner is from now on; false where they are that already. */
+export function putPartner(state: State, slug: string, change: Partial<PartnerRule>, now: number): boolean {
+  const { email, ...was } = state.partners[slug]!;
+  const is = { ...was, ...change };
+  if (is.status === was.status && is.pct === was.pct && is.called === was.called) return false;
+  state.changes = [...state.changes, { at: now, undo: { partner: [slug, was] } }];
+  state.partners = { ...state.partners, [slug]: { ...is, email } };
+  return true;
 }
 
 /** A change of the program's rate or attribution, a partner's rate or a flow, from now on. */
@@ -294,11 +306,8 @@ export function changeRules(state: State, now: number, { pct, attribution, partn
     state.pct = pct;
   }
   if (partner) {
-    const [slug] = partner;
-    const { status, pct: before } = state.partners[slug]!;
-    if (before !== partner[1])
-      state.changes = [...state.changes, { at: now, undo: { partner: [slug, status, before] } }];
-    putPartner(state, slug, { pct: partner[1] });
+    const [slug, pct] = partner;
+    putPartner(state, slug, { pct }, now);
   }
   if (flow) {
     const before = state.flows.find(({ name }) => name === flow.name) ?? null;
@@ -309,17 +318,18 @@ export function changeRules(state: State, now: number, { pct, attribution, partn
 
 /** "highest priority first, then the older; first match wins; else the partner's rate, else the program's". */
 function ruleFor(state: Rules, slug: string, { base, email }: { base: number; email: string | null }): Rule {
+  const { pct, called } = state.partners[slug]!;
   const flow = state.flows
     .toSorted((a, b) => b.priority - a.priority)
     .find(
       (one) =>
         one.active &&
-        (one.slug ?? slug) === slug &&
+        (one.slug ?? called) === called &&
         (one.above === null || base > one.above) &&
         (one.email ?? email) === email,
     );
   if (flow) return { type: flow.type, value: flow.value };
-  return { type: "percentage", value: state.partners[slug]!.pct ?? state.pct };
+  return { type: "percentage", value: pct ?? state.pct };
 }
 
 /** Half up, of whole percents; "a flat amount stays unless the payment is fully refunded, then 0". */

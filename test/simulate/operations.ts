@@ -5,7 +5,7 @@ import type { Chance } from "../faults/random.ts";
 import type { Reply } from "./deployment.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
 import { generate, generateMonth, movePayout, payPayout } from "./model-payouts.ts";
-import { approveDue, changeRules, flag, judge, settle, sum, type Flow, type State } from "./model.ts";
+import { approveDue, changeRules, flag, judge, putPartner, settle, sum, type Flow, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
@@ -222,8 +222,19 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
         sales: status === "active" ? waitingFor(state, slug) : [],
       };
     },
+    slug: () => {
+      const called = state.partners[slug]!.called === slug ? `${slug}-2` : slug;
+      return {
+        text: `${slug} is called ${called}`,
+        ...change({ slug: called }),
+        effects: [(state, now) => void putPartner(state, slug, { called }, now)],
+        sales: [],
+      };
+    },
   };
   const isKept = world.hasBefore && slug === "ivy" && state.partners[slug]!.status === "active";
+  // A version before goes by the slug of the day.
+  if (!world.hasBefore && chance.happens(0.3)) return rules.slug();
   return rules[isKept || chance.happens(0.4) ? "commission_pct" : "status"]();
 };
 
@@ -312,7 +323,7 @@ const changeFlows: Maker = ({ world, vendors, state }, chance) => {
     value: chance.whole(0, 100),
     priority: chance.whole(0, 3),
     active: true,
-    slug: chance.happens(0.3) ? chance.of(["ann", "bob"]) : null,
+    slug: chance.happens(0.3) ? chance.of(["ann", "bob", "bob-2"]) : null,
     above: chance.happens(0.5) ? chance.whole(1, 20_000) : null,
     email: chance.happens(0.3) ? (vendors.recent(chance)?.email ?? null) : null,
   };

@@ -58,6 +58,14 @@ export const PLANTS: readonly Plant[] = [
     "return firstSince(time, past)?.rules ?? current;",
     "return past.length > 1_000 ? (firstSince(time, past)?.rules ?? current) : current;",
   ]),
+  plant("settle: a flow asks for the slug of the day", "domain/payment.ts", [
+    "?? slug ?? partner.slug",
+    "?? partner.slug",
+  ]),
+  plant("settle: the slug stays that of the time known first", "domain/payment.ts", [
+    "const isOfThen = recorded !== null && input.previous.rules().ofPartner(partner.id).slug === slug;",
+    "const isOfThen = recorded !== null;",
+  ]),
   {
     name: "settle: a payment is decided by the rules of its unpaid session",
     patches: [

@@ -118,7 +118,7 @@ class Run {
       if (status !== "invited") await this.#do(() => world.call("PATCH", `/api/v1/partners/${id}`, { status }));
       if (method === "provider_a") await this.#onboard(id);
       this.#ids[slug] = id;
-      partners[slug] = { status, pct, email };
+      partners[slug] = { status, pct, called: slug, email };
     }
     for (const cron of ["* * * * *", "17 3 * * *", "23 0 1 * *"]) await this.#do(() => world.cron(cron));
     const books = {
@@ -349,8 +349,8 @@ class Run {
         state.learned.toSorted(),
         state.months.length,
         state.flows.map(({ id, name, priority, active }) => ({ id, name, priority, active: Number(active) })),
-        Object.entries(state.partners)
-          .map(([slug, { status, pct }]) => ({ slug, status, pct }))
+        Object.values(state.partners)
+          .map(({ called: slug, status, pct }) => ({ slug, status, pct }))
           .toSorted((one, other) => (one.slug < other.slug ? -1 : 1)),
         {
           pct: state.pct,

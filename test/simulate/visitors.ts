@@ -1,6 +1,7 @@
 /** Visitors who come by links of partners, and what the log and the counts must say of them, whatever fails meanwhile. */
 import type { Chance } from "../faults/random.ts";
 import type { PlayedDatabase } from "./database.ts";
+import { FIRST_SLUG } from "./history.ts";
 import { time } from "./played-globals.ts";
 import type { Reply } from "./deployment.ts";
 import { CONTINENTS, type World } from "./world.ts";
@@ -85,7 +86,9 @@ export class Visitors {
   /** Gives what partners are at this moment; called before and after whatever may change it. */
   note(world: World): void {
     if (this.#open.size === 0) return;
-    const partners = world.database.look<{ slug: string; status: string }>("select slug, status from partners");
+    const partners = world.database.look<{ slug: string; status: string }>(
+      "select s.slug_key as slug, p.status from partner_slugs s join partners p on p.id = s.partner_id",
+    );
     const statuses = new Map(partners.map(({ slug, status }) => [slug, status]));
     for (const { ref, statuses: seen } of this.#open) seen.add(statuses.get(ref.toLowerCase()) ?? "unknown");
   }
@@ -183,9 +186,9 @@ interface Seen {
 
 function eventsOf(world: World, program_id: string): Map<string, Seen> {
   const rows = homeOf(world, program_id).look<Seen & { landing: string }>(
-    `select payload ->> 'landing' as landing, payload ->> 'ref' as ref, max(payload ->> 'country') as country,
-      count(*) as n from events
-      where program_id = ? and type = 'click' group by 1, 2`,
+    `select payload ->> 'landing' as landing, ${FIRST_SLUG} as ref, max(payload ->> 'country') as country,
+      count(*) as n from events e join partners p on p.id = e.payload ->> 'partner_id'
+      where e.program_id = ? and type = 'click' group by 1, 2`,
     program_id,
   );
   return new Map(rows.map(({ landing, ...seen }) => [landing, seen]));

@@ -200,7 +200,12 @@ const TURNS = {
 const TURNS_BEFORE = { active: ["deactivated"], deactivated: ["active"], invited: ["active"] } as const;
 
 const switchPartner: Maker = ({ world, state, ids }, chance) => {
-  const slug = chance.of(Object.keys(ids));
+  // A version before goes by the slug of the day. Most is at stake where a flow asks for it.
+  const isCalled = !world.hasBefore && chance.happens(0.4);
+  const asked = isCalled
+    ? state.flows.flatMap((flow) => (flow.active && flow.slug !== null ? [flow.slug.replace("-2", "")] : []))
+    : [];
+  const slug = chance.of(asked.length > 0 ? asked : Object.keys(ids));
   const change = (of: { [K in keyof PartnerRules]?: unknown }) => patch(world, `/partners/${ids[slug]}`, of);
   // What of a partner decides payments is played, each: one more does not compile without.
   const rules: Record<keyof PartnerRules, () => Operation> = {
@@ -233,8 +238,7 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
     },
   };
   const isKept = world.hasBefore && slug === "ivy" && state.partners[slug]!.status === "active";
-  // A version before goes by the slug of the day.
-  if (!world.hasBefore && chance.happens(0.3)) return rules.slug();
+  if (isCalled) return rules.slug();
   return rules[isKept || chance.happens(0.4) ? "commission_pct" : "status"]();
 };
 
@@ -323,7 +327,7 @@ const changeFlows: Maker = ({ world, vendors, state }, chance) => {
     value: chance.whole(0, 100),
     priority: chance.whole(0, 3),
     active: true,
-    slug: chance.happens(0.3) ? chance.of(["ann", "bob", "bob-2"]) : null,
+    slug: chance.happens(0.5) ? chance.of(["ann", "bob", "bob-2"]) : null,
     above: chance.happens(0.5) ? chance.whole(1, 20_000) : null,
     email: chance.happens(0.3) ? (vendors.recent(chance)?.email ?? null) : null,
   };

@@ -62,10 +62,6 @@ export const PLANTS: readonly Plant[] = [
     "?? slug ?? partner.slug",
     "?? partner.slug",
   ]),
-  plant("settle: the slug stays that of the time known first", "domain/payment.ts", [
-    "const isOfThen = recorded !== null && input.previous.rules().ofPartner(partner.id).slug === slug;",
-    "const isOfThen = recorded !== null;",
-  ]),
   {
     name: "settle: a payment is decided by the rules of its unpaid session",
     patches: [

@@ -1,14 +1,13 @@
 /** Rates, flows and settings are those in force when the payment was made (PAY-16). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
-import { HOUR } from "../../src/lib/time.ts";
+import { sql } from "drizzle-orm";
+import { settleUnsettled } from "../../src/core/ledger/settle.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { deliver } from "../support/disorder.ts";
-import { serveAll } from "../support/jobs.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
 import { understood } from "../support/money-world.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, invoicePaymentPaid, paymentIntentSucceeded } from "../support/provider-a-changes.ts";
 import { bodyOfA, invoicePaid, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { saleAt } from "../support/sale.ts";
@@ -384,7 +383,7 @@ describe("a payment that is paid later is decided by the rules of then (PAY-16, 
         await deliver(program, of, true);
       }
       await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
-      await serveAll(settleUnsettled(testContext(Date.now() + HOUR)));
+      await settleUnsettled(programContext(program), sql`from payments where program_id = ${program.id}`);
       expect(await earned(program)).toEqual([2_000]);
     });
   });

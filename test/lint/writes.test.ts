@@ -77,8 +77,12 @@ const LISTED: Record<string, Listed> = {
     why: "clicks move from the database to the bucket; what they say stays",
   },
   "core/ledger/facts.ts": {
-    outside: ["fact_subjects", "facts", "payments", "provider_events"],
+    outside: ["fact_subjects", "facts", "provider_events"],
     why: "facts are durable before anything is decided on them; the event of a vendor's event is written when it is closed",
+  },
+  "core/ledger/heard.ts": {
+    outside: ["payments"],
+    why: "the row of a payment is written with the facts that say it first; what it comes to is written by its settling",
   },
   "core/ledger/unremember.ts": {
     outside: ["fact_subjects"],

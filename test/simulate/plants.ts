@@ -66,12 +66,12 @@ export const PLANTS: readonly Plant[] = [
     name: "settle: a payment is decided by the rules of its unpaid session",
     patches: [
       {
-        file: "src/core/ledger/facts.ts",
+        file: "src/core/ledger/heard.ts",
         find: "${state.paid ? NEWEST_CHANGE : UNPAID_SEEN}",
         put: "${NEWEST_CHANGE}",
       },
       {
-        file: "src/core/ledger/facts.ts",
+        file: "src/core/ledger/heard.ts",
         find: "${isPaying ? NEWEST_CHANGE : UNPAID_SEEN}, rules_seen)",
         put: "rules_seen, rules_seen)",
       },

@@ -6,11 +6,10 @@ import { shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
 import { ADDRESS_SCOPES, type FactScope } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact } from "../../domain/erasure.ts";
-import { isEarning, type AttributionFact, type CustomerFact, type Fact } from "../../domain/fact.ts";
+import type { AttributionFact, CustomerFact, Fact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
-import { ATTRIBUTION_SLACK_MS, paymentState } from "../../domain/payment-state.ts";
+import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import { UNPAID_SEEN } from "../../domain/rules.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
@@ -21,6 +20,7 @@ import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { noteSeen } from "../kernel/seen-types.ts";
 import { codeSubjects, namedByCodes } from "./codes.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
+import { heardAs, insertPayments } from "./heard.ts";
 import { leads, servedBy } from "./served.ts";
 import { orUnsettled, readAgain, unsettle } from "./unsettled.ts";
 
@@ -424,42 +424,4 @@ function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
     ];
   }
   return fact.aliases.map((subject) => ({ scope: "payment" as const, subject }));
-}
-
-/**
- * Of a payment that was not paid until these facts, by which change it was heard of as paid; kept with them, so that no change
- * that comes before it is settled decides it (PAY-16).
- */
-function heardAs(facts: readonly Fact[]): SQL {
-  const isPaying = facts.some(
-    (fact) => (fact.kind === "payment" && fact.paid) || (fact.kind === "link" && fact.received !== undefined),
-  );
-  return sql`, rules_seen = iif(rules_seen = ${UNPAID_SEEN} or (outcome = 'unpaid' and settled_revision = facts_revision),
-    ${isPaying ? NEWEST_CHANGE : UNPAID_SEEN}, rules_seen)`;
-}
-
-/** Changes are numbered over all programs. */
-export const NEWEST_CHANGE = sql`(select ifnull(max(seq), 0) from past_rules)`;
-
-/**
- * The rows that the settling of payments is guarded by, unsettled; only the unique index decides whether one exists
- * already. `ids` are those of the rows where none did.
- */
-function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly Fact[], isOurs: SQL) {
-  const earning = facts.filter(isEarning);
-  const made = earning.map((fact) => ({ id: newId("payment", Date.parse(fact.occurred_at)), fact }));
-  const statements = made.map(({ id, fact }) => {
-    const state = paymentState([fact])!;
-    return ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
-        txn_amount_cents, gross_cents, customer_id, subscription_id, facts_revision, created_at, updated_at,
-        rules_seen, event)
-      select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${state.base_cents},
-        ${state.gross_cents}, ${state.customer_id}, ${state.subscription_id}, 1, ${fact.occurred_at}, ${iso(ctx.now)},
-        ${state.paid ? NEWEST_CHANGE : UNPAID_SEEN}, ${state.event}
-      where ${isOurs}
-      on conflict (program_id, provider, provider_transaction_id) do update set
-        customer_id = coalesce(customer_id, excluded.customer_id),
-        subscription_id = coalesce(subscription_id, excluded.subscription_id)`);
-  });
-  return { statements, ids: made.map(({ id }) => id) };
 }

@@ -16,7 +16,8 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import type { Closing } from "./closing.ts";
 import { codesKnown, codeStages, HELD, type StatedCode } from "./codes.ts";
-import { NEWEST_CHANGE, PART, reachable, type Part, type PaymentKey } from "./facts.ts";
+import { PART, reachable, type Part, type PaymentKey } from "./facts.ts";
+import { NEWEST_CHANGE } from "./heard.ts";
 import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { leads } from "./served.ts";
 

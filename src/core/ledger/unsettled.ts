@@ -6,16 +6,17 @@ import type { ProgramCtx, Statement } from "../kernel/context.ts";
 
 /**
  * Marks payments (`which`: a condition on them) as unsettled: the minute's job settles what nothing settles before. `also` is
- * set with it.
+ * set in the same statement.
  */
 export function unsettle(
   { db, now }: Pick<ProgramCtx, "db" | "now">,
   which: SQL,
-  also: SQL = sql``,
+  also?: SQL,
 ): Write & { statement: Statement } {
   return {
     statement: db.run(
-      sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(now)} ${also} where ${which}`,
+      sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(now)}
+        ${also ? sql`, ${also}` : sql``} where ${which}`,
     ),
   };
 }

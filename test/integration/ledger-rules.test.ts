@@ -2,9 +2,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sql } from "drizzle-orm";
+import { recordFacts } from "../../src/core/ledger/facts.ts";
 import { settleUnsettled } from "../../src/core/ledger/settle.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
-import { deliver } from "../support/disorder.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
 import { understood } from "../support/money-world.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
@@ -350,6 +350,13 @@ describe("a payment that is paid later is decided by the rules of then (PAY-16, 
   const send = async (program: TestProgram, events: readonly Event[]) => {
     for (const event of events) await sendA(program, event);
   };
+  /** Stores events, and dies before their payments are settled. */
+  const crashOn = async (program: TestProgram, events: readonly Event[]) => {
+    for (const event of events) {
+      const said = understood("provider_a", bodyOfA(event));
+      await recordFacts(programContext(program), "provider_a", said, "{}", { before: [], ask: [] });
+    }
+  };
   const earned = async (program: TestProgram) => (await rowsOf(program)).map(({ amount_cents }) => amount_cents);
 
   describe.each(["session", "intent", "invoice"] as const)("by its %s", (how) => {
@@ -378,14 +385,33 @@ describe("a payment that is paid later is decided by the rules of then (PAY-16, 
       const { program, slug } = await shop();
       const { begun, paid } = eventsOf(slug, how, minutesAgo(-1));
       await send(program, [begun]);
-      for (const event of paid) {
-        const of = { provider: "provider_a", event: understood("provider_a", bodyOfA(event)) } as const;
-        await deliver(program, of, true);
-      }
+      await crashOn(program, paid);
       await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
       await settleUnsettled(programContext(program), sql`from payments where program_id = ${program.id}`);
       expect(await earned(program)).toEqual([2_000]);
     });
+  });
+
+  it("nor where what took its money was heard of before it", async () => {
+    const { program, slug } = await shop();
+    const { begun, paid } = eventsOf(slug, "intent", minutesAgo(-1));
+    await send(program, paid);
+    await crashOn(program, [begun]);
+    await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+    await settleUnsettled(programContext(program), sql`from payments where program_id = ${program.id}`);
+    expect(await earned(program)).toEqual([2_000]);
+  });
+
+  it("another payment of the customer that is paid does not pay it, though the process dies after it", async () => {
+    const { program, slug } = await shop();
+    const ids = { id: `cs_${slug}`, customer: "cus_1" };
+    const at = (minutes: number) => ({ created: seconds(minutesAgo(minutes)) });
+    await send(program, [sessionCompleted({ ...ids, ref: null, payment_status: "unpaid", ...at(50) })]);
+    await crashOn(program, [sessionCompleted({ ...ids, id: `cs_other_${slug}`, ref: slug, ...at(51) })]);
+    await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+    await send(program, [sessionAsyncSucceeded({ ...ids, ref: null, ...at(-1) })]);
+    await settleUnsettled(programContext(program), sql`from payments where program_id = ${program.id}`);
+    expect((await earned(program)).toSorted((a, b) => a - b)).toEqual([1_000, 2_000]);
   });
 
   it.each([

@@ -11,7 +11,7 @@ import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
 import { hashOf, markErased, type ErasedSubject } from "../ledger/erased.ts";
-import { paymentsNamed, reachable } from "../ledger/facts.ts";
+import { paymentsNamed, reachable } from "../ledger/named.ts";
 
 export interface TracedFact {
   provider: ProviderName;

@@ -12,7 +12,7 @@ import type { ProviderEvent } from "../../providers/provider.ts";
 import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import { hasSameKey } from "../kernel/connections.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
-import { paymentsNamed, reachable } from "../ledger/facts.ts";
+import { paymentsNamed, reachable } from "../ledger/named.ts";
 import { isNoCode } from "./unnamed-codes.ts";
 import { receiveEvent } from "./receive.ts";
 

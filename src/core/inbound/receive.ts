@@ -19,7 +19,6 @@ import {
   factsOfEvent,
   inOrder,
   isFound,
-  namesIn,
   recordFacts,
   unsettledAmong,
   type Beside,
@@ -27,6 +26,7 @@ import {
   type PaymentKey,
   type Recorded,
 } from "../ledger/facts.ts";
+import { namesIn } from "../ledger/named.ts";
 import { settleEach, trySettle, type Tried } from "../ledger/settle.ts";
 import { ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";

@@ -21,6 +21,7 @@ import { noteSeen } from "../kernel/seen-types.ts";
 import { codeSubjects, namedByCodes } from "./codes.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
 import { heardAs, insertPayments } from "./heard.ts";
+import { paymentsNamed, reachable } from "./named.ts";
 import { leads, servedBy } from "./served.ts";
 import { orUnsettled, readAgain, unsettle } from "./unsettled.ts";
 
@@ -122,7 +123,7 @@ export async function recordFacts(
       unsettle(
         ctx,
         sql`id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`,
-        heardAs(event.facts),
+        heardAs(program_id, provider, event.facts),
       ).statement,
     );
     // The address of a payment is found once it is settled (`served.ts`).
@@ -200,25 +201,6 @@ export function unsettledAmong(program_id: string, provider: ProviderName, facts
       and settled_revision < facts_revision order by id`;
 }
 
-/**
- * Every vendor id that names the payment of one of `seeds` (SQL for a one-column select): two facts that share an id
- * name one payment, so the ids are walked until no new one turns up.
- *
- * `cross join` here and below keeps the order in which the tables are read. The database knows nothing of their sizes:
- * left to itself it takes a program for about ten rows, and reads all of them.
- */
-export function reachable(program_id: string | SQL, provider: ProviderName, seeds: SQL): SQL {
-  return sql`with recursive reach (subject) as (
-      ${seeds}
-      union
-      select b.subject from reach
-        cross join fact_subjects a on a.program_id = ${program_id} and a.provider = ${provider} and a.scope = 'payment'
-          and a.subject = reach.subject
-        cross join fact_subjects b on b.program_id = a.program_id and b.provider = a.provider and b.fact_id = a.fact_id
-          and +b.scope = 'payment'
-    ) select subject from reach`;
-}
-
 /** Under which id a fact of a vendor's event is stored, by its place in the event. */
 export function factId(event_id: string, position: number): string {
   return `${event_id}#${position}`;
@@ -241,18 +223,6 @@ export function factsOfEvent({ db, program }: ProgramCtx, provider: ProviderName
 export function inOrder(rows: readonly Row<typeof FACT_OF_EVENT>[]): Fact[] {
   const place = ({ fact_id }: Row<typeof FACT_OF_EVENT>) => Number(fact_id.slice(fact_id.lastIndexOf("#") + 1));
   return rows.toSorted((a, b) => place(a) - place(b)).map(({ data }) => JSON.parse(data) as Fact);
-}
-
-/** The vendor ids by which a stored fact names its payment: a one-column select. */
-export function namesIn(program_id: string, provider: ProviderName, fact_id: string): SQL {
-  return sql`select subject from fact_subjects where program_id = ${program_id} and provider = ${provider}
-    and fact_id = ${fact_id} and +scope = 'payment'`;
-}
-
-/** The ids of the payments that vendor ids name (`subjects`: SQL for a select of the column `subject`). */
-export function paymentsNamed(program_id: string | SQL, provider: ProviderName, subjects: SQL): SQL {
-  return sql`select p.id from (${subjects}) named cross join payments p
-    on p.program_id = ${program_id} and p.provider = ${literal(provider)} and p.provider_transaction_id = named.subject`;
 }
 
 /** The ids of the payments whose ledger a set of facts can change. */

@@ -232,7 +232,7 @@ function withCurrencies(facts: readonly Fact[]): readonly Fact[] {
 
 /**
  * What went back, tax included, in the payment's currency. In another it is a part of what the payment was in that, as a
- * payment says it, else what its intents and charges are known to have taken: no more than it was, so that no less than its
+ * session or an invoice says it, else what its intents and charges are known to have taken: no more than it was, so that no less than its
  * part counts. Where nothing says what it was, it takes all.
  */
 function amountIn(
@@ -241,8 +241,11 @@ function amountIn(
   state: PaymentState,
 ): Cents {
   if (currency === undefined || currency === state.currency || amount_cents === NOTHING) return amount_cents;
-  const stated = paymentState(facts.filter((fact) => fact.kind !== "payment" || fact.currency === currency));
-  const whole = stated?.gross_cents || withinMost(takenIn(currency, [...receiptsIn(facts), ...movedIn(facts)]));
+  const own = facts.filter((fact) => fact.kind !== "payment" || fact.currency === currency);
+  const saying = own.filter((fact) => fact.kind === "payment");
+  const stated = saying.some(({ source }) => source !== "intent") ? paymentState(own)!.gross_cents : NOTHING;
+  const receipts = [...saying.filter(({ paid }) => paid).map(receiptOf), ...receiptsIn(facts), ...movedIn(facts)];
+  const whole = stated || withinMost(takenIn(currency, receipts));
   if (whole === NOTHING) return state.gross_cents;
   return mulDivHalfUp(state.gross_cents, smaller(amount_cents, whole), whole);
 }

@@ -10,6 +10,7 @@ import {
   disputeClosed,
   disputeEvent,
   invoicePaid,
+  invoicePaymentPaid,
   paymentIntentSucceeded,
   refundEvent,
   refundFailed,
@@ -256,6 +257,21 @@ describe("what goes back in the currency of the charge, where the payment is in 
     const { payments, commissions } = await inAnyOrder(events);
     expect(payments).toMatchObject([{ txn_amount_cents: 1_500_000, adjusted_cents: gone }]);
     expect(commissions).toMatchObject([{ amount_cents: 300_000 - gone / 5, flagged: false }]);
+  });
+
+  it("is a part of what both charges took, where the intent of one carries the reference", async () => {
+    const events = [
+      invoice,
+      paymentIntentSucceeded({ ...ids, amount: 6_000, ref: "jane" }),
+      invoicePaymentPaid({ invoice: "in_1", payment_intent: "pi_1" }),
+      chargeRefunded({ ...ids, amount: 6_000, refunded: 1_000 }),
+      chargeSucceeded({ ...other, amount: 4_000 }),
+    ];
+    for (const order of [events, events.toReversed()]) {
+      const program = await shop();
+      await send(program, ...order);
+      expect(await rowsOf(program)).toEqual([["sale", "JPY", 270_000, "pending"]]);
+    }
   });
 
   it("takes no more than that of what was paid out (PAY-7)", async () => {

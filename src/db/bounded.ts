@@ -31,6 +31,15 @@ const OF_THE_QUERY =
   /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|MISUSE|AUTH)|constraint failed|D1_(?:TYPE|COLUMN_NOTFOUND|EXEC)/;
 
 function isOfTheQuery(error: unknown): boolean {
-  for (let at: unknown = error; at instanceof Error; at = at.cause) if (OF_THE_QUERY.test(at.message)) return true;
+  return says(OF_THE_QUERY, error);
+}
+
+/** Whether a statement failed because a value or a row of it is larger than the database holds. */
+export function isTooLarge(error: unknown): boolean {
+  return says(/SQLITE_TOOBIG/, error);
+}
+
+function says(what: RegExp, error: unknown): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) if (what.test(at.message)) return true;
   return false;
 }

@@ -1,4 +1,5 @@
 /** An import leaves a customer to whoever the ledger gives the customer's next payment (IMP-4). */
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { at, JANE_A, programOf, reported } from "../support/code-sales.ts";
 import { discount, giveCode } from "../support/codes.ts";
@@ -35,3 +36,30 @@ it.each(STORIES)("%s", async (_, fields, events, owner) => {
   await sendA(program, buys(9, { id: "cs_next", created: Math.ceil(Date.now() / 1_000) + 5 }));
   expect((await reported(program)).at(-1)).toBe(`commission ${owner} customer`);
 });
+
+it("customers of whom more was said than the database holds in a row", async () => {
+  const { program } = await programOf({}, "jane", "joe");
+  for (const customer of ["cus_1", "cus_2"]) {
+    await sendA(program, buys(1, { id: `cs_${customer}`, customer, ref: "jane" }));
+    // The ids are long, so that fewer facts are as large as those of years.
+    const like = (table: string, columns: string) =>
+      env.DB.prepare(
+        `with recursive n (i) as (select 1 union all select i + 1 from n where i < 700)
+         insert into ${table} (fact_id, ${columns})
+         select fact_id || '_' || printf('%.1000c', 'x') || n.i, ${columns} from ${table} join n
+         where program_id = ?1 and fact_id in (select fact_id from fact_subjects where program_id = ?1 and subject = ?2)`,
+      ).bind(program.id, customer);
+    await env.DB.batch([like("facts", await others("facts")), like("fact_subjects", await others("fact_subjects"))]);
+  }
+  const csv = "customer_id,partner_code\ncus_1,jane\ncus_2,joe\ncus_3,joe\n";
+  const { status, body } = await sendImport(program, { kind: "customers" }, csv);
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ added: 1, unchanged: 1, left_out: 1, refused: 0 });
+});
+
+/** The columns of a table beside the id of the fact. */
+async function others(table: string): Promise<string> {
+  const { results } = await env.DB.prepare("select name from pragma_table_info(?)").bind(table).all<{ name: string }>();
+  const names = results.map(({ name }) => name);
+  return names.filter((name) => name !== "fact_id").join();
+}

@@ -1,5 +1,6 @@
 /** Whose customers are, as the ledger has it. */
 import { sql } from "drizzle-orm";
+import { isTooLarge } from "../../db/bounded.ts";
 import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
 import type { HeldCode } from "../../domain/code.ts";
@@ -25,8 +26,16 @@ type Said = AttributionFact | CodeUseFact;
  */
 export async function readHolders(ctx: Reader, names: readonly CustomerIdentity[]): Promise<Map<string, string[]>> {
   const groups = [...Map.groupBy(names, ({ provider }) => provider)];
-  const read = await ctx.read(...groups.map(([provider, own]) => shaped(ctx.db, PART, selectSaid(ctx, provider, own))));
-  return new Map(groups.flatMap(([, own], i) => holdersAmong(own, read[i]!, iso(ctx.now))));
+  const said = groups.map(([provider, own]) => shaped(ctx.db, PART, selectSaid(ctx, provider, own)));
+  const read = await ctx.read(...said).catch((error: unknown) => {
+    if (names.length > 1 && isTooLarge(error)) return null;
+    throw error;
+  });
+  if (read) return new Map(groups.flatMap(([, own], i) => holdersAmong(own, read[i]!, iso(ctx.now))));
+  // So much was said of these customers that it is no row of the database: of half of them it may be one.
+  const half = Math.ceil(names.length / 2);
+  const first = await readHolders(ctx, names.slice(0, half));
+  return new Map([...first, ...(await readHolders(ctx, names.slice(half)))]);
 }
 
 function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[], now: string): [string, string[]][] {

@@ -222,10 +222,13 @@ describe("a key that makes keys (ACCESS-12)", () => {
     const [, , made] = await repeated(program, until, "until");
     expect(await repeated(key, until, "until")).toEqual([201, "true", made]);
     const flow = { name: '"api_key":"', action_type: "flat", action_value: 1 };
-    const once = { "Idempotency-Key": "flow" };
-    expect((await program.api("POST", "/api/v1/flows", flow, once)).status).toBe(201);
-    const other = await key.api("POST", "/api/v1/flows", flow, once);
-    expect([other.status, other.headers.get("Idempotent-Replayed")]).toEqual([201, "true"]);
+    const partner = { email: "kim@example.com", slug: "kim", metadata: { api_key: "theirs" } };
+    for (const [path, fields] of Object.entries({ "/api/v1/flows": flow, "/api/v1/partners": partner })) {
+      const once = { "Idempotency-Key": path };
+      expect((await program.api("POST", path, fields, once)).status).toBe(201);
+      const other = await key.api("POST", path, fields, once);
+      expect([path, other.status, other.headers.get("Idempotent-Replayed")]).toEqual([path, 201, "true"]);
+    }
   });
 
   it("brings nobody into the team where it ends itself, for a member makes keys without end", async () => {

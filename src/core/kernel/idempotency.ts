@@ -72,11 +72,15 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
       "The first request with this Idempotency-Key was answered, and that answer cannot be read any more.",
     );
   }
-  if (SHOWS_KEY.test(body)) requireNoEndBefore(ctx, (JSON.parse(body) as { expires_at: string | null }).expires_at);
+  const shown = SHOWS_KEY.test(body) ? (JSON.parse(body) as { api_key?: unknown; expires_at: string | null }) : null;
+  if (typeof shown?.api_key === "string") requireNoEndBefore(ctx, shown.expires_at);
   return { ctx, stored: { status_code: row.status_code, body } };
 }
 
-/** In JSON as `JSON.stringify` writes it: an API key, which is shown to who could make it alone (ACCESS-12). */
+/**
+ * In JSON as `JSON.stringify` writes it: perhaps an API key, which is shown to who could make it alone (ACCESS-12). What is
+ * deeper than the reply itself is somebody's metadata.
+ */
 const SHOWS_KEY = /"api_key":"/;
 
 /**

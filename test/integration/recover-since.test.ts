@@ -11,12 +11,16 @@ const DAY = 24 * HOUR;
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
 
-/** One delivery, made at `at`, whose attempts all fail. */
-async function setUp() {
+/** One delivery, made at `at`, whose attempts all fail, so long after they began. */
+async function setUp(takes = 0) {
   const program = await makeProgram();
   const endpoint = await makeEndpoint(program, "https://hooks.example/in");
-  const receivers = { "hooks.example": () => new Response(null, { status: 500 }) };
   const clock = { now: 0 };
+  const fail = () => {
+    clock.now += takes;
+    return new Response(null, { status: 500 });
+  };
+  const receivers = { "hooks.example": fail };
   const outbound = openOutbound(playOutsideWorld({ receivers }), clock);
   await makePartner(program, {}, "invited");
   const [made] = await deliveriesOf(program);
@@ -57,6 +61,13 @@ describe("`since` of POST /:id/recover (HOOK-10)", () => {
     expect(await recover(at + BEFORE_THE_LAST.at(-1)!)).toBe(1);
     const [waiting, ...others] = await deliveriesOf(program);
     expect([waiting!.attempt_count, Date.parse(waiting!.next_attempt_at!) < at + HOUR, others]).toEqual([4, true, []]);
+  });
+
+  it("is not when that attempt began", async () => {
+    const { at, attempt, recover } = await setUp(5_000);
+    expect(await attempt(0)).toMatchObject({ status: "pending", attempt_count: 1 });
+    expect(await recover(at + 5_001)).toBe(0);
+    expect(await recover(at + 5_000)).toBe(1);
   });
 
   it("looks back five days behind it at what was made before, and no further", async () => {

@@ -213,13 +213,15 @@ function waitingAgain(ctx: Reader, endpoint_id: string, since: number): SQL {
     where d.endpoint_id = ${endpoint_id} and d.program_id = ${ctx.programId}
       and d.status = 'pending' and d.status in ('pending', 'delivering') and d.next_attempt_at > ${iso(ctx.now)}
       and exists (select 1 from delivery_attempts a
-        where a.delivery_id = d.id and a.number = d.attempt_count and a.started_at >= ${iso(since)})
+        where a.delivery_id = d.id and a.number = d.attempt_count
+          and unixepoch(a.started_at, 'subsec') * 1000 + a.duration_ms >= ${since})
     order by d.next_attempt_at limit ${literal(MAX_RECOVERED + 1)}`;
 }
 
 /**
  * Oldest first, one more than one call takes. By when it failed, not by when it was made. The id bounds what is read: an
- * endpoint that fails for longer is switched off, so by then a delivery has had its attempts.
+ * endpoint that fails for longer is switched off, so by then a delivery has had its attempts, unless somebody switched it
+ * off before (HOOK-10).
  */
 function unsent(ctx: Reader, endpoint_id: string, since: number): SQL {
   return sql`

@@ -248,8 +248,8 @@ async function recoverPage(c: Context<PageEnv>, problems?: Problems) {
         </p>
         <p>
           Every event that failed, was blocked, or was missed while the endpoint was off is sent again, also where it
-          was tried before that day and failed since; what waits for its next attempt is tried at once. What has
-          arrived, or is on its way, is not.
+          was tried up to five days before that day and failed since; what waits for its next attempt is tried at once.
+          What has arrived, or is on its way, is not.
         </p>
         <Field name="since" label="Since" type="date" value={weekAgo} problems={problems} required />
         <div class="actions">

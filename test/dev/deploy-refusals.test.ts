@@ -160,6 +160,14 @@ describe("npm run deploy refuses, and changes nothing", () => {
       );
       run([databases[0]!, archive]);
       await refuses(world, asksToPutBack(...bucketLines), () => world.deployInCi());
+      // Of the same name in another jurisdiction there is another one.
+      await world.configure(
+        (text) => withDomain(text).replace("[[queues.producers]]", bucket(archive.bucket_name)),
+        SMALL_WORKER,
+      );
+      run([databases[0]!, { ...archive, jurisdiction: "eu" }]);
+      const inEurope = [...bucketLines, 'jurisdiction = "eu"'];
+      await refuses(world, asksToPutBack(...inEurope), () => world.deployInCi());
 
       // With both put back, it goes on.
       further.query("DROP TABLE programs;");

@@ -67,8 +67,10 @@ async function checkUndeclared(deployment: Deployment, bindings: readonly Bound[
       lines.push(...linesOf(deployment, "d1_databases", { binding, database_name: found.name }));
       lines.push('migrations_dir = "migrations"');
     }
-    // Without a name in the configuration wrangler keeps the bucket that is bound.
-    const kept = buckets.some((one) => one.binding === binding && ["", bucket_name].includes(one.name));
+    // Without a name in the configuration wrangler keeps the bucket that is bound, if it is of the same jurisdiction.
+    const kept = buckets.some(
+      (one) => one.binding === binding && ["", bucket_name].includes(one.name) && one.jurisdiction === jurisdiction,
+    );
     if (type === "r2_bucket" && !kept)
       lines.push(
         ...linesOf(deployment, "r2_buckets", {

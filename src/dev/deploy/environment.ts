@@ -35,7 +35,7 @@ export interface Declared {
   name: string;
   account_id: string | null;
   databases: BoundResource[];
-  buckets: BoundResource[];
+  buckets: (BoundResource & { jurisdiction: string | undefined })[];
   queues: string[];
   /** Custom domains of `routes`. */
   domains: string[];

@@ -62,7 +62,7 @@ interface Read {
   name?: string;
   account_id?: string;
   d1_databases: { binding: string; database_name?: string }[];
-  r2_buckets: { binding: string; bucket_name?: string }[];
+  r2_buckets: { binding: string; bucket_name?: string; jurisdiction?: string }[];
   queues: { producers?: { queue?: string }[]; consumers?: { queue: string }[] };
   routes?: Route[];
   workers_dev?: boolean;
@@ -84,7 +84,7 @@ async function declaredBy({ environment, config }: Selected): Promise<Declared> 
     name: read.name ?? "",
     account_id: read.account_id ?? null,
     databases: d1_databases.map(({ binding, database_name: name = "" }) => ({ binding, name })),
-    buckets: r2_buckets.map(({ binding, bucket_name: name = "" }) => ({ binding, name })),
+    buckets: r2_buckets.map(({ binding, bucket_name: name = "", jurisdiction }) => ({ binding, name, jurisdiction })),
     queues: [...(queues.producers ?? []), ...(queues.consumers ?? [])]
       .map(({ queue }) => queue ?? "")
       .filter((name, at, all) => name !== "" && all.indexOf(name) === at),

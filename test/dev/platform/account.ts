@@ -10,6 +10,7 @@ export interface Binding {
   database_id?: string;
   queue_name?: string;
   bucket_name?: string;
+  jurisdiction?: string;
   text?: string;
 }
 

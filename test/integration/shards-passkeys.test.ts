@@ -1,13 +1,14 @@
 /** Passkeys of somebody in teams of two databases end with the last team that they were added in (TEAM-3). */
 import { describe, expect, it } from "vitest";
-import { addPasskey, makeAuthenticator, usePasskey } from "../support/authenticator.ts";
+import { addPasskey, askedFor, makeAuthenticator, usePasskey } from "../support/authenticator.ts";
 import { testContext, type TestProgram } from "../support/program.ts";
 import { away, databaseOn, makeProgramOn } from "../support/shards.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { followLink, makeVisitor, requestLink, type Visitor } from "../support/visitor.ts";
-import { callWith } from "../support/watched-database.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const MEMBERS = "/api/v1/members";
+const SESSIONS = "/dashboard/settings/sessions";
 
 async function join({ api }: TestProgram, email: string): Promise<string> {
   const { status, body } = await api<{ id: string }>("POST", MEMBERS, { email, role: "viewer" });
@@ -56,6 +57,41 @@ describe.each([0, 1] as const)("a passkey in database %i", (home) => {
     expect([(await usePasskey(visitor, device)).status, await isIn(visitor)]).toEqual([410, false]);
     expect(await keptOn(home, email)).toBe(0);
     expect(await removedIn(program)).toMatchObject([{ payload: { email } }]);
+  });
+
+  it("that opens nothing is not listed, and the same device is added again", async () => {
+    const email = address();
+    const program = await makeProgramOn(home);
+    const id = await join(program, email);
+    const device = await deviceOf(program, email);
+    expect((await leaveWithout(other, program, id)).status).toBe(200);
+    await join(program, email);
+    const visitor = makeVisitor();
+    await followLink(visitor, (await requestLink(testContext(), email))!.link.token, program.id);
+    expect((await visitor.get(SESSIONS)).body).not.toContain('name="id" value="pky_');
+    expect(askedFor(visitor)).toMatchObject({ excludeCredentials: [] });
+    expect((await addPasskey(visitor, device)).status).toBe(303);
+    expect((await visitor.get(SESSIONS)).body).toContain('name="id" value="pky_');
+    expect([await keptOn(home, email), (await removedIn(program)).length]).toEqual([1, 1]);
+    expect((await usePasskey(makeVisitor(), device)).headers.get("location")).toBe("/dashboard");
+  });
+
+  it("is no reason to answer a removal with an error: no database answers after it", async () => {
+    const email = address();
+    const program = await makeProgramOn(home);
+    const id = await join(program, email);
+    let removed = false;
+    const untilRemoved = (shard: 0 | 1) =>
+      watchDatabase(databaseOn(shard), {
+        before: (statements) => {
+          if (removed) throw new Error("the database is away");
+          removed = statements.some((sql) => sql.startsWith('delete from "program_members"'));
+        },
+      }).binding;
+    const headers = { authorization: `Bearer ${program.api_key}` };
+    const bindings = { DB: untilRemoved(0), DB_1: untilRemoved(1) };
+    const reply = await callWith(bindings, `${MEMBERS}/${id}`, { method: "DELETE", headers });
+    expect([removed, reply.status]).toEqual([true, 200]);
   });
 
   it("opens nothing after a removal from the other database's team while its own was away", async () => {

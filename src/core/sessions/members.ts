@@ -4,6 +4,7 @@ import { programMembers, programs, sessions } from "../../db/schema.ts";
 import { MAX_MEMBERS, type MemberRole } from "../../domain/member.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
+import { logLine, reasonOf } from "../../lib/log.ts";
 import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type CommitPlan, type Occurrence, type Write } from "../kernel/commit.ts";
@@ -115,7 +116,12 @@ export async function removeMember(caller: Caller, id: string): Promise<Member> 
       occurrences: [{ type: "member.removed", payload: payloadOf(before) }, ...left.occurrences, ...ended.occurrences],
       result: before,
     });
-    if (!isWhole) await endPasskeysWithoutTeam(ctx, before.email);
+    if (!isWhole) {
+      // The member is removed, whatever becomes of them.
+      await endPasskeysWithoutTeam(ctx, before.email).catch((error: unknown) =>
+        logLine("error", { what: "passkeys of a removed member not ended", reason: reasonOf(error) }),
+      );
+    }
     return before;
   });
 }

@@ -50,10 +50,15 @@ export function newHandle({ ctx }: Session): string {
   return tokenOn(ctx.shard, randomToken(HANDLE_BYTES));
 }
 
-/** Those of the address, in any database that answers, newest first. */
+/** Those of the address that open a team, in any database that answers, newest first; all of them where one does not. */
 export async function listPasskeys(base: BaseCtx, { record }: Session): Promise<Passkey[]> {
-  const { said } = await askAll(base, (on) => ofAddress(on, record.email));
-  return said.flatMap(({ answer }) => answer).toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  const { email } = record;
+  const [{ said }, { identities, failure }] = await Promise.all([
+    askAll(base, (on) => ofAddress(on, email)),
+    askIdentities(base, email),
+  ]);
+  const found = said.flatMap(({ answer }) => answer).toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  return failure ? found : found.filter((one) => hasTeam(one, identities));
 }
 
 async function ofAddress({ db }: BaseCtx, email: string): Promise<Passkey[]> {
@@ -80,6 +85,8 @@ export async function addPasskey(
   if ((await listPasskeys(base, session)).length >= MOST_PASSKEYS) throw tooMany();
   const { bound } = await actAs(base, session.record);
   const { email } = session.record;
+  // One that opens nothing any more does not count, and its device may add itself again.
+  await endPasskeysWithoutTeam(bound, email);
   // With the session ends what it may do, at whatever moment; a member's ends with the membership.
   const isSignedIn = sql`exists (select 1 from sessions where token_hash = ${session.record.token_hash})`;
   const id = newId("passkey", base.now);
@@ -178,8 +185,8 @@ export function endLastPasskeys(
 }
 
 /**
- * Ends them in any database, after the commit that has removed the member: so of two removals at once the later one does.
- * Where a database does not answer they stay, and open nothing.
+ * Ends them in any database; after the commit that has removed a member, so of two removals at once the later one does.
+ * Where a database does not answer they stay, and open nothing. @throws where none answers
  */
 export async function endPasskeysWithoutTeam(ctx: ProgramCtx, address: string): Promise<void> {
   const email = address.toLowerCase();

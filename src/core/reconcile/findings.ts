@@ -121,14 +121,7 @@ export function planMail(
   const found_at = iso(mailed_at === null ? now : Math.max(now, Date.parse(mailed_at) + 1));
   const isOther = new Set([...goneOf(seen), ...seen.reported].map(keyOf));
   const left = waiting.filter(({ kind, subject }) => !isOther.has(keyOf({ check: kind, subject })));
-  // A version before kept accounts whole.
-  const kept = left.map(({ kind, subject, expected, found }) => ({
-    check: kind,
-    subject,
-    expected: masked(expected),
-    found: masked(found),
-  }));
-  const differing: Difference[] = [...kept, ...seen.reported];
+  const differing = [...left.map(({ kind, ...row }): Difference => ({ ...row, check: kind })), ...seen.reported];
   const hasWaited = left.some((row) => row.found_at <= iso(now - WAITS_FOR_ROUND));
   const isTooSoon = mailed_at !== null && mailed_at >= iso(now - ROUND_AFTER);
   if (differing.length === 0 || isTooSoon || !(before.isLastStep || hasWaited)) {

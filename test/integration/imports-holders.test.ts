@@ -37,7 +37,7 @@ it.each(STORIES)("%s", async (_, fields, events, owner) => {
   expect((await reported(program)).at(-1)).toBe(`commission ${owner} customer`);
 });
 
-it("customers of whom more was said than the database holds in a row", async () => {
+it("customers about which more was said than the database holds in a row", async () => {
   const { program } = await programOf({}, "jane", "joe");
   for (const customer of ["cus_1", "cus_2"]) {
     await sendA(program, buys(1, { id: `cs_${customer}`, customer, ref: "jane" }));

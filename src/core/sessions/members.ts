@@ -117,7 +117,7 @@ export async function removeMember(caller: Caller, id: string): Promise<Member> 
       result: before,
     });
     if (!isWhole) {
-      // The member is removed, whatever becomes of them.
+      // The member is removed, also where they stay.
       await endPasskeysWithoutTeam(ctx, before.email).catch((error: unknown) =>
         logLine("error", { what: "passkeys of a removed member not ended", reason: reasonOf(error) }),
       );

@@ -217,9 +217,13 @@ export interface EventKind {
 
 export const EVENTS = {
   click: { text: "A visitor came by a partner's link", isChange: false },
-  "commission.created": { text: "A payment made a commission", isChange: false, data: "CommissionData" },
+  "commission.created": {
+    text: "A commission was made: for a payment, by hand, or as a clawback",
+    isChange: false,
+    data: "CommissionData",
+  },
   "commission.updated": {
-    text: "A commission was approved, rejected or recalculated",
+    text: "A commission was approved, rejected, reopened, recalculated or flagged, or its flag was cleared",
     isChange: true,
     data: "CommissionData",
     sentInPart: true,

@@ -39,7 +39,7 @@ function payable(state: State, { period_end, sparing, beside }: Generating): Row
         one.currency === row.currency &&
         one.status === "canceled" &&
         one.changed >= period_end &&
-        (sparing === "all" || (row.amount > 0 && isBefore(state, row, one.period_end))),
+        (sparing === "all" || (row.amount >= 0 && isBefore(state, row, one.period_end))),
     );
   return state.rows.filter(
     (row) =>

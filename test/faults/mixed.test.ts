@@ -69,7 +69,7 @@ async function start(): Promise<void> {
 }
 
 describe(`killed under a mixed load, ${ROUNDS} times`, () => {
-  it("dies and comes back on the same state", { timeout: 240_000 * (ROUNDS + 1) }, async (test) => {
+  it("dies and comes back on the same state", { timeout: 1_800_000 * (ROUNDS + 1) }, async (test) => {
     test.diagnostic(`FAULT_SEED=${chosen}`);
     for (let round = 0; round < ROUNDS; round++) {
       const before = acknowledgedEvents();

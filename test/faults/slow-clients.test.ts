@@ -163,8 +163,8 @@ for (const [name, make] of Object.entries(KINDS)) {
           await sleep(5);
         }
       });
-      // Others are served while all of these wait for their last byte.
-      await ordinary();
+      // Others are served while all of these wait for their last byte; a body has ten seconds to arrive.
+      await contents();
       assert.deepEqual(
         connections.flatMap(({ statuses }) => statuses()),
         [],

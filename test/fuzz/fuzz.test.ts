@@ -30,7 +30,7 @@ beforeAll(async () => {
   world = await makeWorld();
   before = await dumpOf(world.other.program.id);
   vi.spyOn(globalThis, "fetch").mockImplementation(outsideWorld());
-}, 60_000);
+});
 afterAll(() => vi.restoreAllMocks());
 
 type AnyDraft = Draft | SignedDraft | ((forms: readonly Form[]) => Draft);
@@ -42,7 +42,7 @@ const anyRequest: fc.Arbitrary<AnyDraft> = fc.oneof(
   { weight: 1, arbitrary: trackingRequest },
 );
 
-it(`${RUNS} requests of every kind (FUZZ_SEED=${SEED})`, { timeout: 60_000 + RUNS * 60 }, async () => {
+it(`${RUNS} requests of every kind (FUZZ_SEED=${SEED})`, { timeout: 600_000 + RUNS * 600 }, async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   vi.spyOn(console, "log").mockImplementation(() => {});
   const statuses = new Map<number, number>();

@@ -6,14 +6,15 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { visit } from "../support/clicks.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
+import { holdClock } from "../support/time.ts";
 import { watchDatabase } from "../support/watched-database.ts";
 
 interface Taken {
   known: boolean | null;
 }
 
-/** One click; where the real database took longer than a visitor is made to wait, it is sent again. */
-async function click(body: object, database: D1Database = env.DB, query = "") {
+/** One click; where the real database took longer than a visitor is made to wait, it is sent again if `again`. */
+async function click(body: object, database: D1Database = env.DB, query = "", again = database === env.DB) {
   for (;;) {
     const reply = await visit<Taken>(`/click${query}`, {
       method: "POST",
@@ -22,7 +23,7 @@ async function click(body: object, database: D1Database = env.DB, query = "") {
       env: { DB: database },
     });
     const isLate = reply.status === 202 && reply.body.known === null;
-    if (!isLate || database !== env.DB || query.includes("first")) return reply;
+    if (!isLate || !again) return reply;
   }
 }
 
@@ -82,12 +83,15 @@ describe("the reply to a click (TRACK-10)", () => {
   it("comes from memory after the first time, known or not", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "noah" });
+    holdClock();
     const { binding, roundTrips } = watchDatabase(env.DB);
-    for (let i = 0; i < 5; i++) {
-      expect((await click({ program_id: program.id, ref: "noah" }, binding)).body).toEqual({ known: true });
-      expect((await click({ program_id: program.id, ref: "nobody" }, binding)).body).toEqual({ known: false });
+    const known = async (ref: string) => (await click({ program_id: program.id, ref }, binding, "", true)).body;
+    expect([await known("noah"), await known("nobody")]).toEqual([{ known: true }, { known: false }]);
+    const asked = roundTrips.length;
+    for (let i = 0; i < 4; i++) {
+      expect([await known("noah"), await known("nobody")]).toEqual([{ known: true }, { known: false }]);
     }
-    expect(roundTrips.length).toBe(2);
+    expect(roundTrips.length).toBe(asked);
   });
 
   it("is one query for many visitors at once, whatever they make up", async () => {

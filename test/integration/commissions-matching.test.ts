@@ -257,6 +257,7 @@ describe("more than one step does (COM-5)", () => {
   });
 
   it("can be broken off at any step: what is done stays, with its events, and the next call does the rest", async () => {
+    holdClock();
     const { program, jane } = await listening();
     await makeMany(program, jane.id);
     let moves = 0;

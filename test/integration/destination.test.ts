@@ -11,6 +11,7 @@ import { BASE_URL, call, makeProgram, programContext, type TestProgram } from ".
 import { bodyOfA, sessionCompleted } from "../support/provider-a.ts";
 import { bodyOfB, transactionCompleted } from "../support/provider-b.ts";
 import { signed } from "../support/signed.ts";
+import { eventually } from "../support/time.ts";
 import { openDestinations, type PlayedDestination, type PlayedVendors } from "../support/vendor-destinations.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
@@ -220,7 +221,7 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
       };
     };
     void make(program, provider, { now });
-    await vi.waitFor(() => expect(asked).toBe(1));
+    await eventually(() => expect(asked).toBe(1));
     vendors.destinationsOf = destinationsOf;
     expect(vendors.at[provider]).toHaveLength(1);
     await expect(make(program, provider, { now: now + MINUTE })).rejects.toMatchObject({ code: "invalid_transition" });

@@ -10,6 +10,7 @@ import { makePartner, makeProgram, SECRET_A, SECRET_B, setSecrets, type TestProg
 import { bodyOfA, customerEvent, sessionCompleted, signA } from "../support/provider-a.ts";
 import { adjustmentUpdated, bodyOfB, signB, transactionCompleted, type EventB } from "../support/provider-b.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
+import { holdClock } from "../support/time.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const NEW_SECRET = "whsec_after_the_rotation";
@@ -19,6 +20,7 @@ let failures: PlayedLimiter;
 let beforeStoring: (() => Promise<unknown>) | null;
 let world: ReturnType<typeof watchDatabase>;
 beforeEach(() => {
+  holdClock();
   failures = playLimiter(limitOf("RATE_LIMIT_FAILED_AUTH"));
   beforeStoring = null;
   world = watchDatabase(env.DB, {

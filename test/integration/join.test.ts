@@ -184,7 +184,7 @@ describe("the form (JOIN-2)", () => {
 
   it("of somebody in too much of a hurry, or from before a change of what is asked, is shown again", async () => {
     const program = await makeJoinable();
-    const early = await send(program, await fill(program, { opened: await stampOf(program, 0) }));
+    const early = await send(program, await fill(program, { opened: await stampOf(program, -DAY) }));
     expect([early.status, textOf(early.body)]).toEqual([422, expect.stringContaining("very quick")]);
     for (const opened of ["", "1.2", await stampOf(program, 2 * DAY), `${Date.now() - 60_000}.${"0".repeat(64)}`]) {
       const reply = await send(program, await fill(program, { opened }));

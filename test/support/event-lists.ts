@@ -67,6 +67,14 @@ export interface EventLists {
   meanwhile: (call: number) => void;
 }
 
+/** Where none is played. */
+export const NO_FAULT = () => null;
+
+/** How long a played vendor is waited for, in ms: it answers at once, however long its test takes, unless faults are played. */
+export function patience(faultOf: unknown): number {
+  return faultOf === NO_FAULT ? 600_000 : 50;
+}
+
 export function openEventLists(): EventLists {
   const lists: EventLists = {
     fetch: (url, init) => answer(lists, new Request(url, init)),
@@ -75,9 +83,9 @@ export function openEventLists(): EventLists {
         fetch: (url, init) => lists.fetch(url, init),
         baseUrl: LIST_URLS[name as keyof typeof LIST_URLS],
         now: Date.now,
-        timeoutMs: 50,
+        timeoutMs: patience(lists.faultOf),
       } as Parameters<typeof reads>[0]) ?? null,
-    ...{ a: [], b: [], links: [], codes: [], calls: [], faultOf: () => null, meanwhile: () => {} },
+    ...{ a: [], b: [], links: [], codes: [], calls: [], faultOf: NO_FAULT, meanwhile: () => {} },
     keys: new Set(Object.values(LIST_KEYS)),
     key_refused: "invalid_token",
   };

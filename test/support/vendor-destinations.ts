@@ -5,7 +5,7 @@
 import endpointTypes from "../../node_modules/stripe/esm/resources/WebhookEndpoints.d.ts?raw";
 import type { DestinationsOf } from "../../src/core/inbound/destination.ts";
 import type { Fetch } from "../../src/lib/deadline.ts";
-import { LIST_KEYS, LIST_URLS, SANDBOX_URL, type ListFault } from "./event-lists.ts";
+import { LIST_KEYS, LIST_URLS, NO_FAULT, patience, SANDBOX_URL, type ListFault } from "./event-lists.ts";
 import { refusalA, refusedByA } from "./vendor-a-requests.ts";
 import { refusalB, refusedByB } from "./vendor-b-requests.ts";
 import { nested, type Reply, type Sent } from "./vendor-requests.ts";
@@ -52,11 +52,11 @@ export function openDestinations(keys: Iterable<string> = Object.values(LIST_KEY
         fetch: (url, init) => vendors.fetch(url, init),
         baseUrl: LIST_URLS[name as keyof typeof LIST_URLS],
         now: Date.now,
-        timeoutMs: 50,
+        timeoutMs: patience(vendors.faultOf),
       } as Parameters<typeof destinations>[0]) ?? null,
     at: { provider_a: [], provider_b: [] },
     keys: new Set(keys),
-    ...{ calls: [], faultOf: () => null, most: 16, meanwhile: () => {} },
+    ...{ calls: [], faultOf: NO_FAULT, most: 16, meanwhile: () => {} },
   };
   return vendors;
 }

@@ -1,5 +1,5 @@
-/** A cell: a text of anybody's, a number of ours, or nothing. */
-export type CsvCell = string | number | null;
+/** A cell: a text of anybody's, a number of ours, nothing, or what a machine reads and must get as it is. */
+export type CsvCell = string | number | null | { exact: string };
 
 /** One record of RFC 4180, with its CRLF; safe to open in a spreadsheet. */
 export function csvRecord(cells: readonly CsvCell[]): string {
@@ -8,7 +8,7 @@ export function csvRecord(cells: readonly CsvCell[]): string {
 
 function csvCell(cell: CsvCell): string {
   if (cell === null) return "";
-  const text = typeof cell === "number" ? String(cell) : neutral(cell);
+  const text = typeof cell === "object" ? cell.exact : typeof cell === "number" ? String(cell) : neutral(cell);
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -1,4 +1,4 @@
-import type { Sum } from "./money.ts";
+import { cents, larger, mulDivHalfUp, type Cents, type Sum } from "./money.ts";
 
 /**
  * True for an upper-case ISO 4217 code of money in circulation, or withdrawn so lately that providers still name it.
@@ -28,6 +28,15 @@ export function decimalAmount(amount_cents: Sum, code: string): string {
   return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
+/**
+ * The same for a payout service by e-mail address, which takes no decimals of HUF and TWD: there the nearest whole unit, half
+ * up and at least one. (PayPal, Currency codes: "This currency does not support decimals.")
+ */
+export function walletAmount(amount_cents: Cents, code: string): string {
+  if (!WALLET_WHOLE.has(code)) return decimalAmount(amount_cents, code);
+  return String(larger(mulDivHalfUp(amount_cents, cents(1), cents(100)), cents(1)));
+}
+
 /** An amount in smallest units for people to read: `1,234.50 EUR`, `1,234 JPY`, `-0.500 KWD`. Exact, no float. */
 export function formatMoney(amount_cents: Sum, code: string): string {
   const [whole = "", decimals] = decimalAmount(amount_cents, code).split(".");
@@ -38,6 +47,8 @@ export function formatMoney(amount_cents: Sum, code: string): string {
 const codes = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
 const ZERO_DECIMALS = codes("BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF");
+
+const WALLET_WHOLE = codes("HUF TWD");
 
 const THREE_DECIMALS = codes("BHD IQD JOD KWD LYD OMR TND");
 

@@ -84,6 +84,31 @@ describe("the file for a payout service (OUT-8)", () => {
     expect(generic.map((row) => row["status"])).toEqual(after.map(({ status }) => status));
   });
 
+  it("the service gets the address as it is, and of HUF and TWD whole units (OUT-5, OUT-16)", async () => {
+    const program = await makeProgram();
+    for (const [payout_email, currency, amount_cents] of [
+      ["-wanda@wallet.example", "USD", 12_050],
+      ["+kim@wallet.example", "HUF", 1_234_567],
+      ["pat@wallet.example", "TWD", 1_234_550],
+      ["sam@wallet.example", "HUF", 20],
+      ["ann@wallet.example", "JPY", 500],
+    ] as const) {
+      const partner = await makePartner(program, { ...WALLET, payout_email });
+      await makeCommissions(program, partner.id, [{ amount_cents, currency }]);
+    }
+    await program.api("PATCH", "/api/v1/programs/me", { min_payout_cents: 0 });
+    await generate(program);
+    const file = await fileOf(program, "?format=wallet");
+    const sums = file.map((row) => [row["recipient_email"], row["amount"], row["currency"], row["amount_cents"]]);
+    expect(sums.toSorted((a, b) => (a[0]! < b[0]! ? -1 : 1))).toEqual([
+      ["+kim@wallet.example", "12346", "HUF", "1234567"],
+      ["-wanda@wallet.example", "120.50", "USD", "12050"],
+      ["ann@wallet.example", "500", "JPY", "500"],
+      ["pat@wallet.example", "12346", "TWD", "1234550"],
+      ["sam@wallet.example", "1", "HUF", "20"],
+    ]);
+  });
+
   it("a status that contradicts the format is refused, by the API and on the page", async () => {
     const program = await makeProgram();
     const owner = await signInOwner(program);

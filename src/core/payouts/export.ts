@@ -4,7 +4,7 @@ import { joined } from "../../db/parts.ts";
 import { columnsOf, shaped, text, whole, type Row } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import { csvRecord, type CsvCell } from "../../domain/csv.ts";
-import { decimalAmount } from "../../domain/currency.ts";
+import { decimalAmount, walletAmount } from "../../domain/currency.ts";
 import type { PayoutStatus } from "../../domain/payout.ts";
 import type { Recipient } from "../../domain/recipient.ts";
 import { invalidField } from "../../lib/errors.ts";
@@ -79,8 +79,9 @@ const COLUMNS: Record<ExportFormat, Column[]> = {
   generic: Object.values(OF_PAYOUT).flat(),
   // What payout services take for a mass payment: recipient, amount, reference.
   wallet: [
-    ["recipient_email", (row) => row.to?.payout_email ?? null],
-    ["amount", (row) => decimalAmount(row.amount_cents, row.currency)],
+    // Another address, if only by an apostrophe, is somebody else's. No address is a formula that does anything.
+    ["recipient_email", (row) => (row.to?.payout_email ? { exact: row.to.payout_email } : null)],
+    ["amount", (row) => walletAmount(row.amount_cents, row.currency)],
     ["currency", (row) => row.currency],
     ["reference", (row) => row.id],
     ["recipient_name", (row) => row.to?.name ?? null],

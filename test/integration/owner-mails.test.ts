@@ -125,7 +125,7 @@ describe("what needs the owner (MAIL-11)", () => {
     expect((await rows(program)).map(({ status }) => status)).toEqual(["sent", "pending"]);
   });
 
-  it("are webhooks that are refused: once for each report of the log, however many there are", async () => {
+  it("are webhooks that are refused: one e-mail a day, however many there are and however seldom the log says so", async () => {
     const program = await makeProgram({ name: "Acme" });
     for (let i = 0; i < 5; i++) await noteRefusals(at(program, NOW + i), "provider_a", "time", 20);
     const mailbox = openMailbox();
@@ -133,7 +133,7 @@ describe("what needs the owner (MAIL-11)", () => {
     expect(subjectsOf(mailbox, program)).toEqual(["Webhooks to Acme were refused"]);
     expect(mailbox.mails[0]!.text).toContain("100 deliveries refused so far");
     await noteRefusals(at(program, NOW + HOUR / 2), "provider_a", "time", 20);
-    expect(await rows(program)).toHaveLength(1);
+    expect(await rows(program)).toHaveLength(2);
     await noteRefusals(at(program, NOW + 2 * HOUR), "provider_a", "time", 20);
     expect((await rows(program)).map((row) => row.next_attempt_at)).toEqual([null, iso(NOW + DAY)]);
   });
@@ -159,6 +159,19 @@ describe("what needs the owner (MAIL-11)", () => {
     const [, second] = mailbox.mails;
     expect(second!.text).toContain("Paddle: 3 deliveries refused so far");
     expect(second!.text).not.toContain("Stripe");
+  });
+
+  it("are webhooks that are refused within the hour of one after which a verified event came", async () => {
+    const program = await makeProgram({ name: "Acme" });
+    await noteRefusals(at(program, NOW), "provider_a", "time", 1);
+    await verified(program, "provider_a", NOW + MINUTE / 2);
+    const mailbox = openMailbox();
+    await mailbox.deliver(program.id, NOW + MINUTE);
+    expect((await rows(program)).map(({ status }) => status)).toEqual(["withheld"]);
+    await noteRefusals(at(program, NOW + HOUR / 3), "provider_a", "time", 40);
+    await mailbox.deliver(program.id, NOW + HOUR / 2);
+    expect(subjectsOf(mailbox, program)).toEqual(["Webhooks to Acme were refused"]);
+    expect(mailbox.mails[0]!.text).toContain("41 deliveries refused so far");
   });
 
   it("is a promotion code that nobody has, once for each", async () => {

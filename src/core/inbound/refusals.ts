@@ -74,13 +74,7 @@ export async function noteRefusals(
           and ${kept("event_id")} = ${id}`,
       },
     ],
-    ownerMails: [
-      {
-        kind: "webhooks_refused",
-        where: sql`exists (select 1 from provider_connections where program_id = ${program.id}
-          and provider = ${provider} and ${kept("event_id")} = ${id})`,
-      },
-    ],
+    ownerMails: [{ kind: "webhooks_refused" }],
   });
 }
 

@@ -151,8 +151,8 @@ export function afterMailAttempt(attempt: MailAttempt): AfterMailAttempt {
   if (result.result === "refused") return ended("refused");
   const isUnsure = attempt.is_unsure || result.result === "silent";
   const hasNext = !isUnsure && number < senders;
-  const isLimited = result.result === "busy" && result.is_limited && !hasNext;
   const age = now - created_ms;
+  const isLimited = result.result === "busy" && result.is_limited && !hasNext && age < LIMITED_FOR_MS;
   const own = isLimited ? limitedDelay(age) : MAIL_DELAYS_MS[Math.max(number - senders, 0)];
   const isOnly = senders === 1 || isUnsure;
   const asked = result.result === "busy" && isOnly ? (retryAfterMs(result.retry_after, now) ?? 0) : 0;
@@ -162,9 +162,9 @@ export function afterMailAttempt(attempt: MailAttempt): AfterMailAttempt {
   return { status: "pending", delay_ms, keeps_sender: isUnsure, is_counted: !isLimited };
 }
 
-/** The delay where there are too many; none once the e-mail is given up. */
-function limitedDelay(age: number): number | undefined {
-  return age >= LIMITED_FOR_MS ? undefined : Math.min(Math.max(age / 4, MINUTE_MS), HOUR_MS);
+/** The delay where there are too many. */
+function limitedDelay(age: number): number {
+  return Math.min(Math.max(age / 4, MINUTE_MS), HOUR_MS);
 }
 
 function ended(status: Extract<MailStatus, "sent" | "refused" | "failed" | "unknown">): AfterMailAttempt {

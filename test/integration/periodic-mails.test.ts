@@ -12,8 +12,11 @@ import { cents } from "../../src/domain/money.ts";
 import { startOfDayIn } from "../../src/domain/time-zone.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { runJob, serveAll } from "../support/jobs.ts";
+import { sendA } from "../support/ledger.ts";
 import { openMailbox } from "../support/mailbox.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { runClockFrom } from "../support/time.ts";
 import { signInPartner } from "../support/visitor.ts";
 
 beforeEach(async () => {
@@ -349,6 +352,33 @@ describe("what partners earned (MAIL-13)", () => {
     const { text } = mailbox.mails.find(({ to }) => to === partner.email)!;
     expect(amountsIn(text)).toEqual(["-7.00 EUR"]);
     expect(text).toContain("What was taken back on these days, after a refund for example, is taken off.");
+  });
+
+  it("takes off nothing that the owner has forgiven (COM-4)", async () => {
+    runClockFrom(at("2027-06-10T12:00"));
+    const program = await makeProgram({ currency: "USD" });
+    const partner = await makePartner(program);
+    await runJob(DIGESTS, Date.now());
+    const sale = { payment_intent: "pi_1", amount: 25_000 };
+    await sendA(program, sessionCompleted({ ...sale, ref: partner.slug }));
+    interface Row {
+      id: string;
+      kind: string;
+    }
+    const rowOf = async (kind: string) =>
+      (await program.api<{ data: Row[] }>("GET", "/api/v1/commissions")).body.data.find((row) => row.kind === kind)!.id;
+    const move = (id: string, status: string) => program.api("PATCH", `/api/v1/commissions/${id}`, { status });
+    await move(await rowOf("sale"), "approved");
+    const { body } = await program.api<{ payouts: { id: string }[] }>("POST", "/api/v1/payouts/generate");
+    expect((await program.api("POST", `/api/v1/payouts/${body.payouts[0]!.id}/mark-paid`)).status).toBe(200);
+    await sendA(program, chargeRefunded({ ...sale, refunded: 25_000 }));
+    expect((await move(await rowOf("clawback"), "rejected")).status).toBe(200);
+    const now = at("2027-06-11T07:00");
+    await runJob(DIGESTS, now);
+    const mailbox = openMailbox();
+    await mailbox.deliver(program.id, now + MINUTE);
+    const { text } = mailbox.mails.find(({ subject }) => subject.startsWith("Your new commissions"))!;
+    expect(amountsIn(text)).toEqual(["50.00 USD"]);
   });
 
   it("loses and repeats no hour where the zone moves", async () => {

@@ -108,6 +108,9 @@ function earnersBetween(ctx: ProgramCtx, from: string, last: string, stretch: st
   };
 }
 
+/** Where money comes from that a partner gets: what was earned, and what was taken back and is forgiven (COM-4). */
+const OF_PROGRAM = sql.raw("('expense', 'forgiven')");
+
 /** What is said to the partner: what the stretch came to by the journal, by currency; null where that is nothing. */
 export async function readEarned(
   { db }: Pick<BaseCtx, "db">,
@@ -125,9 +128,9 @@ export async function readEarned(
     shaped(
       db,
       { currency: text, amount_cents: text },
-      sql`select currency, ${exactSum(sql`iif(from_account = 'expense', amount_cents, -amount_cents)`)} as amount_cents
+      sql`select currency, ${exactSum(sql`iif(from_account in ${OF_PROGRAM}, amount_cents, -amount_cents)`)} as amount_cents
         from entries where program_id = ${program_id} and partner_id = ${partner_id} and id >= ${idAt(since)} and id < ${idAt(until)}
-          and (from_account = 'expense') <> (to_account = 'expense')
+          and (from_account in ${OF_PROGRAM}) <> (to_account in ${OF_PROGRAM})
         group by currency`,
     ),
   ]);

@@ -53,6 +53,19 @@ export function slugStem(name: string, email: string): string {
   return plain(name) || plain(email.slice(0, email.indexOf("@"))) || "partner";
 }
 
+/** What careless code writes where it has no reference to name, in the words of a slug. */
+const CARELESS = new Set(
+  "null undefined none nil nan na void empty unknown anonymous true false object default direct ref".split(" "),
+);
+
+/**
+ * True of a slug that references carry which lead to nobody: a number, as shops have of their own customers, or a word that
+ * careless code writes. What names a partner by chance would earn on all of them (JOIN-6).
+ */
+export function namesNobody(slug: string): boolean {
+  return slug.split("-").every((word) => /^[0-9]+$/.test(word) || CARELESS.has(word));
+}
+
 function plain(text: string): string {
   const words = foldSearch(text)
     .split(/[^a-z0-9]+/)

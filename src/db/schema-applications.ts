@@ -21,9 +21,13 @@ export const applicationDrafts = sqliteTable(
     terms_version: integer(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
+    /** The `addressKey` of the address, by which forms are counted (JOIN-2); null of what an earlier version stored. */
+    mailbox: text(),
   },
   (t) => [
     index("application_drafts_email").on(sql`lower(${t.email})`, t.created_at),
+    index("application_drafts_mailbox").on(t.mailbox, t.created_at),
+    index("application_drafts_program").on(t.program_id, t.created_at),
     index("application_drafts_past").on(t.expires_at),
   ],
 );

@@ -24,7 +24,7 @@ const MAX_DOMAIN = 253;
 /**
  * Of one mailbox's addresses the same key: without a `+tag`, without characters that the service ignores, without
  * case, in one Unicode form, the domain in ASCII and without its final dot (PAY-12). For comparison only: never
- * stored, never written to. Takes any text, in time linear in its length.
+ * written to, and stored only beside its address, for a day (JOIN-2). Takes any text, in time linear in its length.
  */
 export function addressKey(address: string): string {
   // Bringing marks into their order takes time that grows with the square of their number.

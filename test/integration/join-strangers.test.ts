@@ -1,10 +1,19 @@
-/** What a stranger cannot do with the page for applications: take a reference that others carry (JOIN-6). */
+/**
+ * What a stranger cannot do with the page for applications: take a reference that others carry (JOIN-6), or have e-mail sent
+ * to mailboxes without a limit (JOIN-2).
+ */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
-import { sendForm } from "../support/applications.ts";
+import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import { sendForm, stampOf } from "../support/applications.ts";
 import { sendA } from "../support/ledger.ts";
+import { openMailbox } from "../support/mailbox.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { makeVisitor } from "../support/visitor.ts";
+import { callWith } from "../support/watched-database.ts";
 
 /** The slug of a partner who applied under a name. */
 async function joinAs(program: TestProgram, name: string): Promise<string> {
@@ -55,5 +64,78 @@ describe("the slug of somebody who applied (JOIN-6)", () => {
     await makePartner(program, { slug: "jane-roe" });
     await sendA(program, sessionCompleted({ ref: "jane-roe-2" }));
     expect(await joinAs(program, "Jane Roe")).toBe("jane-roe-3");
+  });
+});
+
+const refused = { code: "rate_limited", retryAfter: 900 };
+
+describe("the e-mail that a form has sent (JOIN-2)", () => {
+  it.each([
+    ["a tag", (i: number) => `victim+${i}@mail.example`],
+    ["dots that the service ignores", (i: number) => `${"victim".slice(0, i + 1)}.${"victim".slice(i + 1)}@gmail.com`],
+  ])("is counted by mailbox, whatever is written of it: %s", async (_, spelling) => {
+    const programs = [await makeJoinable(), await makeJoinable()];
+    for (let i = 0; i < 5; i++) await sendForm(programs[i % 2]!, { email: spelling(i) });
+    for (const program of programs)
+      await expect(sendForm(program, { email: spelling(5) })).rejects.toMatchObject(refused);
+    await sendForm(programs[0]!, { email: `w${spelling(5)}` });
+    const later = Date.now() + 15 * MINUTE + 1_000;
+    expect(await sendForm(programs[0]!, { email: spelling(5) }, later)).not.toBeNull();
+  });
+
+  describe("of one program", () => {
+    /** Forms that were sent at a time, and not proved. */
+    async function fill(program: TestProgram, count: number, at: number): Promise<void> {
+      await env.DB.prepare(
+        `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)
+        insert into application_drafts (token_hash, program_id, email, name, answers, created_at, expires_at)
+          select ?2 || ?3 || i, ?2, 'ann' || i || '@applicants.example', 'Ann', '[]', ?3, ?4 from n`,
+      )
+        .bind(count, program.id, iso(at), iso(at + 24 * HOUR))
+        .run();
+    }
+
+    it("is refused where 100 of the last hour are not proved, of that program alone", async () => {
+      const program = await makeJoinable();
+      const now = Date.now();
+      await fill(program, 100, now - HOUR + MINUTE);
+      await expect(sendForm(program, {}, now)).rejects.toMatchObject(refused);
+      expect(await sendForm(await makeJoinable(), {}, now)).not.toBeNull();
+      expect(await sendForm(program, {}, now + 2 * MINUTE)).not.toBeNull();
+    });
+
+    it("is not refused for those that are proved, nor for older ones", async () => {
+      const program = await makeJoinable();
+      const now = Date.now();
+      await fill(program, 100, now - HOUR);
+      await fill(program, 99, now - MINUTE);
+      const token = (await sendForm(program, {}, now))!;
+      await expect(sendForm(program, {}, now)).rejects.toMatchObject(refused);
+      expect((await proveAddress(testContext(now), token)).outcome).toBe("proved");
+      expect(await sendForm(program, {}, now)).not.toBeNull();
+    });
+
+    it("is sent once more, of several forms at once", async () => {
+      const program = await makeJoinable();
+      const now = Date.now();
+      await fill(program, 99, now - MINUTE);
+      const sent = await Promise.allSettled([1, 2, 3].map(async () => sendForm(program, {}, now)));
+      expect(sent.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected", "rejected"]);
+    });
+
+    it("is refused on the page, with all that was typed, and when to come back", async () => {
+      const program = await makeJoinable();
+      await fill(program, 100, Date.now() - MINUTE);
+      const { bindings } = openMailbox();
+      const visitor = makeVisitor((path, init) => callWith<string>(bindings, path, init));
+      await visitor.get(`/join/${program.id}`);
+      const email = `${uniqueId("late-")}@applicants.example`;
+      const typed = { opened: await stampOf(program), name: "Jane Roe", email, website: "", contact_hours: "" };
+      const reply = await visitor.post(`/join/${program.id}`, typed);
+      expect([reply.status, reply.headers.get("retry-after")]).toEqual([429, "900"]);
+      expect(reply.body).toContain(email);
+      const mails = env.DB.prepare("select count(*) from mails where program_id = ?").bind(program.id);
+      expect(await mails.first("count(*)")).toBe(0);
+    });
   });
 });

@@ -4,12 +4,13 @@ import { shaped, text, textOf } from "../../db/rows.ts";
 import { applicationDrafts, applications, programs } from "../../db/schema.ts";
 import { UNPROVED_FOR_MS, type Answer } from "../../domain/application.ts";
 import { actors } from "../../domain/actor.ts";
+import { addressKey } from "../../domain/email.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import { ageOfProgramId, isProgramId, shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
-import { iso, MINUTE } from "../../lib/time.ts";
+import { HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -23,9 +24,11 @@ import { partnerCreated } from "../partners/partners.ts";
 import { received, toldOf } from "./applications.ts";
 import { commitWithPartner, planPartner } from "./new-partner.ts";
 
-/** Within `FORM_WINDOW`, over all programs of a database (JOIN-2). */
+/** Within `FORM_WINDOW`, for one mailbox, over all programs of a database (JOIN-2). */
 const FORMS_PER_ADDRESS = 5;
 const FORM_WINDOW = 15 * MINUTE;
+/** Within an hour, of those whose address is not proved: each is an e-mail to somebody who need not have asked (JOIN-2). */
+const UNPROVED_PER_PROGRAM = 100;
 const TOKEN_BYTES = 32;
 
 /** What was sent with the form. */
@@ -75,16 +78,22 @@ async function programBySlug(base: BaseCtx, slug: string): Promise<Found | null>
 /**
  * Takes what was sent with the form, and e-mails the address what holds for it: a link that proves it, or that it has
  * applied, or is a partner's, already (JOIN-4). The same statements whatever holds: nothing of it shows in the reply.
- * @throws `rate_limited` for the sixth form of an address within 15 minutes.
+ * @throws `rate_limited` for the sixth form of a mailbox within 15 minutes, and for one more than 100 of the program within an
+ * hour that are not proved.
  */
 export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promise<void> {
   const email = input.email.toLowerCase();
   const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const state = await addressState(ctx, email, token);
-  const recent = sql`select count(*) from application_drafts where lower(email) = ${email}
+  const mailbox = addressKey(email);
+  const sent = sql`select count(*) from application_drafts where mailbox = ${mailbox}
     and created_at > ${iso(ctx.now - FORM_WINDOW)}`;
+  // A proof deletes its draft.
+  const unproved = sql`select count(*) from application_drafts where program_id = ${ctx.program.id}
+    and created_at > ${iso(ctx.now - HOUR)}`;
   const draft = {
     ...input,
+    mailbox,
     token_hash: await sha256Hex(token),
     program_id: ctx.program.id,
     created_at: iso(ctx.now),
@@ -93,7 +102,7 @@ export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promis
   try {
     await commit(ctx, {
       writes: [
-        refuseWhere(ctx, sql`(${recent}) >= ${FORMS_PER_ADDRESS}`),
+        refuseWhere(ctx, sql`(${sent}) >= ${FORMS_PER_ADDRESS} or (${unproved}) >= ${UNPROVED_PER_PROGRAM}`),
         { statement: ctx.db.insert(applicationDrafts).values(draft) },
       ],
       occurrences: [],
@@ -101,9 +110,13 @@ export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promis
     });
   } catch (error) {
     if (!(error instanceof CommitConflict) || error.kind !== "lost_race") throw error;
-    throw new AppError("rate_limited", "Too many forms were sent for this address.", {
-      retryAfter: FORM_WINDOW / 1000,
-    });
+    throw new AppError(
+      "rate_limited",
+      "Too many forms were sent for this address, or to this program. Please try again later.",
+      {
+        retryAfter: FORM_WINDOW / 1000,
+      },
+    );
   }
 }
 

@@ -95,10 +95,10 @@ describe("the e-mail that a form has sent (JOIN-2)", () => {
         .run();
     }
 
-    it("is refused where 100 of the last hour are not proved, of that program alone", async () => {
+    it("is refused where 500 of the last hour are not proved, of that program alone", async () => {
       const program = await makeJoinable();
       const now = Date.now();
-      await fill(program, 100, now - HOUR + MINUTE);
+      await fill(program, 500, now - HOUR + MINUTE);
       await expect(sendForm(program, {}, now)).rejects.toMatchObject(refused);
       expect(await sendForm(await makeJoinable(), {}, now)).not.toBeNull();
       expect(await sendForm(program, {}, now + 2 * MINUTE)).not.toBeNull();
@@ -107,8 +107,8 @@ describe("the e-mail that a form has sent (JOIN-2)", () => {
     it("is not refused for those that are proved, nor for older ones", async () => {
       const program = await makeJoinable();
       const now = Date.now();
-      await fill(program, 100, now - HOUR);
-      await fill(program, 99, now - MINUTE);
+      await fill(program, 500, now - HOUR);
+      await fill(program, 499, now - MINUTE);
       const token = (await sendForm(program, {}, now))!;
       await expect(sendForm(program, {}, now)).rejects.toMatchObject(refused);
       expect((await proveAddress(testContext(now), token)).outcome).toBe("proved");
@@ -118,14 +118,14 @@ describe("the e-mail that a form has sent (JOIN-2)", () => {
     it("is sent for one of several forms at once where one is left", async () => {
       const program = await makeJoinable();
       const now = Date.now();
-      await fill(program, 99, now - MINUTE);
+      await fill(program, 499, now - MINUTE);
       const sent = await Promise.allSettled([1, 2, 3].map(async () => sendForm(program, {}, now)));
       expect(sent.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected", "rejected"]);
     });
 
     it("is refused on the page, with all that was typed, and when to come back", async () => {
       const program = await makeJoinable();
-      await fill(program, 100, Date.now() - MINUTE);
+      await fill(program, 500, Date.now() - MINUTE);
       const { bindings } = openMailbox();
       const visitor = makeVisitor((path, init) => callWith<string>(bindings, path, init));
       await visitor.get(`/join/${program.id}`);

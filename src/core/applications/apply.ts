@@ -28,7 +28,7 @@ import { commitWithPartner, planPartner } from "./new-partner.ts";
 const FORMS_PER_ADDRESS = 5;
 const FORM_WINDOW = 15 * MINUTE;
 /** Within an hour, of those whose address is not proved: each is an e-mail to somebody who need not have asked (JOIN-2). */
-const UNPROVED_PER_PROGRAM = 100;
+const UNPROVED_PER_PROGRAM = 500;
 const TOKEN_BYTES = 32;
 
 /** What was sent with the form. */
@@ -78,7 +78,7 @@ async function programBySlug(base: BaseCtx, slug: string): Promise<Found | null>
 /**
  * Takes what was sent with the form, and e-mails the address what holds for it: a link that proves it, or that it has
  * applied, or is a partner's, already (JOIN-4). The same statements whatever holds: nothing of it shows in the reply.
- * @throws `rate_limited` for the sixth form of a mailbox within 15 minutes, and for one more than 100 of the program within an
+ * @throws `rate_limited` for the sixth form of a mailbox within 15 minutes, and for one more than 500 of the program within an
  * hour that are not proved.
  */
 export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promise<void> {

@@ -13,7 +13,8 @@
  * "An unknown reference never displaces a known one": the reference that is kept gives way only to one of which the
  * click's answer says `known: true`; with first-click attribution it says so only where the kept one leads to nobody.
  * Until then the new one is a candidate, and its click is sent again on the page and on later ones, under the same id,
- * for half an hour. Where no reference is kept, a new one is kept at once, whatever its answer.
+ * for half an hour. Where no reference is kept, a new one is kept at once, whatever its answer; its click
+ * is sent again likewise.
  *
  * `Service.revoke()` forgets all that is kept, and keeps and sends nothing on that page until `Service.consent()`.
  *
@@ -33,6 +34,8 @@
   };
 
   // The order here, and that of parts of a text, is the one that compresses best.
+  /** Whether the page waits for consent. */
+  let isHeld;
   /** Keeps and reports the latest arrival, once. */
   let keep;
   let options;
@@ -55,8 +58,6 @@
   /** A value of the slug alphabet in a cookie header or a query; of several names, joined by |, the first in the text. */
   let find = (text, name) => ((" " + text + ";").match("[ ?&](" + name + ")=([-\\w]{1,64})[&;]") || [])[2];
 
-  let isHeld = () => "required" == options.consent;
-
   /** Every suffix of the host in turn, the shortest first, as `domain`, until the task says that it is the one. */
   let someDomain = (task) =>
     location.hostname.split(".").reduceRight((is, label) => is || task((domain = "." + label + domain)), (domain = ""));
@@ -68,7 +69,7 @@
   let service = (window.Service = {
     push: (task) => quiet(task)(service),
     revoke: quiet(() => {
-      options.consent = "required";
+      isHeld = 1;
       kept = keep = null;
       someDomain(() => {
         put("hit=", 0);
@@ -76,7 +77,7 @@
       });
     }),
     consent: quiet(() => {
-      options.consent = 1;
+      isHeld = 0;
       if (keep) keep();
       // Nothing was kept on the pages before, but the tab knows their addresses.
       else if (!getRef()) navigation.entries().map(({ url }) => arrive(new URL(url)));
@@ -87,6 +88,7 @@
   quiet(() => {
     let script = document.querySelector("[data-program^=prog_]");
     options = script.dataset;
+    isHeld = options.consent == "required";
 
     let report = (ref, id, url = location) => {
       let tries = 3;
@@ -101,7 +103,7 @@
       });
       let set = () => put("ref=" + (kept = ref), (options.cookieDays || 60) * 86400);
       let send = async (known) => {
-        if (isHeld()) return;
+        if (isHeld) return;
         try {
           known = (
             await (
@@ -113,7 +115,7 @@
             ).json()
           ).known;
         } catch {}
-        if (isHeld()) return;
+        if (isHeld) return;
         if (known == undefined) {
           if (--tries) setTimeout(send, 4e3);
         } else {
@@ -134,20 +136,20 @@
         if (!getRef()) set();
         void send();
       };
-      if (!isHeld()) keep();
+      if (!isHeld) keep();
     };
 
     arrive = quiet((url = location) => {
       let ref = find(url.search, options.param || "ref") || find(url.search, options.param || "via");
-      // A reload is no click.
+      // The same reference within half an hour is no click.
       if (ref && ref != cookie("hit") && ref != kept)
         report(ref, find(url.search, "service_click") || 1e20 * Math.random() + "", url);
     });
 
-    // A candidate without an answer.
-    if (cookie("click") && cookie("hit") != getRef()) report(cookie("hit"), cookie("click"));
-    // Going back to a page (2) is no arrival.
-    if (!(getRef() && (performance.navigation || 0).type == 2)) arrive();
+    // A click without an answer, a candidate's or the first.
+    if (cookie("click")) report(cookie("hit"), cookie("click"));
+    // Loading a page again (1) and going back to it (2) are no arrivals.
+    if (!(getRef() && (performance.navigation || 0).type)) arrive();
     ["pushState", "replaceState"].map((name) => {
       let original = history[name];
       history[name] = (...url) => arrive(original.apply(history, url));

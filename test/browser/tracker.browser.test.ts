@@ -218,9 +218,20 @@ describe("one click per arrival (TRACK-12)", () => {
     const { service_hit } = await visitor.cookies();
     assert.ok(Math.abs((service_hit?.expires ?? 0) - Date.now() / 1000 - 1800) < 600);
     await visitor.context.clearCookies({ name: "service_hit" });
-    await visitor.page.reload();
+    await visit("/?ref=jane");
     await expectClicks(2);
     assert.notEqual(world.clicks[0]?.id, world.clicks[1]?.id);
+  });
+
+  it("does not take a reload for an arrival after another partner's click in another tab", async () => {
+    await newVisit("/?ref=jane");
+    await expectClicks(1);
+    const other = await visitor.context.newPage();
+    await other.goto(`${SHOP}/?ref=joe`);
+    await expectClicks(2);
+    await visitor.page.reload();
+    await expectClicks(2);
+    assert.equal(await visitor.getRef(), "joe");
   });
 
   it("reports another reference, of which the first is only the beginning, too", async () => {
@@ -244,6 +255,18 @@ describe("one click per arrival (TRACK-12)", () => {
     await sleep(4_500);
     assert.equal(world.clicks.length, 3);
     assert.equal(new Set(world.clicks.map(({ id }) => id)).size, 1);
+  });
+
+  it("sends a first visitor's click again on the next page, with the same id, where no answer came", async () => {
+    world.answers = [503];
+    await newVisit("/?ref=jane");
+    await until(() => world.clicks.length === 1);
+    await visit("/next");
+    await expectClicks(2);
+    assert.equal(world.clicks[0]?.id, world.clicks[1]?.id);
+    assert.equal(await visitor.getRef(), "jane");
+    await visit("/next");
+    await expectClicks(2);
   });
 
   it("tries again with the same id when the service refuses or cannot be reached, and stops when it is taken", async () => {

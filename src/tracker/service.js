@@ -80,7 +80,7 @@
       isHeld = 0;
       if (keep) keep();
       // Nothing was kept on the pages before, but the tab knows their addresses.
-      else if (!getRef()) navigation.entries().map(({ url }) => arrive(new URL(url)));
+      else if (!getRef()) navigation.entries().map((entry) => entry.url && arrive(new URL(entry.url)));
     }),
     getRef,
   });

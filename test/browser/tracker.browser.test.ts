@@ -350,6 +350,18 @@ describe('data-consent="required" keeps nothing until Service.consent() is calle
     await expectClicks(1);
   });
 
+  it("given late finds it beyond a page whose Referrer-Policy hides its address from the tab", async () => {
+    world.headers = { "referrer-policy": "no-referrer" };
+    await newVisit("/", scriptTag('data-consent="required"'));
+    world.headers = {};
+    await visit("/landing?ref=jane");
+    await visit("/prices");
+    await consent();
+    await expectClicks(1);
+    assert.equal(world.clicks[0]?.landing, "/landing");
+    assert.equal(await visitor.getRef(), "jane");
+  });
+
   it("given late takes no reference from another site's address", async () => {
     await newVisit("/", scriptTag('data-consent="required"'));
     await visit("/?ref=jane", "http://other.test");

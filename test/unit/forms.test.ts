@@ -17,6 +17,12 @@ describe("an amount that people type", () => {
     ["1,234,567", "JPY", 1234567],
     ["1.5", "KWD", 1500],
     ["1.234", "KWD", 1234],
+    ["1,500.000", "KWD", 1_500_000],
+    ["1,500.5", "TND", 1_500_500],
+    ["1,234,567", "TND", 1_234_567_000],
+    ["1 500", "TND", 1_500_000],
+    ["1\u202f500", "TND", 1_500_000],
+    ["1\u00a0234.56", "EUR", 123456],
   ])("%s %s is %d of the smallest units", (text, currency, units) => {
     expect(parseMoney(text, currency)).toBe(units);
   });
@@ -25,6 +31,10 @@ describe("an amount that people type", () => {
     ["", "USD"],
     ["abc", "USD"],
     ["12,50", "USD"],
+    // A French page writes 1.500 and 1234.567 so.
+    ["1,500", "TND"],
+    ["-1,500", "KWD"],
+    ["1 234,567", "TND"],
     ["1.005", "USD"],
     ["0.5", "JPY"],
     ["1e5", "USD"],
@@ -109,10 +119,14 @@ describe("what is wrong with a form", () => {
         fields: {
           email: "This must be an e-mail address.",
           name: "Fill this in.",
-          pct: "This must be a number.",
-          "inner.0.value": "This must be a number.",
+          pct: "This must be a number, with a point before its decimals.",
+          "inner.0.value": "This must be a number, with a point before its decimals.",
         },
       },
+    });
+    const either = z.object({ value: z.union([z.number(), z.string()], "This must be either.") });
+    expect(parseInput(either, { value: Number.NaN })).toMatchObject({
+      problems: { fields: { value: "This must be a number, with a point before its decimals." } },
     });
     const long = parseInput(schema, { email: "a@b.co", name: "long name", pct: 101 });
     expect(long.ok ? {} : long.problems.fields).toEqual({

@@ -102,10 +102,17 @@ export class FormFields {
 /** The largest whole amount read, which with three decimals is still an exact number. */
 const MAX_WHOLE = 1_000_000_000_000;
 
-/** `1234.5` of a two-decimal currency is 123450: exact, and `NaN` where there are more decimals than the currency has. */
+/** One comma and no point: in a currency of three decimals a thousands mark or a decimal mark, which differ a thousandfold. */
+const EITHER_MARK = /^[^.,]*,[^.,]*$/;
+
+/**
+ * `1234.5` of a two-decimal currency is 123450: exact, and `NaN` where there are more decimals than the currency has. Commas
+ * and blanks part thousands. In a currency of three decimals, `1,500` is `NaN`, and `1,500.000` and `1,234,567` are amounts.
+ */
 export function parseMoney(text: string, currency: string): number {
   const exponent = currencyExponent(currency);
-  const match = /^(-?)(\d{1,13})(?:\.(\d{1,3}))?$/.exec(text.replaceAll(/[ ,](?=\d{3}(?:\D|$))/g, ""));
+  if (exponent === 3 && EITHER_MARK.test(text)) return Number.NaN;
+  const match = /^(-?)(\d{1,13})(?:\.(\d{1,3}))?$/.exec(text.replaceAll(/[ \u00a0\u202f,](?=\d{3}(?:\D|$))/g, ""));
   if (!match) return Number.NaN;
   const [, sign, whole, decimals = ""] = match;
   if (decimals.length > exponent) return Number.NaN;
@@ -125,7 +132,7 @@ const CHECK_FIELDS = "Please check the marked fields.";
 
 /** The input as `schema` reads it, or what is wrong with it in words for people. */
 export function parseInput<T extends z.ZodType>(schema: T, input: unknown): Parsed<z.output<T>> {
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   const fields: Record<string, string> = {};
   for (const issue of result.error.issues) fields[issue.path.map(String).join(".")] ??= inWords(issue);
@@ -151,9 +158,12 @@ export function refusalOf(c: Context<PageEnv>, thrown: unknown): Refusal {
 
 const CORRECTABLE = new Set(["validation_failed", "already_exists", "invalid_transition", "provider_not_configured"]);
 
+const NO_NUMBER = "This must be a number, with a point before its decimals.";
+
 function inWords(issue: z.core.$ZodIssue): string {
+  if (Number.isNaN(issue.input)) return NO_NUMBER;
   if (issue.code === "invalid_type") {
-    return issue.expected === "number" || issue.expected === "int" ? "This must be a number." : "Fill this in.";
+    return issue.expected === "number" || issue.expected === "int" ? NO_NUMBER : "Fill this in.";
   }
   if (issue.code === "too_small") {
     return issue.origin === "string" ? "Fill this in." : `This must be at least ${String(issue.minimum)}.`;

@@ -90,6 +90,16 @@ describe("codes that nobody has", () => {
     expect(shown).not.toContain("Give BO20 to");
   });
 
+  it("are offered with the slug and the address, so that nobody passes for another by the name (CODE-7)", async () => {
+    const email = `${uniqueId("other")}@partners.example`;
+    await makePartner(program, { slug: "other-jane", first_name: "Jane", email });
+    const discounts = [{ promotion_code: { id: "promo_1", code: "JANE20" }, coupon: null }];
+    await sendA(program, sessionCompleted({ object: { discounts } }));
+    const shown = textOf((await owner.get(UNKNOWN)).body);
+    expect(shown).toContain(`Give JANE20 to Jane (jane, ${jane.email})`);
+    expect(shown).toContain(`Give JANE20 to Jane (other-jane, ${email})`);
+  });
+
   it("are refused to a slug that nobody has", async () => {
     await owner.get(UNKNOWN);
     const reply = await owner.post(`${UNKNOWN}/give`, { code: "X", provider: "provider_a", slug: "nobody" });

@@ -16,7 +16,7 @@ import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { ActionButton, Field, Form } from "../parts/form.tsx";
 import { Count, providerText, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
-import { partnerText } from "../parts/partner.tsx";
+import { PartnerInFull } from "../parts/partner.tsx";
 import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 
@@ -124,7 +124,7 @@ function Give({ of: { code, provider, suggested }, id }: { of: UnknownCode; id: 
           action={`${AT}/give`}
           label={
             <>
-              Give<span class="visually-hidden"> {code}</span> to {partnerText(partner)}
+              Give<span class="visually-hidden"> {code}</span> to <PartnerInFull partner={partner} />
             </>
           }
           values={{ code, provider, slug: partner.slug }}

@@ -5,6 +5,17 @@ export function partnerText(partner: Pick<PartnerName, "first_name" | "last_name
   return [partner.first_name, partner.last_name].filter(Boolean).join(" ") || partner.email;
 }
 
+/** A partner among others who may have the same name, or have chosen it to pass for one of them: never the same for two. */
+export function PartnerInFull({ partner }: { partner: Omit<PartnerName, "id" | "status"> }) {
+  const name = partnerText(partner);
+  return (
+    <>
+      {name} ({partner.slug}
+      {name === partner.email ? "" : `, ${partner.email}`})
+    </>
+  );
+}
+
 /** A partner in a list: the name as a link, the slug below it. */
 export function PartnerLink({ partner }: { partner: PartnerName | undefined }) {
   if (!partner) return <span class="muted">–</span>;

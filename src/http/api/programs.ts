@@ -22,8 +22,9 @@ import { normalTimeZone } from "../../domain/time-zone.ts";
 import { bySecretSetting } from "../../providers/registry.ts";
 import type { AppEnv } from "../../env.ts";
 import { applyFrom, cents, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
+import { isVisible } from "../../domain/visible.ts";
 
-export const programName = text(200);
+export const programName = text(200).refine(isVisible, "This must have a character that can be seen.");
 
 export const currency = z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD.");
 

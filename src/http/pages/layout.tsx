@@ -3,6 +3,7 @@ import type { Session } from "../../core/sessions/sessions.ts";
 import { ROLE_TITLES, roleMay } from "../../domain/member.ts";
 import { CsrfField, type Children } from "./page.tsx";
 import { mayRequest } from "./rights.tsx";
+import { programText } from "./parts/shown-name.ts";
 
 export interface Place {
   href: string;
@@ -64,7 +65,7 @@ export function Frame({ session, at, children }: FrameProps) {
         Skip to content
       </a>
       <aside class="side">
-        <ProgramName name={session.program.name} />
+        <ProgramName program={session.program} />
         {session.partner ? null : <Find />}
         <nav aria-label="Main">
           <Places places={places} at={at} />
@@ -72,7 +73,7 @@ export function Frame({ session, at, children }: FrameProps) {
         <Account session={session} />
       </aside>
       <header class="top">
-        <ProgramName name={session.program.name} />
+        <ProgramName program={session.program} />
         <details class="menu">
           <summary>Menu</summary>
           <div class="menu-body">
@@ -229,13 +230,14 @@ export function PageHead({
 }
 
 /** Whose page it is. */
-export function ProgramName({ name }: { name: string }) {
+export function ProgramName({ program }: { program: { name: string; id: string } }) {
+  const name = programText(program);
   return (
     <p class="program">
       <span class="program-mark" aria-hidden="true">
-        {String.fromCodePoint(name.trim().codePointAt(0) ?? 0x3f).toUpperCase()}
+        {String.fromCodePoint(name.codePointAt(0) ?? 0x3f).toUpperCase()}
       </span>
-      <span class="program-name">{name}</span>
+      <bdi class="program-name">{name}</bdi>
     </p>
   );
 }

@@ -11,6 +11,7 @@ import { Badge, When } from "./parts/figures.tsx";
 import { Done } from "./parts/notice.tsx";
 import { passkeySection } from "./passkeys.tsx";
 import { Table } from "./parts/table.tsx";
+import { nameText } from "./parts/shown-name.ts";
 
 const DONE = {
   ended: "The session is ended.",
@@ -77,7 +78,7 @@ function sessionRow(one: ListedSession, at: string) {
       {one.device ?? "Unknown device"} {one.is_current ? <Badge state="active" label="this one" /> : null}
     </span>,
     <span>
-      {one.program_name}
+      <bdi>{nameText(one.program_name) || "–"}</bdi>
       <span class="second">{one.role === null ? "Partner" : ROLE_TITLES[one.role]}</span>
     </span>,
     <When at={one.created_at} />,

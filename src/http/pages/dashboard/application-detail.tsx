@@ -9,6 +9,7 @@ import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Facts } from "../parts/table.tsx";
 import { IfMay } from "../rights.tsx";
+import { applicantText } from "../parts/shown-name.ts";
 
 const AT = "/dashboard/partners/applications";
 
@@ -32,13 +33,13 @@ interface DetailProps {
 
 /** One application: who, what they answered, whether they are here already, and the decision. */
 export function ApplicationDetail({ application, same, similar, problems, note }: DetailProps) {
-  const { id, name, status, answers } = application;
+  const { id, status, answers } = application;
   return (
     <>
       <PageHead
         title={
           <>
-            {name ?? "Application, deleted"} <Badge state={status} />
+            <bdi>{applicantText(application) ?? "Application, deleted"}</bdi> <Badge state={status} />
           </>
         }
         back={{ href: AT, label: "Applications" }}

@@ -24,6 +24,7 @@ import { RangeFields } from "../parts/filter-fields.tsx";
 import { Empty } from "../parts/table.tsx";
 import { IfMay } from "../rights.tsx";
 import { ApplicationDetail } from "./application-detail.tsx";
+import { applicantText } from "../parts/shown-name.ts";
 
 const AT = "/dashboard/partners/applications";
 const PLACE = "/dashboard/partners";
@@ -128,7 +129,7 @@ async function detailPage(
   const similar = name === null ? null : await listPartners(ctx, { search: name, page: 1, per_page: SIMILAR });
   return framed(
     c,
-    { title: name ?? "Application", at: PLACE, status: problems ? 422 : 200 },
+    { title: applicantText(application) ?? "Application", at: PLACE, status: problems ? 422 : 200 },
     <>
       {problems ? null : <Done code={c.req.query("done")} texts={DONE} />}
       <ApplicationDetail
@@ -169,7 +170,7 @@ async function chosenPage(c: Context<PageEnv>, fields: FormFields, problems?: Pr
         <ul>
           {found.map(({ name, email }) => (
             <li>
-              {name}, {email}
+              <bdi>{applicantText({ name, email })}</bdi>, {email}
             </li>
           ))}
         </ul>
@@ -271,7 +272,7 @@ function pickPending({ id, name, email, status }: Listed) {
   if (status !== "pending") return null;
   return (
     <IfMay right="manage">
-      <input type="checkbox" name="ids" value={id} aria-label={`Choose ${name ?? email}`} />
+      <input type="checkbox" name="ids" value={id} aria-label={`Choose ${applicantText({ name, email })}`} />
     </IfMay>
   );
 }
@@ -288,7 +289,7 @@ const LIST: ListOf<typeof applicationQuery, Listed> = {
       grow: true,
       cell: ({ id, name, email }) => (
         <span>
-          <a href={`${AT}/${id}`}>{name ?? "deleted"}</a>
+          <a href={`${AT}/${id}`}>{applicantText({ name, email }) ?? "deleted"}</a>
           {email === null ? null : <span class="second">{email}</span>}
         </span>
       ),

@@ -19,6 +19,7 @@ import { Empty } from "../parts/table.tsx";
 import { PAYOUT_METHODS } from "../../../domain/partner.ts";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { providerWithin } from "../../brand-names.ts";
+import { nameText } from "../parts/shown-name.ts";
 
 const AT = "/dashboard/events";
 
@@ -168,7 +169,7 @@ function nameOf(actor: Actor): string | null {
   const { type, name } = actor;
   if (name === null) return null;
   if (type === "provider") return providerWithin(name);
-  return isFirstKey(actor) ? `…${name}` : name;
+  return isFirstKey(actor) ? `…${name}` : nameText(name) || actor.id;
 }
 
 function What({ event: { payload, id, type, changes } }: { event: AuditEvent }) {

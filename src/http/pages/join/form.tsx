@@ -7,6 +7,7 @@ import { DAY, SECOND } from "../../../lib/time.ts";
 import { email, text } from "../../validate.ts";
 import { parseInput, type FormFields, type Parsed, type Problems } from "../forms.ts";
 import { Checkbox, Field, Form, TextArea } from "../parts/form.tsx";
+import { isVisible } from "../../../domain/visible.ts";
 
 /** A field that no person sees: what is written in it was not written by one. */
 export const TRAP = "contact_hours";
@@ -67,7 +68,7 @@ export function readForm(program: Program, fields: FormFields): Parsed<Applicati
     ]),
   );
   const schema = z.object({
-    name: text(200, 0).refine((name) => name !== "", "Enter your name."),
+    name: text(200, 0).refine(isVisible, "Enter your name."),
     email,
     website: website.nullable(),
     terms: z.boolean().refine((agreed) => agreed || program.terms === null, "Tick this to agree, and to apply."),

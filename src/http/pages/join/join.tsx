@@ -15,6 +15,7 @@ import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";
 import { Form } from "../parts/form.tsx";
 import { JoinForm, formStamp, joinValues, readForm, readStamp, STAMP, TRAP, type JoinValues } from "./form.tsx";
+import { programText } from "../parts/shown-name.ts";
 
 /** `/join/<program slug or id>`: the public page for applications (JOIN-1 to JOIN-5). */
 export const join = new Hono<PageEnv>()
@@ -97,8 +98,8 @@ async function formPage(c: Context<PageEnv>, program: Program, { values, stamp =
   const kept = isOutOfDate ? await formStamp(keyOf(c), program, now) : stamp;
   return page(
     c,
-    { title: `Become a partner of ${program.name}`, status: status ?? (problems ? 422 : 200) },
-    <Card program={program} title={`Become a partner of ${program.name}`}>
+    { title: `Become a partner of ${programText(program)}`, status: status ?? (problems ? 422 : 200) },
+    <Card program={program} title={`Become a partner of ${programText(program)}`}>
       <p class="muted">Send customers through your own link, and earn a commission on what they buy.</p>
       <JoinForm program={program} values={values} stamp={kept} problems={problems} />
       <p class="muted small">
@@ -123,7 +124,9 @@ function confirmPage(c: Context<PageEnv>, program: Program, token: string) {
     c,
     { title: "Confirm your address" },
     <Card program={program} title="One more click">
-      <p>This confirms your e-mail address, and {program.name} gets your application.</p>
+      <p>
+        This confirms your e-mail address, and <bdi>{programText(program)}</bdi> gets your application.
+      </p>
       <Form class="stack">
         <input type="hidden" name="token" value={token} />
         <button type="submit" class="primary wide" autofocus={true}>
@@ -135,7 +138,7 @@ function confirmPage(c: Context<PageEnv>, program: Program, token: string) {
 }
 
 function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: string, paragraphs: Child[]] {
-  const { name } = proof.program;
+  const name = programText(proof.program);
   switch (proof.outcome) {
     case "proved":
       return proof.application.status === "approved"
@@ -148,7 +151,7 @@ function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: 
         "You are a partner already",
         [
           <>
-            This address belongs to a partner of {name} already. <a href="/sign-in">Sign in</a>
+            This address belongs to a partner of <bdi>{name}</bdi> already. <a href="/sign-in">Sign in</a>
           </>,
         ],
       ];
@@ -190,7 +193,7 @@ function plainPage(c: Context<PageEnv>, program: Program, status: 200, title: st
 function Card({ program, title, children }: { program: Program; title: string; children: Child }) {
   return (
     <Plain>
-      <ProgramName name={program.name} />
+      <ProgramName program={program} />
       <div class="card prose">
         <h1>{title}</h1>
         {children}

@@ -1,8 +1,9 @@
 import type { PartnerName } from "../../../core/partners/display-names.ts";
+import { nameText } from "./shown-name.ts";
 
-/** How a partner is called: by name, where there is one. */
+/** How a partner is called: by name, where there is one to see. */
 export function partnerText(partner: Pick<PartnerName, "first_name" | "last_name" | "email">): string {
-  return [partner.first_name, partner.last_name].filter(Boolean).join(" ") || partner.email;
+  return nameText(partner.first_name, partner.last_name) || partner.email;
 }
 
 /** A partner among others who may have the same name, or have chosen it to pass for one of them: never the same for two. */
@@ -10,7 +11,7 @@ export function PartnerInFull({ partner }: { partner: Omit<PartnerName, "id" | "
   const name = partnerText(partner);
   return (
     <>
-      {name} ({partner.slug}
+      <bdi>{name}</bdi> ({partner.slug}
       {name === partner.email ? "" : `, ${partner.email}`})
     </>
   );

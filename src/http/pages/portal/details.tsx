@@ -19,6 +19,7 @@ import { payoutMethodOptions } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
 import { transferName, walletName } from "../../brand-names.ts";
+import { programText } from "../parts/shown-name.ts";
 
 const AT = "/portal/details";
 
@@ -122,7 +123,7 @@ function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
             options={payoutMethodOptions()}
             value={values.payout_method}
             problems={problems}
-            hint={`For a bank transfer or crypto, ${program.name} will ask you where to.`}
+            hint={`For a bank transfer or crypto, ${programText(program)} will ask you where to.`}
           />
           <Field
             name="payout_email"
@@ -197,7 +198,7 @@ function AboutYou({ partner, program }: { partner: Self; program: OwnProgram }) 
           ["Your slug", <code>{partner.slug}</code>],
         ]}
       />
-      <p class="muted small">Something wrong here? {program.name} can change it.</p>
+      <p class="muted small">Something wrong here? {programText(program)} can change it.</p>
       <p class="actions more">
         <a class="button" href={`${AT}/sessions`}>
           See your sessions

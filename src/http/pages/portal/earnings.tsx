@@ -3,6 +3,7 @@ import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { Stat, Sums } from "../parts/figures.tsx";
 import { dateText, usePageZone } from "../locale.ts";
 import type { OwnProgram } from "./self.ts";
+import { programText } from "../parts/shown-name.ts";
 
 interface EarningsProps {
   earnings: readonly Earnings[];
@@ -22,7 +23,7 @@ export function EarningsOf({ earnings, program }: EarningsProps) {
   const owes = earnings.some(({ payable_cents }) => payable_cents < 0);
   return (
     <dl class="stats">
-      <Stat label="Pending" value={sums("review_cents")} note={`until ${program.name} approves`} />
+      <Stat label="Pending" value={sums("review_cents")} note={`until ${programText(program)} approves`} />
       {program.auto_approve_days === null ? null : (
         <Stat label="On hold" value={sums("held_cents")} note={<Holds earnings={earnings} />} />
       )}

@@ -15,6 +15,7 @@ import { UtcDays } from "../parts/spans.tsx";
 import { EarningsOf } from "./earnings.tsx";
 import { buildLink, LinkBuilder } from "./link-builder.tsx";
 import { programOf, selfOf } from "./self.ts";
+import { nameText, programText } from "../parts/shown-name.ts";
 
 const DAYS = 30;
 
@@ -22,6 +23,7 @@ const DAYS = 30;
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const partner = selfOf(c);
   const program = programOf(c);
+  const first = nameText(partner.first_name);
   const { domain } = program;
   const built = domain === null ? null : buildLink(c, { ...program, domain }, partner);
   const seen = await readPartnerOverview(c.var.ctx, partner.id, DAYS);
@@ -33,8 +35,8 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
     { title: "Overview", at: "/portal", status: built?.problems ? 422 : 200 },
     <>
       <PageHead
-        title={partner.first_name ? `Hello ${partner.first_name}` : "Your overview"}
-        lede={`You earn ${percentText(rate)} of what your customers pay at ${program.name}, unless a special rate applies.`}
+        title={first ? `Hello ${first}` : "Your overview"}
+        lede={`You earn ${percentText(rate)} of what your customers pay at ${programText(program)}, unless a special rate applies.`}
       />
       {partner.payout_method === null && c.var.session.limited === null ? (
         <Notice tone="warn">
@@ -46,7 +48,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
       <section class="card">
         <h2>Your link</h2>
         {built === null ? (
-          <p class="muted">Your link will be here as soon as {program.name} has set its domain.</p>
+          <p class="muted">Your link will be here as soon as {programText(program)} has set its domain.</p>
         ) : (
           <LinkBuilder built={built} />
         )}

@@ -18,6 +18,7 @@ import { Facts } from "../parts/table.tsx";
 import { whyText } from "./commission-words.ts";
 import { CommissionTable } from "./commissions.tsx";
 import { ownPayout, programOf, selfOf, type OwnProgram } from "./self.ts";
+import { nameText, programText } from "../parts/shown-name.ts";
 
 const AT = "/portal/payouts";
 
@@ -27,7 +28,7 @@ export const payoutDetail = new Hono<PageEnv>()
     const { payout, lines } = await read(c);
     // The name that it is paid to was fixed with where it goes (OUT-5), and is shown to who may see that.
     const recipient = c.var.session.limited === null ? await openRecipient(c.var.ctx, payout) : null;
-    const to = recipient?.name || selfOf(c).email;
+    const to = nameText(recipient?.name ?? null) || selfOf(c).email;
     return framed(
       c,
       { title: "Payout", at: AT },
@@ -119,7 +120,7 @@ function PayoutFacts({ payout, to, program }: PayoutFactsProps) {
       <Facts
         rows={[
           ["Payout", <code>{payout.id}</code>],
-          ["From", program.name],
+          ["From", programText(program)],
           ["To", to],
           ["Amount", <Money of={payout} />],
           ["Status", status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={status} />],

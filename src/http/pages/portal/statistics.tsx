@@ -12,6 +12,7 @@ import { dayText } from "../locale.ts";
 import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";
+import { programText } from "../parts/shown-name.ts";
 
 const AT = "/portal/statistics";
 
@@ -33,9 +34,9 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
       <Spans at={AT} days={days} now={c.var.now} />
       <Head now={seen.now} before={seen.before} program={program} />
       <p class="muted small explains">
-        A lead is a sign-up that {program.name} reported. A sale is a payment that earned, by the day of the payment; a
-        new customer is the first sale of a customer through you, so a renewal is a sale and no new customer. Conversion
-        is new customers for each hundred clicks.
+        A lead is a sign-up that {programText(program)} reported. A sale is a payment that earned, by the day of the
+        payment; a new customer is the first sale of a customer through you, so a renewal is a sale and no new customer.
+        Conversion is new customers for each hundred clicks.
       </p>
       <SourceCard title="Clicks by page" column="Page" sources={seen.sources.landing} />
       <SourceCard

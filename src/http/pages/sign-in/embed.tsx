@@ -9,6 +9,7 @@ import { framedBy, page } from "../page.tsx";
 import { Form } from "../parts/form.tsx";
 import { limitByAddress } from "../limited.ts";
 import { Welcome } from "./sign-in.tsx";
+import { programText } from "../parts/shown-name.ts";
 
 /**
  * `/embed`: where a link of the owner's own site leads (EMBED-1). In a frame it opens the portal at once, in a session of
@@ -31,7 +32,8 @@ export const embed = new Hono<PageEnv>()
       { title: "Sign in" },
       <Welcome title="One more click">
         <p>
-          You sign in to the portal of <strong>{link.program.name}</strong> as <strong>{link.partner.email}</strong>.
+          You sign in to the portal of <strong>{programText(link.program)}</strong> as{" "}
+          <strong>{link.partner.email}</strong>.
         </p>
         <Form action="/embed" class="stack">
           <input type="hidden" name="token" value={token} />

@@ -173,6 +173,9 @@ describe("the statement of a payout (PORTAL-3)", () => {
       ["2026-03-01T05:00:00.000Z", "2026-03-09T04:00:00.000Z", "1 Mar 2026 to 8 Mar 2026"],
       ["2026-03-09T04:00:00.000Z", "2026-03-10T12:00:00.000Z", "9 Mar 2026 to 10 Mar 2026"],
       [undefined, "2026-04-01T04:00:00.000Z", "Up to 31 Mar 2026"],
+      // Of UTC days, as each month is that payouts are made of (PAGE-23).
+      ["2026-04-02", "2026-05-01", "2 Apr 2026 to 30 Apr 2026 (UTC days)"],
+      ["2026-05-01", "2026-06-01", "1 May 2026 to 31 May 2026 (UTC days)"],
     ] as const;
     for (const [period_start, period_end, said] of periods) {
       const created_at = new Date(Date.parse(period_end) - 1).toISOString();

@@ -17,6 +17,7 @@ const MAY: Record<string, string> = {
   "parts/spans.tsx": "days of sums by UTC day",
   "parts/plot.tsx": "days of sums by UTC day",
   "portal/statistics.tsx": "days of sums by UTC day",
+  "portal/payout-detail.tsx": "a period of UTC days, in which payouts of months are made",
   "dashboard/overview.tsx": "days of sums by UTC day",
   "dashboard/commission-list.tsx": "a date as it was typed",
   "dashboard/payout-new.tsx": "the end of a period, whose dates `filterOf` reads; the form sends an instant",

@@ -6,11 +6,11 @@ import { openRecipient } from "../../../core/payouts/recipient.ts";
 import { MOST_LINES, readStatement, statementLines } from "../../../core/payouts/statement.ts";
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
-import { iso } from "../../../lib/time.ts";
+import { DAY, iso } from "../../../lib/time.ts";
 import { streamOf } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
-import { inEnglish } from "../locale.ts";
+import { dateText, inEnglish, usePageZone } from "../locale.ts";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, When } from "../parts/figures.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
@@ -107,6 +107,29 @@ function lastInstant({ period_end }: Pick<Detailed, "period_end">): string {
   return iso(Date.parse(period_end) - 1);
 }
 
+/** Whether an instant is where a UTC day begins, as the ends of months are that payouts are made of. */
+const isUtcDay = (at: string) => Date.parse(at) % DAY === 0;
+
+/** Its first and last day, by UTC where it is made of UTC days: those of neighboring months name no day twice. */
+function Period({ of: payout }: { of: Pick<Detailed, "period_start" | "period_end"> }) {
+  const zone = usePageZone();
+  const { period_start, period_end } = payout;
+  const isUtc = isUtcDay(period_end) && (period_start === null || isUtcDay(period_start));
+  const day = (at: string) => (
+    <time datetime={at} title={at}>
+      {dateText(at, isUtc ? "UTC" : zone)}
+    </time>
+  );
+  return (
+    <>
+      {period_start === null ? "Up to " : day(period_start)}
+      {period_start === null ? "" : " to "}
+      {day(lastInstant(payout))}
+      {isUtc && zone !== "UTC" ? " (UTC days)" : ""}
+    </>
+  );
+}
+
 interface PayoutFactsProps {
   payout: Detailed;
   to: string;
@@ -124,14 +147,7 @@ function PayoutFacts({ payout, to, program }: PayoutFactsProps) {
           ["To", to],
           ["Amount", <Money of={payout} />],
           ["Status", status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={status} />],
-          [
-            "Period",
-            <>
-              {payout.period_start === null ? "Up to " : <When at={payout.period_start} only="day" />}
-              {payout.period_start === null ? "" : " to "}
-              <When at={lastInstant(payout)} only="day" />
-            </>,
-          ],
+          ["Period", <Period of={payout} />],
           ["Commissions", countText(payout.commission_count)],
           ["Paid by", payoutMethodText(payout.method)],
           payout.recipient === null ? null : ["Paid to", payout.recipient],

@@ -112,6 +112,19 @@ describe.each(MEMBER_ROLES.toReversed())("as %s (TEAM-1)", (role) => {
     else expect(shown).toEqual(expect.arrayContaining(named));
   });
 
+  it("reads payout details in what changed, or nothing of them", async () => {
+    const { program, partner } = stocked;
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_email: `${role}@wallet.example` });
+    const seen = [];
+    for (const path of ["/dashboard/events", "/dashboard/events/list.csv"]) {
+      const { status, body } = await (await ready(role)).get(path);
+      expect([path, status, body.includes("partner.updated")]).toEqual([path, 200, true]);
+      seen.push(["payout_email", "@wallet.example", "failure_message"].some((text) => body.includes(text)));
+    }
+    expect(seen).toEqual(role === "viewer" ? [false, false] : [true, true]);
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_email: WALLET });
+  });
+
   it("sends what is the role's, and changes nothing otherwise", async () => {
     const refusals = [];
     for (const route of ROUTES.filter(({ method }) => method === "POST")) {

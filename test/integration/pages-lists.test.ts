@@ -78,13 +78,16 @@ describe.each(LISTS)("%s (PAGE-20)", (page, name, api, column, field) => {
   });
 
   it("can be read from its other end", async () => {
-    const rows = (await of(`${api}?per_page=100`)).map((row) => row[field]);
-    const found = (await file(owner, `${at()}/${name}?order=oldest`)).map((row) => row[column]);
-    expect(found.slice(0, rows.length)).toEqual(
-      page.endsWith("events") ? found.slice(0, rows.length) : rows.toReversed(),
-    );
     const { body } = await owner.get(`${at()}?order=oldest`);
     expect(body.includes('name="order"')).toBe(!page.endsWith("events"));
+    if (page.endsWith("events")) {
+      // The log is newest first alone.
+      expect((await owner.get(`${at()}/${name}?order=oldest`)).status).toBe(422);
+      return;
+    }
+    const rows = (await of(`${api}?per_page=100`)).map((row) => row[field]);
+    const found = (await file(owner, `${at()}/${name}?order=oldest`)).map((row) => row[column]);
+    expect(found.slice(0, rows.length)).toEqual(rows.toReversed());
   });
 
   it("is nobody's without a session, and nothing of another program's", async () => {
@@ -198,6 +201,23 @@ describe("what of an address is not understood (PAGE-20)", () => {
     expect(textOf(body)).not.toContain("not understood");
   });
 
+  it.each(LISTS)("is also a name, an order or a column that %s does not have", async (page, name) => {
+    const at = pageAddress(page, stocked.ids);
+    for (const [query, what] of [
+      ["state=paid", "state"],
+      ["order=odd", "order"],
+      ["columns=nonsense", "columns"],
+    ] as const) {
+      const shown = await owner.get(`${at}?${query}`);
+      expect([query, shown.status, textOf(shown.body).includes(said(what))]).toEqual([query, 200, true]);
+      const refused = await owner.get(`${at}/${name}?${query}`);
+      expect([query, refused.status, textOf(refused.body).includes(said(what))]).toEqual([query, 422, true]);
+    }
+    // What pages add themselves says nothing of the list.
+    const answered = await owner.get(`${at}?done=nothing&bulk=approved&count=1&page=1&order=&state=`);
+    expect(textOf(answered.body)).not.toContain("not understood");
+  });
+
   it("is said wherever an address narrows what is shown", async () => {
     for (const [path, name] of [
       ["/dashboard/payments/leads?credited=perhaps", "credited"],
@@ -216,6 +236,8 @@ describe("what of an address is not understood (PAGE-20)", () => {
   it("makes no file of payouts, and changes no commission", async () => {
     const bank = await owner.get("/dashboard/payouts/export.csv?format=bnak");
     expect([bank.status, textOf(bank.body).includes(said("format"))]).toEqual([422, true]);
+    const odd = await owner.get("/dashboard/payouts/export.csv?state=paid");
+    expect([odd.status, textOf(odd.body).includes(said("state"))]).toEqual([422, true]);
     const program = await makeProgram();
     const { id } = await makePartner(program);
     await makeCommissions(program, id, [{ status: "pending" }]);
@@ -224,6 +246,9 @@ describe("what of an address is not understood (PAGE-20)", () => {
     const numbers = { seen_at: new Date().toISOString(), plain: "1", flagged: "0" };
     const sent = await visitor.post("/dashboard/commissions/matching?move=approve&from=yesterday", numbers);
     expect([sent.status, textOf(sent.body).includes(said("from"))]).toEqual([422, true]);
+    await visitor.get("/dashboard/commissions");
+    const unknown = await visitor.post("/dashboard/commissions/matching?move=approve&partner=jane", numbers);
+    expect([unknown.status, textOf(unknown.body).includes(said("partner"))]).toEqual([422, true]);
     expect(await rowsOf(program, "/commissions?status=pending")).toHaveLength(1);
   });
 });

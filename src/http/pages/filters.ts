@@ -23,8 +23,30 @@ export function startOfTyped(text: string, zone: string, later = 0): string {
   return iso(startOfDateIn(zone, laterDate(text, later)));
 }
 
+/** So much of a name that is not known is said. */
+const MAX_NAME = 40;
+
 /** What a page is, says nothing about its list. */
-const OF_PAGES = new Set(["page", "per_page"]);
+const OF_PAGES = new Set(["page", "per_page", "cursor"]);
+
+/** What pages put into addresses of lists beside filters: what was done, and to how many. */
+const OF_ANSWERS = ["done", "bulk", "count"];
+
+/** Notes what of the address was not understood, for `framed` to say, or `refuseLeftOut` to refuse. */
+export function leaveOut(c: Context<PageEnv>, names: Iterable<string>): void {
+  const left_out = new Set([...(c.var.left_out ?? []), ...names]);
+  if (left_out.size > 0) c.set("left_out", [...left_out]);
+}
+
+/** Leaves out what of the address has a value and no name that is `known`, or that pages add (PAGE-20). */
+export function leaveOutUnknown(c: Context<PageEnv>, known: Iterable<string>): void {
+  const names = new Set([...known, ...OF_PAGES, ...OF_ANSWERS]);
+  const given = Object.entries(c.req.query()).filter(([name, value]) => value.trim() !== "" && !names.has(name));
+  leaveOut(
+    c,
+    given.map(([name]) => name.slice(0, MAX_NAME)),
+  );
+}
 
 /**
  * For what is more than a page: a file, or a change of all that match, of another list than the one that was meant.
@@ -68,7 +90,7 @@ export function filterOf<T extends z.ZodObject>(
   const first = schema.safeParse(asTimes());
   const left_out = new Set(first.error?.issues.map((issue) => String(issue.path[0])));
   for (const name of left_out) delete given[name];
-  if (left_out.size > 0) c.set("left_out", [...new Set([...(c.var.left_out ?? []), ...left_out])]);
+  leaveOut(c, left_out);
   const { page: _page, ...texts } = given;
   return { value: schema.parse(asTimes()), texts };
 }

@@ -10,7 +10,7 @@ import type { Cents } from "../../domain/money.ts";
 import { ID_PREFIXES } from "../../lib/id.ts";
 import type { PageEnv } from "../session.ts";
 import { DEFAULT_PER_PAGE, MAX_PER_PAGE, type pageQuery } from "../validate.ts";
-import { filterOf, type Filter } from "./filters.ts";
+import { filterOf, leaveOut, leaveOutUnknown, type Filter } from "./filters.ts";
 import { When } from "./parts/figures.tsx";
 import { Checkbox, Field, SelectField } from "./parts/form.tsx";
 import { PartnerLink } from "./parts/partner.tsx";
@@ -78,8 +78,12 @@ export async function askedOf<Query extends ListQuery, Row extends { id: string 
 ): Promise<Asked<Query>> {
   const filter = filterOf(c, query, "partner_id" in query.shape ? await partnerAsked(c) : {});
   const { per_page, ...texts } = filter.texts;
-  const order = reversible !== false && c.req.query("order") === "oldest" ? "oldest" : "newest";
-  const wanted = new Set((c.req.queries("columns") ?? []).flatMap((text) => text.split(",")));
+  leaveOutUnknown(c, [...Object.keys(query.shape), "order", "columns"]);
+  const ordered = c.req.query("order")?.trim() ?? "";
+  const order = reversible !== false && ordered === "oldest" ? "oldest" : "newest";
+  if (ordered !== "" && ordered !== order) leaveOut(c, ["order"]);
+  const wanted = new Set((c.req.queries("columns") ?? []).flatMap((text) => text.split(",")).filter(Boolean));
+  if ([...wanted].some((name) => !columns.some(({ key }) => key === name))) leaveOut(c, ["columns"]);
   const usual = columns.flatMap(({ key, extra }) => (extra ? [] : [key]));
   const chosen = columns.map(({ key }) => key).filter((key) => wanted.has(key));
   const shown = chosen.length === 0 ? usual : chosen;

@@ -15,7 +15,7 @@ import { iso } from "../../../lib/time.ts";
 import { commissionBulk } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { commissionQuery } from "../../queries.ts";
-import { filterOf, refuseLeftOut } from "../filters.ts";
+import { filterOf, leaveOutUnknown, refuseLeftOut, type Filter } from "../filters.ts";
 import { FormFields, parseInput } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -123,7 +123,7 @@ export const commissionsMatching = new Hono<PageEnv>()
   .post("/", async (c) => {
     const move = moveOf(c);
     const fields = new FormFields(await c.req.formData());
-    const filter = filterOf(c, commissionQuery);
+    const filter = matchingOf(c);
     refuseLeftOut(c);
     const status = MOVES[move].status;
     const reason = (move === "reject" && fields.text("reason")) || null;
@@ -154,6 +154,11 @@ export const commissionsMatching = new Hono<PageEnv>()
     return c.redirect(`${AT}?${query.toString()}`, 303);
   });
 
+function matchingOf(c: Context<PageEnv>): Filter<z.output<typeof commissionQuery>> {
+  leaveOutUnknown(c, [...Object.keys(commissionQuery.shape), "move"]);
+  return filterOf(c, commissionQuery);
+}
+
 function moveOf(c: Context<PageEnv>): Move {
   return c.req.query("move") === "reject" ? "reject" : "approve";
 }
@@ -183,7 +188,7 @@ function NothingToDo({ matched, filter, status }: { matched: number; filter: Com
 }
 
 async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
-  const filter = filterOf(c, commissionQuery);
+  const filter = matchingOf(c);
   const { verb, kind, status } = MOVES[move];
   const { matched, groups } = await previewMatching(c.var.ctx, filter.value, { status });
   const names = await readPartnerNames(c.var.ctx, [filter.value.partner_id ?? null]);

@@ -15,7 +15,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
 import { exportQuery, payoutQuery } from "../../queries.ts";
-import { filterOf, refuseLeftOut } from "../filters.ts";
+import { filterOf, leaveOutUnknown, refuseLeftOut } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -113,6 +113,7 @@ export const payouts = new Hono<PageEnv>()
   .get("/list.csv", (c) => csvOf(c, LIST))
   .get("/export.csv", async (c) => {
     const { value } = filterOf(c, exportQuery);
+    leaveOutUnknown(c, Object.keys(exportQuery.shape));
     refuseLeftOut(c);
     const pieces = await exportPayouts(c.var.ctx, value);
     return c.body(streamOf(pieces), 200, {

@@ -1,5 +1,5 @@
 import { and, desc, eq, sql, type SQL } from "drizzle-orm";
-import { atMost, runBatch } from "../../db/client.ts";
+import { atMost, runBatch, type Database } from "../../db/client.ts";
 import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { passkeys } from "../../db/schema.ts";
 import { shardOfToken, tokenOn } from "../../domain/shard.ts";
@@ -53,19 +53,35 @@ export function newHandle({ ctx }: Session): string {
 /** Those of the address that open a team, in any database that answers, newest first; all of them where one does not. */
 export async function listPasskeys(base: BaseCtx, { record }: Session): Promise<Passkey[]> {
   const { email } = record;
-  const [{ said }, { identities, failure }] = await Promise.all([
-    askAll(base, (on) => ofAddress(on, email)),
-    askIdentities(base, email),
-  ]);
-  const found = said.flatMap(({ answer }) => answer).toSorted((a, b) => (a.id < b.id ? 1 : -1));
-  return failure ? found : found.filter((one) => hasTeam(one, identities));
+  const { said, failure } = await askAll(base, ({ db }) =>
+    runBatch(db, [selectPasskeys(db, email), firstTeam(db, email)]),
+  );
+  const found = said.flatMap(({ answer: [rows] }) => rows).toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  const teams = said.flatMap(({ answer: [, [first]] }) => first?.since ?? []);
+  return failure ? found : found.filter(({ created_at }) => teams.some((since) => since <= created_at));
 }
 
 async function ofAddress({ db }: BaseCtx, email: string): Promise<Passkey[]> {
-  const [rows] = await runBatch(db, [
-    db.select().from(passkeys).where(eq(passkeys.email, email)).orderBy(desc(passkeys.id)).limit(atMost(MOST_PASSKEYS)),
-  ]);
+  const [rows] = await runBatch(db, [selectPasskeys(db, email)]);
   return rows;
+}
+
+function selectPasskeys(db: Database, email: string) {
+  return db
+    .select()
+    .from(passkeys)
+    .where(eq(passkeys.email, email))
+    .orderBy(desc(passkeys.id))
+    .limit(atMost(MOST_PASSKEYS));
+}
+
+/** Since when the address has been in a team that it is in: of `hasTeam`, all that a list needs. */
+function firstTeam(db: Database, email: string) {
+  return shaped(
+    db,
+    { since: orNull(text) },
+    sql`select min(created_at) as since from program_members where lower(email) = ${email}`,
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-import { cents, larger, mulDivHalfUp, type Cents, type Sum } from "./money.ts";
+import { nearestMultiple, type Cents, type Sum } from "./money.ts";
 
 /**
  * True for an upper-case ISO 4217 code of money in circulation, or withdrawn so lately that providers still name it.
@@ -34,7 +34,7 @@ export function decimalAmount(amount_cents: Sum, code: string): string {
  */
 export function walletAmount(amount_cents: Cents, code: string): string {
   if (!WALLET_WHOLE.has(code)) return decimalAmount(amount_cents, code);
-  return String(larger(mulDivHalfUp(amount_cents, cents(1), cents(100)), cents(1)));
+  return decimalAmount(nearestMultiple(amount_cents, 100), code).slice(0, -".00".length);
 }
 
 /** An amount in smallest units for people to read: `1,234.50 EUR`, `1,234 JPY`, `-0.500 KWD`. Exact, no float. */

@@ -46,13 +46,19 @@ describe.each([0, 1] as const)("a passkey in database %i", (home) => {
   const other = home === 0 ? 1 : 0;
   const address = () => `${uniqueId("kim-")}@example.com`.toLowerCase();
 
-  it("opens nothing after a removal while the other database was away, and ends where it is tried", async () => {
+  /** Somebody whose passkey has outlived their removal, for the other database was away, and who is a member again. */
+  async function comeBack() {
     const email = address();
     const program = await makeProgramOn(home);
     const id = await join(program, email);
     const device = await deviceOf(program, email);
     expect((await leaveWithout(other, program, id)).status).toBe(200);
     await join(program, email);
+    return { email, program, device };
+  }
+
+  it("opens nothing after a removal while the other database was away, and ends where it is tried", async () => {
+    const { email, program, device } = await comeBack();
     const visitor = makeVisitor();
     expect([(await usePasskey(visitor, device)).status, await isIn(visitor)]).toEqual([410, false]);
     expect(await keptOn(home, email)).toBe(0);
@@ -60,12 +66,7 @@ describe.each([0, 1] as const)("a passkey in database %i", (home) => {
   });
 
   it("that opens nothing is not listed, and the same device is added again", async () => {
-    const email = address();
-    const program = await makeProgramOn(home);
-    const id = await join(program, email);
-    const device = await deviceOf(program, email);
-    expect((await leaveWithout(other, program, id)).status).toBe(200);
-    await join(program, email);
+    const { email, program, device } = await comeBack();
     const visitor = makeVisitor();
     await followLink(visitor, (await requestLink(testContext(), email))!.link.token, program.id);
     expect((await visitor.get(SESSIONS)).body).not.toContain('name="id" value="pky_');

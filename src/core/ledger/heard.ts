@@ -48,8 +48,9 @@ export function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: r
   const statements = made.map(({ id, fact }) => {
     const state = paymentState([fact])!;
     // What takes its money may have been heard of before.
-    const ids = () => reachable(ctx.program.id, provider, sql`select ${fact.key}`);
-    const seen = state.paid ? NEWEST_CHANGE : changeHeardBy(ctx.program.id, provider, ids());
+    const seen = state.paid
+      ? NEWEST_CHANGE
+      : changeHeardBy(ctx.program.id, provider, reachable(ctx.program.id, provider, sql`select ${fact.key}`));
     return ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
         txn_amount_cents, gross_cents, customer_id, subscription_id, facts_revision, created_at, updated_at,
         rules_seen, event)

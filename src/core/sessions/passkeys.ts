@@ -57,8 +57,8 @@ export async function listPasskeys(base: BaseCtx, { record }: Session): Promise<
     runBatch(db, [selectPasskeys(db, email), firstTeam(db, email)]),
   );
   const found = said.flatMap(({ answer: [rows] }) => rows).toSorted((a, b) => (a.id < b.id ? 1 : -1));
-  const teams = said.flatMap(({ answer: [, [first]] }) => first?.since ?? []);
-  return failure ? found : found.filter(({ created_at }) => teams.some((since) => since <= created_at));
+  const teams = said.flatMap(({ answer: [, [first]] }) => first ?? []);
+  return failure ? found : found.filter((one) => hasTeam(one, teams));
 }
 
 async function ofAddress({ db }: BaseCtx, email: string): Promise<Passkey[]> {
@@ -79,8 +79,8 @@ function selectPasskeys(db: Database, email: string) {
 function firstTeam(db: Database, email: string) {
   return shaped(
     db,
-    { since: orNull(text) },
-    sql`select min(created_at) as since from program_members where lower(email) = ${email}`,
+    { member_since: orNull(text) },
+    sql`select min(created_at) as member_since from program_members where lower(email) = ${email}`,
   );
 }
 
@@ -176,8 +176,8 @@ function teamOf(email: SQL): SQL {
 }
 
 /** The same of one that is read: no team that the address came into later, or came back into. */
-function hasTeam({ created_at }: Passkey, identities: readonly Identity[]): boolean {
-  return identities.some(({ member_since }) => member_since !== null && member_since <= created_at);
+function hasTeam({ created_at }: Passkey, teams: readonly Pick<Identity, "member_since">[]): boolean {
+  return teams.some(({ member_since }) => member_since !== null && member_since <= created_at);
 }
 
 /**

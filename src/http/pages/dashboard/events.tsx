@@ -88,7 +88,7 @@ const LIST: ListOf<typeof eventsQuery, AuditEvent> = {
   read: async (c, filter) => {
     const page = await listEvents(c.var.ctx, { ...filter, type: filter.type ?? NOT_CLICKS });
     const { member } = c.var.session;
-    return !member || roleMay(member.role, "details") ? page : { ...page, data: page.data.map(withoutDetails) };
+    return member && roleMay(member.role, "details") ? page : { ...page, data: page.data.map(withoutDetails) };
   },
   columns: [
     {

@@ -40,7 +40,7 @@ import { page } from "../page.tsx";
 import { readAnswer, requestOptions } from "../passkey-answer.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { PasskeyForm } from "../parts/passkey-form.tsx";
-import { nameText } from "../parts/shown-name.ts";
+import { programText } from "../parts/shown-name.ts";
 
 /** Signing in and out (PAGE-2). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
 export const signIn = new Hono<PageEnv>()
@@ -236,7 +236,8 @@ function confirmPage(c: Context<PageEnv>, token: string, account: Account | null
           <ul>
             {account.identities.slice(0, MOST_NAMED).map((identity) => (
               <li>
-                {roleText(identity)} of <bdi>{nameText(identity.program_name) || identity.program_id}</bdi>
+                {roleText(identity)} of{" "}
+                <bdi>{programText({ name: identity.program_name, id: identity.program_id })}</bdi>
               </li>
             ))}
             {more > 0 ? <li>and {more} more</li> : null}
@@ -281,7 +282,7 @@ function choicePage(
         ))}
         {identities.map((identity) => (
           <button type="submit" name="as" value={identityKey(identity)}>
-            <bdi>{nameText(identity.program_name) || identity.program_id}</bdi>
+            <bdi>{programText({ name: identity.program_name, id: identity.program_id })}</bdi>
             <small>
               {roleText(identity)}
               {identityKey(identity) === current ? ", signed in now" : ""}

@@ -259,7 +259,7 @@ describe("closed lists", () => {
 
   it("of error codes are those of the specification (HTTP-3, IN-3, IN-4)", () => {
     const code = /^[a-z]+(?:_[a-z]+)+$|^(?:forbidden|unauthorized)$/;
-    const codes = [...codeOf("HTTP-3", code), ...codeOf("IN-3", code), ...codeOf("IN-4", code)];
+    const codes = [...new Set(["HTTP-3", "IN-3", "IN-4"].flatMap((rule) => codeOf(rule, code)))];
     const documented = JSON.stringify(document.components.schemas).match(/"code":\{[^{}]*"enum":\[([^\]]*)\]/)?.[1];
     expect((JSON.parse(`[${documented}]`) as string[]).toSorted()).toEqual(codes.toSorted());
   });

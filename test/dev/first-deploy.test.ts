@@ -76,7 +76,7 @@ describe("a first deploy, from an empty account", () => {
     inWorld(async (world) => {
       world.account.addZone("example.com");
       await world.configure(withDomain);
-      assert.equal(listed.length, 8);
+      assert.equal(listed.length, 9);
       world.platform.granted = listed;
       const first = await world.deployInCi();
       assert.equal(first.code, 0, first.printed.join("\n"));

@@ -67,12 +67,12 @@ export const PLANTS: readonly Plant[] = [
     patches: [
       {
         file: "src/core/ledger/heard.ts",
-        find: "${state.paid ? NEWEST_CHANGE : UNPAID_SEEN}",
-        put: "${NEWEST_CHANGE}",
+        find: "const seen = state.paid\n",
+        put: "const seen = state.paid || state.gross_cents >= 0\n",
       },
       {
         file: "src/core/ledger/heard.ts",
-        find: "${isPaying ? NEWEST_CHANGE : UNPAID_SEEN}, rules_seen)",
+        find: "${heard}, rules_seen)",
         put: "rules_seen, rules_seen)",
       },
       {

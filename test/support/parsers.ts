@@ -20,6 +20,7 @@ import { normalDomain, PAYOUT_TERM_PATTERN } from "../../src/domain/program.ts";
 import { eachSlugOnce } from "../../src/domain/reference.ts";
 import { isProgramId, shardOfClickObject, shardOfKey, shardOfProgram, shardOfToken } from "../../src/domain/shard.ts";
 import { normalTimeZone } from "../../src/domain/time-zone.ts";
+import { isVisible } from "../../src/domain/visible.ts";
 import { checkTargetUrl, whyHostRefused, whyNameRefused } from "../../src/domain/target-url.ts";
 import { sourceOf } from "../../src/core/kernel/click-sources.ts";
 import { cursorId } from "../../src/db/page.ts";
@@ -144,6 +145,7 @@ const OF_NAMES: Parser[] = [
     frames: [["a.", ".example"]],
     worst: { "other letters in every place": (n) => `${otherLetters(n)}.example` },
   }),
+  parser("domain/visible.ts", "isVisible", "Ada", isVisible),
   parser("domain/time-zone.ts", "normalTimeZone", "Europe/Berlin", normalTimeZone, { frames: [["Europe/", ""]] }),
   parser(
     "domain/reference.ts",

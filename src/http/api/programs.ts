@@ -24,7 +24,10 @@ import type { AppEnv } from "../../env.ts";
 import { applyFrom, cents, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
 import { isVisible } from "../../domain/visible.ts";
 
-export const programName = text(200).refine(isVisible, "This must have a character that can be seen.");
+export const programName = text(200).refine(
+  (name) => name === "" || isVisible(name),
+  "This must have a character that can be seen.",
+);
 
 export const currency = z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD.");
 

@@ -8,6 +8,7 @@ export type Permission =
   | "DNS: Read"
   | "Email Sending: Read"
   | "Queues: Edit"
+  | "Workers R2 Storage: Edit"
   | "Workers Routes: Edit"
   | "Workers Scripts: Edit"
   | "Zone: Read";

@@ -7,9 +7,9 @@ import { isClick, takeClick } from "./http/click.ts";
 import { baseContext } from "./http/context.ts";
 import { mailOf } from "./http/mails/mailer.ts";
 import { runCron } from "./jobs.ts";
-import { openSlots } from "./lib/slots.ts";
+import { openSlots, partOf } from "./lib/slots.ts";
 import { CONNECTIONS, consumeDeadLetters, consumeDeliveries, type ConsumerDeps } from "./outbound/consumer.ts";
-import { consumeMailWakeUps, sendDueMails } from "./outbound/mails.ts";
+import { consumeMailWakeUps, MAILS_AT_ONCE, sendDueMails } from "./outbound/mails.ts";
 import { consumeByShard } from "./outbound/shards.ts";
 import { queueWakeUps } from "./core/kernel/wake.ts";
 
@@ -23,11 +23,13 @@ export default {
     // `deliveries-dead`, with the Worker's name before it (wrangler.toml).
     const consume = batch.queue.endsWith("deliveries-dead") ? consumeDeadLetters : consumeDeliveries;
     const base = baseContext(env, Date.now(), (work) => execution.waitUntil(work));
+    const connections = openSlots(CONNECTIONS);
+    // One round of e-mails after another, whoever's they are: one that hangs leaves webhook attempts the rest.
+    const forMails = partOf(connections, MAILS_AT_ONCE);
     const messages = consumeMailWakeUps(batch, (program_id) => {
       const ctx = onShard(base, shardOfProgram(program_id));
-      if (ctx) execution.waitUntil(sendDueMails(ctx, program_id, mailOf(env), Date.now));
+      if (ctx) execution.waitUntil(sendDueMails(ctx, program_id, mailOf(env), Date.now, forMails));
     });
-    const connections = openSlots(CONNECTIONS);
     await consumeByShard({ messages }, (shard) => {
       const ctx = onShard(base, shard);
       return ctx && ((messages) => consume(messages, { ...outboundDeps(env, ctx, execution), connections }));

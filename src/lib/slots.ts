@@ -5,6 +5,21 @@ export interface Slots {
   give(count: number): void;
 }
 
+/** A part of these places: of the whole, at most `total` are taken by it. */
+export function partOf(whole: Slots, total: number): Slots {
+  const own = openSlots(total);
+  return {
+    async take(count) {
+      await own.take(count);
+      await whole.take(count);
+    },
+    give(count) {
+      whole.give(count);
+      own.give(count);
+    },
+  };
+}
+
 /** @throws when a piece of work asks for more places than there are: it would never end. */
 export function openSlots(total: number): Slots {
   let free = total;

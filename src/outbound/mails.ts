@@ -13,6 +13,7 @@ import type { MailSender } from "../core/kernel/mail-senders.ts";
 import { readMailWakeUp } from "../domain/delivery.ts";
 import type { MailResult } from "../domain/mail.ts";
 import { logLine } from "../lib/log.ts";
+import { openSlots, type Slots } from "../lib/slots.ts";
 import { SECOND } from "../lib/time.ts";
 import type { WakeUps } from "./consumer.ts";
 import { readNotice } from "./mail-subjects.ts";
@@ -27,14 +28,36 @@ export interface MailDeps {
 type Ctx = Pick<BaseCtx, "db" | "now" | "sealer" | "mailer">;
 
 /** Attempts at the same time. */
-const AT_ONCE = 4;
+export const MAILS_AT_ONCE = 4;
 /** So long an invocation begins attempts. */
 const SERVE_MS = 15 * SECOND;
 
-/** Sends what is due of a program, for as long as there is time: the answer to a wake-up. */
-export async function sendDueMails(ctx: Ctx, program_id: string, deps: MailDeps, now: () => number): Promise<void> {
+/**
+ * Sends what is due of a program, for as long as there is time: the answer to a wake-up. `connections` are those of its
+ * invocation; webhook attempts count on theirs being free.
+ */
+export async function sendDueMails(
+  ctx: Ctx,
+  program_id: string,
+  deps: MailDeps,
+  now: () => number,
+  connections: Slots = openSlots(MAILS_AT_ONCE),
+): Promise<void> {
   const until = now() + SERVE_MS;
-  while (now() < until && (await sendSome({ ...ctx, now: now() }, program_id, deps))) continue;
+  for (let isMore = true; isMore;) {
+    // Before the claim, which lasts for the attempts and not for the wait before them.
+    await connections.take(MAILS_AT_ONCE);
+    let held = MAILS_AT_ONCE;
+    const give = (count: number) => {
+      held -= count;
+      connections.give(count);
+    };
+    try {
+      isMore = now() < until && (await sendSome({ ...ctx, now: now() }, program_id, deps, give));
+    } finally {
+      give(held);
+    }
+  }
 }
 
 /** The same as a job, for what was never woken and for what is tried again. Null where nothing is sent. */
@@ -42,24 +65,34 @@ export function sendMails(ctx: Ctx, deps: MailDeps, onCall: (calls: number) => v
   if (deps.senders.length === 0) return null;
   return {
     // A claim of four statements, what is recorded, and for each what it is about, what it says, and the attempt.
-    cost: 5 + 4 * AT_ONCE,
+    cost: 5 + 4 * MAILS_AT_ONCE,
     due: (after) => programsWithMails(ctx, after),
     serve: async ({ key }) => {
-      onCall(AT_ONCE);
-      return sendSome(ctx, key, deps);
+      onCall(MAILS_AT_ONCE);
+      return sendSome(ctx, key, deps, () => {});
     },
   };
 }
 
-/** One round; whether there may be more. */
-async function sendSome(ctx: Ctx, program_id: string, { senders, keepsContent }: MailDeps): Promise<boolean> {
+/** One round; whether there may be more. `give` is called for connections that it does not need any more. */
+async function sendSome(
+  ctx: Ctx,
+  program_id: string,
+  { senders, keepsContent }: MailDeps,
+  give: (count: number) => void,
+): Promise<boolean> {
   if (senders.length === 0) return false;
-  const claimed = await claimMails(ctx, program_id, senders, AT_ONCE);
+  const claimed = await claimMails(ctx, program_id, senders, MAILS_AT_ONCE);
   if (claimed.length === 0) return false;
+  give(MAILS_AT_ONCE - claimed.length);
   const attempts = await Promise.allSettled(
     claimed.map(async (claim) => {
-      const written = await writtenOf(ctx, claim);
-      return written ? [{ claim: written, result: await attempt(ctx, written, senders) }] : [];
+      try {
+        const written = await writtenOf(ctx, claim);
+        return written ? [{ claim: written, result: await attempt(ctx, written, senders) }] : [];
+      } finally {
+        give(1);
+      }
     }),
   );
   const made = attempts.flatMap((one) => (one.status === "fulfilled" ? one.value : []));

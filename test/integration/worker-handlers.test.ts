@@ -12,9 +12,10 @@ import wranglerToml from "../../wrangler.toml?raw";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
 import { JOBS, triggerOf } from "../../src/jobs.ts";
-import { playOutsideWorld, RESOLVER_URL, type OutsideWorld } from "../support/dns.ts";
+import { playOutsideWorld, RESOLVER_URL, type OutsideWorld, type Receiver } from "../support/dns.ts";
 import { attemptsOf, deliveriesOf, makeEndpoint, wakeUpBatch } from "../support/outbound.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
+import { eventually, holdClock } from "../support/time.ts";
 import { watchDatabase } from "../support/watched-database.ts";
 
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
@@ -57,6 +58,57 @@ describe("the queue handler", () => {
     expect(queued[0]!.body).toEqual({ delivery_id: row!.id });
     expect(queued[0]!.delaySeconds).toBeGreaterThan(290);
     expect(queued[0]!.delaySeconds).toBeLessThanOrEqual(300);
+  });
+
+  it("begins neither e-mails nor attempts without a free connection, of which the platform has six", async () => {
+    holdClock();
+    const answered = Promise.withResolvers<void>();
+    const pending = { now: 0, most: 0 };
+    const receiver: Receiver = async ({ signal }) => {
+      await Promise.race([answered.promise, new Promise((end) => signal.addEventListener("abort", end))]);
+      return Response.json({});
+    };
+    const hosts = ["a.example", "b.example", "c.example"];
+    const world = playOutsideWorld({
+      receivers: Object.fromEntries(["mail.example", ...hosts].map((host) => [host, receiver])),
+    });
+    const { bindings } = deployment({
+      ...world,
+      fetch: async (url, init) => {
+        pending.most = Math.max(pending.most, ++pending.now);
+        try {
+          const { fetch } = world;
+          return await fetch(url, init);
+        } finally {
+          pending.now--;
+        }
+      },
+    });
+    const mail = { EMAIL_FROM: "service@example.com", EMAIL_API_URL: "https://mail.example/", EMAIL_API_KEY: "re_key" };
+    const [program, other] = [await makeProgram(), await makeProgram()];
+    for (const one of [program, other]) {
+      const { id } = await makePartner(one, { payout_method: "wallet", payout_email: "old@wallet.example" });
+      const changed = await one.api("PATCH", `/api/v1/partners/${id}`, { payout_email: "new@wallet.example" });
+      expect(changed.status).toBe(200);
+    }
+    for (const host of hosts) await makeEndpoint(program, `https://${host}/`);
+    await makePartner(program, {}, "invited");
+    const bodies: unknown[] = [{ mails_of: program.id }, { mails_of: other.id }];
+    for (const { id } of await deliveriesOf(program)) bodies.push({ delivery_id: id });
+    expect(bodies).toHaveLength(5);
+    const batch = createMessageBatch(
+      "deliveries",
+      bodies.map((body, i) => ({ id: `m${i}`, timestamp: new Date(), attempts: 1, body })),
+    );
+    const context = createExecutionContext();
+    await worker.queue(batch, { ...bindings, ...mail }, context);
+    await eventually(() => expect(world.requests.length).toBeGreaterThanOrEqual(5));
+    answered.resolve();
+    await getQueueResult(batch, context);
+    expect(pending.most).toBeLessThanOrEqual(6);
+    // None of them was left out for it.
+    expect(new Set(world.requests.map(({ url }) => url.host))).toEqual(new Set(["mail.example", ...hosts]));
+    expect(world.requests.filter(({ url }) => url.host === "mail.example").length).toBeGreaterThanOrEqual(8);
   });
 
   const DEAD = ["deliveries-dead", "staging-deliveries-dead"];

@@ -361,7 +361,11 @@ describe("webhook endpoints (PAGE-7)", () => {
     const { data } = (await program.api<{ data: { id: string; url: string }[] }>("GET", "/api/v1/webhooks")).body;
     const path = `/dashboard/webhooks/${data.find((endpoint) => endpoint.url === url)?.id}`;
     expect((await owner.get(path)).body).not.toContain("whsec_");
-    expect((await owner.get(`${path}/rotate-secret`)).body).not.toContain("whsec_");
+    const asked = await owner.get(`${path}/rotate-secret`);
+    expect(asked.body).not.toContain("whsec_");
+    // HOOK-8: the old one signs one of the two headers alone.
+    expect(textOf(asked.body)).toContain("X-Service-Signature is of the new one at once");
+    expect(textOf(asked.body)).not.toContain("nothing breaks");
     const rotated = await owner.post(`${path}/rotate-secret`);
     const [next = ""] = /whsec_[A-Za-z0-9+/=]+/.exec(rotated.body) ?? [];
     expect(next.length).toBe(secret.length);

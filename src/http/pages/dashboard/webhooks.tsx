@@ -159,7 +159,7 @@ export const webhooks = new Hono<PageEnv>()
   .get("/:id/rotate-secret", (c) =>
     confirmPage(c, {
       title: "Rotate the signing secret?",
-      text: "You get a new secret. The old one signs too for 24 hours, so nothing breaks while you change it on your side. Rotating again within that time ends the oldest.",
+      text: "You get a new secret. For 24 hours the header webhook-signature has a signature of the old one too: what verifies that header accepts every delivery while you change the secret on your side. X-Service-Signature is of the new one at once: what verifies that header alone refuses deliveries until it has the new secret, and they are tried again after 5 minutes. Rotating again within the 24 hours ends the oldest.",
       button: "Rotate the secret",
     }),
   )

@@ -3358,7 +3358,7 @@ type Routes = {
             started_at: string;
             duration_ms: number;
             status_code: number | null;
-            error: "blocked" | "connection" | "dns" | "http" | "redirect" | "timeout" | null;
+            error: "blocked" | "connection" | "dns" | "http" | "redirect" | "secret" | "timeout" | null;
             response_excerpt: string | null;
           }[];
         }[];
@@ -3494,7 +3494,7 @@ type Routes = {
             started_at: string;
             duration_ms: number;
             status_code: number | null;
-            error: "blocked" | "connection" | "dns" | "http" | "redirect" | "timeout" | null;
+            error: "blocked" | "connection" | "dns" | "http" | "redirect" | "secret" | "timeout" | null;
             response_excerpt: string | null;
           }[];
         }[];
@@ -3544,7 +3544,7 @@ type Routes = {
           started_at: string;
           duration_ms: number;
           status_code: number | null;
-          error: "blocked" | "connection" | "dns" | "http" | "redirect" | "timeout" | null;
+          error: "blocked" | "connection" | "dns" | "http" | "redirect" | "secret" | "timeout" | null;
           response_excerpt: string | null;
         }[];
       };
@@ -3651,7 +3651,7 @@ type Routes = {
           started_at: string;
           duration_ms: number;
           status_code: number | null;
-          error: "blocked" | "connection" | "dns" | "http" | "redirect" | "timeout" | null;
+          error: "blocked" | "connection" | "dns" | "http" | "redirect" | "secret" | "timeout" | null;
           response_excerpt: string | null;
         }[];
       };

@@ -3,8 +3,8 @@ import { HOUR_MS, MINUTE_MS } from "./duration.ts";
 export const DELIVERY_STATUSES = ["pending", "delivering", "succeeded", "failed", "blocked"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Why an attempt failed: `timeout|connection|dns|blocked|http|redirect` (HOOK-14). */
-export const ATTEMPT_ERRORS = ["timeout", "connection", "dns", "blocked", "http", "redirect"] as const;
+/** Why an attempt failed (HOOK-14); `secret`: what signs could not be read, so nothing was sent. */
+export const ATTEMPT_ERRORS = ["timeout", "connection", "dns", "blocked", "http", "redirect", "secret"] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /**

@@ -7,7 +7,7 @@ import {
   type ClaimedDelivery,
   type LaneWish,
 } from "../core/kernel/deliveries.ts";
-import { readWakeUp } from "../domain/delivery.ts";
+import { readWakeUp, type AttemptError } from "../domain/delivery.ts";
 import type { Fetch } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, SECOND } from "../lib/time.ts";
@@ -143,9 +143,14 @@ async function attempt(claim: ClaimedDelivery, connections: Slots, deps: ServeDe
 async function send(claim: ClaimedDelivery, deps: ServeDeps, onPost: () => void) {
   const { body } = claim;
   const startedAt = deps.now();
+  const unsent = (error: AttemptError, reason: string) => {
+    const nothing = { duration_ms: 0, status_code: null, response_excerpt: null };
+    return { started_at: iso(startedAt), ...nothing, error, reason };
+  };
   try {
     if (body === null) throw new Error("the body is no longer kept");
     const secrets = await openSecrets(claim, deps);
+    if (secrets === null) return unsent("secret", "the endpoint's secret cannot be opened");
     const { delivery_id, event_id, event, url } = claim;
     const delivery = { delivery_id, event_id, event, url, body, secrets };
     const fetch: Fetch = (target, init) => {
@@ -155,23 +160,16 @@ async function send(claim: ClaimedDelivery, deps: ServeDeps, onPost: () => void)
     const { resolve, resolverUrl, ownHosts, now, budgetMs = ATTEMPT_BUDGET_MS } = deps;
     return await sendAttempt(delivery, { fetch, resolve, resolverUrl, ownHosts, now, budgetMs });
   } catch (error) {
-    return {
-      started_at: iso(startedAt),
-      duration_ms: 0,
-      status_code: null,
-      error: "connection" as const,
-      response_excerpt: null,
-      reason: reasonOf(error),
-    };
+    return unsent("connection", reasonOf(error));
   }
 }
 
-/** The secrets that sign: the current one first. @throws where that cannot be opened any more */
-async function openSecrets(claim: ClaimedDelivery, { sealer }: ConsumerDeps): Promise<[string, ...string[]]> {
+/** The secrets that sign: the current one first. Null where that cannot be opened any more. */
+async function openSecrets(claim: ClaimedDelivery, { sealer }: ConsumerDeps): Promise<[string, ...string[]] | null> {
   const at = { table: "webhook_endpoints", row: claim.endpoint_id } as const;
   const { secret, secret_previous: previous } = claim;
   const current = await sealer.openOrNull(secret, { ...at, column: "secret" });
-  if (current === null) throw new Error("its secret cannot be opened");
+  if (current === null) return null;
   const before = previous && (await sealer.openOrNull(previous, { ...at, column: "secret_previous" }));
   return before === null ? [current] : [current, before];
 }

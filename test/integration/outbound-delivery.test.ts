@@ -211,12 +211,19 @@ describe("a delivery", () => {
     expect(await attemptsOf(delivery.id)).toMatchObject([{ number: 1, response_excerpt: "second" }]);
   });
 
-  it("is failed, not stuck, when its secret cannot be opened", async () => {
-    const { program, endpoint, world, delivery, outbound } = await setUp(() => new Response());
+  it("is failed, not stuck, when its secret cannot be opened, says so, and goes out once that is replaced", async () => {
+    const { program, endpoint, world, clock, delivery, outbound } = await setUp(() => new Response());
     await env.DB.prepare("update webhook_endpoints set secret = 'x.y.z' where id = ?").bind(endpoint.id).run();
     await outbound.deliver(delivery.id);
     expect(world.requests).toHaveLength(0);
     expect(await rowOf(program, delivery.id)).toMatchObject({ status: "pending", attempt_count: 1 });
+    expect(await attemptsOf(delivery.id)).toMatchObject([{ error: "secret", status_code: null }]);
+    const path = `/api/v1/webhooks/${endpoint.id}`;
+    expect((await program.api("POST", `${path}/rotate-secret`)).status).toBe(200);
+    expect((await program.api("POST", `${path}/deliveries/${delivery.id}/redeliver`)).status).toBe(201);
+    clock.now = Date.now();
+    await outbound.deliver(delivery.id);
+    expect(await rowOf(program, delivery.id)).toMatchObject({ status: "succeeded", attempt_count: 2 });
   });
 });
 

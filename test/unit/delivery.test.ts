@@ -30,7 +30,7 @@ describe("the attempt table 0, 5 min, 30 min, 2 h, 12 h (HOOK-5)", () => {
     expect(MAX_DELIVERY_ATTEMPTS).toBe(5);
   });
 
-  it.each(["timeout", "connection", "dns", "http", "redirect"] as const)(
+  it.each(["timeout", "connection", "dns", "http", "redirect", "secret"] as const)(
     "on %s of the final attempt the delivery is marked failed",
     (error) => {
       expect(afterAttempt({ attempt_number: 5, started_at_ms: START, error })).toEqual({

@@ -20,6 +20,8 @@ const ATTEMPT_TEXTS: Record<AttemptError, string> = {
   blocked: "The address is not public, or is the service's own. Set a public https address, then redeliver.",
   http: "The status was not 2xx; `status_code` has it. Look at the log of your server under the event's id.",
   redirect: "The endpoint answered with a redirect, which is not followed. Set the final address.",
+  secret:
+    "Nothing was sent: the endpoint's signing secret can no longer be read here. Replace it with `rotate-secret`; your server is not at fault.",
 };
 
 const withHelp = (texts: Record<string, { why: string; help: string }>) =>

@@ -15,8 +15,8 @@ export function endpointDisabledLetters(
     program,
     parts: [
       `The webhook endpoint ${endpoint.url} of your program "${program.name}" has been disabled.`,
-      `It has not accepted a delivery${since}: ${endpoint.failure_count} attempts in a row failed.`,
-      `When it works again, enable it in the dashboard or with PATCH /api/v1/webhooks/${endpoint.id} {"active": true}.`,
+      `No delivery to it has succeeded${since}: ${endpoint.failure_count} attempts in a row failed. Its page and GET /api/v1/webhooks/${endpoint.id} say why.`,
+      `Once the cause is gone, enable it in the dashboard or with PATCH /api/v1/webhooks/${endpoint.id} {"active": true}.`,
       `What it missed can then be sent with POST /api/v1/webhooks/${endpoint.id}/recover.`,
     ],
   };

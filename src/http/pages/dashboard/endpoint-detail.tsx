@@ -94,8 +94,8 @@ export function EndpointDetail({ endpoint, deliveries }: EndpointDetailProps) {
           undo={<ActionButton action={`${path}/switch`} values={{ active: "true" }} label="Switch on again" />}
         >
           <p>
-            We switched it off <When at={endpoint.disabled_at} />: it had not answered with success for days. Once it is
-            on again, send what it missed.
+            We switched it off <When at={endpoint.disabled_at} />: no delivery to it had succeeded for days. Each one
+            below says why. Once it is on again, send what it missed.
           </p>
         </Notice>
       ) : null}
@@ -183,6 +183,7 @@ const ERROR_TEXTS: Record<NonNullable<AttemptRecord["error"]>, string> = {
   blocked: "blocked: the address is not public",
   http: "refused",
   redirect: "answered with a redirect",
+  secret: "not sent: the signing secret can no longer be read, rotate it",
 };
 
 function resultText({ status_code, error }: AttemptRecord): string {

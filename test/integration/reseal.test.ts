@@ -398,14 +398,15 @@ describe("what is sealed is bound to its place", () => {
     const lost = rotated(undefined);
     expect(await patch(program, lost, { provider_a_webhook_secret: "whsec_anew" })).toBe(200);
     const init = { method: "POST", headers: { authorization: `Bearer ${program.api_key}` } };
-    expect((await callWith(lost, `/api/v1/webhooks/${endpoint}/rotate-secret`, init)).status).toBe(200);
+    const replaced = await callWith<object>(lost, `/api/v1/webhooks/${endpoint}/rotate-secret`, init);
+    expect(replaced).toMatchObject({ status: 200, body: { previous_secret_valid_until: null } });
     const row = await env.DB.prepare(
-      `select c.webhook_secret_previous as a, e.secret_previous as e from provider_connections c, webhook_endpoints e
-        where c.program_id = ? and c.provider = 'provider_a' and e.id = ?`,
+      `select c.webhook_secret_previous as a, e.secret_previous as e, e.secret_previous_until as until
+        from provider_connections c, webhook_endpoints e where c.program_id = ? and c.provider = 'provider_a' and e.id = ?`,
     )
       .bind(program.id, endpoint)
       .first();
-    expect(row).toEqual({ a: null, e: null });
+    expect(row).toEqual({ a: null, e: null, until: null });
   });
 });
 

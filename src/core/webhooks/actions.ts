@@ -40,7 +40,7 @@ export async function rotateSecret(
     const change = {
       secret: await ctx.sealer.seal(secret, place("secret")),
       secret_previous: previous === null ? null : await ctx.sealer.seal(previous, place("secret_previous")),
-      secret_previous_until: iso(ctx.now + PREVIOUS_VALID_FOR),
+      secret_previous_until: previous === null ? null : iso(ctx.now + PREVIOUS_VALID_FOR),
       updated_at: nextStamp(before.updated_at, ctx.now),
     };
     const made = { endpoint: { ...before, ...change }, secret };

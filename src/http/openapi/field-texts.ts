@@ -246,7 +246,8 @@ export const FIELD_TEXTS: Record<string, string> = {
   description: "A description of your own.",
   active: "Whether events are sent to the endpoint.",
   deliveries: "The newest deliveries.",
-  previous_secret_valid_until: "Until when `webhook-signature` has a signature of the previous secret too.",
+  previous_secret_valid_until:
+    "Until when `webhook-signature` has a signature of the previous secret too; null if that one can no longer be read.",
   "Deleted.id": "The id of what was deleted.",
   deleted: "Always true.",
   "Delivery.event": "The event's type.",

@@ -20,7 +20,7 @@ import { payments } from "./http/api/payments.ts";
 import { payouts } from "./http/api/payouts.ts";
 import { portalLinks } from "./http/api/portal-links.ts";
 import { programs } from "./http/api/programs.ts";
-import { webhookActions } from "./http/api/webhook-actions.ts";
+import { waitWhereRepeated, webhookActions } from "./http/api/webhook-actions.ts";
 import { webhooks } from "./http/api/webhooks.ts";
 import { authenticate, authenticateOperator } from "./http/authenticate.ts";
 import { requireBookmarkForm } from "./http/bookmark.ts";
@@ -78,13 +78,11 @@ const limitImport = bodyLimit({
   },
 });
 
-app.use(
-  "/api/v1/*",
-  authenticate(),
-  requireBookmarkForm,
-  (c, next) => (c.req.path === "/api/v1/imports" ? limitImport : limitBody)(c, next),
-  idempotency(),
+app.use("/api/v1/*", authenticate(), requireBookmarkForm, (c, next) =>
+  (c.req.path === "/api/v1/imports" ? limitImport : limitBody)(c, next),
 );
+app.use("/api/v1/webhooks/:id/rotate-secret", waitWhereRepeated);
+app.use("/api/v1/*", idempotency());
 const api = app
   .route("/api/v1/programs", programs)
   .route("/api/v1/api-keys", apiKeys)

@@ -199,6 +199,28 @@ describe("POST /:id/rotate-secret (HOOK-8)", () => {
     expect(again.body).toEqual(first.body);
     expect(again.headers.get("Idempotent-Replayed")).toBe("true");
   });
+
+  it("gives it again no earlier than the first time: when no attempt with the old secret alone is under way", async () => {
+    const answers: ((response: Response) => void)[] = [];
+    const { program, world, clock, outbound, post } = await setUp(() => new Promise((go) => answers.push(go)));
+    await makePartner(program, {}, "invited");
+    // A claim that outlasts the test.
+    clock.now = Date.now() + HOUR;
+    const { ended } = await outbound.begin((await deliveriesOf(program))[0]!.id);
+    await eventually(() => expect(world.requests).toHaveLength(1));
+    const ask = () => post<{ secret: string }>("/rotate-secret", undefined, { "Idempotency-Key": "k" });
+    const first = ask();
+    const kept = env.DB.prepare("select status_code from idempotency_keys where program_id = ?").bind(program.id);
+    await eventually(async () => expect(await kept.first("status_code")).toBe(200));
+    let isAnswered = false;
+    const again = ask().finally(() => (isAnswered = true));
+    await scheduler.wait(1_000);
+    expect(isAnswered).toBe(false);
+    answers[0]!(new Response());
+    await ended;
+    expect((await again).body).toEqual((await first).body);
+    expect((await again).headers.get("Idempotent-Replayed")).toBe("true");
+  });
 });
 
 describe("POST /:id/test (HOOK-10)", () => {

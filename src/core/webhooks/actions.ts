@@ -62,7 +62,11 @@ const POLL_MS = 200;
  * Waits until no attempt is under way that was under way when this was called. Never throws, for what the caller has
  * committed is to be answered: where it cannot be read, it waits for as long as a claim can last.
  */
-async function untilClaimsEnded({ db, now }: BaseCtx, endpoint_id: string, pause: (ms: number) => Promise<void>) {
+export async function untilClaimsEnded(
+  { db, now }: Pick<BaseCtx, "db" | "now">,
+  endpoint_id: string,
+  pause: (ms: number) => Promise<void>,
+): Promise<void> {
   const claims = sql`select id, claimed_until from deliveries where endpoint_id = ${endpoint_id}
     and status = 'delivering' and status in ('pending', 'delivering') and claimed_until > ${iso(now)}`;
   let left = LEASE_MS;

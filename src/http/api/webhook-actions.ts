@@ -1,6 +1,6 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import * as z from "zod";
-import { recover, redeliver, rotateSecret, sendPing } from "../../core/webhooks/actions.ts";
+import { recover, redeliver, rotateSecret, sendPing, untilClaimsEnded } from "../../core/webhooks/actions.ts";
 import { viewDelivery } from "../../core/webhooks/history.ts";
 import { viewEndpoint } from "../../core/kernel/views.ts";
 import type { EndpointWithSecret } from "../../core/webhooks/endpoints.ts";
@@ -20,10 +20,24 @@ function asIs<T>(result: T): T {
   return result;
 }
 
+/**
+ * Around the idempotency step: a repeated request has the stored reply as soon as the first has committed, and shows it no
+ * earlier than the first does (HOOK-8).
+ */
+export const waitWhereRepeated: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const id = c.req.param("id") ?? "";
+  await next();
+  if (c.res.ok && c.res.headers.has("Idempotent-Replayed")) await untilClaimsEnded(c.var.ctx, id, pause);
+};
+
+function pause(ms: number): Promise<void> {
+  return scheduler.wait(ms);
+}
+
 /** Actions on `/api/v1/webhooks/:id` (HOOK-8, HOOK-10). */
 export const webhookActions = new Hono<AppEnv>()
   .post("/:id/rotate-secret", optionalJson(nothing), replies(viewRotated, 200), async (c) => {
-    const rotated = await rotateSecret(c.var.ctx, c.req.param("id"), (ms) => scheduler.wait(ms));
+    const rotated = await rotateSecret(c.var.ctx, c.req.param("id"), pause);
     return c.json(viewRotated(rotated), 200);
   })
   .post("/:id/test", optionalJson(nothing), replies(viewDelivery, 201), async (c) => {

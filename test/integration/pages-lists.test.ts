@@ -1,7 +1,9 @@
 /** The dashboard's lists: what the address says is what is shown, and what is in the file. */
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { decimalAmount } from "../../src/domain/currency.ts";
+import { COMMISSION_LIST } from "../../src/http/pages/dashboard/commission-list.tsx";
+import { DELIVERY_LIST } from "../../src/http/pages/dashboard/endpoint-detail.tsx";
 import { readCsv } from "../support/csv.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
@@ -158,6 +160,22 @@ describe("a list's file (PAGE-20)", () => {
     expect(status).toBe(422);
     expect(body).toContain("narrow the list");
     expect(await rowsOf(program, "/events?type=list.exported")).toEqual([]);
+  });
+
+  const LONG = { data: [], total: 100_001, page: 1, per_page: 500, next_cursor: null };
+  const deliveries = () => vi.spyOn(DELIVERY_LIST, "read").mockResolvedValue(LONG);
+  const commissions = () => vi.spyOn(COMMISSION_LIST, "read").mockResolvedValue(LONG);
+
+  it.each([
+    ["/dashboard/webhooks/:id/deliveries.csv", deliveries, ": narrow the list, by status for example."],
+    ["/dashboard/webhooks/:id/deliveries.csv?status=failed", deliveries, "."],
+    ["/dashboard/commissions/list.csv?status=pending", commissions, ": narrow the list, by dates for example."],
+  ])("is not narrowed by what its list does not have: %s", async (path, play, advice) => {
+    const played = play();
+    const { status, body } = await owner.get(pageAddress(path, stocked.ids));
+    played.mockRestore();
+    expect(status).toBe(422);
+    expect(textOf(body)).toContain(`a file has at most 100,000${advice}`);
   });
 });
 

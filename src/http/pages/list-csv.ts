@@ -5,6 +5,7 @@ import { csvRecord } from "../../domain/csv.ts";
 import { AppError } from "../../lib/errors.ts";
 import { streamOf } from "../api/payouts.ts";
 import type { PageEnv } from "../session.ts";
+import { pageQuery } from "../validate.ts";
 import { refuseLeftOut } from "./filters.ts";
 import {
   askedOf,
@@ -38,7 +39,7 @@ export async function csvOf<Q extends ListQuery, Row extends { id: string }>(
   if (first.total > MAX_ROWS) {
     throw new AppError(
       "validation_failed",
-      `These are ${countText(first.total)} rows, and a file has at most ${countText(MAX_ROWS)}: narrow the list, by dates for example.`,
+      `These are ${countText(first.total)} rows, and a file has at most ${countText(MAX_ROWS)}${adviceOf(list, asked)}.`,
     );
   }
   await recordExport(c.var.ctx, { list: list.name, count: first.total });
@@ -46,6 +47,13 @@ export async function csvOf<Q extends ListQuery, Row extends { id: string }>(
     "Content-Type": "text/csv; charset=utf-8; header=present",
     "Content-Disposition": `attachment; filename="${list.name}.csv"`,
   });
+}
+
+/** Names a filter that the list has and the address does not use; dates, where it has them, can be closer in any case. */
+function adviceOf<Q extends ListQuery>({ query }: { query: Q }, { filter }: Asked<Q>): string {
+  const filters = Object.keys(query.shape).filter((name) => !(name in pageQuery.shape));
+  const by = filters.includes("from") ? "dates" : filters.find((name) => !(name in filter.texts));
+  return by === undefined ? "" : `: narrow the list, by ${by.replace(/_id$/, "")} for example`;
 }
 
 async function* pieces<Q extends ListQuery, Row extends { id: string }>(

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { MAX_ENDPOINTS } from "../../src/core/webhooks/endpoints.ts";
 import { bySecretSetting, VENDORS, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { click, recorded } from "../support/clicks.ts";
 import { sendA } from "../support/ledger.ts";
@@ -392,6 +393,20 @@ describe("webhook endpoints (PAGE-7)", () => {
     expect(reply.body).toMatch(new RegExp(`id="f-${field}"[^>]*aria-invalid="true"`));
     const none = await owner.post("/dashboard/webhooks/new", { url: "https://receiver.example.com/" });
     expect(textOf(none.body)).toContain("Choose at least one.");
+  });
+
+  it("say why no other can be added, and point at no field for it", async () => {
+    const full = await makeProgram();
+    const boss = await signInOwner(full);
+    const add = (name: string) =>
+      boss.post("/dashboard/webhooks/new", { url: `https://${name}.example.com/`, events: ["*"] });
+    await boss.get("/dashboard/webhooks/new");
+    for (let i = 0; i < MAX_ENDPOINTS; i++) expect((await add(`hooks${i}`)).status).toBe(200);
+    const { status, body } = await add("another");
+    expect(status).toBe(422);
+    expect(textOf(body)).toContain(`A program has at most ${MAX_ENDPOINTS} endpoints.`);
+    expect(textOf(body)).not.toContain("marked fields");
+    expect(body).not.toContain("aria-invalid");
   });
 });
 

@@ -128,7 +128,8 @@ export function moneyValue(amount_cents: number, currency: string): string {
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problems };
 
-const CHECK_FIELDS = "Please check the marked fields.";
+/** What is said of a form whose problems are at its fields. */
+export const CHECK_FIELDS = "Please check the marked fields.";
 
 /** The input as `schema` reads it, or what is wrong with it in words for people. */
 export function parseInput<T extends z.ZodType>(schema: T, input: unknown): Parsed<z.output<T>> {

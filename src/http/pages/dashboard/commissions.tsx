@@ -195,7 +195,7 @@ async function detailPage(c: Context<PageEnv>, id: string, problems?: Problems) 
     <>
       {problems ? (
         <Notice tone="bad">
-          <p>{[problems.message, ...Object.values(problems.fields)].join(" ")}</p>
+          <p>{Object.values(problems.fields).join(" ") || problems.message}</p>
         </Notice>
       ) : (
         <Done

@@ -7,7 +7,7 @@ import { actionOf, flowProblem, givenConditions } from "../../../domain/flow.ts"
 import { flowCreate } from "../../api/flows.ts";
 import { settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, moneyValue, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
+import { CHECK_FIELDS, FormFields, moneyValue, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Form } from "../parts/form.tsx";
@@ -177,7 +177,7 @@ function parseFlow(input: unknown): Parsed<Input> {
   const problem = parsed.ok ? flowProblem(parsed.value) : null;
   if (problem === null) return parsed;
   const fields = { [problem.path]: problem.message };
-  return { ok: false, problems: { message: "Please check the marked fields.", fields } };
+  return { ok: false, problems: { message: CHECK_FIELDS, fields } };
 }
 
 interface Edited {

@@ -80,7 +80,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
       <PeriodForm to={filter.texts.to} />
       {problems ? (
         <Notice tone="bad">
-          <p>{[problems.message, ...Object.values(problems.fields)].join(" ")}</p>
+          <p>{Object.values(problems.fields).join(" ") || problems.message}</p>
         </Notice>
       ) : null}
       <section class="card flush">

@@ -1,6 +1,7 @@
+import { html, raw } from "hono/html";
 import { useContext, type Child } from "hono/jsx";
 import { CsrfField, classes, type Children } from "../page.tsx";
-import type { Problems } from "../forms.ts";
+import { CHECK_FIELDS, type Problems } from "../forms.ts";
 import { mayRequest, ReaderRole } from "../rights.tsx";
 
 interface FormProps extends Children {
@@ -28,6 +29,7 @@ export function Form({ action, problems, multipart, readable, preview, children,
       </fieldset>
     );
   }
+  const fields = problems ? htmlOf(children) : null;
   return (
     <form
       method="post"
@@ -38,22 +40,29 @@ export function Form({ action, problems, multipart, readable, preview, children,
       data-preview={preview ? "" : undefined}
     >
       <CsrfField />
-      {problems ? <ProblemSummary problems={problems} /> : null}
-      {children}
+      {problems && fields !== null ? <ProblemSummary problems={problems} fields={fields} /> : null}
+      {fields === null ? children : raw(fields)}
     </form>
   );
 }
 
-/** Announced to screen readers at once; every problem with a field links to it. */
-function ProblemSummary({ problems }: { problems: Problems }) {
-  const fields = Object.entries(problems.fields);
+/**
+ * Announced to screen readers at once; every problem with a field links to it. What the form's `fields` (their HTML) do not
+ * say is said here: a verb may refuse what is no field of the form.
+ */
+function ProblemSummary({ problems, fields }: { problems: Problems; fields: string }) {
+  const all = Object.entries(problems.fields);
+  const [marked, others] = [all.filter((one) => isSaidIn(fields, one)), all.filter((one) => !isSaidIn(fields, one))];
   return (
     <div class="notice bad" role="alert">
       <div>
-        <p>{problems.message}</p>
-        {fields.length > 1 ? (
+        {problems.message === CHECK_FIELDS && marked.length === 0 ? null : <p>{problems.message}</p>}
+        {others.map(([, message]) => (
+          <p>{message}</p>
+        ))}
+        {marked.length > 1 ? (
           <ul>
-            {fields.map(([name, message]) => (
+            {marked.map(([name, message]) => (
               <li>
                 <a href={`#${fieldId(name)}`}>{message}</a>
               </li>
@@ -63,6 +72,19 @@ function ProblemSummary({ problems }: { problems: Problems }) {
       </div>
     </div>
   );
+}
+
+/** At its field, at the field whose part it is (`events` of `events.0`), or as a text. */
+function isSaidIn(fields: string, [name, message]: [string, string]): boolean {
+  const ids = [name, name.split(".", 1).join()].map((part) => `id="${fieldId(part)}-problem"`);
+  return [...ids, htmlOf(message)].some((text) => fields.includes(text));
+}
+
+/** @throws for what is not there at once */
+function htmlOf(content: Child): string {
+  const written = html`${content}`;
+  if (written instanceof Promise) throw new TypeError("a part of a form is waited for");
+  return written.toString();
 }
 
 interface FieldProps {

@@ -9,9 +9,9 @@ import { PARTNER_STATUSES } from "../domain/partner.ts";
 import { OUTCOMES } from "../domain/payment.ts";
 import { PAYOUT_STATUSES } from "../domain/payout.ts";
 import { AUDIT_EVENT_TYPES, PROVIDER_NAMES } from "../providers/registry.ts";
-import { pageQuery, timeRange } from "./validate.ts";
+import { givenId, pageQuery, timeRange } from "./validate.ts";
 
-const id = z.string().max(64).optional();
+const id = givenId.optional();
 
 export const partnerQuery = pageQuery.extend({
   status: z.enum(PARTNER_STATUSES).optional(),
@@ -78,4 +78,4 @@ export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).opt
 export const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
 /** What is summed up by day: of the last thirty days unless asked otherwise. */
-export const summaryQuery = z.strictObject({ ...timeRange.shape, partner_id: z.string().optional() });
+export const summaryQuery = z.strictObject({ ...timeRange.shape, partner_id: id });

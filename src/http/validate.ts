@@ -69,6 +69,9 @@ export function text(max: number, min: 0 | 1 = 1) {
     );
 }
 
+/** An id that the caller names. Never the empty text, which a filter could take for no id at all. */
+export const givenId = z.string().min(1).max(64);
+
 /** An e-mail address of at most 254 characters. */
 export const email = z.email().max(254);
 

@@ -147,6 +147,16 @@ describe("all that match a filter (COM-5)", () => {
     expect(await statusesOf(other.program)).toEqual({ pending: 1 });
   });
 
+  it("is never all of the program for an id that is nobody's, not for an empty one either", async () => {
+    const { program, jane } = await listening();
+    await makeCommissions(program, jane.id, [{ status: "pending" }]);
+    for (const match of [{ partner_id: "" }, { payout_id: "" }, { partner_id: "par_none" }]) {
+      const report = await updateMatching(programContext(program), match, { status: "approved" }, { clock });
+      expect(report).toEqual({ matched: 0, changed: 0, skipped: 0, remaining: 0 });
+    }
+    expect(await statusesOf(program)).toEqual({ pending: 1 });
+  });
+
   it("leaves out what is in a payout, and takes every status from which there is such a move", async () => {
     const { program, jane } = await listening();
     await makeCommissions(program, jane.id, [{ status: "approved" }]);
@@ -193,6 +203,8 @@ describe("all that match a filter (COM-5)", () => {
       [{ filter: { from: "yesterday" }, status: "approved" }, "filter.from"],
       [{ filter: { flagged: "yes" }, status: "approved" }, "filter.flagged"],
       [{ filter: { status: "new" }, status: "approved" }, "filter.status"],
+      [{ filter: { partner_id: "" }, status: "approved" }, "filter.partner_id"],
+      [{ filter: { payout_id: "" }, status: "approved" }, "filter.payout_id"],
       [{ filter: {}, status: "approved", reason: "why" }, "reason"],
       [{ filter: {}, status: "approved", include_flagged: "yes" }, "include_flagged"],
     ] as const) {

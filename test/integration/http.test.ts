@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { ROUTES } from "../../src/http/openapi/document.ts";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { call, callApi, makeProgram, type Reply } from "../support/program.ts";
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
@@ -103,6 +104,18 @@ describe("HTTP conventions", () => {
       "name",
     ]);
     expect(details.every(({ message }) => message.length > 5)).toBe(true);
+  });
+
+  it("refuse an empty id in a query, which would be no filter at all (HTTP-20)", async () => {
+    const program = await makeProgram();
+    const asked = ROUTES.filter(({ path }) => path.startsWith("/api/v1/")).flatMap(({ path, query }) =>
+      Object.keys(query?.shape ?? {}).flatMap((name) => (name.endsWith("_id") ? [[path, name] as const] : [])),
+    );
+    expect(asked.length).toBeGreaterThan(5);
+    for (const [path, name] of asked) {
+      const { status, body } = await program.api<ErrorBody>("GET", `${path}?${name}=`);
+      expect([path, status, body.error.details?.map((one) => one.path)]).toEqual([path, 422, [name]]);
+    }
   });
 
   it("take bodies up to 64 KiB, also where the length is not declared", async () => {

@@ -236,6 +236,14 @@ describe("what of an address is not understood (PAGE-20)", () => {
     expect(textOf(answered.body)).not.toContain("not understood");
   });
 
+  it("is no field of a filter that was left empty: it narrows nothing", async () => {
+    const { body } = await owner.get("/dashboard/commissions?partner_id=&payout_id=&status=&provider=&from=&to=");
+    const all = await rowsOf(stocked.program, "/commissions");
+    expect(all.length).toBeGreaterThan(0);
+    for (const { id } of all) expect(body).toContain(String(id));
+    expect(textOf(body)).not.toContain("not understood");
+  });
+
   it("is said wherever an address narrows what is shown", async () => {
     for (const [path, name] of [
       ["/dashboard/payments/leads?credited=perhaps", "credited"],

@@ -26,7 +26,7 @@ const LIST = pagedList("applications", "application", applications, viewApplicat
 export async function listApplications(ctx: Reader, filter: ApplicationFilter): Promise<PageOfTexts<ApplicationView>> {
   const conditions = and(
     sql`${applications.program_id} = ${ctx.programId}`,
-    filter.status ? sql`${applications.status} = ${literal(filter.status)}` : undefined,
+    filter.status === undefined ? undefined : sql`${applications.status} = ${literal(filter.status)}`,
     filter.from === undefined ? undefined : gte(applications.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(applications.created_at, iso(filter.to)),
   );

@@ -172,10 +172,10 @@ const LIST = pagedList("claims", "claim", claims, viewClaim);
 /** The program's claims, newest first. */
 export async function listClaims(ctx: Reader, filter: ClaimFilter): Promise<PageOfTexts<ClaimView>> {
   const conditions = and(
-    filter.partner_id
-      ? sql`${claims.partner_id} = ${filter.partner_id} and +${claims.program_id} = ${ctx.programId}`
-      : sql`${claims.program_id} = ${ctx.programId}`,
-    filter.status ? eq(claims.status, filter.status) : undefined,
+    filter.partner_id === undefined
+      ? sql`${claims.program_id} = ${ctx.programId}`
+      : sql`${claims.partner_id} = ${filter.partner_id} and +${claims.program_id} = ${ctx.programId}`,
+    filter.status === undefined ? undefined : eq(claims.status, filter.status),
   );
   const narrowed = filter.partner_id !== undefined;
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });

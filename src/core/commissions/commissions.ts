@@ -61,9 +61,9 @@ function listOf(ctx: Reader, name: "commissions" | "flagged"): PagedList<Commiss
 
 /** The program's commissions, newest first: an id carries the time of the payment. */
 export async function listCommissions(ctx: Reader, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
-  const narrowed = Boolean(
-    filter.partner_id || filter.payout_id || filter.provider || filter.flagged === false || isTimed(filter),
-  );
+  const { partner_id, payout_id, provider } = filter;
+  const isNarrowed = [partner_id, payout_id, provider].some((value) => value !== undefined);
+  const narrowed = isNarrowed || filter.flagged === false || isTimed(filter);
   const list = listOf(ctx, filter.flagged ? "flagged" : "commissions");
   return readPage(ctx, list, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
 }
@@ -71,14 +71,16 @@ export async function listCommissions(ctx: Reader, filter: CommissionFilter): Pr
 /** Of the program's commissions those that are meant. */
 export function matching(ctx: Reader, match: CommissionMatch): SQL | undefined {
   return and(
-    match.partner_id || match.payout_id
-      ? alsoOfProgram(ctx, commissions.program_id)
-      : sql`${commissions.program_id} = ${ctx.programId}`,
+    match.partner_id === undefined && match.payout_id === undefined
+      ? sql`${commissions.program_id} = ${ctx.programId}`
+      : alsoOfProgram(ctx, commissions.program_id),
     // The flagged ones are few, and have an index of their own where the query itself says so.
-    match.status ? sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${literal(match.status)}` : undefined,
-    match.partner_id ? eq(commissions.partner_id, match.partner_id) : undefined,
-    match.payout_id ? eq(commissions.payout_id, match.payout_id) : undefined,
-    match.provider ? eq(commissions.provider, match.provider) : undefined,
+    match.status === undefined
+      ? undefined
+      : sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${literal(match.status)}`,
+    match.partner_id === undefined ? undefined : eq(commissions.partner_id, match.partner_id),
+    match.payout_id === undefined ? undefined : eq(commissions.payout_id, match.payout_id),
+    match.provider === undefined ? undefined : eq(commissions.provider, match.provider),
     match.flagged === undefined ? undefined : sql`${commissions.flagged} = ${sql.raw(match.flagged ? "1" : "0")}`,
     match.from === undefined ? undefined : gte(commissions.created_at, iso(match.from)),
     match.to === undefined ? undefined : lt(commissions.created_at, iso(match.to)),

@@ -109,7 +109,8 @@ export async function listCustomers(reader: Reader, filter: CustomerFilter): Pro
 function newestThatMatch(ctx: AsOf, { search, partner_id, provider, from, to }: CustomerFilter): SQL {
   const own = sql`program_id = ${ctx.programId}`;
   // Of few customers the newest payments are found by those that were found.
-  const found = search ? paymentsFound(ctx, search) : partner_id ? sql`payments.partner_id = ${partner_id}` : undefined;
+  const ofPartner = partner_id === undefined ? undefined : sql`payments.partner_id = ${partner_id}`;
+  const found = search ? paymentsFound(ctx, search) : ofPartner;
   const all: (SQL | undefined)[] = [
     found
       ? sql`+payments.${own} and payments.id in (${newestOf(
@@ -118,8 +119,8 @@ function newestThatMatch(ctx: AsOf, { search, partner_id, provider, from, to }: 
           from payments where ${found} and +${own}`,
         )})`
       : sql`payments.${own} ${andAmong(ctx, "payments")} and ${isNewest(ctx)}`,
-    partner_id ? sql`${partnerOfCustomer(ctx)} = ${partner_id}` : undefined,
-    provider ? sql`payments.provider = ${literal(provider)}` : undefined,
+    partner_id === undefined ? undefined : sql`${partnerOfCustomer(ctx)} = ${partner_id}`,
+    provider === undefined ? undefined : sql`payments.provider = ${literal(provider)}`,
     from === undefined ? undefined : sql`payments.created_at >= ${iso(from)}`,
     to === undefined ? undefined : sql`payments.created_at < ${iso(to)}`,
   ];

@@ -32,15 +32,17 @@ export async function listLeads(ctx: Reader, filter: LeadFilter): Promise<PageOf
   const { credited, from, to } = filter;
   const counts = sql`(partner_id is not null and coalesce(outcome, '') in ('commission', 'no_flow'))`;
   const conditions = and(
-    filter.partner_id ? alsoOfProgram(ctx, payments.program_id) : sql`${payments.program_id} = ${ctx.programId}`,
+    filter.partner_id === undefined
+      ? sql`${payments.program_id} = ${ctx.programId}`
+      : alsoOfProgram(ctx, payments.program_id),
     // As the condition of the index of leads has it.
     sql`event = 'lead_created'`,
     credited === undefined ? undefined : credited ? counts : sql`not ${counts}`,
-    filter.partner_id ? eq(partner_id, filter.partner_id) : undefined,
+    filter.partner_id === undefined ? undefined : eq(partner_id, filter.partner_id),
     from === undefined ? undefined : gte(created_at, iso(from)),
     to === undefined ? undefined : lt(created_at, iso(to)),
   );
-  const narrowed = credited !== undefined || Boolean(filter.partner_id) || isTimed(filter);
+  const narrowed = credited !== undefined || filter.partner_id !== undefined || isTimed(filter);
   return readPage(ctx, leadsOf(ctx), filter, { conditions, state: undefined, narrowed });
 }
 

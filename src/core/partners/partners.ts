@@ -117,7 +117,7 @@ const LIST = pagedList("partners", "partner", partners, viewPartner);
 export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
   const conditions = and(
     filter.search ? alsoOfProgram(ctx, partners.program_id) : sql`${partners.program_id} = ${ctx.programId}`,
-    filter.status ? eq(partners.status, filter.status) : undefined,
+    filter.status === undefined ? undefined : eq(partners.status, filter.status),
     filter.search ? searched(ctx, filter.search) : undefined,
   );
   const narrowed = Boolean(filter.search);

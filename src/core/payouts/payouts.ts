@@ -42,13 +42,15 @@ const LIST = pagedList("payouts", "payout", payouts, viewPayout);
 /** The program's payouts, newest first. */
 export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<PageOfTexts<PayoutView>> {
   const conditions = and(
-    filter.partner_id ? alsoOfProgram(ctx, payouts.program_id) : sql`${payouts.program_id} = ${ctx.programId}`,
-    filter.status ? sql`${payouts.status} = ${literal(filter.status)}` : undefined,
-    filter.partner_id ? eq(payouts.partner_id, filter.partner_id) : undefined,
+    filter.partner_id === undefined
+      ? sql`${payouts.program_id} = ${ctx.programId}`
+      : alsoOfProgram(ctx, payouts.program_id),
+    filter.status === undefined ? undefined : sql`${payouts.status} = ${literal(filter.status)}`,
+    filter.partner_id === undefined ? undefined : eq(payouts.partner_id, filter.partner_id),
     filter.from === undefined ? undefined : gte(payouts.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(payouts.created_at, iso(filter.to)),
   );
-  const narrowed = Boolean(filter.partner_id || isTimed(filter));
+  const narrowed = filter.partner_id !== undefined || isTimed(filter);
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 

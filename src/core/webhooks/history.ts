@@ -69,9 +69,10 @@ export async function getEndpoint(
 
 /** All deliveries of an endpoint, newest first unless the request says otherwise. */
 export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFilter): Promise<Page<DeliveryRecord>> {
-  const matching = filter.status
-    ? sql`${ofEndpoint(ctx, id)} and d.status = ${literal(filter.status)}`
-    : ofEndpoint(ctx, id);
+  const matching =
+    filter.status === undefined
+      ? ofEndpoint(ctx, id)
+      : sql`${ofEndpoint(ctx, id)} and d.status = ${literal(filter.status)}`;
   const after = cursorId(filter, "delivery");
   const { limit, offset } = window(filter);
   const beyond = filter.order === "oldest" ? sql`>` : sql`<`;

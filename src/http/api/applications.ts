@@ -13,7 +13,7 @@ import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
 import { applicationQuery } from "../queries.ts";
-import { jsonBody, query, requireJson, text } from "../validate.ts";
+import { givenId, jsonBody, query, requireJson, text } from "../validate.ts";
 
 /** As many as a page of the list shows: each is a transaction of its own. */
 export const MAX_DECIDED = 20;
@@ -26,7 +26,7 @@ export const applicationDecline = z.strictObject({ note: declineNote.optional() 
 export const applicationsDecide = z
   .strictObject({
     ids: z
-      .array(z.string().min(1).max(64))
+      .array(givenId)
       .min(1)
       .max(MAX_DECIDED)
       .refine((ids) => new Set(ids).size === ids.length, "Name each application once."),

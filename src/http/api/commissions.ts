@@ -16,7 +16,7 @@ import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
 import { commissionQuery } from "../queries.ts";
-import { cents, jsonBody, query, requireJson, takes, text, timeRange } from "../validate.ts";
+import { cents, givenId, jsonBody, query, requireJson, takes, text, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
 /** Far beyond any commission, and sums of many stay exact. */
@@ -33,8 +33,8 @@ export const commissionPatch = z
 /** Which commissions are meant: the query of the list, as JSON. */
 const commissionFilter = z.strictObject({
   status: status.optional(),
-  partner_id: z.string().max(64).optional(),
-  payout_id: z.string().max(64).optional(),
+  partner_id: givenId.optional(),
+  payout_id: givenId.optional(),
   provider: z.enum(PROVIDER_NAMES).optional(),
   flagged: z.boolean().optional(),
   ...timeRange.shape,
@@ -43,7 +43,7 @@ const commissionFilter = z.strictObject({
 export const commissionBulk = z
   .strictObject({
     ids: z
-      .array(z.string().min(1).max(64))
+      .array(givenId)
       .min(1)
       .max(MAX_BULK)
       .refine((ids) => new Set(ids).size === ids.length, "Name each commission once.")
@@ -66,7 +66,7 @@ export const commissionBulk = z
   });
 
 export const commissionCreate = takes<ManualCommission>()({
-  partner_id: z.string().min(1).max(64),
+  partner_id: givenId,
   amount_cents: cents
     .min(-MAX_AMOUNT)
     .max(MAX_AMOUNT)

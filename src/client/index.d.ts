@@ -595,26 +595,8 @@ type Routes = {
           ended_at: string | null;
           currency: string;
           sales: number;
-          revenue_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          earned_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
+          revenue_cents: number;
+          earned_cents: number;
         }[];
       };
       outputFormat: "json";
@@ -1301,32 +1283,11 @@ type Routes = {
       output: {
         payments: {
           payment_id: string;
-          old_amount_cents: {
-            toString: {};
-            toFixed: {};
-            toExponential: {};
-            toPrecision: {};
-            valueOf: {};
-            toLocaleString: {};
-          };
+          old_amount_cents: number;
           old_flow_id: string | null;
-          new_amount_cents: {
-            toString: {};
-            toFixed: {};
-            toExponential: {};
-            toPrecision: {};
-            valueOf: {};
-            toLocaleString: {};
-          };
+          new_amount_cents: number;
           new_flow_id: string | null;
-          adjusted_cents: {
-            toString: {};
-            toFixed: {};
-            toExponential: {};
-            toPrecision: {};
-            valueOf: {};
-            toLocaleString: {};
-          };
+          adjusted_cents: number;
           currency: string;
           outcome:
             | "claimed_elsewhere"
@@ -1343,38 +1304,13 @@ type Routes = {
             | "zero_amount"
             | null;
           partner_id: string | null;
-          txn_amount_cents: {
-            toString: {};
-            toFixed: {};
-            toExponential: {};
-            toPrecision: {};
-            valueOf: {};
-            toLocaleString: {};
-          };
+          txn_amount_cents: number;
         }[];
         sums: {
           currency: string;
           payments: number;
-          old_amount_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          new_amount_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
+          old_amount_cents: number;
+          new_amount_cents: number;
         }[];
         more: boolean;
       };
@@ -1907,90 +1843,18 @@ type Routes = {
       output: {
         stats: {
           total_commissions: number;
-          total_earned_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          pending_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          approved_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          paid_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
+          total_earned_cents: number;
+          pending_cents: number;
+          approved_cents: number;
+          paid_cents: number;
           clicks: number;
           other_currencies: {
             currency: string;
             total_commissions: number;
-            total_earned_cents:
-              | number
-              | {
-                  toString: {};
-                  toFixed: {};
-                  toExponential: {};
-                  toPrecision: {};
-                  valueOf: {};
-                  toLocaleString: {};
-                };
-            pending_cents:
-              | number
-              | {
-                  toString: {};
-                  toFixed: {};
-                  toExponential: {};
-                  toPrecision: {};
-                  valueOf: {};
-                  toLocaleString: {};
-                };
-            approved_cents:
-              | number
-              | {
-                  toString: {};
-                  toFixed: {};
-                  toExponential: {};
-                  toPrecision: {};
-                  valueOf: {};
-                  toLocaleString: {};
-                };
-            paid_cents:
-              | number
-              | {
-                  toString: {};
-                  toFixed: {};
-                  toExponential: {};
-                  toPrecision: {};
-                  valueOf: {};
-                  toLocaleString: {};
-                };
+            total_earned_cents: number;
+            pending_cents: number;
+            approved_cents: number;
+            paid_cents: number;
           }[];
         };
         commission_pct: number | null;
@@ -2068,56 +1932,11 @@ type Routes = {
       output: {
         data: {
           currency: string;
-          pending_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          payable_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          in_payout_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          paid_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-          forgiven_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
+          pending_cents: number;
+          payable_cents: number;
+          in_payout_cents: number;
+          paid_cents: number;
+          forgiven_cents: number;
         }[];
       };
       outputFormat: "json";
@@ -2889,54 +2708,20 @@ type Routes = {
         skipped: {
           partner_id: string;
           currency: string;
-          amount_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
+          amount_cents: number;
           commission_count: number;
           reason: "below_minimum" | "disputed" | "not_positive" | "partner_invited" | "too_large";
         }[];
         totals: {
           currency: string;
           payouts: number;
-          amount_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
+          amount_cents: number;
           skipped: number;
-          skipped_cents:
-            | number
-            | {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
+          skipped_cents: number;
         }[];
         payouts: (
           | {
-              amount_cents: {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
+              amount_cents: number;
               commission_count: number;
               created_at: string;
               currency: string;
@@ -2958,16 +2743,7 @@ type Routes = {
           | {
               partner_id: string;
               currency: string;
-              amount_cents:
-                | number
-                | {
-                    toString: {};
-                    toFixed: {};
-                    toExponential: {};
-                    toPrecision: {};
-                    valueOf: {};
-                    toLocaleString: {};
-                  };
+              amount_cents: number;
               commission_count: number;
               method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
             }

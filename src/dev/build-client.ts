@@ -62,7 +62,9 @@ async function clientTypes(): Promise<string> {
   const answers = await inferred();
   const answer = (name: string) => {
     const found = new RegExp(`^export declare const ${name}: (.*?);\\n(?=export |$)`, "ms").exec(answers)?.[1];
-    if (found === undefined || /\b(any|import\()/.test(found)) throw new Error(`the compiler did not print: ${name}`);
+    // With the methods of a number, an amount came out as an object.
+    if (found === undefined || /\b(any|import\(|toString:)/.test(found))
+      throw new Error(`the compiler did not print: ${name}`);
     return found.replaceAll(/\[("[^"]*"|\d+)\]/g, "$1");
   };
   return `// Made by npm run build:client from the routes of src/app.ts.

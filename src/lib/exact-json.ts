@@ -4,8 +4,8 @@ declare global {
   }
 }
 
-/** What readers of the JSON take a value for: a bigint is written as a number. */
-export type Written<T> = T extends bigint
+/** What readers of the JSON take a value for: an amount and a bigint are written as numbers. To the compiler an amount is an object too. */
+export type Written<T> = T extends bigint | number
   ? number
   : T extends readonly (infer U)[]
     ? Written<U>[]

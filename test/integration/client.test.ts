@@ -5,6 +5,7 @@ import types from "../../src/client/index.d.ts?raw";
 import type { AffiliateApi, ApiError } from "../../src/client/index.d.ts";
 import { ROUTES } from "../../src/http/openapi/document.ts";
 import guide from "../../src/docs/integrate.md?raw";
+import { giveCode } from "../support/codes.ts";
 import { makePartner, makeProgram, BASE_URL } from "../support/program.ts";
 import { welcome } from "../support/readme-client.ts";
 import example from "../support/readme-client.ts?raw";
@@ -74,6 +75,37 @@ describe("the typed client", () => {
     expect(paid.ok && (await paid.json()).status).toBe("paid");
     const file = await v1.payouts["export.csv"].$get({ query: {} });
     expect(await file.text()).toContain(payout.id);
+  });
+
+  it("has amounts as numbers, to count with", async () => {
+    const program = await makeProgram();
+    const v1 = clientOf(program);
+    const { id, slug } = await makePartner(program);
+    const { id: code_id } = await giveCode(program, id, { code: "NOTHING", provider: "provider_a" });
+    await v1.track.sale.$post({
+      json: { external_id: "o1", amount_cents: 5_000, currency: "USD", net_of_tax: true, ref: slug },
+    });
+    const flow = { action_type: "percentage", action_value: 50 } as const;
+    const [partner, balance, planned, codes, simulated] = await Promise.all([
+      v1.partners[":id"].$get({ param: { id } }),
+      v1.partners[":id"].balance.$get({ param: { id } }),
+      v1.payouts.generate.$post({ json: { dry_run: true } }),
+      v1.codes.summary.$get({ query: {} }),
+      v1.flows.simulate.$post({ json: { flow, last: 1 } }),
+    ]);
+    if (!partner.ok || !balance.ok || !planned.ok || !codes.ok || !simulated.ok) throw new Error("refused");
+    const { stats } = await partner.json();
+    expect(stats.pending_cents + stats.total_earned_cents - stats.paid_cents).toBe(2_000);
+    const { data } = await balance.json();
+    expect(data.reduce((sum, one) => sum + one.pending_cents - one.payable_cents + one.forgiven_cents, 0)).toBe(1_000);
+    const { totals, skipped } = await planned.json();
+    const left = skipped.reduce((sum, one) => sum + one.amount_cents, 0);
+    expect(totals.reduce((sum, one) => sum + one.amount_cents - one.skipped_cents, left)).toBe(0);
+    const brought = (await codes.json()).data.filter((one) => one.code_id === code_id);
+    expect(brought.reduce((sum, one) => sum + one.revenue_cents - one.earned_cents, 0)).toBe(0);
+    const { payments, sums } = await simulated.json();
+    const gained = payments.map((one) => one.new_amount_cents - one.old_amount_cents - one.adjusted_cents);
+    expect([gained, sums.map((one) => one.new_amount_cents - one.old_amount_cents)]).toEqual([[1_500], [1_500]]);
   });
 
   it("distinguishes refusals from answers, each with its own type", async () => {

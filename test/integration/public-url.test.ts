@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";
+import { makeApplication } from "../support/applications.ts";
 import { API_KEY_A, playOutside } from "../support/payouts.ts";
 import { makePartner, makeProgram, type Reply } from "../support/program.ts";
 import { openVendor } from "../support/provider-a-api.ts";
@@ -154,6 +155,40 @@ describe("a deployment without PUBLIC_URL", () => {
     const portal = `/api/v1/partners/${stocked.partner.id}/portal-links`;
     const linked = await service<{ error: { code: string } }>(portal, { method: "POST", headers });
     expect([linked.status, linked.body.error.code]).toEqual([503, "not_configured"]);
+  });
+
+  it("answers 503 where an e-mail is for the link in it, and changes nothing then (HTTP-25)", async () => {
+    const program = await makeProgram();
+    const invited = await makePartner(program, {}, "invited");
+    const applications = [await makeApplication(program), await makeApplication(program)] as const;
+    const { sent, bindings } = mailbox();
+    const mailing = at("https://affiliates.example", { ...FORGOTTEN, ...bindings });
+    const rowsOf = async () => {
+      const tables = ["program_members", "partners", "applications", "sign_in_links", "mails", "events"];
+      const found = tables.map((table) =>
+        env.DB.prepare(`select * from ${table} where program_id = ?`).bind(program.id),
+      );
+      return (await env.DB.batch(found)).map(({ results }) => results);
+    };
+    const before = await rowsOf();
+    const post = (path: string, body: object = {}) =>
+      mailing<{ error?: { code: string } }>(`/api/v1${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    for (const [path, body] of [
+      ["/members", { email: "new@team.example", role: "viewer" }],
+      [`/partners/${invited.id}/invite`, {}],
+      [`/applications/${applications[0]}/approve`, {}],
+      ["/applications/bulk", { ids: applications, status: "approved" }],
+    ] as const) {
+      const reply = await post(path, body);
+      expect([path, reply.status, reply.body.error?.code]).toEqual([path, 503, "not_configured"]);
+    }
+    expect(await rowsOf()).toEqual(before);
+    expect(sent).toEqual([]);
+    expect((await post(`/applications/${applications[0]}/decline`)).status).toBe(200);
   });
 
   it("goes on with all else: the API, the pages without links, the document", async () => {

@@ -3,7 +3,7 @@ import type { Mailer, NewMail, Notice, NoticeOf } from "../../core/kernel/notice
 import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Mail } from "../../lib/mail.ts";
 import type { NameSettings } from "../../env.ts";
-import { readPublicUrl, type PublicUrlSettings } from "../../lib/public-url.ts";
+import { publicUrl, readPublicUrl, type PublicUrlSettings } from "../../lib/public-url.ts";
 import {
   addressLetters,
   approvedLetters,
@@ -59,18 +59,26 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
 
 /**
  * Writes the e-mails of a deployment, in English whoever caused them (PAGE-14); links in them begin with its `PUBLIC_URL`, and are left out where it has none.
+ * @throws `not_configured` there for an e-mail that is for its link (HTTP-25): nothing of its commit is written.
  */
 export function composeFor(settings: PublicUrlSettings & NameSettings, sealer: BaseCtx["sealer"]): Mailer["compose"] {
   const base = readPublicUrl(settings);
   const origin = "origin" in base ? base.origin : null;
-  return (notice): Promise<NewMail[]> =>
-    Promise.all(
+  return async (notice): Promise<NewMail[]> => {
+    if (isForItsLink(notice)) publicUrl(settings);
+    return Promise.all(
       inNamesOf(settings, () => inEnglish(() => lettersOf(notice, origin))).map(async (letter) => ({
         kind: notice.kind,
         reader: letter.reader,
         mail: await mailOf(notice, letter, origin, sealer),
       })),
     );
+  };
+}
+
+/** Whether its link signs in or proves an address, once: without that link it is no use to its reader. */
+function isForItsLink(notice: Notice): boolean {
+  return "link" in notice || ("state" in notice && "token" in notice.state);
 }
 
 function lettersOf<K extends MailKind>(notice: Notice & { kind: K }, origin: string | null): Letter[] {

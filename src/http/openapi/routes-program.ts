@@ -24,6 +24,7 @@ const APPLICATION_ROUTES: Route[] = [
     description: "At most 20, each on its own: one that is refused does not affect the others.",
     body: { schema: "ApplicationsDecide" },
     replies: ok("ApplicationsDecided", "The result for each."),
+    errors: ["not_configured"],
   },
   {
     method: "GET",
@@ -41,7 +42,7 @@ const APPLICATION_ROUTES: Route[] = [
     description: "Makes the person an active partner, and e-mails them their referral link and a sign-in link.",
     body: { schema: "Nothing", optional: true },
     replies: ok("ApplicationData", "The application; `partner_id` is the new partner."),
-    errors: ["not_found", "invalid_transition", "already_exists"],
+    errors: ["not_found", "invalid_transition", "already_exists", "not_configured"],
   },
   {
     method: "POST",

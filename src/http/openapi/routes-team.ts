@@ -19,7 +19,7 @@ export const TEAM_ROUTES: Route[] = [
     description: `At most ${MAX_MEMBERS}. The person gets an e-mail with a sign-in link, valid for 7 days.`,
     body: { schema: "MemberCreate" },
     replies: created("Member", "The new member."),
-    errors: ["already_exists"],
+    errors: ["already_exists", "not_configured"],
   },
   {
     method: "PATCH",

@@ -15,6 +15,10 @@ interface SimulationBody {
   more: boolean;
 }
 
+interface Refused {
+  error?: { details: { path: string }[] };
+}
+
 const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 10);
 
 describe("flow simulation (FLOW-6)", () => {
@@ -98,6 +102,36 @@ describe("flow simulation (FLOW-6)", () => {
       [700, 700],
       [1_000, 1],
     ]);
+  });
+
+  it("tries of a flow that exists what a change of it would make, and refuses what that would (FLOW-9, FLOW-12)", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    await pay(program, slug, 20);
+    const post = (body: object) =>
+      program.api<SimulationBody & Refused>("POST", "/api/v1/flows/simulate", { ...body, last: 5 });
+    const asked = async (body: object) =>
+      (await post(body)).body.payments.map((row) => [row.old_amount_cents, row.new_amount_cents]);
+    const off = await change(program, "POST", "/flows", { ...flow, active: false });
+    const flat = { action_type: "flat", action_value: 900 };
+    expect(await asked({ flow_id: off.id, flow: flat })).toEqual([[2_000, 2_000]]);
+    expect(await asked({ flow_id: off.id, flow: { ...flat, active: true } })).toEqual([[2_000, 900]]);
+    expect(await asked({ flow_id: off.id })).toEqual([[2_000, 700]]);
+    const leads = await change(program, "POST", "/flows", { ...flow, event: "lead_created" });
+    const amount = [{ field: "txn_amount_cents", op: "gt", value: 1 }];
+    for (const [changed, path] of [
+      [{ action_type: "percentage", action_value: 5 }, "action_type"],
+      [{ ...flat, conditions: amount }, "conditions.0.field"],
+      [{ ...flat, action_value: 0.5 }, "action_value"],
+    ] as const) {
+      for (const apply_from of [undefined, ago(30)]) {
+        const reply = await post({ flow_id: leads.id, flow: changed, apply_from });
+        expect([reply.status, reply.body.error?.details.map((one) => one.path)]).toEqual([422, [`flow.${path}`]]);
+      }
+      const patched = await program.api<Refused>("PATCH", `/api/v1/flows/${leads.id}`, changed);
+      expect([patched.status, patched.body.error?.details.map((one) => one.path)]).toEqual([422, [path]]);
+    }
+    expect(await asked({ flow_id: leads.id, flow: flat })).toEqual([[2_000, 2_000]]);
   });
 
   it("another program's flow is not found", async () => {

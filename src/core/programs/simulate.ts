@@ -3,6 +3,7 @@ import { atMost } from "../../db/client.ts";
 import { flows, partners, payments } from "../../db/schema.ts";
 import {
   eventOf,
+  flowProblem,
   givenConditions,
   MAX_FLOWS,
   storedConditions,
@@ -13,7 +14,7 @@ import {
 } from "../../domain/flow.ts";
 import { addUp, NOTHING, type Cents, type Percent, type Sum } from "../../domain/money.ts";
 import { chooseRate, earnedBy, isSameRule } from "../../domain/payment.ts";
-import { AppError, notFound } from "../../lib/errors.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import {
   appliedFrom,
@@ -25,7 +26,7 @@ import {
 } from "../ledger/apply-from.ts";
 import { keptOf, pastOfNewest, rulesOf, seenOf } from "../ledger/rules.ts";
 
-/** A flow as the simulator takes it: the fields of a new flow. */
+/** A flow as the simulator takes it: the fields of a new flow, and of one that exists those that change. */
 export interface SimulatedFlow {
   name?: string | undefined;
   event?: FlowEvent | undefined;
@@ -159,6 +160,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
   return { payments: result, sums: sumsOf(result), more: rows.length > input.last };
 }
 
+/** @throws `validation_failed` where the flow, as it comes out, makes no sense. */
 function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow {
   const { flow, flow_id } = input;
   const existing = flow_id === undefined ? undefined : current.find(({ id }) => id === flow_id);
@@ -169,18 +171,19 @@ function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow
   if (!existing && current.length >= MAX_FLOWS) {
     throw new AppError("validation_failed", `A program has at most ${MAX_FLOWS} flows.`);
   }
+  const event = flow.event ?? (existing ? eventOf(existing) : "transaction_completed");
+  const conditions = flow.conditions ?? (existing ? givenConditions(existing) : []);
+  const problem = flowProblem({ ...flow, event, conditions });
+  if (problem !== null) throw invalidField(`flow.${problem.path}`, problem.message);
   return {
     id: existing?.id ?? NEW_FLOW_ID,
     created_at: existing?.created_at ?? new Date(ctx.now).toISOString(),
     name: flow.name ?? existing?.name ?? "new flow",
     action_type: flow.action_type,
     action_value: flow.action_value,
-    conditions: storedConditions(
-      flow.event ?? (existing ? eventOf(existing) : "transaction_completed"),
-      flow.conditions ?? (existing ? givenConditions(existing) : []),
-    ),
+    conditions: storedConditions(event, conditions),
     priority: flow.priority ?? existing?.priority ?? 0,
-    active: flow.active ?? true,
+    active: flow.active ?? existing?.active ?? true,
   };
 }
 

@@ -10,13 +10,12 @@ import {
   conditionProblem,
   FLOW_ACTION_TYPES,
   FLOW_EVENTS,
-  flowProblem,
   MAX_CONDITIONS,
 } from "../../domain/flow.ts";
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
-import { applyFrom, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
+import { applyFrom, givenId, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
 
 const condition = z
   .strictObject({
@@ -44,16 +43,9 @@ export const flowPatch = flowCreate.partial();
 
 export const simulation = z
   .strictObject({
-    flow: flowCreate
-      .omit({ apply_from: true })
-      .partial({ name: true })
-      .superRefine((flow, issues) => {
-        const problem = flowProblem(flow);
-        if (problem) issues.addIssue({ code: "custom", path: problem.path.split("."), message: problem.message });
-      })
-      .optional(),
-    flow_id: z.string().max(64).optional(),
-    partner_id: z.string().max(64).optional(),
+    flow: flowCreate.omit({ apply_from: true }).partial({ name: true }).optional(),
+    flow_id: givenId.optional(),
+    partner_id: givenId.optional(),
     commission_pct: percentage.nullish(),
     default_commission_pct: percentage.optional(),
     apply_from: applyFrom,

@@ -134,12 +134,17 @@ export const timeRange = z.object({
 const MAX_DAYS = 366;
 const DEFAULT_DAYS = 30;
 
-/** The range of a summary by day, the last thirty unless asked otherwise; `to` is the first instant no longer included. @throws `validation_failed` beyond 366 days. */
+/**
+ * The UTC days of a summary, from the first instant of the first to the first no longer included: the last thirty unless asked
+ * otherwise, and none of a range that ends before it begins. @throws `validation_failed` beyond 366 days.
+ */
 export function summaryRange({ from: asked, to: until }: z.output<typeof timeRange>, now: number) {
-  const to = until ?? (asked === undefined ? now : Math.max(now, asked));
-  const from = asked ?? to - DEFAULT_DAYS * DAY;
+  const to = until ?? Math.max(now + 1, asked ?? 0);
+  const end = Math.ceil(to / DAY) * DAY;
+  const from = asked ?? end - DEFAULT_DAYS * DAY;
   if (to - from > MAX_DAYS * DAY) throw invalidField("from", `must be at most ${MAX_DAYS} days before to`);
-  return { from, to: Math.max(from, to) };
+  const start = Math.floor(from / DAY) * DAY;
+  return { from: start, to: from < to ? end : start };
 }
 
 /** From when a change of a rate or a flow applies (FLOW-11); milliseconds, a bare date is its first instant in UTC. */

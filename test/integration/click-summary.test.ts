@@ -60,7 +60,7 @@ describe("GET /api/v1/clicks/summary", () => {
     await recorded();
     const { status, body } = await summary(program);
     expect(status).toBe(200);
-    expect(body.data).toHaveLength(31);
+    expect(body.data).toHaveLength(30);
     const dropped = { bot: 1, duplicate: 1, unknown_ref: 1, partner_deactivated: 1 };
     expect(body.data.at(-1)).toEqual({ day: utcDay(Date.now()), recorded: 3, dropped });
     expect([body.recorded, body.dropped]).toEqual([3, dropped]);
@@ -86,6 +86,10 @@ describe("GET /api/v1/clicks/summary", () => {
     expect(await days("?from=2026-02-28T23:59:59Z&to=2026-03-01T00:00:00Z")).toEqual(["2026-02-28"]);
     expect(await days("?from=2026-03-02&to=2026-03-01")).toEqual([]);
     expect(await days("?from=2026-03-01T00:00:00Z&to=2026-03-01T00:00:00Z")).toEqual([]);
+    expect(await days("?from=2026-03-01T13:00:00Z&to=2026-03-01T12:00:00Z")).toEqual([]);
+    expect(await days("?from=2026-03-01T12:00:00Z&to=2026-03-01T12:00:00Z")).toEqual([]);
+    const until = await days("?to=2026-03-01T12:00:00Z");
+    expect([until.length, until[0], until.at(-1)]).toEqual([30, "2026-01-31", "2026-03-01"]);
   });
 
   it("shows no other program's clicks, nor those of its partners", async () => {

@@ -103,6 +103,13 @@ describe("what a code brought (CODE-6)", () => {
     expect(payments.body.data.map(({ code_id }) => code_id).filter(Boolean)).toEqual(Array(4).fill(a.id));
   });
 
+  it("is of thirty days unless asked otherwise", async () => {
+    await giveCode(program, jane.id, CODE_A, NOW - 100 * DAY);
+    await soldA(29);
+    await soldA(30);
+    expect((await summary()).map(({ sales }) => sales)).toEqual([1]);
+  });
+
   it("refuses a range of more than 366 days, and gives nothing for what is not the program's", async () => {
     const reply = await program.api<{ error: { code: string } }>(
       "GET",
@@ -111,6 +118,12 @@ describe("what a code brought (CODE-6)", () => {
     expect([reply.status, reply.body.error.code]).toEqual([422, "validation_failed"]);
     await giveCode(program, jane.id, CODE_A, NOW - 100 * DAY);
     await soldA(1);
+    const [today, tomorrow] = [utcDay(NOW), utcDay(NOW + DAY)];
+    await soldA(0);
+    expect((await summary(`?from=${today}&to=${tomorrow}`)).map(({ sales }) => sales)).toEqual([1]);
+    expect(await summary(`?from=${today}&to=${today}T00:00:00Z`)).toEqual([]);
+    expect(await summary(`?from=${today}T23:00:00Z&to=${today}T01:00:00Z`)).toEqual([]);
+    expect(await summary(`?from=${tomorrow}&to=${utcDay(NOW - 40 * DAY)}`)).toEqual([]);
     const other = await makeProgram();
     expect(
       (await other.api<{ data: unknown[] }>("GET", `/api/v1/codes/summary?partner_id=${jane.id}`)).body.data,

@@ -39,7 +39,7 @@ export const codes = new Hono<AppEnv>()
   .get("/summary", query(summaryQuery), async (c) => {
     const asked = c.req.valid("query");
     const { from, to } = summaryRange(asked, c.var.now);
-    const days = { from: utcDay(from), to: utcDay(Math.max(from, to - 1)) };
+    const days = { from: utcDay(from), to: utcDay(to - 1) };
     return c.json({ data: written(await readCodeStats(c.var.ctx, { ...days, partner_id: asked.partner_id })) });
   })
   .get("/export.csv", async (c) =>

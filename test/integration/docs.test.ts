@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { REVIEW_REASONS } from "../../src/domain/commission.ts";
 import { ATTEMPT_ERRORS } from "../../src/domain/delivery.ts";
 import { SENT_EVENT_TYPES } from "../../src/domain/event.ts";
-import { OUTCOMES } from "../../src/domain/payment.ts";
+import { EVENT_OUTCOMES } from "../../src/domain/payment.ts";
 import { READ_TROUBLES } from "../../src/domain/read-trouble.ts";
 import { REFUSAL_REASONS } from "../../src/domain/refusal.ts";
 import { ERROR_CODES } from "../../src/http/errors.ts";
@@ -79,7 +79,7 @@ describe("the documentation is pages for people (HTTP-17, HTTP-33)", () => {
     const { body: markdown } = await call<string>("/docs/api/errors.md");
     const page = bodyOf("/docs/api/errors");
     for (const [name, values] of Object.entries({
-      outcome: OUTCOMES,
+      outcome: EVENT_OUTCOMES,
       review: REVIEW_REASONS,
       refusal: REFUSAL_REASONS,
       unread: READ_TROUBLES,

@@ -1,4 +1,5 @@
 import type { AttemptError } from "../../domain/delivery.ts";
+import type { EventOutcome, Outcome } from "../../domain/payment.ts";
 import { capitalized } from "../pages/parts/figures.tsx";
 import { OUTCOME_TEXTS, READ_TROUBLE_TEXTS, REFUSAL_TEXTS, REVIEW_TEXTS } from "../pages/parts/words.ts";
 
@@ -24,6 +25,18 @@ const ATTEMPT_TEXTS: Record<AttemptError, string> = {
     "Nothing was sent: the endpoint's signing secret can no longer be read here. Replace it with `rotate-secret`; your server is not at fault.",
 };
 
+/** What else an event or a report came to than the outcome of a payment. */
+const EVENT_OUTCOME_TEXTS: Record<Exclude<EventOutcome, Outcome>, string> = {
+  adjusted: "What was paid is corrected: by a refund, a chargeback or one that was taken back. The commission follows.",
+  waiting: "It is about a payment that has not been reported yet, and counts as soon as that comes.",
+  flagged:
+    "The payment is disputed, or its subscription was canceled. No money has gone back; a commission that is not paid yet waits for a person.",
+  remembered:
+    "What it says of a subscription or a customer is kept: a partner or a code that is named counts for later payments that name none.",
+  linked: "It says which ids name the same payment, or what a promotion code is called. That is kept.",
+  ignored: "It says nothing that the service uses; `reason` says why.",
+};
+
 const withHelp = (texts: Record<string, { why: string; help: string }>) =>
   Object.entries(texts).map(([code, { why, help }]) => ({ code, text: `${capitalized(why)}. ${help}` }));
 
@@ -31,9 +44,12 @@ const withHelp = (texts: Record<string, { why: string; help: string }>) =>
 export const CODE_TABLES: readonly CodeTable[] = [
   {
     name: "outcome",
-    title: "Outcomes of payments",
-    about: "`outcome` of a payment, of its trace and of what your server reports.",
-    rows: Object.entries(OUTCOME_TEXTS).map(([code, { why }]) => ({ code, text: why })),
+    title: "Outcomes of payments and reports",
+    about: "`outcome` of a payment, of its trace, of what your server reports and of a provider's event.",
+    rows: [
+      ...Object.entries(OUTCOME_TEXTS).map(([code, { why }]) => ({ code, text: why })),
+      ...Object.entries(EVENT_OUTCOME_TEXTS).map(([code, text]) => ({ code, text })),
+    ],
   },
   {
     name: "review",

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { app } from "../../src/app.ts";
 import { parseClick } from "../../src/domain/click.ts";
 import { ERROR_CODES, statusOf } from "../../src/http/errors.ts";
@@ -146,6 +147,14 @@ describe("GET /openapi.json (HTTP-17)", () => {
     }
   });
 
+  it("says what a redirect link takes, and where a webhook has to name its program", () => {
+    const parametersAt = (method: string, path: string) =>
+      servedDocument().paths[path]?.[method]?.parameters?.map(({ name, required }) => (required ? name : `${name}?`));
+    expect(parametersAt("get", "/r/{program_id}/{slug}")).toEqual(["program_id", "slug", "to?", "sub?"]);
+    expect(parametersAt("post", "/webhooks/provider_a")).toEqual(["program_id"]);
+    expect(parametersAt("post", "/webhooks/provider_b")).toEqual(["program_id?"]);
+  });
+
   it("describes lists by page, per_page, cursor and next_cursor", () => {
     const { parameters = [] } = operationAt("GET", "/api/v1/partners")?.operation ?? {};
     expect(parameters.map(({ name, schema }) => [name, schema.type])).toEqual([
@@ -202,6 +211,26 @@ describe("the schemas", () => {
       const problems = schemaProblems({ $ref: `#/components/schemas/${name}` }, body, servedDocument());
       expect([name, problems.length]).not.toEqual([name, 0]);
     }
+  });
+
+  it("have patterns that mean the same without their flags, which JSON Schema does not have", () => {
+    const flagged: string[] = [];
+    const queries = ROUTES.flatMap(({ query }) => query ?? []);
+    for (const schema of [...Object.values(REQUESTS), ...Object.values(replies()), ...queries]) {
+      z.toJSONSchema(schema, {
+        ...{ io: "input", unrepresentable: "any" },
+        override: ({ zodSchema }) => {
+          for (const { _zod } of zodSchema._zod.def.checks ?? []) {
+            const { pattern } = _zod.def as { pattern?: RegExp };
+            if (pattern && pattern.flags !== "") flagged.push(String(pattern));
+          }
+        },
+      });
+    }
+    expect(flagged).toEqual([]);
+    const colored = { brand_color: "#0F766E" };
+    expect(REQUESTS.ProgramUpdate.safeParse(colored).success).toBe(true);
+    expect(schemaProblems({ $ref: "#/components/schemas/ProgramUpdate" }, colored, servedDocument())).toEqual([]);
   });
 
   it("hold no schema that says nothing, but for what may be anything", () => {

@@ -42,7 +42,7 @@ export const domain = text(253).transform((value, issues) => {
 /** Kept in lower case. */
 const brandColor = z
   .string()
-  .regex(/^#[0-9a-f]{6}$/i, "This must be # and six hexadecimal digits, such as #3730a3.")
+  .regex(/^#[0-9a-fA-F]{6}$/, "This must be # and six hexadecimal digits, such as #3730a3.")
   .transform((value) => value.toLowerCase());
 
 /** Kept as the tz database writes it. */

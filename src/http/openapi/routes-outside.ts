@@ -4,9 +4,7 @@ import { pageQuery } from "../validate.ts";
 import { eventSchemaName } from "./requests.ts";
 import { created, ok, type Route, type RouteReply } from "./route.ts";
 
-const programId = z.object({
-  program_id: z.string().optional().describe("The program whose webhook this is."),
-});
+const programId = z.string().describe("The program whose webhook this is.");
 
 const PAGE: RouteReply[] = [{ status: 200, description: "A page for people.", media_type: "text/html" }];
 
@@ -75,13 +73,13 @@ export const OUTSIDE_ROUTES: Route[] = [
     body: { schema: "Nothing", optional: true },
     replies: ok("Resealing", "What was resealed, what is left, and what no key opens."),
   },
-  ...VENDORS.map(({ name, text, document }): Route => ({
+  ...VENDORS.map(({ name, text, document, claims_programs }): Route => ({
     method: "POST",
     path: `/webhooks/${name}`,
     tag: "Inbound",
     summary: `Receive an event from ${text}`,
     description: document.description,
-    query: programId,
+    query: z.object({ program_id: claims_programs ? programId.optional() : programId }),
     body: { schema: eventSchemaName(name) },
     replies: ok("Received", "Stored and decided."),
     errors: ["invalid_signature", "provider_not_configured", "not_found", "rate_limited", "provider_unavailable"],
@@ -125,12 +123,21 @@ export const OUTSIDE_ROUTES: Route[] = [
     path: "/r/:program_id/:slug",
     tag: "Tracking",
     summary: "Follow a referral link",
-    query: z.object({ to: z.string().default("/").describe("A path on that domain.") }),
+    query: z.object({
+      to: z.string().default("/").describe("A path on that domain."),
+      sub: z
+        .string()
+        .optional()
+        .describe("Where the partner placed the link: 1 to 64 letters, digits, - or _; anything else is left out."),
+    }),
     replies: [
       {
         status: 302,
         description: "Redirects to the page, with the reference.",
-        headers: { Location: "`https://<domain><to>?ref=<slug>&service_click=<id>`" },
+        headers: {
+          Location:
+            "`https://<domain><to>?ref=<slug>&sub=<sub>&service_click=<id>`, without `sub` where none was given.",
+        },
       },
     ],
     errors: ["not_found", "rate_limited", "storage_unavailable", "internal_error"],

@@ -122,6 +122,8 @@ describe("Idempotency-Key (HTTP-10)", () => {
     const first = await post(program, "dup", partner, "/api/v1/partners");
     const again = await post(program, "dup", partner, "/api/v1/partners");
     expect([first.status, again.status, again.headers.get("Idempotent-Replayed")]).toEqual([409, 409, "true"]);
+    // As it was, with the id of the request that it was the reply to.
+    expect(again.body.error).toEqual(first.body.error);
     expect(again.body.error.code).toBe("already_exists");
     expect((await post(program, "typo", { ...FLOW, name: "" })).status).toBe(422);
     expect((await post(program, "typo", "{")).status).toBe(400);

@@ -60,7 +60,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   "Program.name": "The program's name in pages and e-mails.",
   "Program.domain": "The host name of the site that links lead to, without a scheme.",
   "Program.currency":
-    "The currency of flat amounts and of commissions added by hand, as ISO 4217. Fixed once there is a commission.",
+    "The currency of what leads earn and of commissions added by hand, as ISO 4217. Fixed once there is a commission.",
   "Program.slug": "The program's name in the address of its application page; null: its id is used.",
   "Program.program": "The program.",
   webhook_secret: "The secret that verifies the provider's webhooks. Write-only; null removes it.",
@@ -121,7 +121,8 @@ export const FIELD_TEXTS: Record<string, string> = {
   "Flow.name": "A name of your own.",
   "Flow.event": "What it decides: payments, or leads that your server reports.",
   action_type: "Whether `action_value` is a percentage or a flat amount.",
-  action_value: "A percentage, or for `flat` an amount in smallest units.",
+  action_value:
+    "A percentage, or for `flat` an amount in smallest units of the payment's currency, of the program's for a lead.",
   conditions: "All of them must hold; without one it applies to every payment.",
   "conditions.field": "What is compared.",
   "conditions.op": "How it is compared. `gt` and `lt` are for amounts, `contains` for texts.",
@@ -232,7 +233,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   recorded: "Clicks that count.",
   dropped: "Clicks that do not count, by reason.",
   bot: "By a bot.",
-  duplicate: "By the same visitor on the same link, shortly after another one.",
+  duplicate: "The same click, by its id, that was recorded within the last 30 minutes.",
   unknown_ref: "With a reference that leads to no partner.",
   partner_deactivated: "Of a partner who is deactivated.",
   "Click.program_id": "The program's id, as in the script tag.",

@@ -59,7 +59,9 @@ const error = once(() =>
           }),
         )
         .optional(),
-      request_id: idOf("request").describe("The same as in the header `X-Request-Id`."),
+      request_id: idOf("request").describe(
+        "The same as in the header `X-Request-Id`; in a reply that is replayed, the first request's.",
+      ),
     }),
   }),
 );

@@ -1,9 +1,11 @@
 /** How periodic jobs are run (`core/kernel/job.ts`), tried with jobs that do nothing but keep a list. */
 import { env } from "cloudflare:workers";
+import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { runJobs, type Job, type Owner, type Work } from "../../src/core/kernel/job.ts";
+import { OWNER, runJobs, type Job, type Owner, type Work } from "../../src/core/kernel/job.ts";
 import { lateJobs, readRuns, type Rhythm } from "../../src/core/kernel/job-runs.ts";
 import { everyShard } from "../../src/core/kernel/shards.ts";
+import { shaped } from "../../src/db/rows.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { makeProgram, testContext } from "../support/program.ts";
@@ -116,6 +118,29 @@ describe("a run of a job (JOB-2)", () => {
     await run([played]);
     expect(played.served).toHaveLength(200);
     expect(await runOf("a")).toMatchObject({ position: "", more: 0, failed: 0, finished_at: iso(now - MINUTE) });
+  });
+
+  it("goes on behind a place of any characters, by the order of the database", async () => {
+    const keys = ["50%off", "50％off", "50🎉off"];
+    const [{ db }] = databases() as [ReturnType<typeof databases>[0]];
+    const served: string[] = [];
+    const work = (): Work => ({
+      cost: 1,
+      due: async (after) =>
+        shaped(
+          db,
+          OWNER,
+          sql`select value as key from json_each(${JSON.stringify(keys)}) where value > ${after} order by value limit 1`,
+        ),
+      async serve(owner) {
+        served.push(owner.key);
+        return false;
+      },
+    });
+    const played = play("a", { owners: [] });
+    await run([{ ...played, job: Object.assign(played.job, { work }) }]);
+    expect(served).toEqual(keys);
+    expect(logged).toEqual([]);
   });
 
   it("serves everybody once before anybody again, however much one has", async () => {

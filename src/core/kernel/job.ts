@@ -4,13 +4,14 @@ import { openBudget, type Share } from "../../lib/budget.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { partsOf } from "../../lib/slices.ts";
+import { compareUtf8 } from "../../lib/utf8-order.ts";
 import { iso, MINUTE, SECOND } from "../../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
 import { forgetRuns, lastLap, nextRun, readRuns, saveRun, type JobRun, type Rhythm, type RunEnd } from "./job-runs.ts";
 
 /** Something that a job may have work for: a program, an endpoint, a table. */
 export interface Owner {
-  /** By which all of them are ordered. */
+  /** By which all of them are ordered, as the database orders texts (`compareUtf8`). */
   key: string;
 }
 
@@ -308,7 +309,8 @@ function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means:
       spend(LOOK, async () => {
         const owners = await work.due(after);
         // Otherwise the lap would never end.
-        if (owners.some(({ key }) => key <= after)) throw new Error("a job found somebody behind its place");
+        if (owners.some(({ key }) => compareUtf8(key, after) <= 0))
+          throw new Error("a job found somebody behind its place");
         return owners;
       }),
     async serve(group) {

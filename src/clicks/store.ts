@@ -14,9 +14,10 @@ export const MAX_SPARE = 1_000;
 
 /**
  * Consecutive arrivals: those after the first `from` up to the first `to`, as a JSON array without its brackets. The first
- * `known` are known to be flushed.
+ * `known` are known to be flushed; what is after the first `oldest` is still kept, flushed or not.
  */
 export interface Stretch {
+  oldest: number;
   known: number;
   from: number;
   to: number;
@@ -164,7 +165,7 @@ export class ClickStore {
       to = row.last;
     }
     this.#handed = to;
-    return { known: this.#flushed, from, to, entries };
+    return { oldest: this.#oldest(), known: this.#flushed, from, to, entries };
   }
 
   /**
@@ -181,6 +182,13 @@ export class ClickStore {
   /** All that is not known to be flushed is handed out again. */
   takeBack(): void {
     this.#handed = this.#flushed;
+  }
+
+  /** A place within the oldest row, which is handed out whole from there on; 0 where nothing can have been written over. */
+  #oldest(): number {
+    if (this.#flushed === 0) return 0;
+    const [row] = this.#sql.exec<{ last: number }>("select last from batches order by last limit 1");
+    return Math.min(this.#flushed, (row?.last ?? 1) - 1);
   }
 
   #keepFlushed(cursor: number): void {

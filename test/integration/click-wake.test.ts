@@ -195,6 +195,7 @@ describe("a click object", () => {
 
   describe("of a database that was restored", () => {
     let object: string;
+    let epoch: string;
 
     /** Half an hour after it heard of two flushes, of which the database has lost the second. */
     beforeEach(async () => {
@@ -203,10 +204,10 @@ describe("a click object", () => {
         await store(object, program.id, REPORTED_AFTER);
         await flush(object);
       }
-      const epoch = await runInDurableObject(clickStub(object), (_, { storage: { sql } }) =>
+      ({ epoch } = await runInDurableObject(clickStub(object), (_, { storage: { sql } }) =>
         sql.exec<{ epoch: string }>("select epoch from object").one(),
-      );
-      const cursor = (at: number) => `${epoch.epoch}:${at}`;
+      ));
+      const cursor = (at: number) => `${epoch}:${at}`;
       const lost = (await clicksOf(program.id)).slice(REPORTED_AFTER).map(({ id }) => id);
       expect(lost).toHaveLength(REPORTED_AFTER);
       await env.DB.batch([
@@ -240,6 +241,25 @@ describe("a click object", () => {
       await cron(object);
       await eventually(async () => expect(await unflushed(object)).toBe(0));
       expect(await rows()).toBe(2 * REPORTED_AFTER);
+    });
+
+    it("sends all that it still has where that does not know it at all, each click once", async () => {
+      const forget = [
+        env.DB.prepare("delete from click_batches where id like ? || ':%'").bind(epoch),
+        env.DB.prepare("delete from click_objects where name = ?").bind(object),
+      ];
+      const [cursors, names] = await env.DB.batch(forget);
+      expect([cursors!.meta.changes, names!.meta.changes]).toEqual([1, 1]);
+      await store(object, program.id, 1);
+      const kept = await rowsOf(object);
+      expect(kept).toEqual([2 * REPORTED_AFTER, 2 * REPORTED_AFTER + 1]);
+      await evictDurableObject(clickStub(object));
+      await flush(object);
+      expect([await rows(), await unflushed(object)]).toEqual([2 * REPORTED_AFTER + 1, 0]);
+      expect(await isKnown(object)).toBe(true);
+      await store(object, program.id, 1);
+      await flush(object);
+      expect([await rows(), await unflushed(object)]).toEqual([2 * REPORTED_AFTER + 2, 0]);
     });
   });
 });

@@ -28,6 +28,11 @@ export interface ClickFlush {
   epoch: string;
   /** Up to where the object knows its arrivals to be there, `from` unless given: what is beyond may be on its way, or lost. */
   known?: number;
+  /**
+   * After where it still keeps all of them, `known` unless given. There the cursor begins where the database has none: one that
+   * was restored may have lost it together with what the object knows to be there, and all of that is sent again.
+   */
+  oldest?: number;
   from: number;
   to: number;
   arrivals: readonly Arrival[];
@@ -88,9 +93,10 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
   } catch (error) {
     if (conflictIn(error)?.kind !== "lost_race") throw error;
   }
-  const [cursor = await registerClickObject(bindings, { ...flush, from: flush.known ?? flush.from })] = (
-    await readCursors(db, [flush.epoch])
-  ).values();
+  const [cursor] = (await readCursors(db, [flush.epoch])).values();
+  if (cursor === undefined) {
+    return registerClickObject(bindings, { ...flush, from: flush.oldest ?? flush.known ?? flush.from });
+  }
   const isPartlyThere = flush.from < cursor && cursor < flush.to && flush.arrivals.length === flush.to - flush.from;
   if (!isPartlyThere) return cursor;
   return flushClicks(bindings, { ...flush, from: cursor, arrivals: flush.arrivals.slice(cursor - flush.from) });

@@ -55,7 +55,8 @@ export async function updateCommissions(
   ids: readonly string[],
   change: BulkChange,
 ): Promise<BulkResult[]> {
-  const { results, failure } = await moveChosen(caller, ids, change, { isWhole: true, unchanged_since: undefined });
+  const options = { isWhole: true, unchanged_since: undefined, most: MAX_INLINE };
+  const { results, failure } = await moveChosen(caller, ids, change, options);
   raise(failure);
   return results;
 }
@@ -64,14 +65,16 @@ interface MoveOptions {
   /** Whether these are all of the request, named one by one: its reply is kept with the change. */
   isWhole: boolean;
   unchanged_since: string | undefined;
+  /** So many payments are settled with it. */
+  most: number;
 }
 
 async function moveChosen(
   caller: Caller,
   ids: readonly string[],
   change: BulkChange,
-  { isWhole, unchanged_since }: MoveOptions,
-): Promise<{ results: BulkResult[]; failure: Tried["failure"] }> {
+  { isWhole, unchanged_since, most }: MoveOptions,
+): Promise<{ results: BulkResult[]; settled: number; failure: Tried["failure"] }> {
   const seen = new Map<string, CommissionStatus>();
   const { ctx, results, unsettled } = await untilWon(async () => {
     const { rows, differing } = await readAllJudged(caller, ids);
@@ -110,9 +113,9 @@ async function moveChosen(
       occurrences: changes.map(({ before, after }) => commissionChanged(before, after)),
       ...(isWhole ? { result: results } : {}),
     });
-    return { ctx, results, unsettled: differing.slice(0, isWhole ? ids.length : MAX_INLINE) };
+    return { ctx, results, unsettled: differing.slice(0, most) };
   });
-  return { results, failure: await settleEach(ctx, unsettled) };
+  return { results, settled: unsettled.length, failure: await settleEach(ctx, unsettled) };
 }
 
 const LEFT_OUT = "It is flagged: look at it first. `include_flagged` takes it along.";
@@ -150,12 +153,15 @@ export async function updateMatching(
   const began = clock();
   const statuses = movableFrom(match, change.status);
   let done = 0;
+  let settled = 0;
   let failure: Tried["failure"];
   for (let step = 0; step < STEPS && statuses.length > 0 && done < eligible && clock() - began <= WORK_MS; step++) {
     const most = Math.min(STEP, eligible - done);
     // One status at a time: what was moved is no longer in its index, so no step reads over it.
     const ids = await nextStep(caller, { ...match, status: statuses[0] }, change, { unchanged_since, most });
-    const made = await moveChosen(caller, ids, change, { isWhole: false, unchanged_since });
+    const options = { isWhole: false, unchanged_since, most: MAX_INLINE - settled };
+    const made = await moveChosen(caller, ids, change, options);
+    settled += made.settled;
     failure ??= made.failure;
     const moved = made.results.filter(({ ok }) => ok).length;
     done += moved;

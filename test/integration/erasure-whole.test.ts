@@ -1,5 +1,4 @@
 /** JOB-1: a customer with facts of every kind, of every provider, is found in no column of any table afterwards. */
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { lead, refund, sale } from "../support/api-bodies.ts";
@@ -17,6 +16,7 @@ import {
   subscriptionDeleted,
 } from "../support/provider-a.ts";
 import { adjustmentUpdated, customerEventB, subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
+import { placesOf } from "../support/places.ts";
 import { all } from "../support/rows.ts";
 import { TABLES } from "../support/tables.ts";
 import { sendTo } from "../support/vendor-account.ts";
@@ -96,24 +96,6 @@ async function live(program: TestProgram, { key, email, name }: Person): Promise
   ] as const) {
     expect((await program.api("POST", `/api/v1/track/${path}`, body)).status).toBe(200);
   }
-}
-
-/** Every value of the program's rows that holds one of the texts, in whatever case, as `table.column`. */
-async function placesOf(program: TestProgram, ...texts: string[]): Promise<string[]> {
-  const tables = await all<{ name: string }>(
-    "select name from sqlite_master where type = 'table' and name not like 'sqlite%' and name not like '_cf%' and name <> 'd1_migrations'",
-  );
-  const places = new Set<string>();
-  for (const { name } of tables) {
-    const { results } = await env.DB.prepare(`select * from ${name}`).all();
-    for (const row of results.filter((one) => JSON.stringify(one).includes(program.id))) {
-      for (const [column, value] of Object.entries(row)) {
-        const text = String(value).toLowerCase();
-        if (texts.some((one) => text.includes(one.toLowerCase()))) places.add(`${name}.${column}`);
-      }
-    }
-  }
-  return [...places].toSorted();
 }
 
 /** The rows of the program that hold the key of a person. */

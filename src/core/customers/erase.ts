@@ -19,10 +19,19 @@ import { forgetMailsToApplicant } from "../kernel/mails.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
 import { codeSubjects } from "../ledger/codes.ts";
+import { addressIn } from "../ledger/erased.ts";
 import { refKeyOf } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
 import { forgetClaims, selectForgotten } from "./claims.ts";
-import { eventsHolding, factOf, factsOfCustomer, traceCustomer, type CustomerTrace, type TracedFact } from "./trace.ts";
+import {
+  eventsHolding,
+  factOf,
+  factsOfCustomer,
+  traceCustomer,
+  type CustomerTrace,
+  type EventKey,
+  type TracedFact,
+} from "./trace.ts";
 
 export interface Erased {
   payments: number;
@@ -44,7 +53,7 @@ export async function eraseCustomer(caller: Caller, email: string): Promise<Eras
   return untilWon(async () => {
     const trace = await traceCustomer(ctx, address);
     await settleFirst(ctx, [...trace.payments.values()], tried);
-    return forget(ctx, address, trace);
+    return forget(ctx, address, trace, await readForgotten(ctx, email, trace));
   });
 }
 
@@ -70,47 +79,71 @@ async function settleFirst(ctx: ProgramCtx, own: readonly Payment[], tried: Set<
   if (left.length > 0) throw new CommitConflict("lost_race", "a payment was not settled");
 }
 
-interface EventKey {
-  provider: ProviderName;
-  event_id: string;
-}
-
 const EVENT_KEY: Columns<EventKey> = { provider: textOf<ProviderName>(), event_id: text };
 
 const FACT_ROW: Columns<Parameters<typeof factOf>[0]> = { provider: textOf<ProviderName>(), fact_id: text, data: text };
 
-async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): Promise<Erased> {
+type Forgotten = Awaited<ReturnType<typeof readForgotten>>;
+
+/** What is stored of a traced customer beside the payments: an address is found under each way in which it was written. */
+async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrace) {
   const { db } = ctx;
   const program_id = ctx.program.id;
+  const address = email.toLowerCase();
+  const isIt = (one: string | null) => one?.toLowerCase() === address;
   const own = [...trace.payments.values()];
-  const payment_ids = JSON.stringify(own.map(({ id }) => id));
-  const ofAddress = sql`program_id = ${program_id} and provider in ${literals(PROVIDER_NAMES)} and scope in ${literals(ADDRESS_SCOPES)}
-    and subject = ${emailKey(address)}`;
-  const [linked, bound, [earned]] = await runBatch(db, [
+  const [linked, [earned]] = await runBatch(db, [
     shaped(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
     shaped(
       db,
-      FACT_ROW,
-      sql`select f.provider, f.fact_id, f.data from fact_subjects s cross join facts f
-      on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id and f.kind = 'attribution'
-      where s.program_id = ${program_id} and s.provider in ${literals(PROVIDER_NAMES)} and s.scope = 'email'
-        and s.subject = ${emailKey(address)}`,
-    ),
-    shaped(
-      db,
       { count: whole },
-      sql`select count(*) as count from json_each(${payment_ids}) p
+      sql`select count(*) as count from json_each(${JSON.stringify(own.map(({ id }) => id))}) p
       cross join commissions c on c.payment_id = p.value and c.customer_email is not null`,
     ),
   ]);
   const facts = linked.map(factOf);
+  const said = [...facts, ...trace.holding].flatMap(({ fact }) => addressIn(fact) ?? []);
+  const spellings = [email, ...said.filter(isIt)];
+  const known = [...spellings, ...said, ...own.flatMap(({ customer_email }) => customer_email ?? [])];
   const addresses = addressesOf(address, own, facts);
   const holding = await eventsHolding(ctx, address, trace.ids);
-  const [bodies, claims, replies] = await runBatch(db, [
+  const [named, bodies, claims, replies] = await runBatch(db, [
+    shaped(
+      db,
+      FACT_ROW,
+      sql`select f.provider, f.fact_id, f.data from json_each(${JSON.stringify(keysOf(known))}) k
+      cross join fact_subjects s on s.program_id = ${program_id} and s.provider in ${literals(PROVIDER_NAMES)}
+        and s.scope = 'email' and s.subject = k.value
+      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+        and f.kind = 'attribution'`,
+    ),
     keptBodies(ctx, [...facts.flatMap(eventOf), ...holding]),
     selectForgotten(ctx, trace, addresses),
     customersReplies(ctx),
   ]);
+  const isOwn = saidOf(own, facts);
+  const bound = named.map(factOf).filter((one) => isIt(addressIn(one.fact)) || isOwn(one));
+  return {
+    own,
+    facts,
+    bound,
+    addresses,
+    keys: keysOf(spellings),
+    bodies,
+    claims,
+    replies,
+    commissions: earned?.count ?? 0,
+  };
+}
+
+async function forget(
+  ctx: ProgramCtx,
+  address: string,
+  trace: CustomerTrace,
+  { own, facts, bound, addresses, keys, bodies, claims, replies, commissions: earned }: Forgotten,
+): Promise<Erased> {
+  const { db } = ctx;
+  const program_id = ctx.program.id;
   await commit(ctx, {
     writes: [
       ...paymentWrites(ctx, own, (payment) => barePayment(payment, addresses)),
@@ -119,7 +152,10 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
         statement: db
           .update(commissions)
           .set(NAMELESS)
-          .where(sql`payment_id in (select value from json_each(${payment_ids})) and customer_email is not null`),
+          .where(
+            sql`payment_id in (select value from json_each(${JSON.stringify(own.map(({ id }) => id))}))
+              and customer_email is not null`,
+          ),
       },
       ...parametersOf(bodies).map(({ json }) => ({
         statement: db.run(sql`update provider_events set body = null where (program_id, provider, event_id) in (
@@ -127,10 +163,14 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
       })),
       ...factWrites(ctx, bareFacts(facts, own, addresses)),
       ...factWrites(ctx, unnamedFacts(trace.holding, facts, address)),
-      ...forgetSubjects(ctx, facts),
+      ...forgetSubjects(ctx, [...facts, ...bound]),
       forgetCodes(ctx, trace.holding, address),
       forgetClaims(ctx, claims),
-      { statement: db.run(sql`delete from fact_subjects where ${ofAddress}`) },
+      {
+        statement: db.run(sql`delete from fact_subjects where program_id = ${program_id}
+          and provider in ${literals(PROVIDER_NAMES)} and scope in ${literals(ADDRESS_SCOPES)}
+          and subject in (select value from json_each(${JSON.stringify(keys)}))`),
+      },
       ...forgetApplications(ctx, address),
       {
         statement: db.run(sql`delete from facts where (program_id, provider, fact_id) in (
@@ -142,7 +182,7 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
   });
   return {
     payments: own.filter(({ erased_at, customer_email }) => erased_at === null || customer_email !== null).length,
-    commissions: earned?.count ?? 0,
+    commissions: earned,
     provider_events: bodies.length,
   };
 }
@@ -175,6 +215,18 @@ function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
   return end < 0 ? [] : [{ provider, event_id: fact_id.slice(0, end) }];
 }
 
+const keysOf = (spellings: readonly string[]): string[] => [...new Set(spellings.map(emailKey))];
+
+/** Whether a fact was said by an event of the customer's, as a lead is, or remembered of a payment of theirs. */
+function saidOf(own: readonly Payment[], facts: readonly TracedFact[]): (fact: TracedFact) => boolean {
+  const nameOf = ({ provider, event_id }: EventKey) => `${provider} ${event_id}`;
+  const events = new Set(facts.flatMap(eventOf).map(nameOf));
+  const remembered = own.map(({ id }) => `reprocess:${id}:`);
+  return (fact) =>
+    eventOf(fact).some((event) => events.has(nameOf(event))) ||
+    remembered.some((start) => fact.fact_id.startsWith(start));
+}
+
 /** Those of the events whose body is still stored, each once. */
 function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]) {
   return shaped(
@@ -188,10 +240,11 @@ function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]) {
 
 /** Every address that is known of the customer, in lower case. */
 function addressesOf(address: string, own: readonly Payment[], facts: readonly TracedFact[]): Set<string> {
-  const fromFacts = facts.map(({ fact }) =>
-    isEarning(fact) ? fact.customer_email : fact.kind === "customer" ? fact.email : null,
-  );
-  const all = [address, ...own.map(({ customer_email }) => customer_email), ...fromFacts];
+  const all = [
+    address,
+    ...own.map(({ customer_email }) => customer_email),
+    ...facts.map(({ fact }) => addressIn(fact)),
+  ];
   return new Set(all.flatMap((one) => (one === null ? [] : [one.toLowerCase()])));
 }
 
@@ -291,7 +344,7 @@ function factWrites(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
 /** No fact is found by the customer's other addresses either. */
 function forgetSubjects(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
   const rows = facts.flatMap(({ provider, fact_id, fact }) => {
-    const email = fact.kind === "customer" ? fact.email : isEarning(fact) ? fact.customer_email : null;
+    const email = addressIn(fact);
     return email === null ? [] : [{ provider, fact_id, subject: emailKey(email) }];
   });
   return parametersOf(rows).map(({ json }) => ({

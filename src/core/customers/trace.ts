@@ -7,10 +7,10 @@ import { payments } from "../../db/schema.ts";
 import { holdsAddress, holdsId } from "../../domain/erasure.ts";
 import { isEarning, type Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import { PROVIDER_NAMES } from "../../providers/registry.ts";
+import { OWNER_PROVIDER, PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
-import { hashOf, markErased, type ErasedSubject } from "../ledger/erased.ts";
+import { hashOf, markErased, sameCustomersAt, type ErasedSubject } from "../ledger/erased.ts";
 import { paymentsNamed, reachable } from "../ledger/named.ts";
 
 export interface TracedFact {
@@ -43,9 +43,9 @@ function needleOf(address: string): string {
 }
 
 /**
- * Finds a customer by an address (in lower case): the payments with it, then those of the same customer ids, and those
- * that vendor ids join with them, until no more turn up. All of it counts as erased before it is read the last time, so
- * that what comes in meanwhile is either found here or stored without the address.
+ * Finds a customer by an address (in lower case): the payments with it, then those of the same customer ids, as
+ * `sameCustomersAt` has it, and those that vendor ids join with them, until no more turn up. All of it counts as erased
+ * before it is read the last time, so that what comes in meanwhile is either found here or stored without the address.
  */
 export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<CustomerTrace> {
   const program_id = ctx.program.id;
@@ -65,13 +65,26 @@ export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<C
         .from(payments)
         .where(
           sql`${payments.id} in (${paymentsNamed(program_id, provider, named[i]!)}
-          union select p.id from json_each(${listOf(idsAt(trace, provider).customer)}) c cross join payments p
+          union select p.id from json_each(${listOf(customersAt(trace.ids, provider))}) c cross join payments p
             on p.program_id = ${program_id} and p.customer_id = c.value and +p.provider = ${provider})`,
         ),
     );
+    const { name: owner } = OWNER_PROVIDER;
     // First: whatever is read is read after it counts as erased.
-    const results: readonly unknown[] = await runBatch(ctx.db, [...marks, ...aliases, ...paid]);
+    const results: readonly unknown[] = await runBatch(ctx.db, [
+      ...marks,
+      ...aliases,
+      ...paid,
+      shaped(
+        ctx.db,
+        { subject: text },
+        sql`select distinct s.subject as subject from json_each(${listOf(customersAt(trace.ids, owner))}) c
+          cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${owner}
+            and s.scope in ('customer', 'address') and s.subject = c.value`,
+      ),
+    ]);
     const found = results.slice(marks.length);
+    for (const { subject } of found.at(-1) as { subject: string }[]) idsAt(trace, owner).customer.add(subject);
     for (const [i, provider] of PROVIDER_NAMES.entries()) {
       for (const { subject } of found[i] as { subject: string }[]) idsAt(trace, provider).payment.add(subject);
       for (const row of found[PROVIDER_NAMES.length + i] as Payment[]) addPayment(trace, row);
@@ -127,6 +140,11 @@ function idsAt({ ids }: Pick<CustomerTrace, "ids">, provider: ProviderName): Ids
   return known;
 }
 
+/** The customer ids by which a provider can name the customer. */
+function customersAt(ids: IdsByProvider, provider: ProviderName): Set<string> {
+  return new Set(sameCustomersAt(provider).flatMap((at) => [...(ids.get(at)?.customer ?? [])]));
+}
+
 function addPayment(trace: CustomerTrace, row: Payment): void {
   const { payment, customer, subscription } = idsAt(trace, row.provider);
   trace.payments.set(row.id, row);
@@ -152,14 +170,15 @@ const listOf = (values: Iterable<string>): string => JSON.stringify([...values])
 
 /** Everything that was said of the customer, by their ids. */
 export function factsOfCustomer(program_id: string, ids: IdsByProvider): SQL {
-  const about = [...ids].flatMap(([provider, { payment, customer, subscription }]) => {
+  const about = PROVIDER_NAMES.flatMap((provider) => {
+    const known = ids.get(provider);
     return [
-      ...[...payment].map((subject) => [provider, "payment", subject]),
-      ...[...customer].flatMap((subject) => [
+      ...[...(known?.payment ?? [])].map((subject) => [provider, "payment", subject]),
+      ...[...customersAt(ids, provider)].flatMap((subject) => [
         [provider, "customer", subject],
         [provider, "address", subject],
       ]),
-      ...[...subscription].map((subject) => [provider, "subscription", subject]),
+      ...[...(known?.subscription ?? [])].map((subject) => [provider, "subscription", subject]),
     ];
   });
   return sql`select f.provider, f.fact_id, f.data from json_each(${JSON.stringify(about)}) a
@@ -181,22 +200,24 @@ export function factOf({
   return { provider, fact_id, fact: JSON.parse(data) as Fact };
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+/** An event as a vendor names it. */
+export interface EventKey {
+  provider: ProviderName;
+  event_id: string;
+}
 
 /** Bodies looked at by one statement. */
 const BODIES = 500;
 
 /** The vendor events whose stored body holds the address or an id of the customer as a whole, whatever else they are about. */
-export async function eventsHolding(
-  ctx: ProgramCtx,
-  address: string,
-  ids: IdsByProvider,
-): Promise<{ provider: ProviderName; event_id: string }[]> {
+export async function eventsHolding(ctx: ProgramCtx, address: string, ids: IdsByProvider): Promise<EventKey[]> {
   const addresses = new Set([address]);
-  const found: { provider: ProviderName; event_id: string }[] = [];
-  const idsOf = new Map([...ids].map(([provider, { customer }]) => [provider, customer]));
-  const all = listOf([...idsOf.values()].flatMap((customer) => [...customer]));
+  const namedAt = new Map<ProviderName, Set<string>>(
+    PROVIDER_NAMES.map((provider) => [provider, customersAt(ids, provider)]),
+  );
+  const all = listOf(new Set([...namedAt.values()].flatMap((customers) => [...customers])));
   const namesCustomer = sql`exists (select 1 from json_each(${all}) i where instr(body, i.value) > 0)`;
+  const found: EventKey[] = [];
   let after = { provider: "", event_id: "" };
   for (;;) {
     const [rows] = await runBatch(ctx.db, [
@@ -213,14 +234,15 @@ export async function eventsHolding(
     ]);
     for (const { body, ...event } of rows) {
       if (body === null) continue;
-      const named = idsOf.get(event.provider) ?? NOBODY;
-      if (holdsAddress(body, addresses) || holdsId(body, named)) found.push(event);
+      if (holdsAddress(body, addresses) || holdsId(body, namedAt.get(event.provider) ?? NOBODY)) found.push(event);
     }
     const last = rows.at(-1);
     if (!last) return found;
     after = last;
   }
 }
+
+const NOBODY: ReadonlySet<string> = new Set();
 
 /** True for bodies that may hold a text: as it is, or with some of its characters escaped for JSON or for a URL. */
 function mayHold(needle: string): SQL {

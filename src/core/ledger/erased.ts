@@ -4,6 +4,7 @@ import { isEarning, type Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
 import { iso } from "../../lib/time.ts";
+import { OWNER_PROVIDER, PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { BaseCtx, Statement } from "../kernel/context.ts";
 
 /** Something by which a customer, or what they paid, is known at a vendor. */
@@ -21,14 +22,15 @@ export async function subjectsIn(program_id: string, facts: readonly Fact[]): Pr
     if ("aliases" in fact) for (const alias of fact.aliases) add("payment", alias);
     if ("subscription_id" in fact) add("subscription", fact.subscription_id);
     if ("customer_id" in fact) add("customer", fact.customer_id ?? null);
-    const email = emailIn(fact);
+    const email = addressIn(fact);
     if (email !== null) emails.add(email);
   }
   for (const email of emails) add("email", await hashOf(program_id, email));
   return subjects;
 }
 
-function emailIn(fact: Fact): string | null {
+/** The address of a customer that a fact says, as it says it. */
+export function addressIn(fact: Fact): string | null {
   if (isEarning(fact) || fact.kind === "attribution") return fact.customer_email ?? null;
   return fact.kind === "customer" ? fact.email : null;
 }
@@ -36,6 +38,14 @@ function emailIn(fact: Fact): string | null {
 /** Salted with the program, so that one address is not the same in two. */
 export function hashOf(program_id: string, email: string): Promise<string> {
   return sha256Hex(`${program_id} ${email.toLowerCase()}`);
+}
+
+/**
+ * The providers at which a customer of one has the same id: what the owner's server reports names a customer by the id that
+ * they have at the provider of their payments (FACT-4), and the ids of two vendors never clash.
+ */
+export function sameCustomersAt(provider: ProviderName): readonly ProviderName[] {
+  return provider === OWNER_PROVIDER.name ? PROVIDER_NAMES : [provider, OWNER_PROVIDER.name];
 }
 
 /**
@@ -49,8 +59,11 @@ export function isErased(
   occurred_at: string,
 ): SQL {
   if (subjects.length === 0) return sql`false`;
-  return sql`exists (select 1 from json_each(${JSON.stringify(subjects)}) s
-    cross join erased_subjects e on e.program_id = ${program_id} and e.provider = ${provider}
+  const named = subjects.flatMap(({ scope, subject }) =>
+    (scope === "customer" ? sameCustomersAt(provider) : [provider]).map((at) => ({ at, scope, subject })),
+  );
+  return sql`exists (select 1 from json_each(${JSON.stringify(named)}) s
+    cross join erased_subjects e on e.program_id = ${program_id} and e.provider = s.value ->> 'at'
       and e.scope = s.value ->> 'scope' and e.subject = s.value ->> 'subject'
     where e.scope <> 'email' or e.erased_at >= ${occurred_at})`;
 }

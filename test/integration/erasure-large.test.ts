@@ -1,10 +1,18 @@
-/** A customer who has paid often, in a program with as many flows as it may have, is erased too (JOB-1). */
+/** A customer who has paid often, in a program with many flows or very many stored bodies, is erased too (JOB-1). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { iso } from "../../src/lib/time.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
+
+async function erase(program: TestProgram, email: string) {
+  const { binding, roundTrips } = watchDatabase(env.DB);
+  const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
+  const init = { method: "POST", headers, body: JSON.stringify({ email }) };
+  return { erased: await callWith({ DB: binding }, "/api/v1/customers/erase", init), roundTrips };
+}
 
 it("forgets them whatever their traces come to: a statement takes no more than 2 MB in one parameter", async () => {
   const program = await makeProgram();
@@ -18,14 +26,30 @@ it("forgets them whatever their traces come to: a statement takes no more than 2
   for (let i = 0; i < 20; i++) await sendA(program, sessionCompleted({ email, ref: "jane", customer: "cus_often" }));
   const traces = (await ledgerOf(program)).payments.map(({ decision }) => JSON.stringify(decision).length);
   expect(traces.reduce((sum, length) => sum + length, 0)).toBeGreaterThan(2_200_000);
-  const { binding, roundTrips } = watchDatabase(env.DB);
-  const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
-  const init = { method: "POST", headers, body: JSON.stringify({ email }) };
-  const erased = await callWith({ DB: binding }, "/api/v1/customers/erase", init);
+  const { erased, roundTrips } = await erase(program, email);
   expect(erased).toMatchObject({ status: 200, body: { erased: { payments: 20, commissions: 20 } } });
   const parameters = roundTrips.flatMap((statements) => statements.flatMap(({ values }) => values));
   const bytes = parameters.map((value) => (typeof value === "string" ? new TextEncoder().encode(value).length : 0));
   expect(Math.max(...bytes)).toBeLessThan(2_000_000);
   const { payments } = await ledgerOf(program);
   expect(payments.filter(({ customer_email }) => customer_email !== null)).toEqual([]);
+});
+
+it("finds them among very many stored bodies within few statements, however many of these have to be read", async () => {
+  const program = await makeProgram();
+  const email = "once@shop.example";
+  const made = `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?2)
+    insert into provider_events (program_id, provider, event_id, event_type, occurred_at, received_at, recorded_by, outcome,
+      audit_event_id, body)
+    select ?1, 'provider_a', printf('evt_%08d', i), 'invoice.paid', ?3, ?3, '', 'ignored', printf('evt_%d', i),
+      json_object('of', i, 'url', iif(i % 2, 'https://shop.example/?by=other%40shop.example', ''), 'email', iif(i in (1, 9999, 10001, 30001), ?4, ''))
+    from n`;
+  await env.DB.prepare(made).bind(program.id, 30_001, iso(Date.now()), email).run();
+  const { erased, roundTrips } = await erase(program, email);
+  expect(erased).toMatchObject({ status: 200, body: { erased: { payments: 0, provider_events: 4 } } });
+  expect(roundTrips.flat().length).toBeLessThan(60);
+  const left = env.DB.prepare(
+    "select count(*) as count from provider_events where program_id = ? and body is not null",
+  );
+  expect(await left.bind(program.id).first("count")).toBe(29_997);
 });

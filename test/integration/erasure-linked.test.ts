@@ -42,7 +42,8 @@ describe("an id that the owner's server reported", () => {
     [
       "provider A",
       "cus_1",
-      (program: TestProgram) => sendA(program, invoicePaid({ customer: "cus_1", email: WORK })),
+      (program: TestProgram) =>
+        sendA(program, invoicePaid({ customer: "cus_1", email: WORK, created: nowSeconds() + 60 })),
       (program: TestProgram) => sendA(program, customerEvent({ id: "cus_1", email: HOME }, "customer.updated")),
     ],
     [

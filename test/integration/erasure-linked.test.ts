@@ -28,7 +28,7 @@ async function erase(program: TestProgram, email: string) {
 
 const leadOf = (id: string, email: string) => lead({ ref: "jane", customer: { id, email } });
 
-/** What payments are worth, and to whom. */
+/** What payments and commissions come to, and the partner of each. */
 async function sums(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   return [

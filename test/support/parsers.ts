@@ -29,6 +29,7 @@ import { written } from "../../src/lib/exact-json.ts";
 import { instantOf } from "../../src/lib/id.ts";
 import { redact } from "../../src/lib/log.ts";
 import { escapeHtml } from "../../src/lib/mail.ts";
+import { compareUtf8 } from "../../src/lib/utf8-order.ts";
 import { resolveTarget } from "../../src/core/kernel/target.ts";
 import { signatureHeaders } from "../../src/outbound/sign.ts";
 import { VENDORS, providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";
@@ -145,6 +146,7 @@ const OF_NAMES: Parser[] = [
     frames: [["a.", ".example"]],
     worst: { "other letters in every place": (n) => `${otherLetters(n)}.example` },
   }),
+  parser("lib/utf8-order.ts", "compareUtf8", "50%off", (text) => compareUtf8(text, text)),
   parser("domain/visible.ts", "isVisible", "Ada", isVisible),
   parser("domain/time-zone.ts", "normalTimeZone", "Europe/Berlin", normalTimeZone, { frames: [["Europe/", ""]] }),
   parser(

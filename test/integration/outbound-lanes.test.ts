@@ -12,7 +12,7 @@ import {
 import { openDatabase } from "../../src/db/client.ts";
 import type { Sealed } from "../../src/lib/seal.ts";
 import { ATTEMPTS_AT_ONCE } from "../../src/outbound/consumer.ts";
-import { playOutsideWorld, type OutsideWorld, type Receiver } from "../support/dns.ts";
+import { countPending, playOutsideWorld, type Receiver } from "../support/dns.ts";
 import { anyOccurrence, attemptsOf, deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { watchDatabase } from "../support/watched-database.ts";
@@ -49,23 +49,6 @@ function holding() {
 /** `count` events, each to all of the program's endpoints. */
 async function makeEvents(program: TestProgram, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await makePartner(program, {}, "invited");
-}
-
-/** Counts what the Worker waits for at the same time. */
-function countPending(world: OutsideWorld) {
-  const counter = { now: 0, most: 0 };
-  return {
-    counter,
-    fetch: async (url: string, init?: RequestInit) => {
-      counter.most = Math.max(counter.most, ++counter.now);
-      try {
-        const { fetch } = world;
-        return await fetch(url, init);
-      } finally {
-        counter.now--;
-      }
-    },
-  };
 }
 
 describe("lanes", () => {

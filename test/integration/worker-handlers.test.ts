@@ -12,7 +12,7 @@ import wranglerToml from "../../wrangler.toml?raw";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
 import { JOBS, triggerOf } from "../../src/jobs.ts";
-import { playOutsideWorld, RESOLVER_URL, type OutsideWorld, type Receiver } from "../support/dns.ts";
+import { countPending, playOutsideWorld, RESOLVER_URL, type OutsideWorld, type Receiver } from "../support/dns.ts";
 import { attemptsOf, deliveriesOf, makeEndpoint, wakeUpBatch } from "../support/outbound.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { eventually, holdClock } from "../support/time.ts";
@@ -63,7 +63,6 @@ describe("the queue handler", () => {
   it("begins neither e-mails nor attempts without a free connection, of which the platform has six", async () => {
     holdClock();
     const answered = Promise.withResolvers<void>();
-    const pending = { now: 0, most: 0 };
     const receiver: Receiver = async ({ signal }) => {
       await Promise.race([answered.promise, new Promise((end) => signal.addEventListener("abort", end))]);
       return Response.json({});
@@ -72,18 +71,8 @@ describe("the queue handler", () => {
     const world = playOutsideWorld({
       receivers: Object.fromEntries(["mail.example", ...hosts].map((host) => [host, receiver])),
     });
-    const { bindings } = deployment({
-      ...world,
-      fetch: async (url, init) => {
-        pending.most = Math.max(pending.most, ++pending.now);
-        try {
-          const { fetch } = world;
-          return await fetch(url, init);
-        } finally {
-          pending.now--;
-        }
-      },
-    });
+    const { fetch, counter } = countPending(world);
+    const { bindings } = deployment({ ...world, fetch });
     const mail = { EMAIL_FROM: "service@example.com", EMAIL_API_URL: "https://mail.example/", EMAIL_API_KEY: "re_key" };
     const [program, other] = [await makeProgram(), await makeProgram()];
     for (const one of [program, other]) {
@@ -105,7 +94,7 @@ describe("the queue handler", () => {
     await eventually(() => expect(world.requests.length).toBeGreaterThanOrEqual(5));
     answered.resolve();
     await getQueueResult(batch, context);
-    expect(pending.most).toBeLessThanOrEqual(6);
+    expect(counter.most).toBeLessThanOrEqual(6);
     // None of them was left out for it.
     expect(new Set(world.requests.map(({ url }) => url.host))).toEqual(new Set(["mail.example", ...hosts]));
     expect(world.requests.filter(({ url }) => url.host === "mail.example").length).toBeGreaterThanOrEqual(8);

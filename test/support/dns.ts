@@ -182,3 +182,20 @@ export function counted(
   );
   return { body, taken: () => taken, canceled: () => canceled };
 }
+
+/** Counts what the Worker waits for at the same time. */
+export function countPending(world: OutsideWorld) {
+  const counter = { now: 0, most: 0 };
+  return {
+    counter,
+    fetch: async (url: string, init?: RequestInit) => {
+      counter.most = Math.max(counter.most, ++counter.now);
+      try {
+        const { fetch } = world;
+        return await fetch(url, init);
+      } finally {
+        counter.now--;
+      }
+    },
+  };
+}

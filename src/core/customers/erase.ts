@@ -92,12 +92,13 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
   const address = email.toLowerCase();
   const isIt = (one: string | null) => one?.toLowerCase() === address;
   const own = [...trace.payments.values()];
+  const payment_ids = JSON.stringify(own.map(({ id }) => id));
   const [linked, [earned]] = await runBatch(db, [
     shaped(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
     shaped(
       db,
       { count: whole },
-      sql`select count(*) as count from json_each(${JSON.stringify(own.map(({ id }) => id))}) p
+      sql`select count(*) as count from json_each(${payment_ids}) p
       cross join commissions c on c.payment_id = p.value and c.customer_email is not null`,
     ),
   ]);
@@ -125,6 +126,7 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
   const bound = named.map(factOf).filter((one) => isIt(addressIn(one.fact)) || isOwn(one));
   return {
     own,
+    payment_ids,
     facts,
     bound,
     addresses,
@@ -140,7 +142,7 @@ async function forget(
   ctx: ProgramCtx,
   address: string,
   trace: CustomerTrace,
-  { own, facts, bound, addresses, keys, bodies, claims, replies, commissions: earned }: Forgotten,
+  { own, payment_ids, facts, bound, addresses, keys, bodies, claims, replies, commissions: earned }: Forgotten,
 ): Promise<Erased> {
   const { db } = ctx;
   const program_id = ctx.program.id;
@@ -152,10 +154,7 @@ async function forget(
         statement: db
           .update(commissions)
           .set(NAMELESS)
-          .where(
-            sql`payment_id in (select value from json_each(${JSON.stringify(own.map(({ id }) => id))}))
-              and customer_email is not null`,
-          ),
+          .where(sql`payment_id in (select value from json_each(${payment_ids})) and customer_email is not null`),
       },
       ...parametersOf(bodies).map(({ json }) => ({
         statement: db.run(sql`update provider_events set body = null where (program_id, provider, event_id) in (

@@ -209,11 +209,10 @@ export interface EventKey {
 
 /**
  * Stored bodies that one statement looks through, about a second of the 30 that D1 gives it. Of D1's 1,000 statements 900
- * look through 9 million, which is more than its 10 GB hold.
+ * look through 9 million, which is more than its 10 GB hold. The others read what may be the customer's, a million characters
+ * each: memory.
  */
 const LOOKED_THROUGH = 10_000;
-/** Of the bodies that may be the customer's so many million characters are read at once: memory. */
-const MILLIONS_READ = 8;
 
 /** The vendor events whose stored body holds the address or an id of the customer as a whole, whatever else they are about. */
 export async function eventsHolding(ctx: ProgramCtx, address: string, ids: IdsByProvider): Promise<EventKey[]> {
@@ -238,7 +237,7 @@ export async function eventsHolding(ctx: ProgramCtx, address: string, ids: IdsBy
         order by provider, event_id limit ${literal(LOOKED_THROUGH)})`,
     );
     const sought = looked.filter(({ length }) => length !== null);
-    for (const part of partsOf(sought, LOOKED_THROUGH, ({ length }) => Number(length) / MILLIONS_READ)) {
+    for (const part of partsOf(sought, LOOKED_THROUGH, ({ length }) => length ?? 0)) {
       for (const { body, ...event } of await readBodies(ctx, part)) {
         if (holdsAddress(body, addresses) || holdsId(body, namedAt.get(event.provider) ?? NOBODY)) found.push(event);
       }

@@ -89,17 +89,13 @@ export async function trySettle(ctx: ProgramCtx, key: PaymentKey, options: Settl
 }
 
 /**
- * Settles several payments, each for itself (`trySettle`), up to `most` of them: what a request has left of `MAX_INLINE`.
- * Returns the first failure, once all were tried.
+ * Settles several payments, each for itself (`trySettle`), `MAX_INLINE` of them at most. Returns the first failure, once all
+ * were tried.
  * @throws where the storage is away.
  */
-export async function settleEach(
-  ctx: ProgramCtx,
-  keys: readonly PaymentKey[],
-  most = MAX_INLINE,
-): Promise<Tried["failure"]> {
+export async function settleEach(ctx: ProgramCtx, keys: readonly PaymentKey[]): Promise<Tried["failure"]> {
   let first: Tried["failure"];
-  for (const key of keys.slice(0, most)) {
+  for (const key of keys.slice(0, MAX_INLINE)) {
     const { failure } = await trySettle(ctx, key);
     first ??= failure;
   }

@@ -47,17 +47,18 @@ const LIST = pagedList("payments", "payment", payments, viewPayment);
 /** The program's payments with their outcomes, newest first. */
 export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<PageOfTexts<PaymentView>> {
   const conditions = and(
-    filter.partner_id || filter.search
+    filter.partner_id !== undefined || filter.search
       ? alsoOfProgram(ctx, payments.program_id)
       : sql`${payments.program_id} = ${ctx.programId}`,
-    filter.outcome ? eq(payments.outcome, filter.outcome) : undefined,
-    filter.provider ? sql`${payments.provider} = ${literal(filter.provider)}` : undefined,
-    filter.partner_id ? eq(payments.partner_id, filter.partner_id) : undefined,
+    filter.outcome === undefined ? undefined : eq(payments.outcome, filter.outcome),
+    filter.provider === undefined ? undefined : sql`${payments.provider} = ${literal(filter.provider)}`,
+    filter.partner_id === undefined ? undefined : eq(payments.partner_id, filter.partner_id),
     filter.from === undefined ? undefined : gte(payments.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(payments.created_at, iso(filter.to)),
     filter.search ? paymentsFound(ctx, filter.search) : undefined,
   );
-  const narrowed = Boolean(filter.provider || filter.partner_id || filter.search || isTimed(filter));
+  const isNarrowed = filter.provider !== undefined || filter.partner_id !== undefined || isTimed(filter);
+  const narrowed = isNarrowed || Boolean(filter.search);
   return readPage(ctx, LIST, filter, { conditions, state: filter.outcome, narrowed });
 }
 

@@ -14,6 +14,11 @@ export interface Problems {
   fields: Record<string, string>;
 }
 
+/** All of it as one text, where no field is there to be marked. */
+export function problemText({ message, fields }: Problems): string {
+  return Object.values(fields).join(" ") || message;
+}
+
 /** What a form was refused with, and the status of its page. */
 export interface Refusal {
   problems: Problems;

@@ -16,7 +16,7 @@ import { commissionBulk } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { commissionQuery } from "../../queries.ts";
 import { filterOf, leaveOutUnknown, refuseLeftOut, type Filter } from "../filters.ts";
-import { FormFields, parseInput } from "../forms.ts";
+import { FormFields, parseInput, problemText } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { countText, Flag, plural, Sums, sumsText } from "../parts/figures.tsx";
@@ -134,7 +134,7 @@ export const commissionsMatching = new Hono<PageEnv>()
     });
     const parsed = parseInput(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
     if (!given.success) return confirmPage(c, move, "Please look at the numbers again.");
-    if (!parsed.ok) return confirmPage(c, move, Object.values(parsed.problems.fields).join(" "));
+    if (!parsed.ok) return confirmPage(c, move, problemText(parsed.problems));
     const { seen_at, plain, flagged } = given.data;
     const report = await updateMatching(
       c.var.ctx,

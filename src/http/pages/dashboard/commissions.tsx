@@ -5,7 +5,7 @@ import { readCommissionDetail } from "../../../core/commissions/detail.ts";
 import { canBecome } from "../../../domain/commission.ts";
 import { commissionPatch } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, problemText, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { csvOf } from "../list-csv.ts";
@@ -195,7 +195,7 @@ async function detailPage(c: Context<PageEnv>, id: string, problems?: Problems) 
     <>
       {problems ? (
         <Notice tone="bad">
-          <p>{Object.values(problems.fields).join(" ") || problems.message}</p>
+          <p>{problemText(problems)}</p>
         </Notice>
       ) : (
         <Done

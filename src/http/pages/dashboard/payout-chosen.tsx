@@ -10,7 +10,7 @@ import { payoutMarkPaid } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
 import { logFailure, requestOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput } from "../forms.ts";
+import { FormFields, parseInput, problemText } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
@@ -101,7 +101,7 @@ export const payoutChosen = new Hono<PageEnv>()
     const chosen = chosenIn(fields);
     const parsed = parseInput(payoutMarkPaid, { reference: fields.textOrNull("reference") });
     if (!chosen) return problemPage(c, "Nothing was chosen.");
-    if (!parsed.ok) return problemPage(c, Object.values(parsed.problems.fields).join(" "));
+    if (!parsed.ok) return problemPage(c, problemText(parsed.problems));
     const reference = parsed.value.reference ?? null;
     const results = await moveAll(c, chosen, reference);
     const refused = results.filter(({ ok }) => !ok);

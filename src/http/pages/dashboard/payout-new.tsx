@@ -11,7 +11,7 @@ import { iso } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
 import { timeRange } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, problemText, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
@@ -80,7 +80,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
       <PeriodForm to={filter.texts.to} />
       {problems ? (
         <Notice tone="bad">
-          <p>{Object.values(problems.fields).join(" ") || problems.message}</p>
+          <p>{problemText(problems)}</p>
         </Notice>
       ) : null}
       <section class="card flush">

@@ -1,7 +1,7 @@
 /** Where the model may be after a step: every outcome that the rules allow for what was answered. */
 import { putPayout, type Beside } from "./model-payouts.ts";
 import { keyOf } from "./model-key.ts";
-import { approveDue, copyOf, type State } from "./model.ts";
+import { copyOf, settle, type State } from "./model.ts";
 import type { Operation } from "./operation.ts";
 import { minutesOf } from "./operations.ts";
 import type { Reply } from "./deployment.ts";
@@ -116,20 +116,62 @@ export function afterCrons(
     ),
   );
   return late.reduce((found, operation) => {
-    const finished = found.flatMap((one) => finish(one, operation, now));
-    return distinctly([...found, ...finished, ...finished.flatMap((one) => approvedBefore(one, operation, now))]);
+    const finished = found.flatMap((one) => [
+      ...finish(one, operation, now),
+      ...fetchedAfter(one, operation, now, minutesOf(hasBefore)),
+    ]);
+    return distinctly([...found, ...finished]);
   }, after);
 }
 
 /**
- * An event that broke off has stored its payment, and a cron has approved what this earns; what waited for the payment
- * at another program is fetched when the event comes again, and flags it too late.
+ * An event that broke off has stored its payment, and a cron has approved and paid out what this earns; what waited for
+ * the payment at another program is fetched when the event comes again (IN-13).
  */
-function approvedBefore({ state, applied }: Candidate, { insists, sales }: Operation, now: number): Candidate[] {
-  if (!insists) return [];
-  const approve = (copy: State) => approveDue(copy, now, { without: [], unfetched: sales });
-  const approved = changed(state, approve, now);
-  return approved && keyOf(approved) !== keyOf(state) ? [{ state: approved, applied }] : [];
+function fetchedAfter({ state, applied }: Candidate, operation: Operation, now: number, minutes: Operation["effects"]) {
+  const { insists, arrived, sales, effects } = operation;
+  if (!insists || !arrived || applied.includes(operation)) return [];
+  return withoutSome(mayWait(state, sales)).flatMap((waiting) =>
+    effects.flatMap((effect) =>
+      minutes.map((minute): Candidate => {
+        const copy = withoutWaiting(state, sales, waiting);
+        for (const change of [effect, minute]) change(copy, now, ALONE);
+        fetchInto(copy, state, sales, now);
+        return { state: copy, applied: [...applied, operation] };
+      }),
+    ),
+  );
+}
+
+/** What may wait elsewhere for payments: their adjustments, and that their subscriptions ended. */
+function mayWait({ purchases, ended }: State, sales: readonly string[]): string[] {
+  const said = sales.flatMap((key) => purchases[key] ?? []);
+  const subscriptions = new Set(said.map(({ provider, subscription }) => `${provider} ${subscription}`));
+  return [
+    ...said.flatMap(({ adjustments }) => adjustments.map(({ id }) => id)),
+    ...ended.filter((one) => subscriptions.has(one)),
+  ];
+}
+
+function withoutWaiting(state: State, sales: readonly string[], waiting: readonly string[]): State {
+  const copy = copyOf(state);
+  copy.ended = state.ended.filter((one) => !waiting.includes(one));
+  for (const key of sales) {
+    const purchase = state.purchases[key];
+    if (!purchase) continue;
+    const adjustments = purchase.adjustments.filter(({ id }) => !waiting.includes(id));
+    copy.purchases[key] = { ...purchase, adjustments };
+  }
+  return copy;
+}
+
+function fetchInto(copy: State, { ended, purchases }: State, sales: readonly string[], now: number): void {
+  copy.ended = ended;
+  for (const key of sales) {
+    const [purchase, known] = [copy.purchases[key], purchases[key]];
+    if (purchase && known) copy.purchases[key] = { ...purchase, adjustments: known.adjustments };
+    settle(copy, key, now);
+  }
 }
 
 /** The operation, if it was not carried out yet. */

@@ -432,24 +432,12 @@ function remember(state: State, row: Row): void {
   };
 }
 
-/** What may wait at another program until the event of its payment comes again (IN-13). */
-const FETCHED = ["disputed", "mostly_refunded", "subscription_canceled"];
-
-interface Approving {
-  /** Purchases that are being changed: they wait for the next run. */
-  without: readonly string[];
-  /** Purchases whose payment is stored, and what waits for it elsewhere not fetched yet: nothing of that is known. */
-  unfetched?: readonly string[];
-}
-
-/** Approval by time (COM-6). */
-export function approveDue(state: State, now: number, beside?: Approving): void {
+/** Approval by time (COM-6). What is being changed waits for the next run. */
+export function approveDue(state: State, now: number, beside?: { without: readonly string[] }): void {
   if (state.auto_approve_days === null) return;
   const latest = now - state.auto_approve_days * 86_400_000;
   for (const row of state.rows) {
-    if (row.status !== "pending" || row.created > latest) continue;
-    const isUnfetched = beside?.unfetched?.includes(row.sale);
-    if (row.reasons.some((reason) => !(isUnfetched && FETCHED.includes(reason)))) continue;
+    if (row.status !== "pending" || row.created > latest || row.reasons.length > 0) continue;
     if (beside?.without.includes(row.sale)) continue;
     row.status = "approved";
     row.approved = now;

@@ -23,6 +23,7 @@ interface ShownCommission {
   amount_cents: number;
   currency: string;
   provider_transaction_id: string | null;
+  created_at: string;
   flagged: boolean;
   review_reason: string | null;
 }
@@ -34,6 +35,7 @@ interface ShownPayout {
   currency: string;
   status: Payout["status"];
   commission_count: number;
+  period_end: string;
 }
 
 interface ShownPayment {
@@ -85,7 +87,10 @@ export function follow(state: State, { payouts }: Shown, now: number): void {
   }
 }
 
-/** Where a state and what is shown differ; empty where they agree, and then the state knows the ids of its rows. */
+/**
+ * Where a state and what is shown differ; empty where they agree, and then the state knows the ids of its rows, and the
+ * moments that were chosen within the step.
+ */
 export function differences(state: State, shown: Shown): string[] {
   bindPayouts(state, shown);
   const said = [
@@ -113,6 +118,10 @@ export function differences(state: State, shown: Shown): string[] {
     if (match) one.id = match[1];
     else missing.push(`not shown: ${text}`);
   }
+  const createdAt = new Map(shown.commissions.map(({ id, created_at }) => [id, created_at]));
+  for (const row of state.rows) {
+    if (row.kind !== "sale") row.created = chosenMoment(row.created, createdAt.get(row.id ?? ""));
+  }
   return [...missing, ...[...left.values()].flat().map(([text]) => `shown: ${text}`)].toSorted();
 }
 
@@ -133,8 +142,17 @@ function bindPayouts(state: State, { commissions, payouts, slugs }: Shown): void
     const holdsThem = (id: string) =>
       commissions.every((one) => one.payout_id !== id || sales.has(one.provider_transaction_id ?? ""));
     const found = alike.find(({ id }) => holdsThem(id)) ?? alike[0];
-    if (found) bound.add((payout.id = found.id));
+    if (!found) continue;
+    bound.add((payout.id = found.id));
+    const isNow = payout.period_end === payout.changed;
+    if (isNow) payout.period_end = chosenMoment(payout.period_end, found.period_end);
   }
+}
+
+/** What happens at once has moments within one second, of which the service chose: what is dated later is compared with them. */
+function chosenMoment(moment: number, shown: string | undefined): number {
+  const chosen = Date.parse(shown ?? "");
+  return Math.abs(chosen - moment) < 1_000 ? chosen : moment;
 }
 
 function payoutText(

@@ -18,7 +18,7 @@ import { Endpoint } from "./endpoint.ts";
 import { bestKnown } from "./history.ts";
 import { restartKeys, type Operation, type Scene } from "./operation.ts";
 import { choose } from "./operations.ts";
-import type { Flow, State } from "./model.ts";
+import type { Change, Flow, State } from "./model.ts";
 import { time } from "./played-globals.ts";
 import { chanceOf, mainChance, type Step } from "./steps.ts";
 import type { Luck } from "./turns.ts";
@@ -111,11 +111,15 @@ class Run {
     this.#vendors = new Vendors(world.program.id, world.hasBefore);
     this.#endpoint = new Endpoint(world);
     const partners: Record<string, State["partners"][string]> = {};
+    const changes: Change[] = [];
     for (const { slug, pct, method, status } of PARTNERS) {
       const email = `${slug}@partners.example`;
       const input = { slug, email, commission_pct: pct, payout_method: method, payout_email: email };
       const id = String((await this.#do(() => world.call("POST", "/api/v1/partners", input))).body["id"]);
-      if (status !== "invited") await this.#do(() => world.call("PATCH", `/api/v1/partners/${id}`, { status }));
+      if (status !== "invited") {
+        await this.#do(() => world.call("PATCH", `/api/v1/partners/${id}`, { status }));
+        changes.push({ at: time.now, undo: { partner: [slug, { status: "invited", pct, called: slug }] } });
+      }
       if (method === "provider_a") await this.#onboard(id);
       this.#ids[slug] = id;
       partners[slug] = { status, pct, called: slug, email };
@@ -138,7 +142,7 @@ class Run {
       auto_approve_days: null,
       min_payout_cents: 0,
       flows: [],
-      changes: [],
+      changes,
       months: [],
     };
     this.#states = [{ partners, ...books, ...settings }];

@@ -4,6 +4,8 @@ import type { Patch } from "./bundle.ts";
 export interface Plant {
   name: string;
   patches: Patch[];
+  /** The search begins here: what shows the mistake is too rare for the first seeds. */
+  seed?: number;
 }
 
 const plant = (name: string, file: string, ...texts: [find: string, put: string][]): Plant => ({
@@ -226,10 +228,13 @@ export const PLANTS: readonly Plant[] = [
     "const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);",
     "const isSame = recorded !== null && recorded.decided_on === decided_on;",
   ]),
-  plant("payouts: the month leaves out what no canceled payout held", "core/payouts/generate.ts", [
-    " and ${isOfPeriod(alias, sql`x.period_end`)}`",
-    "`",
-  ]),
+  {
+    ...plant("payouts: the month leaves out what no canceled payout held", "core/payouts/generate.ts", [
+      " and ${isOfPeriod(alias, sql`x.period_end`)}`",
+      "`",
+    ]),
+    seed: 1_548,
+  },
   plant("payouts: what a commission is worth after all waits for the next period", "core/payouts/generate.ts", [
     "${c}.kind = 'clawback' and ${c}.amount_cents > 0",
     "0 and ${c}.kind = 'clawback' and ${c}.amount_cents > 0",

@@ -187,7 +187,8 @@ describe("money that goes back", () => {
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 2_000 }]);
     await sendA(program, disputeClosed({ ...dispute, created: 1_790_000_010 }));
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 0 }]);
-    await sendA(program, disputeEvent("charge.dispute.funds_reinstated", { ...dispute, created: 1_790_000_020 }));
+    const won = { ...dispute, status: "won", created: 1_790_000_020 };
+    await sendA(program, disputeEvent("charge.dispute.funds_reinstated", won));
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 2_000, flagged: false }]);
   });
 

@@ -1,10 +1,17 @@
 /** What the vendors really send, customer by customer: only money that moved earns (LAW-2). */
 import { describe, expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
+import { inAnyOrder } from "../support/any-order.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
-import { chargeRefunded, disputeClosed, disputeEvent, sessionCompleted } from "../support/provider-a.ts";
+import {
+  balanceTransaction,
+  chargeRefunded,
+  disputeClosed,
+  disputeEvent,
+  sessionCompleted,
+} from "../support/provider-a.ts";
 import {
   adjustmentCreated,
   adjustmentUpdated,
@@ -143,6 +150,19 @@ describe("a dispute at provider A (PAY-10)", () => {
         expect((await ledgerOf(program)).commissions).toMatchObject([expected]);
       }
     }
+  });
+
+  // "If it's not [resolved in your favor], only the partially refunded amount is returned": the vendor's support, on the
+  // dispute for a full charge after a partial refund.
+  it.each([20, 21])("lost after a part was refunded, only that part is given back (%s s)", async (after) => {
+    const refunded = chargeRefunded({ ...ids, amount: 10_000, refunded: 3_000, created: T + 5 });
+    const given = disputeEvent("charge.dispute.funds_reinstated", {
+      ...{ id: "du_1", ...ids, status: "lost", created: T + after },
+      object: { balance_transactions: [balanceTransaction(-10_000), balanceTransaction(3_000)] },
+    });
+    const { payments, commissions } = await inAnyOrder([bought(), refunded, closed("lost"), given]);
+    expect(payments).toMatchObject([{ txn_amount_cents: 10_000, adjusted_cents: 10_000 }]);
+    expect(commissions).toMatchObject([{ amount_cents: 0 }]);
   });
 
   it("its commissions do not approve themselves, not by time either", async () => {

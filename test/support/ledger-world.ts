@@ -334,7 +334,7 @@ function eventsOfStory(plan: Story, n: string): Sent[] {
     if (plan.dispute !== "none")
       sent.push(a(disputeClosed({ ...dispute, status: plan.dispute === "won" ? "won" : "lost", created: at() })));
     if (plan.dispute === "reinstated")
-      sent.push(a(disputeEvent("charge.dispute.funds_reinstated", { ...dispute, created: at() })));
+      sent.push(a(disputeEvent("charge.dispute.funds_reinstated", { ...dispute, status: "won", created: at() })));
   }
   if (plan.cancels) {
     sent.push(

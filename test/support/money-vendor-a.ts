@@ -212,21 +212,28 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   protected dispute({ ends }: Of<"dispute">, sale: SaleA, amount: number): void {
     const { payment_intent, charge, truth } = sale;
     const ids = { id: this.id("du_"), amount, currency: truth.currency.toLowerCase(), payment_intent, charge };
-    const report = (change: string, status: string) =>
-      this.events.push(a.disputeEvent(`charge.dispute.${change}`, { ...ids, status, created: this.at() }));
+    const moves: number[] = [];
+    const report = (change: string, status: string) => {
+      const object = { balance_transactions: moves.map((move) => a.balanceTransaction(move, ids.currency)) };
+      this.events.push(a.disputeEvent(`charge.dispute.${change}`, { ...ids, status, created: this.at(), object }));
+    };
     report("created", ends === "inquiry" ? "warning_needs_response" : "needs_response");
     if (ends === "inquiry") return void report("closed", "warning_closed");
+    moves.push(-amount);
     report("funds_withdrawn", "needs_response");
     report("updated", "under_review");
     if (ends === "open") {
       sale.truth.open = true;
       return;
     }
-    const isWon = ends === "won";
-    report("closed", isWon ? "won" : "lost");
-    if (isWon || ends === "reinstated") return void report("funds_reinstated", isWon ? "won" : "lost");
-    sale.left -= amount;
-    sale.truth.back += amount;
+    report("closed", ends === "won" ? "won" : "lost");
+    const returned = { won: amount, reinstated: amount, "partly back": Math.floor(amount / 3), lost: 0 }[ends];
+    if (returned > 0) {
+      moves.push(returned);
+      report("funds_reinstated", returned === amount ? "won" : "lost");
+    }
+    sale.left -= amount - returned;
+    sale.truth.back += amount - returned;
   }
 
   protected say(ref: string, subscription: string | null): void {

@@ -158,6 +158,11 @@ export function creditNoteEvent(
   );
 }
 
+/** One move of money that a dispute lists: below 0 what it took of the account, else what it gave back. */
+export function balanceTransaction(amount: number, currency = "usd") {
+  return { id: uniqueId("txn_"), object: "balance_transaction", amount, currency, fee: 0, net: amount };
+}
+
 /** A dispute closed `lost` unless another status is given. */
 export function disputeClosed(overrides: RefundOverrides = {}): EventA {
   return disputeEvent("charge.dispute.closed", { status: "lost", ...overrides });

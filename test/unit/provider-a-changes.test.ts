@@ -4,6 +4,7 @@ import { cents } from "../../src/domain/money.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { readerOf } from "../support/parsed.ts";
 import {
+  balanceTransaction,
   chargeRefunded,
   chargeSucceeded,
   customerEvent,
@@ -163,6 +164,21 @@ describe("provider A: disputes", () => {
     expect(factsOf(disputeEvent("charge.dispute.funds_reinstated", { ...ids, status: "won" }))).toEqual([
       fact(false, 2),
     ]);
+  });
+
+  it.each([
+    ["a part", [-1500, 500], 1000],
+    ["a part, in the account's currency", [-1234, 617], 750],
+    ["nothing, as far as it says", [], 1500],
+    ["more than it took", [-1500, 1600], 0],
+    ["what it never took", [500], 1500],
+    ["a part, taken in two", [-1000, -500, 300], 1200],
+  ])("funds reinstated of one that stays lost give back %s", (_, moves, kept) => {
+    const object = { balance_transactions: moves.map((move) => balanceTransaction(move)) };
+    const lost = { ...ids, status: "lost", object };
+    const expected = { ...fact(true, 2), amount_cents: cents(kept) };
+    expect(factsOf(disputeEvent("charge.dispute.funds_reinstated", lost))).toEqual([expected]);
+    expect(factsOf(disputeClosed(lost))).toEqual([{ ...expected, stage: 1 }]);
   });
 
   describe.each(["charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn"])(

@@ -18,7 +18,7 @@ import {
   type Dispute,
   type Refund,
 } from "./schema.ts";
-import { addUp, clamp, MOST, NOTHING } from "../../domain/money.ts";
+import { addUp, clamp, MOST, mulDivHalfUp, negate, NOTHING, type Cents } from "../../domain/money.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { intentReading, invoiceReading, linkOf, moved, released, sessionReading } from "./payment.ts";
 import type { Fact, WebhookFormat } from "../provider.ts";
@@ -168,12 +168,13 @@ const DISPUTE_TAKES = new Map([
 
 /** Its events of one second come in any order, so what counts is the state of the dispute by then, not what the event is. */
 const disputeReader = reader(AT, dispute, (object, { event_type, occurred_at }) => {
-  // "After a dispute is closed" (the vendor's list of events): what it took is given back.
-  if (event_type === "charge.dispute.funds_reinstated") {
-    return factsOf(disputeFact(object, occurred_at, REINSTATED, {}));
+  // "After a dispute is closed. This includes partially refunded payments" (the vendor's list of events): all that it took
+  // is given back, or where it stays lost a part.
+  const isReinstated = event_type === "charge.dispute.funds_reinstated";
+  const takes = DISPUTE_TAKES.get(object.status) ?? (isReinstated ? false : undefined);
+  if (takes !== undefined) {
+    return factsOf(disputeFact(object, occurred_at, isReinstated ? REINSTATED : CLOSED, { effective: takes }));
   }
-  const takes = DISPUTE_TAKES.get(object.status);
-  if (takes !== undefined) return factsOf(disputeFact(object, occurred_at, CLOSED, { effective: takes }));
   // Of any status that is or will be, an inquiry's too: while it is open the vendor only holds the money.
   if (event_type !== "charge.dispute.closed") return factsOf(disputeFact(object, occurred_at, OPEN, { open: true }));
   return refuse({
@@ -313,6 +314,14 @@ const OPEN = 0;
 const CLOSED = 1;
 const REINSTATED = 2;
 
+/** What a lost dispute took and kept: where the customer had been refunded a part before, that is given back. */
+function lostOf({ amount, balance_transactions }: Dispute): Cents {
+  const moves = (balance_transactions ?? []).map((one) => one.amount);
+  const taken = clamp(negate(addUp(moves.filter((move) => move < 0))), NOTHING, MOST);
+  const kept = clamp(negate(addUp(moves)), NOTHING, taken);
+  return taken === NOTHING ? amount : mulDivHalfUp(amount, kept, taken);
+}
+
 function disputeFact(
   object: Dispute,
   occurred_at: string,
@@ -326,7 +335,7 @@ function disputeFact(
     adjustment_id: object.id ?? `dispute:${aliases[0]}`,
     aliases,
     mode: "single",
-    amount_cents: object.amount,
+    amount_cents: state.effective ? lostOf(object) : object.amount,
     ...currencyOf(object),
     net_of_tax: false,
     direction: "deduct",

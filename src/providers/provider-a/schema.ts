@@ -194,6 +194,8 @@ export const dispute = z
     status: z.string(),
     charge: expandableId,
     payment_intent: expandableId,
+    /** What it took of the account, below 0, and gave back; in the account's currency. */
+    balance_transactions: z.array(z.object({ amount: signedAmount })).nullish(),
   })
   .refine((object) => object.charge !== null || object.payment_intent !== null, {
     path: ["charge"],

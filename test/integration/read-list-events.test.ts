@@ -4,12 +4,23 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { LIST_KEYS, openEventLists, READING, type EventLists } from "../support/event-lists.ts";
+import { vendorNamed } from "../../src/providers/registry.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA, sendB } from "../support/ledger.ts";
+import { statusOf } from "../support/list-programs.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
-import { chargeRefunded, disputeClosed, sessionCompleted } from "../support/provider-a.ts";
+import {
+  chargeRefunded,
+  disputeClosed,
+  invoicePaid,
+  invoicePaymentSucceeded,
+  refundEvent,
+  sessionCompleted,
+  subscriptionEventA,
+} from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
 import { uniqueId } from "../support/vendor.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
 
 /** In whole seconds, as provider A counts. */
 const NOW = Math.floor(Date.now() / 1000) * 1000;
@@ -81,4 +92,39 @@ it("an event that is longer than a row is taken in without its body, and those b
   for (const provider of READING) {
     expect(body[provider]).toMatchObject({ read_failure: null, complete_until: iso(NOW - MINUTE) });
   }
+});
+
+it("what the provider is not asked to send is no loss where it never came (IN-15)", async () => {
+  const program = await shop();
+  const created = seconds(NOW - HOUR);
+  const ids = { charge: "ch_1", payment_intent: "pi_1", amount: 12_000, created };
+  const invoice = { id: "in_1", ref: "jane", customer: "cus_1", subscription: "sub_1", created };
+  // A renewal and its refund, as one account makes them.
+  const all = [
+    subscriptionEventA("customer.subscription.updated", { id: "sub_1", customer: "cus_1", created }),
+    invoicePaid(invoice),
+    invoicePaymentSucceeded(invoice),
+    chargeRefunded({ ...ids, refunded: 3_000 }),
+    refundEvent("refund.created", { id: "re_1", ...ids, amount: 3_000 }),
+  ];
+  const { needed, better } = vendorNamed("provider_a")!.wanted_events;
+  const selected = new Set([...needed, ...better].map(({ type }) => type));
+  const sent = all.filter(({ type }) => selected.has(type));
+  for (const event of sent) expect((await sendA(program, event)).status).toBe(200);
+  lists.a.push(...all);
+  await read(NOW);
+  const recovered = async () => (await statusOf(program)).recovered;
+  expect([sent.length, await recovered()]).toEqual([2, 0]);
+  const owner = await signInOwner(program);
+  const page = async () => textOf((await owner.get("/dashboard/integration")).body);
+  expect(await page()).not.toContain("without a webhook");
+  // Once it came, it is sent; and what is asked for is missed though none ever came.
+  await sendA(program, refundEvent("refund.created", { ...ids, id: "re_2", amount: 1_000 }));
+  lists.a.push(
+    refundEvent("refund.created", { ...ids, id: "re_3", amount: 1_000 }),
+    refundEvent("refund.failed", { ...ids, id: "re_3", amount: 1_000, status: "failed" }),
+  );
+  await read(NOW + 2 * HOUR);
+  expect(await recovered()).toBe(2);
+  expect(await page()).toContain("2 events came without a webhook");
 });

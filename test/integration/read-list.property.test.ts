@@ -8,7 +8,7 @@ import { sql } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
-import { vendorNamed, VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { vendorNamed, VENDOR_NAMES, VENDORS } from "../../src/providers/registry.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { booksOf } from "../support/books.ts";
 import { discountEventB, giveCode, promotionCodeEvent } from "../support/codes.ts";
@@ -87,11 +87,21 @@ async function programOf({ attribution }: MoneyWorld): Promise<TestProgram> {
   return program;
 }
 
-/** How many of a vendor's events are stored: beside them are the answers to what was asked. */
+const WANTED = VENDORS.flatMap(({ wanted_events: { needed, better } }) =>
+  [...needed, ...better].map(({ type }) => type),
+);
+
+/**
+ * How many of the vendors' events are stored, of the types to select and of those that came: beside them are the answers to
+ * what was asked.
+ */
 async function storedOf({ id }: TestProgram): Promise<number> {
   const [row] = await all<{ n: number }>(
-    "select count(*) as n from provider_events where program_id = ? and event_id not like '%:%'",
+    `select count(*) as n from provider_events e where program_id = ?1 and event_id not like '%:%' and (
+      event_type in (select value from json_each(?2)) or exists (select 1 from provider_connections c
+        cross join json_each(c.seen_types) s where c.program_id = ?1 and c.provider = e.provider and s.key = e.event_type))`,
     id,
+    JSON.stringify(WANTED),
   );
   return row!.n;
 }

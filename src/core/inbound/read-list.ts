@@ -29,6 +29,7 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
+import { isSent } from "../kernel/seen-types.ts";
 import { storedEvent } from "../ledger/facts.ts";
 import { noteAgain } from "./ask-again.ts";
 import { MAX_EVENT_BYTES, takeEvent } from "./program.ts";
@@ -211,12 +212,13 @@ class Place {
   /** Takes in an event of the list; whether the reading goes on. */
   async take({ body, event }: Listed): Promise<boolean> {
     const [ctx, { name }, { event_id }] = [this.#ctx, this.#provider, event];
-    const [before, reading] = [this.#kept, taking(this.reading, event_id)];
+    const lost = isSent(this.#provider, connectionOf(ctx.program, name), event.event_type, ctx.now) ? 1 : 0;
+    const [before, reading] = [this.#kept, taking(this.reading, event_id, lost)];
     let isWithEvent = false;
     const note = (home: ProgramCtx) => {
       isWithEvent = home.shard === ctx.shard;
       const stored = storedEvent(home.program.id, name, event_id);
-      return isWithEvent ? [noteTaking(ctx, name, { before, reading, event_id, stored })] : [];
+      return isWithEvent ? [noteTaking(ctx, name, { before, reading, event_id, lost, stored })] : [];
     };
     try {
       const isNew = await takeListed(ctx, this.#provider, { body, event }, note);
@@ -229,7 +231,7 @@ class Place {
       throw error;
     }
     // No transaction is of two databases: what a crash breaks off here is not counted.
-    return this.keep(counted(this.reading));
+    return this.keep(counted(this.reading, lost));
   }
 
   #isKept(reading: Reading): void {

@@ -211,14 +211,14 @@ export function unread({ taking: open }: Reading): Reading {
   return open === undefined ? UNREAD : { ...UNREAD, taking: open };
 }
 
-/** With one event more that no webhook had brought. */
-export function counted(reading: Reading): Reading {
-  return { ...reading, recovered: reading.recovered + 1, trouble: null };
+/** With one event more that no webhook had brought: `lost` is 1 where one should have. */
+export function counted(reading: Reading, lost: 0 | 1): Reading {
+  return { ...reading, recovered: reading.recovered + lost, trouble: null };
 }
 
 /** With such an event that is stored: it is being taken in until `takenIn`. */
-export function taking(reading: Reading, event_id: string): Reading {
-  return { ...counted(reading), taking: [...(reading.taking ?? []), event_id] };
+export function taking(reading: Reading, event_id: string, lost: 0 | 1): Reading {
+  return { ...counted(reading, lost), taking: [...(reading.taking ?? []), event_id] };
 }
 
 export function takenIn(reading: Reading, event_id: string): Reading {
@@ -280,6 +280,15 @@ export async function keepReading(
   }
 }
 
+interface Taking {
+  before: string | null;
+  /** What `taking` made. */
+  reading: Reading;
+  event_id: string;
+  lost: 0 | 1;
+  stored: SQL;
+}
+
 /**
  * For the transaction that stores a listed event, before it: where it is not `stored` yet, keeps the reading that `taking` made
  * in place of `before`; where another run has gone on with the reading, or the key changed, counts and notes the event in what
@@ -288,13 +297,13 @@ export async function keepReading(
 export function noteTaking(
   ctx: ProgramCtx,
   provider: VendorName,
-  { before, reading, event_id, stored }: { before: string | null; reading: Reading; event_id: string; stored: SQL },
+  { before, reading, event_id, lost, stored }: Taking,
 ): Statement {
   const now = sql`coalesce(reading, ${JSON.stringify(UNREAD)})`;
   const open = sql`coalesce(reading -> '$.taking', '[]')`;
   return ctx.db.run(sql`update provider_connections
     set reading = case when reading is ${before} then ${JSON.stringify(reading)} else json_set(${now},
-      '$.recovered', (${now} ->> '$.recovered') + 1, '$.taking', json_insert(${open}, '$[#]', ${event_id})) end
+      '$.recovered', (${now} ->> '$.recovered') + ${lost}, '$.taking', json_insert(${open}, '$[#]', ${event_id})) end
     where ${ofProgram(ctx, provider)} and not exists (${stored})`);
 }
 

@@ -70,6 +70,11 @@ export function seenTypes({ wanted_events }: Vendor, { seen_types }: Connection,
   }));
 }
 
+/** Whether the provider should send events of a type: it is asked to, or has sent one within 30 days. */
+export function isSent(provider: Vendor, connection: Connection, type: string, now: number): boolean {
+  return seenTypes(provider, connection, now).some((one) => one.type === type);
+}
+
 function typesOf(text: string | null): Map<string, string> {
   return new Map(Object.entries(JSON.parse(text ?? "{}") as Record<string, string>));
 }

@@ -11,7 +11,12 @@ export const readingFields = () => ({
     .describe(
       "Everything that the provider reported from `complete_from` until then has been taken in, even if its webhooks did not arrive. Null until its list of events has been read to the end, which needs an API key.",
     ),
-  recovered: z.int().min(0).describe("How many events were taken in that no webhook had delivered."),
+  recovered: z
+    .int()
+    .min(0)
+    .describe(
+      "How many events were taken in that no webhook had delivered, of the types that the provider should send.",
+    ),
   is_reading: z.boolean().describe("Whether the list is being read now; its events are taken in step by step."),
   read_failure: z
     .strictObject({ reason: z.enum(READ_TROUBLES), at: timestamp, since: timestamp })

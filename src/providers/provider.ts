@@ -167,7 +167,10 @@ export interface Vendor extends ProviderBase, WebhookFormat {
   reported_by: "webhook";
   /** What its program can keep; the API key is for `reads`, `destinations` and `connect`. */
   secrets: { webhook_secret: SecretField; api_key?: SecretField };
+  /** What its owner is asked to select there. */
   wanted_events: { needed: readonly WantedEvent[]; better: readonly WantedEvent[] };
+  /** All types that something is read of; those that are not wanted say again what the wanted ones say. */
+  read_types: readonly string[];
   /** How the reference is passed to its checkout; `intro` has code in backquotes. */
   checkout: {
     intro: string;

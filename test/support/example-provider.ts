@@ -15,6 +15,7 @@ import {
   optionalText,
   parseWith,
   reader,
+  typesRead,
 } from "../../src/providers/wire.ts";
 import { hmacHex, nowSeconds, uniqueId } from "./vendor.ts";
 
@@ -75,6 +76,7 @@ export const providerExample = {
   whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
+  read_types: typesRead(READERS),
   claims_programs: false,
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
   secrets: {

@@ -146,6 +146,7 @@ const EVENTS_B: EventB[] = [
   subscriptionEventB("subscription.updated", { id: subscription, ref, program }),
   customerEventB({ id: "ctm_fuzz", ref, program }),
   customerEventB({ id: "ctm_fuzz", ref, program }, "customer.updated"),
+  customerEventB({ id: "ctm_fuzz", ref, program }, "customer.imported"),
   subscriptionCanceled({ id: subscription, program }),
   discountEventB({ id: "dsc_fuzz", code: ref }),
   discountEventB({ id: "dsc_fuzz", code: ref }, "discount.updated"),

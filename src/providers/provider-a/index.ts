@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Vendor } from "../provider.ts";
 import { providerAConnect } from "./connect.ts";
 import { providerADestinations } from "./destinations.ts";
-import { webhooks } from "./events.ts";
+import { READ_TYPES, webhooks } from "./events.ts";
 import { KEPT_BY } from "./payment.ts";
 import { providerAReads } from "./reads.ts";
 import { texts } from "./texts.ts";
@@ -14,6 +14,7 @@ export const providerA = {
   reported_by: "webhook" as const,
   kept_by: KEPT_BY,
   ...webhooks,
+  read_types: READ_TYPES,
   ...texts,
   customers: { id_pattern: /^cus_[A-Za-z0-9_]{1,250}$/, id_prefix: "cus_", has_email: true },
   document: {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Vendor } from "../provider.ts";
 import { providerBDestinations } from "./destinations.ts";
-import { KEPT_BY, webhooks } from "./events.ts";
+import { KEPT_BY, READ_TYPES, webhooks } from "./events.ts";
 import { providerBReads } from "./reads.ts";
 import { texts } from "./texts.ts";
 
@@ -12,6 +12,7 @@ export const providerB = {
   reported_by: "webhook" as const,
   kept_by: KEPT_BY,
   ...webhooks,
+  read_types: READ_TYPES,
   ...texts,
   customers: { id_pattern: /^ctm_[A-Za-z0-9_]{1,250}$/, id_prefix: "ctm_", has_email: false },
   document: {

@@ -30,6 +30,7 @@ export const texts = {
       { type: "discount.updated", purpose: "the same, when it changes" },
       { type: "customer.created", purpose: "has the customer's address, for conditions and self-referrals" },
       { type: "customer.updated", purpose: "the same, when it changes" },
+      { type: "customer.imported", purpose: "the same, of customers from another system" },
     ],
   },
   checkout,

@@ -23,7 +23,7 @@ export function ProviderWebhook({ program, origin, provider, now }: ProviderWebh
   const { needed, better } = provider.wanted_events;
   // Of a connection that never worked every type is missing: that is said above.
   const seen = connection.last_event_at === null ? null : new Map(types.map((one) => [one.type, one.last_seen_at]));
-  const unused = types.filter(({ need }) => need === "none");
+  const unused = types.filter(({ type }) => !provider.read_types.includes(type));
   return (
     <div class="prose spaced">
       <h3>Webhook address for {providerWithin(provider.name)}</h3>

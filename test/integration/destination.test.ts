@@ -365,6 +365,14 @@ describe("a destination of the vendor's test mode", () => {
   });
 });
 
+it("a destination of provider B for simulated events gets the real ones too (IN-20)", async () => {
+  const program = await withKeys({ provider_b_webhook_secret: "secret_by_hand_of_provider_b" });
+  const made = byHand(program, "provider_b", { types: wantedOf("provider_b"), traffic_source: "simulation" });
+  expect((await press(program, "provider_b")).body).toMatchObject({ outcome: "updated", event_types_added: [] });
+  expect(made).toMatchObject({ is_active: true, traffic_source: "all" });
+  expect((await press(program, "provider_b")).body).toMatchObject({ outcome: "unchanged" });
+});
+
 describe("the played vendors", () => {
   it("are understood by the vendors' own clients", async () => {
     const url = "https://shop.example/hook";

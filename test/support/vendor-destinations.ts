@@ -17,6 +17,8 @@ export interface PlayedDestination {
   types: string[];
   description: string;
   is_active: boolean;
+  /** Of provider B: which events go there. */
+  traffic_source?: "platform" | "simulation" | "all";
   secret: string;
   api_key: string;
 }
@@ -172,10 +174,11 @@ function played(api_key: string): PlayedDestination {
   return { id: "", url: "", types: [], description: "", is_active: true, secret: "", api_key };
 }
 
-function shownB({ id, url, types, description, is_active, secret }: PlayedDestination) {
+function shownB(shown: PlayedDestination) {
+  const { id, url, types, description, is_active, traffic_source = "platform", secret } = shown;
   return {
     ...{ id, description, type: "url", destination: url, active: is_active, api_version: 1 },
-    ...{ include_sensitive_fields: false, traffic_source: "platform", endpoint_secret_key: secret },
+    ...{ include_sensitive_fields: false, traffic_source, endpoint_secret_key: secret },
     subscribed_events: types.map((name) => ({ name, description: "", group: "", available_versions: [1] })),
   };
 }
@@ -200,6 +203,7 @@ function replyB(vendors: PlayedVendors, key: string, { method, url, body }: Sent
   if (found) {
     found.types = (given["subscribed_events"] as string[] | undefined) ?? found.types;
     found.is_active = (given["active"] as boolean | undefined) ?? found.is_active;
+    Object.assign(found, given["traffic_source"] === undefined ? {} : { traffic_source: given["traffic_source"] });
     return { status: 200, body: { data: shownB(found), meta } };
   }
   if (mine.filter(({ is_active }) => is_active).length >= vendors.most) {

@@ -27,6 +27,7 @@ const setting = z.object({
   type: z.string(),
   destination: z.string(),
   active: z.boolean(),
+  traffic_source: z.string().nullish(),
   subscribed_events: z.array(z.object({ name: z.string() })),
   endpoint_secret_key: z.string().min(1).max(500).nullish(),
 });
@@ -55,7 +56,7 @@ export function providerBDestinations(reach: ApiReach): VendorDestinations {
       return secret === null ? failed(answer) : { outcome: "done", value: { ...rest, secret } };
     },
     async change(api_key, id, types) {
-      const body = JSON.stringify({ active: true, subscribed_events: types });
+      const body = JSON.stringify({ active: true, traffic_source: "all", subscribed_events: types });
       const request = { method: "PATCH", path: `${PATH}/${id}`, body, most_bytes: MAX_ANSWER_BYTES } as const;
       return readOne(await call(reach, api_key, request), 200, api_key);
     },
@@ -91,7 +92,8 @@ function destinationOf(shown: NotificationSetting, api_key: string): Destination
     url: shown.destination,
     made_for: madeFor(shown.description),
     types: shown.subscribed_events.map(({ name }) => name),
-    is_active: shown.active,
+    // No payment comes where only simulated events go.
+    is_active: shown.active && shown.traffic_source !== "simulation",
     test: isOfSandbox(api_key),
     secret: shown.endpoint_secret_key ?? null,
   };

@@ -108,9 +108,12 @@ function scriptOf(page: SitePage, { script_url }: Expected): { tag: ScriptTag; u
   );
 }
 
+/** What a consent tool runs on each page: it is carried out once the script has loaded. */
+export const CONSENT_CALL = "(window.Service = window.Service || []).push((service) => service.consent());";
+
 function scriptText(held: ScriptTag | undefined, { script_url }: Expected): string {
   return held
-    ? `The script is there with type="${held.type ?? ""}", so browsers do not run it: a consent tool may hold it back. Load it always, with data-consent="required", and call Service.consent() when visitors agree.`
+    ? `The script is there with type="${held.type ?? ""}", so browsers do not run it: a consent tool may hold it back. Load it always, with data-consent="required", and have the tool run this where visitors have agreed: ${CONSENT_CALL}`
     : `No script from ${script_url} is in the HTML of the page. Paste the script tag before the closing body tag of every page, and publish the site. One that a tag manager adds is not in the HTML: then only a click shows that it works.`;
 }
 

@@ -34,20 +34,20 @@
   };
 
   // The order here, and that of parts of a text, is the one that compresses best.
+  /** The reference that came with this page, for where cookies are refused. */
+  let kept = null;
+  let domain;
   /** Whether the page waits for consent. */
   let isHeld;
   /** Keeps and reports the latest arrival, once. */
   let keep;
   let options;
-  /** The reference that came with this page, for where cookies are refused. */
-  let kept = null;
   let arrive;
-  let domain;
 
   /** All cookies, after setting one; none where they are refused. A page without https refuses the secure one. */
   let cookies = quiet((cookie) => {
     if (cookie) {
-      document.cookie = cookie += ";path=/;samesite=lax";
+      document.cookie = cookie += ";samesite=lax;path=/";
       document.cookie = cookie + ";secure";
     }
     return document.cookie;
@@ -67,13 +67,12 @@
   let getRef = () => cookie("ref") || kept;
 
   let service = (window.Service = {
-    push: (task) => quiet(task)(service),
     revoke: quiet(() => {
       isHeld = 1;
       kept = keep = null;
       someDomain(() => {
-        put("hit=", 0);
         put("ref=", 0);
+        put("hit=", 0);
       });
     }),
     consent: quiet(() => {
@@ -82,6 +81,7 @@
       // Nothing was kept on the pages before, but the tab knows their addresses.
       else if (!getRef()) navigation.entries().map((entry) => entry.url && arrive(new URL(entry.url)));
     }),
+    push: (task) => quiet(task)(service),
     getRef,
   });
 
@@ -108,9 +108,9 @@
           known = (
             await (
               await fetch(new URL("/click?kept=" + getRef() + "&" + options.attribution, script.src), {
-                method: "POST",
                 body,
                 keepalive: 1,
+                method: "POST",
               })
             ).json()
           ).known;
@@ -142,7 +142,7 @@
     arrive = quiet((url = location) => {
       let ref = find(url.search, options.param || "ref") || find(url.search, options.param || "via");
       // The same reference within half an hour is no click.
-      if (ref && ref != cookie("hit") && ref != kept)
+      if (ref && ref != kept && ref != cookie("hit"))
         report(ref, find(url.search, "service_click") || 1e20 * Math.random() + "", url);
     });
 
@@ -161,15 +161,12 @@
       quiet(() => getRef() && document.querySelector("[HAVING]:not([ATTRIBUTE])").setAttribute("ATTRIBUTE", getRef())),
       400,
     );
-    let decorate = quiet((link) => {
+    let decorate = quiet((link, parameter) => {
       link = link.composedPath().find((node) => node.hostname);
       // Once for each provider that hosts payment pages (`payment_links`).
-      if (
-        getRef() &&
-        ("HOSTS|" + options.checkout).split("|").includes(link.host) &&
-        !link.search.includes("PARAMETER=")
-      ) {
-        link.search += (link.search && "&") + "PARAMETER=" + getRef();
+      if (getRef() && ("HOSTS|" + options.checkout).split("|").includes(link.host)) {
+        if (!link.search.includes((parameter = "PARAMETER=")))
+          link.search += (link.search && "&") + parameter + getRef();
       }
     });
     addEventListener("click", decorate, 1);

@@ -6,6 +6,7 @@ import { after, afterEach, before, describe, it } from "node:test";
 import Stripe from "stripe";
 import { Paddle, type Environment } from "@paddle/paddle-node-sdk";
 import type { Route } from "playwright-core";
+import { CONSENT_CALL } from "../../src/domain/installation.ts";
 import type { Snippet, Vendor } from "../../src/providers/provider.ts";
 import { VENDORS } from "../../src/providers/registry.ts";
 import { invoicePaid, paymentIntentSucceeded, sessionCompleted } from "../support/provider-a.ts";
@@ -123,10 +124,10 @@ async function serve(snippet: Snippet, ref: unknown): Promise<string> {
 }
 
 /** A visitor lands on the page that has the snippet. */
-async function land(path: string, snippet: Snippet): Promise<void> {
+async function land(path: string, snippet: Snippet, tag = scriptTag("defer")): Promise<void> {
   asked = [];
   visitor = await world.visitor();
-  world.html = () => scriptTag("defer") + snippet.page!(VALUES);
+  world.html = () => tag + snippet.page!(VALUES);
   await visitor.page.route(/^https:/, (route: Route) => {
     const url = route.request().url();
     const body = SCRIPTS[url];
@@ -254,6 +255,12 @@ for (const provider of VENDORS) {
         await land("/", snippet);
         await visit();
         assert.doesNotMatch(heardOf(provider, await event()), /"jane"|"ada"|undefined/);
+        if (!snippet.page!(VALUES).includes("getRef")) return;
+        await visitor.context.close();
+        // The browser blocks the script, and the consent tool has queued its call.
+        await land("/?ref=jane", snippet, `<script>${CONSENT_CALL}</script>`);
+        await visit();
+        assert.deepEqual(visitor.thrown, []);
       });
     }
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { CONSENT_CALL } from "../../src/domain/installation.ts";
 import {
   expectClicks as expectClicksOf,
   PROGRAM,
@@ -133,10 +134,12 @@ describe("`Service` before the script is loaded (queue stub)", () => {
     assert.deepEqual(await seen(), ["first jane", "second jane", "later"]);
   });
 
-  it("lets consent be given before", async () => {
-    const early = "<script>(window.Service = window.Service || []).push(function (s) { s.consent() })</script>";
-    await newVisit("/?ref=jane", early + scriptTag('async data-consent="required"'));
+  it("lets consent be given before, or after, by what the guide says", async () => {
+    await newVisit("/?ref=jane", `<script>${CONSENT_CALL}</script>${scriptTag('async data-consent="required"')}`);
     await expectClicks(1);
+    await newVisit("/?ref=joe", scriptTag('data-consent="required"'));
+    await visitor.page.evaluate(CONSENT_CALL);
+    await expectClicks(2);
   });
 });
 
@@ -228,6 +231,10 @@ describe("links to provider A's payment pages get client_reference_id when click
         await followed("https://buy.stripe.com/abc", how),
         "https://buy.stripe.com/abc?client_reference_id=jane",
       );
+    }
+    for (const host of ["book", "donate"]) {
+      const link = `https://${host}.stripe.com/abc`;
+      assert.equal(await followed(link), `${link}?client_reference_id=jane`);
     }
     assert.equal(
       await followed("https://checkout.stripe.com/c/pay/x?prefilled_email=a%40b.example#frag"),

@@ -240,7 +240,7 @@ describe("the integration page (PAGE-7)", () => {
     expect(shown).toContain(`service_program: "${program.id}"`);
     expect(shown).toContain("client_reference_id: ref || undefined");
     expect(shown).toContain("subscription_data: { metadata: ref ? { service_ref: ref } : {} }");
-    expect(shown).toContain("service_ref: window.Service?.getRef()");
+    expect(shown).toContain("service_ref: window.Service?.getRef?.()");
     expect(shown).toContain("https://shop.example/?ref=ada");
   });
 });

@@ -246,7 +246,7 @@ const SNIPPETS: Operation[] = [
         {
           amount: INTEGER,
           automatic_payment_methods: closed({ enabled: BOOLEAN }, ["enabled"]),
-          ...{ currency: CURRENCY, metadata: METADATA },
+          ...{ currency: CURRENCY, metadata: METADATA, receipt_email: TEXT },
         },
         ["amount", "currency"],
       ),

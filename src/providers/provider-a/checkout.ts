@@ -15,7 +15,11 @@ export const checkout: Vendor["checkout"] = {
     { label: "Subscription made through the API", page: confirmingPage, server: subscription },
     { label: "Payment intent made through the API", page: confirmingPage, server: paymentIntent },
   ],
-  payment_links: { hosts: ["buy.stripe.com", "checkout.stripe.com"], parameter: "client_reference_id" },
+  payment_links: {
+    // A payment link is at one of the first three, by what its button says.
+    hosts: ["donate.stripe.com", "book.stripe.com", "buy.stripe.com", "checkout.stripe.com"],
+    parameter: "client_reference_id",
+  },
   // Of pricing tables and buy buttons alike.
   payment_elements: { having: "publishable-key", attribute: "client-reference-id" },
 };
@@ -24,7 +28,7 @@ function hostedPage(): string {
   return `<button id="buy">Buy</button>
 <script>
   document.querySelector("#buy").onclick = async () => {
-    const body = JSON.stringify({ ref: window.Service?.getRef() });
+    const body = JSON.stringify({ ref: window.Service?.getRef?.() });
     location.href = await (await fetch("/checkout", { method: "POST", body })).text();
   };
 </script>`;
@@ -168,6 +172,8 @@ const intent = await stripe.paymentIntents.create({
   automatic_payment_methods: { enabled: true },
   // Each intent needs its own: no invoice and no session says whose customer it is.
   metadata: ref ? { service_ref: ref } : {},
+  // Nor who pays. The receipt is sent there; a partner who buys through the own link is recognized by it.
+  receipt_email: "buyer@…",
 });
 return intent.client_secret;`;
 }

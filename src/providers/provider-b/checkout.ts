@@ -22,7 +22,7 @@ function overlay({ program_id }: SnippetValues): string {
       items: [{ priceId: "pri_…", quantity: 1 }],
       customData: {
         service_program: "${program_id}",
-        service_ref: window.Service?.getRef(),
+        service_ref: window.Service?.getRef?.(),
       },
     });
 </script>`;
@@ -58,7 +58,7 @@ function transactionPage(): string {
 <script>
   Paddle.Initialize({ token: "live_…" });
   document.querySelector("#buy").onclick = async () => {
-    const body = JSON.stringify({ ref: window.Service?.getRef() });
+    const body = JSON.stringify({ ref: window.Service?.getRef?.() });
     const transactionId = await (await fetch("/checkout", { method: "POST", body })).text();
     Paddle.Checkout.open({ transactionId });
   };

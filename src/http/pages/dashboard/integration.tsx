@@ -3,6 +3,7 @@ import { makeDestination } from "../../../core/inbound/destination.ts";
 import { reconcileEvents } from "../../../core/inbound/read-list.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { dataParam, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
+import { CONSENT_CALL } from "../../../domain/installation.ts";
 import { AppError, type ErrorCode } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { VENDORS } from "../../../providers/registry.ts";
@@ -89,7 +90,7 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
       <section class="card" id="script">
         <h2>1. The script on your site</h2>
         <p>
-          On every page, before the closing body tag. It is less than a kilobyte, sets one first-party cookie and never
+          On every page, before the closing body tag. It is about a kilobyte, sets one first-party cookie and never
           breaks the page.
         </p>
         <CopyBlock label="Script tag" text={scriptTag(origin, program, param)} />
@@ -101,9 +102,10 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
         <p class="muted">
           Partners share links such as <code>{referralLink(program, EXAMPLE_SLUG)}</code>. Where no script runs, links
           through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must agree
-          first, or can refuse, add <code>data-consent="required"</code> and call <code>Service.consent()</code> when
-          they agree.
+          first, or can refuse, add <code>data-consent="required"</code>, and have your consent tool run this on every
+          page, once they have agreed:
         </p>
+        <CopyBlock label="Consent" text={CONSENT_CALL} />
         <details class="spaced">
           <summary>You come from another product?</summary>
           <p>

@@ -218,7 +218,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
       this.events.push(a.disputeEvent(`charge.dispute.${change}`, { ...ids, status, created: this.at(), object }));
     };
     report("created", ends === "inquiry" ? "warning_needs_response" : "needs_response");
-    if (ends === "inquiry") return void report("closed", "warning_closed");
+    if (ends === "inquiry") return report("closed", "warning_closed");
     moves.push(-amount);
     report("funds_withdrawn", "needs_response");
     report("updated", "under_review");

@@ -39,13 +39,13 @@ describe("what waits without being decided (PAGE-16)", () => {
     expect(textOf(page)).not.toContain("Nothing waits");
   });
 
-  it("are payments with codes that nobody has, until somebody has them", async () => {
+  it("are codes that nobody has, beside an unknown reference too, until somebody has them", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const discounts = [{ promotion_code: { id: "promo_x", code: "NEW1" }, coupon: null }];
-    await sendA(program, sessionCompleted({ ref: null, object: { discounts } }));
+    for (const ref of [null, "cart-7"]) await sendA(program, sessionCompleted({ ref, object: { discounts } }));
     const owner = await signInOwner(program);
-    expect((await owner.get("/dashboard")).body).toMatch(/href="\/dashboard\/payments\/codes">1 payment</);
+    expect((await owner.get("/dashboard")).body).toMatch(/href="\/dashboard\/payments\/codes">1 code</);
     await giveCode(program, partner.id, { code: "NEW1", provider: "provider_a" });
     expect((await owner.get("/dashboard")).body).not.toContain('href="/dashboard/payments/codes">1');
   });

@@ -65,7 +65,7 @@ async function fromRows(program: TestProgram, partner_id?: string) {
       ...{ pending: pending.length, flagged: pending.filter((row) => row.flagged).length, payouts: open.length },
       unpaid: open.filter(({ status }) => status === "pending").length,
       failed: open.filter(({ status }) => status === "failed").length,
-      ...{ held: 0, coded: 0 },
+      ...{ held: 0, unknown_codes: 0 },
       claims: (await rowsOf<{ status: string }>("claims", program)).filter(({ status }) => status === "open").length,
       applications: (await rowsOf<{ status: string }>("applications", program)).filter(
         ({ status }) => status === "pending",

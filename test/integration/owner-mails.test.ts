@@ -197,6 +197,30 @@ describe("what needs the owner (MAIL-11)", () => {
     expect(await rows(program)).toHaveLength(2);
     await giveCode(program, partner.id, { code: "NEW3", provider: "provider_a" });
   });
+
+  it("is a promotion code beside a reference that leads to nobody too, and each of several of one payment", async () => {
+    const program = await makeProgram({ name: "Acme" });
+    const mailbox = openMailbox();
+    const sell = (id: string, ...codes: string[]) => {
+      const discounts = codes.map((code) => ({ promotion_code: { id: `promo_${code}`, code }, coupon: null }));
+      return sendA(program, sessionCompleted({ id, ref: "cart-7", object: { discounts } }));
+    };
+    await sell("cs_test_1");
+    expect(await rows(program)).toEqual([]);
+    await sell("cs_test_2", "NEW1");
+    await sell("cs_test_3", "NEW1");
+    await mailbox.deliver(program.id, Date.now() + 1_000);
+    expect(subjectsOf(mailbox, program)).toEqual(["1 promotion code that nobody has"]);
+    await sell("cs_test_4", "NEW1");
+    expect(await rows(program)).toHaveLength(1);
+    // What the same payment was heard of carrying before hides no code that is new.
+    await sell("cs_test_4", "NEW1", "NEW2");
+    await mailbox.deliver(program.id, Date.now() + DAY + MINUTE);
+    expect(subjectsOf(mailbox, program)).toEqual([
+      "1 promotion code that nobody has",
+      "2 promotion codes that nobody has",
+    ]);
+  });
 });
 
 describe("a flood of what needs the owner (MAIL-11)", () => {

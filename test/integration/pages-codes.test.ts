@@ -100,6 +100,23 @@ describe("codes that nobody has", () => {
     expect(shown).toContain(`Give JANE20 to Jane (other-jane, ${email})`);
   });
 
+  it("are listed beside a reference that leads to nobody, all of one payment, and each is given away by one click", async () => {
+    const promotion = { promotion_code: { id: "promo_1", code: "JANE20" }, coupon: null };
+    const coupon = { promotion_code: null, coupon: { id: "Z4OV", name: "Podcast" } };
+    await sendA(program, sessionCompleted({ ref: "cart-7", object: { discounts: [promotion, coupon] } }));
+    await sendA(program, sessionCompleted({ object: { discounts: [promotion] } }));
+    const rowsOf = async () => {
+      const shown = textOf((await owner.get(UNKNOWN)).body);
+      return [...shown.matchAll(/(\S+) Stripe (\d+) /g)].map(([, code, count]) => `${code} ${count}`);
+    };
+    expect((await rowsOf()).toSorted()).toEqual(["JANE20 2", "Podcast 1"]);
+    await owner.post(`${UNKNOWN}/give`, { code: "Podcast", provider: "provider_a", slug: "jane" });
+    const outcomes = async () => (await ledgerOf(program)).payments.map(({ outcome }) => outcome);
+    expect([await rowsOf(), (await outcomes()).toSorted()]).toEqual([["JANE20 1"], ["commission", "unknown_code"]]);
+    await owner.post(`${UNKNOWN}/give`, { code: "JANE20", provider: "provider_a", slug: "jane" });
+    expect([await rowsOf(), await outcomes()]).toEqual([[], ["commission", "commission"]]);
+  });
+
   it("are refused to a slug that nobody has", async () => {
     await owner.get(UNKNOWN);
     const reply = await owner.post(`${UNKNOWN}/give`, { code: "X", provider: "provider_a", slug: "nobody" });

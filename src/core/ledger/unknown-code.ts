@@ -1,18 +1,26 @@
 /** Promotion codes that payments carry and nobody has: the owner is notified of each once (MAIL-11). */
 import { sql } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
-import type { Decision } from "../../domain/payment.ts";
+import { codeKey } from "../../domain/code.ts";
+import type { Decision, Outcome, PaymentDecision } from "../../domain/payment.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { OwnerMail } from "../kernel/owner-mails.ts";
-import { UNKNOWN_AMONG } from "../kernel/seen-codes.ts";
 import type { Payment } from "../kernel/rows.ts";
+import { CODE_SOURCE, OF_UNKNOWN_CODES, unknownCodes } from "../kernel/seen-codes.ts";
 
-/** What is said of the code of a payment that waits for it from now on: nothing where another payment does already. */
+/** What is said of the codes that a payment waits for from now on: nothing of one for which it, or another, does already. */
 export function unknownCodeMails(ctx: ProgramCtx, before: Payment, decision: Decision | null): OwnerMail[] {
-  const ref = decision?.record.ref ?? null;
-  if (decision?.outcome !== "unknown_code" || before.outcome === "unknown_code" || ref === null) return [];
-  const others = sql`select provider, ref from payments where program_id = ${ctx.program.id}
-    and outcome = 'unknown_code' and id <> ${before.id} order by id desc limit ${literal(UNKNOWN_AMONG)}`;
-  const isSeen = sql`exists (select 1 from (${others}) where +provider = ${before.provider} and lower(ref) = lower(${ref}))`;
-  return [{ kind: "codes_unknown", where: sql`not ${isSeen}` }];
+  const known = codesIn(before.outcome, before.decision);
+  const codes = codesIn(decision?.outcome, decision?.record);
+  // A code whose name is learned is no other one.
+  if (codes.length <= known.length) return [];
+  const others = sql`select lower(code) from (${unknownCodes(ctx.programId, sql`id <> ${before.id}`)})
+    where +provider = ${before.provider}`;
+  const fresh = JSON.stringify(codes.filter((code) => !known.includes(code)));
+  return [{ kind: "codes_unknown", where: sql`exists (select value from json_each(${fresh}) except ${others})` }];
+}
+
+/** The `codeKey`s of those that nobody has. */
+function codesIn(outcome: Outcome | null = null, decision: PaymentDecision | null = null): string[] {
+  if (outcome === null || !OF_UNKNOWN_CODES.includes(outcome)) return [];
+  return (decision?.candidates ?? []).flatMap(({ ref, source }) => (source === CODE_SOURCE ? [codeKey(ref)] : []));
 }

@@ -8,6 +8,7 @@ import { programSourcesOf, selectProgramSources, type ClickSources } from "../cl
 import type { ProgramSourceKind } from "../kernel/click-sources.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { heldPayouts } from "../kernel/owner-subjects.ts";
+import { countUnknownCodes } from "../kernel/seen-codes.ts";
 import { refusedMail, type RefusedMail } from "../kernel/failed-mails.ts";
 import { comparable, readSum, together } from "../kernel/sums.ts";
 import { hasClicks, hasRecordedClicks } from "./installation.ts";
@@ -45,8 +46,8 @@ export interface Waiting {
   failed: number;
   /** Of these, those whose transfer goes on only once the owner has stored an API key; counted by their rows. */
   held: number;
-  /** Payments that wait for a promotion code that nobody has. */
-  coded: number;
+  /** Promotion codes of the newest payments that nobody has, as `seenCodes` has them. */
+  unknown_codes: number;
   /** Open claims of missing sales. */
   claims: number;
   applications: number;
@@ -74,7 +75,7 @@ const ENDS_SOON = 14 * DAY;
 
 const WAITING: Columns<Waiting> = {
   ...{ pending: whole, flagged: whole, payouts: whole, unpaid: whole, failed: whole, held: whole },
-  ...{ coded: whole, claims: whole, applications: whole },
+  ...{ unknown_codes: whole, claims: whole, applications: whole },
 };
 
 const FAILING: Columns<FailingEndpoint> = { id: text, url: text, active: whole };
@@ -164,7 +165,8 @@ export interface Overview {
 
 const MOST_TOP = 5;
 const NO_WAITING: Waiting = {
-  ...{ pending: 0, flagged: 0, payouts: 0, unpaid: 0, failed: 0, held: 0, coded: 0, claims: 0, applications: 0 },
+  ...{ pending: 0, flagged: 0, payouts: 0, unpaid: 0, failed: 0, held: 0 },
+  ...{ unknown_codes: 0, claims: 0, applications: 0 },
 };
 
 /** The owner's overview of some days, beside as many before, in one round trip. */
@@ -190,7 +192,7 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
       where ${inBoth} group by 1, 2 having sum(commissions) > 0`,
       ),
       programSums(ctx),
-      shaped(db, WAITING, waitingCounts(own)),
+      shaped(db, WAITING, waitingCounts(ctx, own)),
       shaped(db, FAILING, failingEndpoints(own)),
       shaped(db, ENDING_KEY, endingKeys(ctx)),
       shaped(db, TOP_PARTNER, topPartners(ctx, days)),
@@ -376,14 +378,14 @@ function isStanding(row: AccountSum): row is Unread<Standing> & AccountSum {
   return row.account === "pending" || row.account === "payable" || row.account === "in_payout";
 }
 
-function waitingCounts(own: SQL): SQL {
+function waitingCounts({ programId }: ProgramCtx, own: SQL): SQL {
   // A program that is new has no row yet.
   const count = (list: string, ...states: string[]) => sql`coalesce(sum(iif(list = ${list}
     and state in ${literals(states)}, count, 0)), 0)`;
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
       ${count("payouts", "pending", "processing", "failed")} as payouts,
       ${count("payouts", "pending")} as unpaid, ${count("payouts", "failed")} as failed,
-      (${heldPayouts(own)}) as held, ${count("payments", "unknown_code")} as coded,
+      (${heldPayouts(own)}) as held, (${countUnknownCodes(programId)}) as unknown_codes,
       ${count("claims", "open")} as claims, ${count("applications", "pending")} as applications
     from list_counts where ${own}`;
 }

@@ -61,7 +61,7 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
       <Done code={c.req.query("done")} texts={DONE} />
       <PageHead
         title="Promotion codes"
-        lede={`What partners' codes brought, and codes that are nobody's in the newest ${UNKNOWN_AMONG} payments that name no partner otherwise.`}
+        lede={`What partners' codes brought, and codes that are nobody's in payments that nothing leads to a partner: the newest ${UNKNOWN_AMONG} with an unknown reference, and as many without.`}
         back={{ href: "/dashboard/payments", label: "Payments" }}
         actions={
           <a class="button" href={`${AT}/export.csv`}>

@@ -167,7 +167,7 @@ function Decisions({ overview, program, now }: DecisionsProps) {
 }
 
 function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision[] {
-  const { pending, flagged, claims, applications, unpaid, failed, held, coded } = waiting;
+  const { pending, flagged, claims, applications, unpaid, failed, held, unknown_codes } = waiting;
   const link = (href: string, text: string) => <a href={href}>{text}</a>;
   const all: [number, Decision][] = [
     [
@@ -218,10 +218,10 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
       },
     ],
     [
-      coded,
+      unknown_codes,
       {
-        what: link("/dashboard/payments/codes", plural(coded, "payment")),
-        why: "Made with promotion codes that nobody has. Give each to a partner; those for everybody can stay.",
+        what: link("/dashboard/payments/codes", plural(unknown_codes, "code")),
+        why: "Payments carry promotion codes that nobody has. Give each to a partner; those for everybody can stay.",
       },
     ],
     [

@@ -16,7 +16,7 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
   unknown_ref: {
     short: "unknown partner",
-    why: "No reference of the payment is a partner's. If one was meant for a partner, give that slug to the right one, then recalculate this payment.",
+    why: "No reference of the payment is a partner's. If one was meant for a partner, give that slug to the right one, then recalculate this payment. If it carries a promotion code that is a partner's, give it to them: this payment is then theirs.",
   },
   unknown_code: {
     short: "unknown code",

@@ -117,6 +117,16 @@ describe("codes that nobody has", () => {
     expect([await rowsOf(), await outcomes()]).toEqual([[], ["commission", "commission"]]);
   });
 
+  it("are given as the provider writes them, blanks around the name included", async () => {
+    const discounts = [{ promotion_code: null, coupon: { id: "Z4OV", name: "Podcast " } }];
+    await sendA(program, sessionCompleted({ object: { discounts } }));
+    const [, code = ""] = /name="code" value="([^"]+)"/.exec((await owner.get(UNKNOWN)).body) ?? [];
+    const given = await owner.post(`${UNKNOWN}/give`, { code, provider: "provider_a", slug: "jane" });
+    expect([code, given.status]).toEqual(["Podcast ", 303]);
+    expect((await ledgerOf(program)).payments.map(({ outcome }) => outcome)).toEqual(["commission"]);
+    expect(textOf((await owner.get(UNKNOWN)).body)).toContain("No unknown codes");
+  });
+
   it("are refused to a slug that nobody has", async () => {
     await owner.get(UNKNOWN);
     const reply = await owner.post(`${UNKNOWN}/give`, { code: "X", provider: "provider_a", slug: "nobody" });

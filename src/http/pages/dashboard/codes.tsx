@@ -6,9 +6,11 @@ import { readCodeStats } from "../../../core/partners/code-stats.ts";
 import { exportCodes } from "../../../core/partners/export-codes.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { daysOf } from "../../../core/overview/days.ts";
+import { MAX_CODE } from "../../../domain/code.ts";
 import type { PageEnv } from "../../session.ts";
 import { codeCreate } from "../../api/codes.ts";
 import { streamOf } from "../../api/payouts.ts";
+import { text } from "../../validate.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -24,6 +26,9 @@ const AT = "/dashboard/payments/codes";
 
 const DONE = { given: "The code is the partner's. The payments that waited for it have earned their commissions." };
 
+/** As the provider writes it: blanks around a name are a part of it, by which it is compared (CODE-2). */
+const asWritten = codeCreate.extend({ code: text(MAX_CODE) });
+
 /** `/dashboard/payments/codes`: what promotion codes brought, and those that nobody has, each given to a partner with a click. */
 export const codes = new Hono<PageEnv>()
   .get("/", (c) => unknownPage(c))
@@ -35,7 +40,7 @@ export const codes = new Hono<PageEnv>()
   )
   .post("/give", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const parsed = parseInput(codeCreate, { code: fields.given("code"), provider: fields.given("provider") });
+    const parsed = parseInput(asWritten, { code: fields.raw("code"), provider: fields.given("provider") });
     if (!parsed.ok) return unknownPage(c, parsed.problems);
     try {
       await giveCodeToSlug(c.var.ctx, { ...parsed.value, slug: fields.text("slug") });

@@ -81,6 +81,13 @@ describe("a sale that the owner's server reports (FACT-1)", () => {
     expect(next.body.outcome).toBe("commission");
   });
 
+  it("remembers no reference for the customer's address (REF-3)", async () => {
+    const program = await programOfJane();
+    const customer = { email: "kim@customer.example" };
+    await report(program, "sale", sale({ ref: "jane", customer }));
+    expect((await report(program, "sale", sale({ customer }))).body.outcome).toBe("no_ref");
+  });
+
   it("is flagged where the customer is the partner", async () => {
     const program = await programOfJane();
     await report(program, "lead", lead({ ref: "jane", customer: { id: "user-1", email: "Jane@partners.example" } }));

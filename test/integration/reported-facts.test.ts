@@ -303,6 +303,17 @@ describe("an erasure of a customer that was reported (FACT-6)", () => {
       b: ["commission", "jane", 1_000],
     });
   });
+
+  it("leaves what the answer to a lead of before says of its reference (FACT-4)", async () => {
+    const program = await programOfJane();
+    await program.api("POST", "/api/v1/customers/erase", { email: address });
+    const answers = ["jane", "nobody"].map(async (ref) => {
+      const late = lead({ external_id: ref, ref, customer: { email: address }, occurred_at: ago(HOUR) });
+      return (await report(program, "lead", late)).body.outcome;
+    });
+    expect(await Promise.all(answers)).toEqual(["remembered", "unknown_ref"]);
+    expect(await held(program, address)).toEqual([]);
+  });
 });
 
 /** The tables in which an address is stored. */

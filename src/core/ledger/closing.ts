@@ -27,13 +27,18 @@ export function eventOutcome({ event, concerned }: Closing, outcome: Outcome | n
   if (event.ignored === TEST_MODE) return TEST_MODE;
   const has = (kind: Fact["kind"]) => event.facts.some((fact) => fact.kind === kind);
   if (has("payment")) return outcome ?? "unpaid";
-  if (has("lead") && outcome === "commission") return outcome;
+  if (has("lead") && outcome !== null) return leadOutcome(outcome);
   if (has("elsewhere")) return CLAIMED_ELSEWHERE;
   const isOpen = event.facts.some((fact) => fact.kind === "adjustment" && fact.open);
   if (isOpen || has("cancellation")) return concerned > 0 ? "flagged" : "waiting";
   if (has("adjustment")) return concerned > 0 ? "adjusted" : "waiting";
   if (has("attribution") || has("code_use") || has("customer")) return event.found ? "remembered" : "unknown_ref";
   return has("link") || has("code") ? "linked" : "ignored";
+}
+
+/** A lead whose reference leads to a partner is remembered, also where an erasure has left no address to remember it for. */
+function leadOutcome(outcome: Outcome): EventOutcome {
+  return outcome === "commission" || outcome === "unknown_ref" ? outcome : "remembered";
 }
 
 /** The closing as a part of a commit, which fails where somebody else has closed the event. */

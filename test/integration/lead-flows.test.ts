@@ -1,11 +1,12 @@
 /** Flows of leads: one flat commission for each lead that the owner's server reports (FLOW-12, FACT-7). */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { lead, refund, report, sale, type LeadBody } from "../support/api.ts";
 import { ledgerOf } from "../support/ledger.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { differencesOf } from "../support/reconcile.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const HOUR = 3_600_000;
 const at = (ms: number) => new Date(Date.now() + ms).toISOString();
@@ -35,7 +36,7 @@ async function leads(program: TestProgram) {
 }
 
 interface Refused {
-  error: { code: string; details: { path: string }[] };
+  error: { code: string; details: { path: string; message: string }[] };
 }
 
 describe("a flow of leads (FLOW-12)", () => {
@@ -165,6 +166,43 @@ describe("a flow of leads (FLOW-12)", () => {
 });
 
 describe("a lead that earns (FACT-7)", () => {
+  it("gives its amount in the program's currency, which is another at no lead (PROG-3)", async () => {
+    const program = await programOfJane(null);
+    await report(program, "lead", signup({ occurred_at: at(-HOUR) }));
+    const changed = await program.api<Refused>("PATCH", "/api/v1/programs/me", { currency: "JPY" });
+    expect([changed.status, changed.body.error.details]).toMatchObject([
+      422,
+      [{ path: "currency", message: "The currency is locked once a commission or a lead exists." }],
+    ]);
+    await program.api("POST", "/api/v1/flows", { ...LEADS, apply_from: at(-2 * HOUR) });
+    const { commissions } = await ledgerOf(program);
+    expect(commissions.map(({ amount_cents, currency }) => [amount_cents, currency])).toEqual([[500, "USD"]]);
+  });
+
+  it("is in the currency to which the program's is changed while it is reported (FLOW-12)", async () => {
+    const program = await programOfJane();
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    let changes = 0;
+    const { binding } = watchDatabase(env.DB, {
+      async before(statements) {
+        if (statements.some((text) => text.startsWith("insert into facts ")) && changes++ === 0) {
+          expect((await program.api("PATCH", "/api/v1/programs/me", { currency: "JPY" })).status).toBe(200);
+        }
+      },
+    });
+    const body = signup();
+    const reply = await callWith({ DB: binding }, "/api/v1/track/lead", {
+      method: "POST",
+      headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    logged.mockRestore();
+    expect([changes > 0, reply.status]).toEqual([true, 503]);
+    expect((await report(program, "lead", body)).body.outcome).toBe("commission");
+    const { commissions } = await ledgerOf(program);
+    expect(commissions.map(({ amount_cents, currency }) => [amount_cents, currency])).toEqual([[500, "JPY"]]);
+  });
+
   it("is its partner's alone: invited, deactivated and the customer's own are as of a payment", async () => {
     const program = await programOfJane();
     const invited = await makePartner(program, { slug: "ida" }, "invited");

@@ -85,7 +85,7 @@ describe("settings (PAGE-7)", () => {
     await sendA(locked, sessionCompleted({ ref: partner.slug }));
     await boss.get("/dashboard/settings");
     const reply = await boss.post("/dashboard/settings", { ...SETTINGS, currency: "EUR" });
-    expect(textOf(reply.body)).toContain("The currency is locked once a commission exists.");
+    expect(textOf(reply.body)).toContain("The currency is locked once a commission or a lead exists.");
     expect(await me(locked)).toMatchObject({ currency: "USD", name: "Test program" });
   });
 });

@@ -6,7 +6,7 @@ import { AppError, invalidField } from "../../lib/errors.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
 import type { ProviderEvent, Said, Report } from "../../providers/provider.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
-import { refuseIf } from "../kernel/conflict.ts";
+import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { isErased, subjectsIn } from "../ledger/erased.ts";
 import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
@@ -28,22 +28,23 @@ export async function takeReport(caller: Caller, report: Report, occurred_at: st
   }
   const [ctx] = await prove(caller);
   const { name } = OWNER_PROVIDER;
-  const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? iso(ctx.now), ctx.program.currency);
-  const isThere = storedEvent(ctx.program.id, name, event.event_id);
-  const received = await receiveBeside(
-    ctx,
-    name,
-    event,
-    JSON.stringify({ ...report, occurred_at: event.occurred_at }),
-    {
-      before: [ctx.db.run(refuseIf(sql`exists (${isThere})`))],
-      ask: [],
-    },
-  );
+  const { id, currency } = ctx.program;
+  const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? iso(ctx.now), currency);
+  const isThere = sql`exists (${storedEvent(id, name, event.event_id)})`;
+  // Once a lead is stored, the currency stays (PROG-3).
+  const isChanged = sql`exists (select 1 from programs where id = ${id} and currency <> ${currency})`;
+  const body = JSON.stringify({ ...report, occurred_at: event.occurred_at });
+  const received = await receiveBeside(ctx, name, event, body, {
+    before: [ctx.db.run(refuseIf(report.kind === "lead" ? sql`${isThere} or ${isChanged}` : isThere))],
+    ask: [],
+  });
   return received ?? takeAgain(ctx, report, occurred_at, event);
 }
 
-/** The same fact again: what a crash left of it is finished, by what it said the first time. */
+/**
+ * The same fact again: what a crash left of it is finished, by what it said the first time.
+ * @throws {CommitConflict} where it is not stored: the program's currency was changed meanwhile.
+ */
 async function takeAgain(
   ctx: ProgramCtx,
   report: Report,
@@ -60,7 +61,7 @@ async function takeAgain(
     ),
     factsOfEvent(ctx, name, event_id),
   );
-  if (!stored) throw new Error("an event was refused by no guard");
+  if (!stored) throw new CommitConflict("lost_race", "currency");
   const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? stored.occurred_at, ctx.program.currency);
   const before = { ...event, occurred_at: stored.occurred_at, facts: inOrder(rows) };
   const details = await differences(ctx, before, event);

@@ -112,14 +112,14 @@ export async function getProgram(caller: Caller): Promise<Program> {
 
 /**
  * Changes settings; secrets among them need `keys`. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
- * a commission exists (PROG-3); that holds also where the first commission comes in at the same moment.
+ * a commission or a lead exists (PROG-3); that holds also where the first one comes in at the same moment.
  */
 export async function updateProgram(caller: Caller, { apply_from, ...patch }: ProgramPatch): Promise<Program> {
   const { ctx, program } = await untilWon(async () => {
-    const [ctx, [before], [commissioned]] = await prove(
+    const [ctx, [before], [locked]] = await prove(
       caller,
       selectPrograms(caller.db).where(sql`${programs.id} = ${caller.programId}`),
-      shaped(caller.db, { any: whole }, sql`select ${hasCommissions(caller.programId)} as "any"`),
+      shaped(caller.db, { any: whole }, sql`select ${isCurrencyLocked(caller.programId)} as "any"`),
     );
     if (!before) throw notFound("program");
     if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
@@ -155,8 +155,8 @@ export async function updateProgram(caller: Caller, { apply_from, ...patch }: Pr
     ];
     writes.push(...applyFrom(ctx, { source: "program", rules: program }, from));
     if (changes.currency !== undefined) {
-      if (commissioned?.any) throw invalidField("currency", "The currency is locked once a commission exists.");
-      writes.push(refuseWhere(ctx, hasCommissions(sql`${program.id}`)));
+      if (locked?.any) throw invalidField("currency", "The currency is locked once a commission or a lead exists.");
+      writes.push(refuseWhere(ctx, isCurrencyLocked(sql`${program.id}`)));
     }
     const changesOfSecrets = secretsChanged(before, program);
     const applied = from.apply_from === undefined ? [] : ["default_commission_pct"];
@@ -281,6 +281,8 @@ function changedSettings(before: Program, given: ProgramPatch): Partial<OwnColum
   return changes.terms === undefined ? changes : { ...changes, terms_version: before.terms_version + 1 };
 }
 
-function hasCommissions(programId: SQL): SQL {
-  return sql`exists (select 1 from commissions where program_id = ${programId})`;
+/** A lead has the currency of when it was reported, whenever a flow gives something for it (FLOW-12). */
+function isCurrencyLocked(programId: SQL): SQL {
+  return sql`(exists (select 1 from commissions where program_id = ${programId})
+    or exists (select 1 from payments indexed by payments_leads where program_id = ${programId} and event = 'lead_created'))`;
 }

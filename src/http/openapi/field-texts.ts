@@ -60,7 +60,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   "Program.name": "The program's name in pages and e-mails.",
   "Program.domain": "The host name of the site that links lead to, without a scheme.",
   "Program.currency":
-    "The currency of what leads earn and of commissions added by hand, as ISO 4217. Fixed once there is a commission.",
+    "The currency of what leads earn and of commissions added by hand, as ISO 4217. Fixed once there is a commission or a lead.",
   "Program.slug": "The program's name in the address of its application page; null: its id is used.",
   "Program.program": "The program.",
   webhook_secret: "The secret that verifies the provider's webhooks. Write-only; null removes it.",

@@ -72,7 +72,7 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Program",
     summary: "Update the program's settings",
     description:
-      "The currency is locked once a commission exists. Secrets need the scope `keys` too. They are write-only, and null clears them; a signing secret that was replaced stays valid for 24 hours.",
+      "The currency is locked once a commission or a lead exists. Secrets need the scope `keys` too. They are write-only, and null clears them; a signing secret that was replaced stays valid for 24 hours.",
     body: { schema: "ProgramUpdate" },
     replies: ok("Program", "The program as it is now."),
     errors: ["already_exists"],

@@ -144,7 +144,7 @@ function GeneralFields({ values, problems }: GroupProps) {
         problems={problems}
         required={true}
         maxlength={3}
-        hint="Locked once a commission exists. Payments in others keep theirs."
+        hint="Locked once a commission or a lead exists. Payments in others keep theirs."
       />
       <Field
         name="time_zone"

@@ -1,10 +1,11 @@
 /** An erasure follows a customer's id between the providers and the owner's server, and an address however it is written (JOB-1). */
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
+import { erase, programOfJane } from "../support/erasure.ts";
 import { countsOf, sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { placesOf } from "../support/places.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import type { TestProgram } from "../support/program.ts";
 import { customerEvent, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { customerEventB, transactionCompleted } from "../support/provider-b.ts";
 import { all } from "../support/rows.ts";
@@ -13,18 +14,6 @@ import { nowSeconds } from "../support/vendor.ts";
 const WORK = "jo@work.example";
 const HOME = "jo@home.example";
 const OTHER = "mo@work.example";
-
-async function programOfJane(): Promise<TestProgram> {
-  const program = await makeProgram();
-  await makePartner(program, { slug: "jane" });
-  return program;
-}
-
-async function erase(program: TestProgram, email: string) {
-  const reply = await program.api<{ erased: Record<string, number> }>("POST", "/api/v1/customers/erase", { email });
-  expect(reply.status).toBe(200);
-  return reply.body.erased;
-}
 
 const leadOf = (id: string, email: string) => lead({ ref: "jane", customer: { id, email } });
 

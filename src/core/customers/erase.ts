@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { literals, runBatch } from "../../db/client.ts";
 import { shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
-import { ADDRESS_SCOPES, commissions } from "../../db/schema.ts";
+import { ADDRESS_SCOPES, ASKED_BY_EMAIL, commissions } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact, holdsAddress, withoutAddresses } from "../../domain/erasure.ts";
 import { isEarning, type Fact } from "../../domain/fact.ts";
@@ -16,12 +16,13 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { customersReplies, redactedReplies } from "../kernel/idempotency.ts";
 import { forgetMailsToApplicant } from "../kernel/mails.ts";
-import { untilWon } from "../kernel/races.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
 import { codeSubjects } from "../ledger/codes.ts";
 import { addressIn } from "../ledger/erased.ts";
 import { refKeyOf } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
+import { readAgain } from "../ledger/unsettled.ts";
 import { forgetClaims, selectForgotten } from "./claims.ts";
 import {
   eventsHolding,
@@ -105,6 +106,7 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
   const facts = linked.map(factOf);
   const said = [...facts, ...trace.holding].flatMap(({ fact }) => addressIn(fact) ?? []);
   const spellings = [email, ...said.filter(isIt)];
+  const keys = keysOf(spellings);
   const known = [...spellings, ...said, ...own.flatMap(({ customer_email }) => customer_email ?? [])];
   const addresses = addressesOf(address, own, facts);
   const holding = await eventsHolding(ctx, address, trace.ids);
@@ -116,13 +118,16 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
       cross join fact_subjects s on s.program_id = ${program_id} and s.provider in ${literals(PROVIDER_NAMES)}
         and s.scope = 'email' and s.subject = k.value
       cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-        and f.kind = 'attribution'`,
+        and f.kind = 'attribution'
+      where k.value in (select value from json_each(${JSON.stringify(keys)}))
+        or not exists (${othersServed(ctx, payment_ids, sql`k.value`)})`,
     ),
     keptBodies(ctx, [...facts.flatMap(eventOf), ...holding]),
     selectForgotten(ctx, trace, addresses),
     customersReplies(ctx),
   ]);
   const isOwn = saidOf(own, facts);
+  // What a further address of theirs is bound by goes with them, unless it is somebody else's too.
   const bound = named.map(factOf).filter((one) => isIt(addressIn(one.fact)) || isOwn(one));
   return {
     own,
@@ -130,7 +135,7 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
     facts,
     bound,
     addresses,
-    keys: keysOf(spellings),
+    keys,
     bodies,
     claims,
     replies,
@@ -175,6 +180,7 @@ async function forget(
         statement: db.run(sql`delete from facts where (program_id, provider, fact_id) in (
           select ${program_id}, value ->> 'provider', value ->> 'fact_id' from json_each(${JSON.stringify(bound)}))`),
       },
+      ...unlessServed(ctx, payment_ids, bound, keys),
       ...(await redactedReplies(ctx, replies, addresses, new Set(claims.map(({ id }) => id)))),
     ],
     occurrences: [],
@@ -184,6 +190,27 @@ async function forget(
     commissions: earned,
     provider_events: bodies.length,
   };
+}
+
+/** Payments of others that what is remembered of an address (`key`) can serve: a select. */
+function othersServed({ program }: ProgramCtx, payment_ids: string, key: SQL): SQL {
+  return sql`select 1 from payments where program_id = ${program.id} and customer_email is not null
+    and lower(customer_email) = ${key} and ${sql.raw(ASKED_BY_EMAIL)}
+    and id not in (select value from json_each(${payment_ids}))`;
+}
+
+/** Refuses where what was bound by a further address (none of `keys`) has come to serve others; what reads it now reads again. */
+function unlessServed(
+  ctx: ProgramCtx,
+  payment_ids: string,
+  bound: readonly TracedFact[],
+  keys: readonly string[],
+): Write[] {
+  const further = keysOf(bound.flatMap(({ fact }) => addressIn(fact) ?? [])).filter((key) => !keys.includes(key));
+  if (further.length === 0) return [];
+  const isServing = sql`exists (select 1 from json_each(${JSON.stringify(further)}) k
+    where exists (${othersServed(ctx, payment_ids, sql`k.value`)}))`;
+  return [refuseWhere(ctx, isServing), { statement: readAgain(ctx) }];
 }
 
 /** Of a person who has applied to become a partner as well (JOIN-8). */

@@ -12,13 +12,13 @@ export function isAddress(text: string): boolean {
 
 /** Whether a text, JSON or not, holds one of these addresses (in lower case) as a whole, however it is escaped in it. */
 export function holdsAddress(text: string, addresses: ReadonlySet<string>): boolean {
-  for (const part of textsOf(parsed(text))) if (namesOneOf(part, addresses)) return true;
+  for (const [field, part] of textsOf(parsed(text))) if (namesOneOf(field, part, addresses)) return true;
   return false;
 }
 
 /** Whether a text, JSON or not, names one of these ids as a whole, also within an address of the web. */
 export function holdsId(text: string, ids: ReadonlySet<string>): boolean {
-  for (const part of textsOf(parsed(text))) if (part.split(APART).some((word) => ids.has(word))) return true;
+  for (const [, part] of textsOf(parsed(text))) if (part.split(APART).some((word) => ids.has(word))) return true;
   return false;
 }
 
@@ -26,7 +26,7 @@ export function holdsId(text: string, ids: ReadonlySet<string>): boolean {
 export function withoutAddresses<T>(value: T, addresses: ReadonlySet<string>): T {
   const instead = (key: string) => (key === "customer_email" ? null : ERASED);
   const clean = (key: string, part: unknown) =>
-    typeof part === "string" && namesOneOf(part, addresses) ? instead(key) : part;
+    typeof part === "string" && namesOneOf(key, part, addresses) ? instead(key) : part;
   return JSON.parse(JSON.stringify(value, clean)) as T;
 }
 
@@ -48,46 +48,66 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Every text in a JSON value, names of fields too; without recursion, for a body may be nested as deep as it is long. */
-function* textsOf(root: unknown): Iterable<string> {
-  const waiting = [root];
-  while (waiting.length > 0) {
-    const value = waiting.pop();
-    if (typeof value === "string") yield value;
+/**
+ * Every text in a JSON value with the name of its field, and these names themselves; without recursion, for a body may be
+ * nested as deep as it is long.
+ */
+function* textsOf(root: unknown): Iterable<[field: string, text: string]> {
+  const waiting: [string, unknown][] = [["", root]];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const [field, value] = next;
+    if (typeof value === "string") yield [field, value];
     else if (typeof value === "object" && value !== null) {
-      for (const [key, inner] of Object.entries(value)) waiting.push(key, inner);
+      for (const [key, inner] of Object.entries(value)) waiting.push(["", key], [key, inner]);
     }
   }
 }
 
-/** In a text as people and programs write them: between other words, in a URL, in JSON of its own. */
-function namesOneOf(text: string, addresses: ReadonlySet<string>): boolean {
+/** Fields of an address, and the value that a flow's condition saw. */
+const ADDRESS_FIELD = /(?:^saw|e-?mail(?:_?address)?)$/i;
+
+/** One address and nothing else: its domain is a name, which no mark ends. */
+const ONE_ADDRESS = /^[^\s@"<>()[\]{},;:\\]+@[\p{L}\p{M}\p{N}.-]*[\p{L}\p{M}\p{N}]$/u;
+
+/**
+ * A field of an address has that one alone: `_jo@…` and `mo&jo@…` are other people's than `jo@…`. Any other text as people and
+ * programs write them: between other words, in a URL, in JSON of its own.
+ */
+function namesOneOf(field: string, text: string, addresses: ReadonlySet<string>): boolean {
+  if (ADDRESS_FIELD.test(field) && ONE_ADDRESS.test(text)) return addresses.has(text.toLowerCase());
   if (isAmongWords(text, addresses)) return true;
   if (text.includes("%") && isAmongWords(unescapedUrl(text), addresses)) return true;
   if (!text.includes("\\u")) return false;
-  for (const inner of textsOf(parsed(text))) if (isAmongWords(inner, addresses)) return true;
+  for (const [, inner] of textsOf(parsed(text))) if (isAmongWords(inner, addresses)) return true;
+  return false;
+}
+
+function isAmongWords(text: string, addresses: ReadonlySet<string>): boolean {
+  if (!text.includes("@")) return false;
+  const lower = text.toLowerCase();
+  for (const address of addresses) if (standsIn(lower, address)) return true;
+  return false;
+}
+
+/** Whether a text has an address that no longer word has: it may have such characters itself as set words apart. */
+function standsIn(text: string, address: string): boolean {
+  for (let at = text.indexOf(address); at >= 0; at = text.indexOf(address, at + 1)) {
+    if (isApart(text, at - 1, -1) && isApart(text, at + address.length, 1)) return true;
+  }
   return false;
 }
 
 /** What sets an address apart from the text around it; `/?&=#` because addresses occur in URLs. */
-const APART = /[\s"<>()[\]{},;:\\/?&=#|]+/;
+const APART = /[\s"<>()[\]{},;:\\/?&=#|]/;
 
-function isAmongWords(text: string, addresses: ReadonlySet<string>): boolean {
-  if (!text.includes("@")) return false;
-  return text
-    .toLowerCase()
-    .split(APART)
-    .some((word) => addresses.has(word) || addresses.has(unquoted(word)));
-}
+const MARKS = new Set("'`*~!._-");
 
-const QUOTES = new Set("'`*~!._-");
-
-/** A word without the marks around it. */
-function unquoted(word: string): string {
-  let [start, end] = [0, word.length];
-  while (start < end && QUOTES.has(word.charAt(start))) start++;
-  while (end > start && QUOTES.has(word.charAt(end - 1))) end--;
-  return word.slice(start, end);
+/** Whether a word ends before a place in a text, or after it, without the marks around it. */
+function isApart(text: string, place: number, step: 1 | -1): boolean {
+  let at = place;
+  while (MARKS.has(text.charAt(at))) at += step;
+  const next = text.charAt(at);
+  return next === "" || APART.test(next);
 }
 
 function unescapedUrl(text: string): string {

@@ -3,11 +3,14 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
 import { erase, programOfJane } from "../support/erasure.ts";
-import { ledgerOf, sendA } from "../support/ledger.ts";
+import { sendImport } from "../support/imports.ts";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { placesOf } from "../support/places.ts";
 import { programContext, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { customerEventB, transactionCompleted } from "../support/provider-b.ts";
 import { differencesOf } from "../support/reconcile.ts";
+import { all } from "../support/rows.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const HOUR = 3_600_000;
@@ -81,4 +84,65 @@ describe("a lead's binding of an address that another customer has too", () => {
       }
     },
   );
+});
+
+/** What is stored of customers, but what was erased. */
+const stored = (program: TestProgram) =>
+  Promise.all(
+    ["payments", "commissions", "facts", "fact_subjects", "provider_events"].map((table) =>
+      all(`select * from ${table} where program_id = ?`, program.id),
+    ),
+  );
+
+describe.each(["_kim@shop.example", "lee&kim@shop.example", "lee/kim@shop.example"])(
+  "%s, when kim@shop.example is erased",
+  (email) => {
+    /** Bound to the partner by an import. */
+    const file = `customer_email,partner_code\n${email},jane\n`;
+
+    it("stays wherever it was said as an address", async () => {
+      const program = await programOfJane();
+      await sendImport(program, { kind: "customers" }, file);
+      await sendA(program, sessionCompleted({ email, customer: "cus_9", object: { receipt_email: email } }));
+      await sendB(program, customerEventB({ id: "ctm_9", email }));
+      await sendB(program, transactionCompleted({ customer: "ctm_9" }));
+      const before = await stored(program);
+      expect(await erase(program, "kim@shop.example")).toEqual({ payments: 0, commissions: 0, provider_events: 0 });
+      expect(await stored(program)).toEqual(before);
+    });
+
+    it("keeps what it has earned through a refund, and who it is bound to", async () => {
+      const program = await programOfJane();
+      expect((await sendImport(program, { kind: "customers" }, file)).body.added).toBe(1);
+      const created = Math.floor(Date.now() / 1_000) + 60;
+      await sendA(program, sessionCompleted({ email, payment_intent: "pi_9", amount: 10_000, tax: 0, created }));
+      await erase(program, "kim@shop.example");
+      await refund(program);
+      expect(await amounts(program)).toEqual(["pending 1800"]);
+      const again = await sendImport(program, { kind: "customers" }, file);
+      expect([again.status, again.body.unchanged]).toEqual([200, 1]);
+    });
+
+    it("is itself erased whole, from the trace too", async () => {
+      const program = await programOfJane();
+      const conditions = [{ field: "customer_email", op: "contains", value: "@shop.example" }];
+      const flow = { name: "shop", action_type: "percentage", action_value: 50, conditions };
+      expect((await program.api("POST", "/api/v1/flows", flow)).status).toBe(201);
+      await sendA(program, sessionCompleted({ ref: "jane", email }));
+      await sendA(program, sessionCompleted({ email: null, metadata: { url: `https://a.example/?by=${email}&x=1` } }));
+      expect(await erase(program, email)).toMatchObject({ payments: 1, provider_events: 2 });
+      expect(await placesOf(program, "kim@shop.example")).toEqual([]);
+    });
+  },
+);
+
+it("a lead of an address that ends like the erased one is answered as before", async () => {
+  const program = await programOfJane();
+  const said = lead({ ref: "jane", customer: { id: "user-8", email: "_kim@shop.example" }, occurred_at: ago(HOUR) });
+  const first = await report(program, "lead", said);
+  await report(program, "sale", sale({ ref: "jane", customer: { email: "_kim@shop.example" } }));
+  const before = await stored(program);
+  await erase(program, "kim@shop.example");
+  expect(await stored(program)).toEqual(before);
+  expect(await report(program, "lead", said)).toMatchObject({ status: first.status, body: first.body });
 });

@@ -128,6 +128,7 @@ const OF_NAMES: Parser[] = [
   parser("domain/erasure.ts", "holdsAddress", "to jane@example.com", (text) => holdsAddress(text, ADDRESSES), {
     frames: [
       ['["@', '"]'],
+      ['{"email":"', '@a.b"}'],
       ["\\u0040%40@", ""],
     ],
   }),

@@ -20,6 +20,10 @@ describe("a text that holds an address", () => {
     ["after mailto:", JSON.stringify({ url: "mailto:jo.buyer+1@example.com" })],
     ["in JSON of its own", JSON.stringify({ metadata: { customer: '{"email":"jo.buyer+1\\u0040example.com"}' } })],
     ["deep", `${'{"a":['.repeat(5_000)}"jo.buyer+1@example.com"${"]}".repeat(5_000)}`],
+    ["in a list of them", JSON.stringify({ email: "mo@example.com|jo.buyer+1@example.com" })],
+    ["between marks", JSON.stringify({ text: "**_jo.buyer+1@example.com_**" })],
+    ["after marks, in a text of anything", JSON.stringify({ text: "'jo.buyer+1@example.com" })],
+    ["in a text for an address", JSON.stringify({ email: "Jo <jo.buyer+1@example.com>" })],
     ["and is no JSON", "email=jo.buyer+1@example.com"],
   ])("%s", (_, text) => expect(holds(text)).toBe(true));
 
@@ -31,6 +35,29 @@ describe("a text that holds an address", () => {
     ["its domain alone", "@example.com"],
     ["its parts apart", "jo.buyer+1 @ example.com"],
   ])("not %s", (_, text) => expect(holds(JSON.stringify({ text }))).toBe(false));
+
+  it.each(["_", "-", "'", "lee&", "lee/", "lee=", "?", "#", "|"])(
+    "not where the field is an address, another's with %s before it",
+    (mark) => {
+      const other = { customer_email: `${mark}${ADDRESS}`, data: { email: `${mark}${ADDRESS}` } };
+      expect(holds(JSON.stringify(other))).toBe(false);
+      expect(withoutAddresses(other, new Set([ADDRESS]))).toEqual(other);
+    },
+  );
+
+  it.each(["_jo@example.com", "jo&mo@example.com", "jo/mo@example.com", "jo=mo@example.com", "-#jo|?@example.com"])(
+    "whatever characters it has: %s",
+    (address) => {
+      for (const text of [
+        ...[address, address.toUpperCase(), `to ${address}.`, `<${address}>`, `mailto:${address}`],
+        ...[`https://a.example/?mail=${address}&x=1`, `https://a.example/?mail=${encodeURIComponent(address)}&x=1`],
+      ]) {
+        expect([text, holdsAddress(JSON.stringify({ text }), new Set([address]))]).toEqual([text, true]);
+      }
+      expect(holdsAddress(JSON.stringify({ email: address, text: `x${address}` }), new Set([address]))).toBe(true);
+      expect(holdsAddress(JSON.stringify({ text: `x${address}` }), new Set([address]))).toBe(false);
+    },
+  );
 
   it("is redacted whole, and nothing else of the value changes", () => {
     const value = { a: ["x", { b: "for JO.BUYER+1@example.com", c: null, d: 1.5 }], e: "anjo.buyer+1@example.com" };

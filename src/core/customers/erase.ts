@@ -271,7 +271,7 @@ function addressesOf(address: string, own: readonly Payment[], facts: readonly T
     ...own.map(({ customer_email }) => customer_email),
     ...facts.map(({ fact }) => addressIn(fact)),
   ];
-  return new Set(all.flatMap((one) => (one === null ? [] : [one.toLowerCase()])));
+  return new Set(all.flatMap((one) => (one ? [one.toLowerCase()] : [])));
 }
 
 /** Columns that hold nothing which a customer wrote. */

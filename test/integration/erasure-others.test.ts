@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
+import { bodies } from "../support/bodies.ts";
 import { erase, programOfJane } from "../support/erasure.ts";
 import { sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
@@ -145,4 +146,40 @@ it("a lead of an address that ends like the erased one is answered as before", a
   await erase(program, "kim@shop.example");
   expect(await stored(program)).toEqual(before);
   expect(await report(program, "lead", said)).toMatchObject({ status: first.status, body: first.body });
+});
+
+describe("the owner's own number of a customer", () => {
+  it("takes no body of another customer whose order, or whose amount at a vendor, is that number", async () => {
+    const program = await programOfJane();
+    await report(program, "sale", sale({ external_id: "1001", customer: { id: "4200", email: "jo@shop.example" } }));
+    await report(program, "lead", lead({ external_id: "1002", ref: "nobody", customer: { id: "4200" } }));
+    await report(program, "sale", sale({ external_id: "4200", customer: { id: "7", email: "mo@shop.example" } }));
+    const others = transactionCompleted({ customer: "ctm_9", data: { custom_data: { price: "4200" } } });
+    await sendB(program, others);
+    expect(await erase(program, "jo@shop.example")).toMatchObject({ provider_events: 2 });
+    const kept = { "sale:1001": false, "lead:1002": false, "sale:4200": true, [others.event_id]: true };
+    expect(await bodies(program)).toEqual(kept);
+  });
+
+  it("has no body read that names it by chance", async () => {
+    const program = await programOfJane();
+    await report(program, "sale", sale({ customer: { id: "7", email: "jo@shop.example" } }));
+    await sendB(program, transactionCompleted({ customer: "ctm_77", data: { custom_data: { note: "7" } } }));
+    const { binding, roundTrips } = watchDatabase(env.DB);
+    const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify({ email: "jo@shop.example" }) };
+    expect((await callWith({ DB: binding }, "/api/v1/customers/erase", init)).status).toBe(200);
+    const read = roundTrips.flat().filter(({ sql }) => sql.includes("v.body as body"));
+    expect(read.map(({ values }) => JSON.stringify(values).includes("provider_b"))).toEqual([false]);
+  });
+
+  it("finds the vendor's bodies where it is the customer's id there", async () => {
+    const program = await programOfJane();
+    await report(program, "sale", sale({ customer: { id: "cus_9", email: "jo@shop.example" } }));
+    const url = "https://dashboard.example/customers/cus_9?tab=1";
+    const linking = sessionCompleted({ email: "mo@shop.example", customer: "cus_8", metadata: { url } });
+    await sendA(program, linking);
+    await erase(program, "jo@shop.example");
+    expect((await bodies(program))[linking.id]).toBe(false);
+  });
 });

@@ -6,9 +6,9 @@ import { orNull, shaped, text, textOf, whole } from "../../db/rows.ts";
 import { payments } from "../../db/schema.ts";
 import { holdsAddress, holdsId } from "../../domain/erasure.ts";
 import { isEarning, type Fact } from "../../domain/fact.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import type { ProviderName, VendorName } from "../../domain/provider-name.ts";
 import { partsOf } from "../../lib/slices.ts";
-import { OWNER_PROVIDER, PROVIDER_NAMES } from "../../providers/registry.ts";
+import { OWNER_PROVIDER, PROVIDER_NAMES, providerOfCustomer, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
 import { hashOf, markErased, sameCustomersAt, type ErasedSubject } from "../ledger/erased.ts";
@@ -214,15 +214,22 @@ export interface EventKey {
  */
 const LOOKED_THROUGH = 10_000;
 
-/** The vendor events whose stored body holds the address or an id of the customer as a whole, whatever else they are about. */
+/** The customer's ids as a vendor's bodies name them: of the owner's own those of its form, for a number is in many a body. */
+function namesAt(ids: IdsByProvider, vendor: VendorName): Set<string> {
+  const isNamed = (id: string) => ids.get(vendor)?.customer.has(id) === true || providerOfCustomer(id) === vendor;
+  return new Set([...customersAt(ids, vendor)].filter(isNamed));
+}
+
+/**
+ * The events whose stored body holds the address or, of a vendor, an id of the customer as a whole, whatever else they are
+ * about. What the owner's server reports of an id is found by its facts.
+ */
 export async function eventsHolding(ctx: ProgramCtx, address: string, ids: IdsByProvider): Promise<EventKey[]> {
   const addresses = new Set([address]);
-  const namedAt = new Map<ProviderName, Set<string>>(
-    PROVIDER_NAMES.map((provider) => [provider, customersAt(ids, provider)]),
-  );
-  const all = listOf(new Set([...namedAt.values()].flatMap((customers) => [...customers])));
+  const namedAt = new Map<ProviderName, Set<string>>(VENDOR_NAMES.map((vendor) => [vendor, namesAt(ids, vendor)]));
+  const all = JSON.stringify(Object.fromEntries([...namedAt].map(([vendor, names]) => [vendor, [...names]])));
   const isSought = sql`(${mayHold(needleOf(address))}
-    or exists (select 1 from json_each(${all}) i where instr(body, i.value) > 0))`;
+    or exists (select 1 from json_each(${all}, '$.' || provider) i where instr(body, i.value) > 0))`;
   const found: EventKey[] = [];
   let after = { provider: "", event_id: "" };
   for (;;) {

@@ -1,5 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
+import { connectionOf } from "../../../core/kernel/connections.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import { regenerateApiKey, updateProgram } from "../../../core/programs/programs.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { VENDORS, SECRET_SETTINGS, type Setting } from "../../../providers/registry.ts";
@@ -25,7 +27,8 @@ const AT = "/dashboard/settings";
 const DONE = {
   saved: "Saved.",
   applied: APPLIED,
-  secret: "The secret is saved. The previous one stays valid for 24 hours.",
+  secret: "The secret is saved.",
+  replaced: "The secret is saved. The previous one stays valid for 24 hours.",
   cleared: "The secret is removed.",
 };
 
@@ -65,7 +68,7 @@ export const settings = new Hono<PageEnv>()
       const problems = { message: "Nothing was pasted.", fields: { [found.setting]: "Paste the secret here." } };
       return settingsPage(c, { secretProblems: problems });
     }
-    return saveSecret(c, found, secret, "secret");
+    return saveSecret(c, found, secret);
   })
   .get("/secrets/:name/remove", async (c) => {
     const found = settingNamed(c.req.param("name"));
@@ -89,7 +92,7 @@ export const settings = new Hono<PageEnv>()
   })
   .post("/secrets/:name/remove", async (c) => {
     const found = settingNamed(c.req.param("name"));
-    return found === undefined ? settingsPage(c) : saveSecret(c, found, null, "cleared");
+    return found === undefined ? settingsPage(c) : saveSecret(c, found, null);
   })
   .get("/api-key", (c) =>
     framed(
@@ -123,15 +126,13 @@ function settingNamed(name: string): Setting | undefined {
   return SECRET_SETTINGS.find(({ setting }) => setting === name);
 }
 
-async function saveSecret(
-  c: Context<PageEnv>,
-  { setting, provider }: Setting,
-  secret: string | null,
-  done: keyof typeof DONE,
-) {
+async function saveSecret(c: Context<PageEnv>, { setting, provider }: Setting, secret: string | null) {
   const parsed = parseInput(programPatch, { [setting]: secret });
   if (!parsed.ok) return settingsPage(c, { secretProblems: parsed.problems });
-  await updateProgram(c.var.ctx, parsed.value);
+  const untilOf = (program: Program) => connectionOf(program, provider.name).webhook_secret_previous_until;
+  const until = untilOf(await updateProgram(c.var.ctx, parsed.value));
+  const isKept = until !== null && until !== untilOf(c.var.session.program);
+  const done: keyof typeof DONE = secret === null ? "cleared" : isKept ? "replaced" : "secret";
   return c.redirect(`${AT}?done=${done}#${provider.name}`, 303);
 }
 

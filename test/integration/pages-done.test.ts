@@ -1,0 +1,50 @@
+/** What a page says was done is what was done, whatever the state of what it was done to (PAGE-7, PAGE-8). */
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeProgram, type TestProgram } from "../support/program.ts";
+import { signInOwner, textOf, type Fields, type Visitor } from "../support/visitor.ts";
+
+let program: TestProgram;
+let owner: Visitor;
+
+beforeEach(async () => {
+  program = await makeProgram();
+  owner = await signInOwner(program);
+});
+
+/** What is shown where a form of a page leads to. */
+async function saidAfter(visitor: Visitor, page: string, fields: Fields, to: string = page): Promise<string> {
+  await visitor.get(page);
+  const { status, headers } = await visitor.post(to, fields);
+  if (status !== 303) throw new Error(`${status} ${textOf(visitor.html)}`);
+  return textOf((await visitor.get(headers.get("location")!.replace(/#.*/, ""))).body);
+}
+
+describe("a secret that is saved", () => {
+  const save = (name: string, secret: string) =>
+    saidAfter(owner, "/dashboard/settings", { name, secret }, "/dashboard/settings/secrets");
+  const STAYS = "The previous one stays valid for 24 hours.";
+
+  it("leaves a predecessor only where a signing secret is replaced (PROG-5)", async () => {
+    program = await makeProgram({ provider_a_webhook_secret: null });
+    owner = await signInOwner(program);
+    const said: [string, boolean][] = [];
+    for (const [name, secret] of [
+      ["provider_a_webhook_secret", "whsec_first"],
+      ["provider_a_webhook_secret", "whsec_second"],
+      ["provider_a_webhook_secret", "whsec_second"],
+      ["provider_a_api_key", "rk_live_first"],
+      ["provider_a_api_key", "rk_live_second"],
+    ] as const) {
+      const text = await save(name, secret);
+      expect(text).toContain("The secret is saved.");
+      said.push([secret, text.includes(STAYS)]);
+    }
+    expect(said).toEqual([
+      ["whsec_first", false],
+      ["whsec_second", true],
+      ["whsec_second", false],
+      ["rk_live_first", false],
+      ["rk_live_second", false],
+    ]);
+  });
+});

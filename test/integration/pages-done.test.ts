@@ -1,6 +1,8 @@
 /** What a page says was done is what was done, whatever the state of what it was done to (PAGE-7, PAGE-8). */
 import { beforeEach, describe, expect, it } from "vitest";
-import { makeProgram, type TestProgram } from "../support/program.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
 import { signInOwner, textOf, type Fields, type Visitor } from "../support/visitor.ts";
 
 let program: TestProgram;
@@ -46,5 +48,29 @@ describe("a secret that is saved", () => {
       ["rk_live_first", false],
       ["rk_live_second", false],
     ]);
+  });
+});
+
+describe("a code that is given to a partner", () => {
+  const CODE = { code: "JANE20", provider: "provider_a" };
+  const NOBODYS = "/dashboard/payments/codes";
+  const WAYS: [string, give: (id: string) => Promise<string>][] = [
+    ["on the partner's page", (id) => saidAfter(owner, `/dashboard/partners/${id}/codes`, CODE)],
+    ["where codes are nobody's", () => saidAfter(owner, NOBODYS, { ...CODE, slug: "jane" }, `${NOBODYS}/give`)],
+  ];
+
+  describe.each(WAYS)("%s", (_way, give) => {
+    it.each([
+      ["active", "commission", "Payments that waited for it earn their commissions within minutes."],
+      ["invited", "partner_not_active", "earn their commissions when the partner turns active."],
+      ["deactivated", "partner_deactivated", "those from while they were active earn their commissions."],
+    ] as const)("earns what waited for it where they are active alone: %s (PART-4)", async (status, outcome, said) => {
+      const { id } = await makePartner(program, { slug: "jane" }, status);
+      const discounts = [{ promotion_code: { id: "promo_1", code: "JANE20" }, coupon: null }];
+      await sendA(program, sessionCompleted({ ref: null, object: { discounts } }));
+      expect(await give(id)).toContain(said);
+      const { payments } = await ledgerOf(program);
+      expect(payments.map((row) => [row.outcome, row.partner_id])).toEqual([[outcome, id]]);
+    });
   });
 });

@@ -235,7 +235,7 @@ describe("a partner who was deactivated", () => {
     const page = await owner.get(`/dashboard/partners/${id}`);
     const done = await owner.post(formOf(page.body, /activate$/).action);
     expect(textOf((await owner.get(done.headers.get("location") ?? "")).body)).toContain(
-      "Payments that waited for them have earned their commissions.",
+      "Payments that waited for them earn their commissions within minutes.",
     );
     expect((await commissionsOf(program)).filter(({ partner_id }) => partner_id === id)).toHaveLength(1);
   });

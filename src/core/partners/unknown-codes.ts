@@ -7,7 +7,7 @@ import { slugKey } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { invalidField } from "../../lib/errors.ts";
 import type { Caller, ProgramCtx } from "../kernel/context.ts";
-import type { PartnerCode } from "../kernel/rows.ts";
+import type { Partner } from "../kernel/rows.ts";
 import { seenCodes } from "../kernel/seen-codes.ts";
 import { createCode } from "./codes.ts";
 import { searched } from "../kernel/partner-search.ts";
@@ -85,14 +85,14 @@ function isNamedIn(code: string, { first_name, last_name }: PartnerName): boolea
   return resemblesName(wordsOf(code), [first_name, last_name]);
 }
 
-/** `createCode` for the partner of a slug. @throws `validation_failed` where no partner has it. */
+/** `createCode` for the partner of a slug, who is returned. @throws `validation_failed` where no partner has it. */
 export async function giveCodeToSlug(
   caller: Caller,
   { slug, ...input }: { slug: string; code: string; provider: ProviderName },
-): Promise<PartnerCode> {
+): Promise<Pick<Partner, "id" | "status">> {
   const [[partner]] = await caller.read(
     caller.db
-      .select({ id: partners.id })
+      .select({ id: partners.id, status: partners.status })
       .from(partners)
       .where(
         sql`${partners.program_id} = ${caller.programId} and ${partners.id} = (select partner_id from partner_slugs
@@ -100,5 +100,6 @@ export async function giveCodeToSlug(
       ),
   );
   if (!partner) throw invalidField("slug", "No partner has this slug.");
-  return createCode(caller, partner.id, input);
+  await createCode(caller, partner.id, input);
+  return partner;
 }

@@ -21,10 +21,9 @@ import { Done, Notice } from "../parts/notice.tsx";
 import { PartnerInFull } from "../parts/partner.tsx";
 import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
+import { CODE_GIVEN } from "../parts/words.ts";
 
 const AT = "/dashboard/payments/codes";
-
-const DONE = { given: "The code is the partner's. The payments that waited for it have earned their commissions." };
 
 /** As the provider writes it: blanks around a name are a part of it, by which it is compared (CODE-2). */
 const asWritten = codeCreate.extend({ code: text(MAX_CODE) });
@@ -43,8 +42,8 @@ export const codes = new Hono<PageEnv>()
     const parsed = parseInput(asWritten, { code: fields.raw("code"), provider: fields.given("provider") });
     if (!parsed.ok) return unknownPage(c, parsed.problems);
     try {
-      await giveCodeToSlug(c.var.ctx, { ...parsed.value, slug: fields.text("slug") });
-      return c.redirect(`${AT}?done=given`, 303);
+      const { status } = await giveCodeToSlug(c.var.ctx, { ...parsed.value, slug: fields.text("slug") });
+      return c.redirect(`${AT}?done=${status}`, 303);
     } catch (error) {
       return unknownPage(c, problemsOf(error));
     }
@@ -63,7 +62,7 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
     c,
     { title: "Promotion codes", at: "/dashboard/payments", status: problems ? 422 : 200 },
     <>
-      <Done code={c.req.query("done")} texts={DONE} />
+      <Done code={c.req.query("done")} texts={CODE_GIVEN} />
       <PageHead
         title="Promotion codes"
         lede={`What partners' codes brought, and codes that are nobody's in payments that nothing leads to a partner: the newest ${UNKNOWN_AMONG} with an unknown reference, and as many without.`}

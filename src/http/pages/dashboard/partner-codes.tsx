@@ -18,13 +18,11 @@ import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
+import { CODE_GIVEN } from "../parts/words.ts";
 
 const PARTNERS = "/dashboard/partners";
 
-const DONE = {
-  given: "The code is the partner's. Payments that waited for it have earned their commissions.",
-  removed: "The code is nobody's now. What it has earned stays, and so do renewals of what began with it.",
-};
+const REMOVED = "The code is nobody's now. What it has earned stays, and so do renewals of what began with it.";
 
 /** `/dashboard/partners/:id/codes`: a partner's promotion codes. */
 export const partnerCodes = new Hono<PageEnv>()
@@ -60,7 +58,7 @@ async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | n
     c,
     { title: `Codes of ${partnerText(partner)}`, at: PARTNERS, status: problems ? 422 : 200 },
     <>
-      <Done code={c.req.query("done")} texts={DONE} />
+      <Done code={c.req.query("done")} texts={{ given: CODE_GIVEN[partner.status], removed: REMOVED }} />
       <PageHead
         title="Promotion codes"
         lede="A payment made with one of them is this partner's, with or without a link."

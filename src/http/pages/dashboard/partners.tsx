@@ -47,7 +47,7 @@ const DONE = {
   saved: "Saved.",
   applied: APPLIED,
   deactivated: "The partner is deactivated and signed out.",
-  activated: "The partner is active. Payments that waited for them have earned their commissions.",
+  activated: "The partner is active. Payments that waited for them earn their commissions within minutes.",
 };
 
 /** What a reactivation does not undo, and where it is undone. */

@@ -74,3 +74,17 @@ describe("a code that is given to a partner", () => {
     });
   });
 });
+
+describe("a flow that is saved", () => {
+  const FLOW = { name: "Later", event: "transaction_completed", action_type: "flat", action_value: "5", priority: "0" };
+
+  it.each([
+    [{ ...FLOW, active: "on" }, "It decides payments from now on"],
+    [{ ...FLOW, active: "" }, "It is switched off and decides nothing."],
+    [{ ...FLOW, active: "on", event: "lead_created" }, "It decides leads that your server reports from now on"],
+  ])("decides what it is for, and nothing where it is switched off (FLOW-2, FLOW-12)", async (fields, said) => {
+    expect(await saidAfter(owner, "/dashboard/flows/new", fields)).toContain(`The flow was added. ${said}`);
+    const [, at = ""] = /action="(\/dashboard\/flows\/flw_\w+)"/.exec(owner.html) ?? [];
+    expect(await saidAfter(owner, at, fields)).toContain(`Saved. ${said}`);
+  });
+});

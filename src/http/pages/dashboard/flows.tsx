@@ -27,9 +27,6 @@ const AT = "/dashboard/flows";
 const SIMULATED = 500;
 
 const DONE = {
-  added: "The flow was added. It decides payments from now on.",
-  saved: "Saved. It decides payments from now on; what is decided stays.",
-  applied: APPLIED,
   deleted: "The flow is deleted. Commissions it made stay.",
   active: "The flow is active.",
   inactive: "The flow is switched off.",
@@ -135,9 +132,24 @@ export const flows = new Hono<PageEnv>()
   });
 
 type Input = z.output<typeof flowCreate>;
+type Saved = "added" | "saved" | "applied";
 
-function doneOf({ apply_from }: Input, done: keyof typeof DONE): keyof typeof DONE {
+function doneOf({ apply_from }: Input, done: Saved): Saved {
   return apply_from === undefined ? done : "applied";
+}
+
+/** What was done by saving the flow as it is now: one that is switched off is not tried (FLOW-2), nor one for what it is not of. */
+function savedTexts({ active, event }: Flow): Record<Saved, string> {
+  if (!active) {
+    const off = "It is switched off and decides nothing.";
+    return { added: `The flow was added. ${off}`, saved: `Saved. ${off}`, applied: APPLIED };
+  }
+  const decides = `It decides ${EVENT_TEXTS[event].of} from now on`;
+  return {
+    added: `The flow was added. ${decides}.`,
+    saved: `Saved. ${decides}; what is decided stays.`,
+    applied: APPLIED,
+  };
 }
 
 /**
@@ -198,7 +210,7 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: E
     c,
     { title, at: AT, status: problems ? 422 : 200 },
     <>
-      {simulation || problems ? null : <Done code={c.req.query("done")} texts={DONE} />}
+      {simulation || problems || !flow ? null : <Done code={c.req.query("done")} texts={savedTexts(flow)} />}
       <PageHead
         title={title}
         back={{ href: AT, label: "Flows" }}

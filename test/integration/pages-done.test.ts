@@ -1,9 +1,10 @@
 /** What a page says was done is what was done, whatever the state of what it was done to (PAGE-7, PAGE-8). */
 import { beforeEach, describe, expect, it } from "vitest";
 import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
-import { signInOwner, textOf, type Fields, type Visitor } from "../support/visitor.ts";
+import { signInOwner, signInPartner, textOf, type Fields, type Visitor } from "../support/visitor.ts";
 
 let program: TestProgram;
 let owner: Visitor;
@@ -86,5 +87,50 @@ describe("a flow that is saved", () => {
     expect(await saidAfter(owner, "/dashboard/flows/new", fields)).toContain(`The flow was added. ${said}`);
     const [, at = ""] = /action="(\/dashboard\/flows\/flw_\w+)"/.exec(owner.html) ?? [];
     expect(await saidAfter(owner, at, fields)).toContain(`Saved. ${said}`);
+  });
+});
+
+describe("payout details that a partner saves", () => {
+  const THERE = "Saved. Payouts that are prepared from now on go there.";
+  const WHERE = "are paid that way; Test program will ask you where to.";
+  const SET_UP = "Set up your account at Stripe: until then nothing can be paid there.";
+  const NOT_OFFERED = "Test program does not offer payouts through Stripe yet. Choose another way.";
+
+  it.each([
+    ["wallet", null, THERE, null],
+    ["bank_transfer", null, `Saved. Payouts that are prepared from now on ${WHERE}`, null],
+    ["", null, "Saved. How would you like to be paid?", "How would you like to be paid?"],
+    ["provider_a", "rk_live_1", `Saved. ${SET_UP}`, SET_UP],
+    ["provider_a", null, `Saved. ${NOT_OFFERED}`, NOT_OFFERED],
+  ])("lead somewhere where there is such an account: %s (OUT-5)", async (payout_method, key, said, overview) => {
+    program = await makeProgram({ provider_a_api_key: key });
+    const { id, email } = await makePartner(program);
+    await makeCommissions(program, id, [{}]);
+    const visitor = await signInPartner(email);
+    const payout_email = payout_method === "wallet" ? "jane@wallet.example" : "";
+    expect(await saidAfter(visitor, "/portal/details", { payout_method, payout_email })).toContain(said);
+    const first = textOf((await visitor.get("/portal")).body);
+    if (overview === null) expect(first).not.toContain("Add your payout details");
+    else expect(first).toContain(`${overview} Add your payout details`);
+    const made = await program.api<{ payouts: object[] }>("POST", "/api/v1/payouts/generate");
+    const recipient = payout_method === "wallet" ? "j****@wallet.example" : null;
+    expect(made.body.payouts).toMatchObject([{ method: payout_method || null, recipient }]);
+  });
+
+  it("offer what the program can pay by, and what was chosen before (PAGE-8)", async () => {
+    const offered = async (key: string | null, payout_method: string | null) => {
+      const { email } = await makePartner(await makeProgram({ provider_a_api_key: key }), { payout_method });
+      const { body } = await (await signInPartner(email)).get("/portal/details");
+      return body.includes('<option value="provider_a"');
+    };
+    expect(await offered(null, null)).toBe(false);
+    expect(await offered(null, "provider_a")).toBe(true);
+    expect(await offered("rk_live_1", null)).toBe(true);
+  });
+
+  it("are missed on the first page where the owner chose a wallet without an address", async () => {
+    const { email } = await makePartner(program, { payout_method: "wallet" });
+    const { body } = await (await signInPartner(email)).get("/portal");
+    expect(textOf(body)).toContain("A payout by PayPal needs the e-mail address of your account there.");
   });
 });

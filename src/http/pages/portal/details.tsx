@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { connectionOf } from "../../../core/kernel/connections.ts";
 import { startOnboarding } from "../../../core/partners/onboarding.ts";
 import { updatePartner } from "../../../core/partners/partners.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
@@ -20,13 +19,11 @@ import { Facts } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
 import { transferName, walletName } from "../../brand-names.ts";
 import { programText } from "../parts/shown-name.ts";
+import { addressMissing, notOffered, offersTransfers, unpayableText } from "./unpayable.ts";
 
 const AT = "/portal/details";
 
-const DONE = {
-  saved: "Saved. Payouts that are prepared from now on go there.",
-  connected: "Welcome back. It may take a moment until what you entered is checked.",
-};
+const CONNECTED = "Welcome back. It may take a moment until what you entered is checked.";
 
 /** What partners may change about themselves; the rest is the owner's. */
 const own = partnerPatch.pick({ payout_method: true, payout_email: true, first_name: true, last_name: true });
@@ -51,7 +48,7 @@ export const details = new Hono<PageEnv>()
     });
     if (!parsed.ok) return detailsPage(c, { values, problems: parsed.problems });
     if (values.payout_method === "wallet" && !values.payout_email) {
-      const message = `A payout by ${walletName()} needs the e-mail address of your account there.`;
+      const message = addressMissing();
       return detailsPage(c, { values, problems: { message, fields: { payout_email: message } } });
     }
     try {
@@ -91,8 +88,12 @@ function accountProblems(error: unknown, program: OwnProgram): Problems {
   return problemsOf(error);
 }
 
-function notOffered({ name }: Pick<OwnProgram, "name">): string {
-  return `${name} does not offer payouts through ${transferName()} yet.`;
+/** Where payouts to the partner go from now on, with the details that are saved. */
+function destinationText(partner: Self, program: OwnProgram): string {
+  const { payout_method } = partner;
+  const isAsked = payout_method === "bank_transfer" || payout_method === "crypto";
+  const where = isAsked ? `are paid that way; ${programText(program)} will ask you where to` : "go there";
+  return unpayableText(partner, program) ?? `Payouts that are prepared from now on ${where}.`;
 }
 
 interface DetailsState {
@@ -109,18 +110,20 @@ function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
   const values = state.values ?? partner;
   const program = programOf(c);
   const isWrong = problems !== undefined || wrong !== undefined;
+  const done = { saved: `Saved. ${destinationText(partner, program)}`, connected: CONNECTED };
+  const isOffered = offersTransfers(program) || partner.payout_method === TRANSFER_METHOD;
   return framed(
     c,
     { title: "Payout details", at: AT, status: isWrong ? status : 200 },
     <>
-      {isWrong ? null : <Done code={c.req.query("done")} texts={DONE} />}
+      {isWrong ? null : <Done code={c.req.query("done")} texts={done} />}
       <PageHead title="Payout details" />
       <section class="card form-narrow">
         <Form action={AT} class="stack" problems={problems}>
           <SelectField
             name="payout_method"
             label="Pay me by"
-            options={payoutMethodOptions()}
+            options={payoutMethodOptions().filter(({ value }) => isOffered || value !== TRANSFER_METHOD)}
             value={values.payout_method}
             problems={problems}
             hint={`For a bank transfer or crypto, ${programText(program)} will ask you where to.`}
@@ -221,7 +224,7 @@ function AccountSection({ partner, program, problems }: AccountSectionProps) {
   return (
     <section class="card form-narrow">
       <h2>Account at {transferName()}</h2>
-      {connectionOf(program, TRANSFER_METHOD).api_key === null ? (
+      {!offersTransfers(program) ? (
         <p class="muted">{notOffered(program)}</p>
       ) : (
         <Form action={`${AT}/provider-a-account`} class="stack" problems={problems}>

@@ -16,6 +16,7 @@ import { EarningsOf } from "./earnings.tsx";
 import { buildLink, LinkBuilder } from "./link-builder.tsx";
 import { programOf, selfOf } from "./self.ts";
 import { nameText, programText } from "../parts/shown-name.ts";
+import { unpayableText } from "./unpayable.ts";
 
 const DAYS = 30;
 
@@ -29,6 +30,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const seen = await readPartnerOverview(c.var.ctx, partner.id, DAYS);
   const { codes, stats } = await listCodesWithStats(c.var.ctx, partner.id, lastDays(c.var.now, DAYS));
   const clicks = countOf(seen.clicks);
+  const unpayable = unpayableText(partner, program);
   const rate = partner.commission_pct ?? program.default_commission_pct;
   return framed(
     c,
@@ -38,10 +40,10 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
         title={first ? `Hello ${first}` : "Your overview"}
         lede={`You earn ${percentText(rate)} of what your customers pay at ${programText(program)}, unless a special rate applies.`}
       />
-      {partner.payout_method === null && c.var.session.limited === null ? (
+      {unpayable !== null && c.var.session.limited === null ? (
         <Notice tone="warn">
           <p>
-            How would you like to be paid? <a href="/portal/details">Add your payout details</a>
+            {unpayable} <a href="/portal/details">Add your payout details</a>
           </p>
         </Notice>
       ) : null}

@@ -1,0 +1,36 @@
+import { connectionOf } from "../../../core/kernel/connections.ts";
+import { TRANSFER_METHOD } from "../../../domain/partner.ts";
+import { transferName, walletName } from "../../brand-names.ts";
+import { programText } from "../parts/shown-name.ts";
+import type { OwnProgram, Self } from "./self.ts";
+
+/** Why a payout that is prepared now has nowhere to go, and what the partner does about it; null where it has. */
+export function unpayableText(
+  { payout_method, payout_email, provider_a_account_id }: Pick<
+    Self,
+    "payout_method" | "payout_email" | "provider_a_account_id"
+  >,
+  program: Pick<OwnProgram, "id" | "name" | "connections">,
+): string | null {
+  if (payout_method === null) return "How would you like to be paid?";
+  if (payout_method === "wallet" && !payout_email) return addressMissing();
+  if (payout_method !== TRANSFER_METHOD || provider_a_account_id !== null) return null;
+  return offersTransfers(program)
+    ? `Set up your account at ${transferName()}: until then nothing can be paid there.`
+    : `${notOffered(program)} Choose another way.`;
+}
+
+/** What a payout to the wallet lacks where there is no address. */
+export function addressMissing(): string {
+  return `A payout by ${walletName()} needs the e-mail address of your account there.`;
+}
+
+/** Whether the program can have accounts for transfers made. */
+export function offersTransfers(program: Pick<OwnProgram, "connections">): boolean {
+  return connectionOf(program, TRANSFER_METHOD).api_key !== null;
+}
+
+/** What is said where it cannot. */
+export function notOffered(program: Pick<OwnProgram, "id" | "name">): string {
+  return `${programText(program)} does not offer payouts through ${transferName()} yet.`;
+}

@@ -2684,6 +2684,7 @@ type Routes = {
         query: {
           status?: "canceled" | "failed" | "paid" | "pending" | "processing" | undefined;
           format?: "generic" | "wallet" | undefined;
+          currency?: string | undefined;
         };
       };
       output: string;

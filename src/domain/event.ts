@@ -49,7 +49,7 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "payout.generated": PayoutPayload;
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
-  "payout.exported": { format: string; status: PayoutStatus | null; count: number };
+  "payout.exported": { format: string; status: PayoutStatus | null; currency: string | null; count: number };
   /** Of the rows of a list that a person saw, as a file. */
   "list.exported": { list: string; count: number };
   /** `count`: how many were refused for this reason so far. */

@@ -71,6 +71,11 @@ export const payoutQuery = pageQuery.extend({
 export const exportQuery = z.object({
   status: payoutQuery.shape.status,
   format: z.enum(EXPORT_FORMATS).default("generic"),
+  // Of any code: providers may name what this version does not know.
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, "This must be an ISO 4217 code in upper case, such as USD.")
+    .optional(),
 });
 
 export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });

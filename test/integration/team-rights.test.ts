@@ -23,7 +23,10 @@ const FORMS =
 const MONEY = /^\/dashboard\/(?:commissions|payouts)(?:\/|$)/;
 const OWN = /^\/dashboard\/settings\/sessions\//;
 /** Where payout details are in clear. */
-const DETAILS = new Set(["/dashboard/payouts/export.csv", "/dashboard/payouts/list.csv", "/dashboard/settings/mails"]);
+const DETAILS = new Set([
+  ...["/dashboard/payouts/export.csv", "/dashboard/payouts/files", "/dashboard/payouts/list.csv"],
+  "/dashboard/settings/mails",
+]);
 
 /** What the rule says, in other words than the table of the pages. */
 function isAllowed(role: MemberRole, { method, path }: PageRoute): boolean {

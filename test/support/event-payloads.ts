@@ -144,6 +144,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "payout.exported": of<"payout.exported">()({
     format: z.string(),
     status: z.enum(PAYOUT_STATUSES).nullable(),
+    currency: z.string().nullable(),
     count: z.int(),
   }),
   "list.exported": of<"list.exported">()({ list: z.string(), count: z.int() }),

@@ -36,6 +36,7 @@ export const LOOKED_AT: string[] = [
   "/dashboard/payouts/:id/cancel",
   "/dashboard/payouts/:id/mark-paid",
   "/dashboard/payouts/:id/pay",
+  "/dashboard/payouts/files",
   "/dashboard/payouts/new",
   "/dashboard/search",
   "/dashboard/settings",

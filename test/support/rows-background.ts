@@ -335,6 +335,11 @@ export const GROWING: Record<string, Growing> = {
     why: EXPORTED,
     story: 7,
   },
+  "GET /dashboard/payouts/files": {
+    run: async ({ owner }) => owner.get("/dashboard/payouts/files"),
+    why: "what is still to be paid to wallets is counted by currency",
+    story: 1,
+  },
   ...filesOfLists(),
   "GET /api/v1/codes/export.csv": { run: api("GET", "/api/v1/codes/export.csv"), why: CODES, story: 4 },
   "GET /dashboard/payments/codes/export.csv": {

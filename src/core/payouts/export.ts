@@ -20,6 +20,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 export interface Export {
   format: ExportFormat;
   status?: PayoutStatus | undefined;
+  currency?: string | undefined;
 }
 
 const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: text, partner_name: text };
@@ -75,21 +76,30 @@ const OF_PAYOUT: Record<keyof Payout, Column[]> = {
   ...{ program_id: [], updated_at: [] },
 };
 
-const COLUMNS: Record<ExportFormat, Column[]> = {
+const TO: Column[] = [
+  // Another address, if only by an apostrophe, is somebody else's. No address is a formula that does anything.
+  ["recipient_email", (row) => (row.to?.payout_email ? { exact: row.to.payout_email } : null)],
+  ["amount", (row) => walletAmount(row.amount_cents, row.currency)],
+  ["currency", (row) => row.currency],
+  ["reference", (row) => row.id],
+];
+
+const COLUMNS: Record<ExportFormat | "upload", Column[]> = {
   generic: Object.values(OF_PAYOUT).flat(),
-  // What payout services take for a mass payment: recipient, amount, reference.
-  wallet: [
-    // Another address, if only by an apostrophe, is somebody else's. No address is a formula that does anything.
-    ["recipient_email", (row) => (row.to?.payout_email ? { exact: row.to.payout_email } : null)],
-    ["amount", (row) => walletAmount(row.amount_cents, row.currency)],
-    ["currency", (row) => row.currency],
-    ["reference", (row) => row.id],
-    ["recipient_name", (row) => row.to?.name ?? null],
-    ["amount_cents", (row) => row.amount_cents],
-  ],
+  wallet: [...TO, ["recipient_name", (row) => row.to?.name ?? null], ["amount_cents", (row) => row.amount_cents]],
+  // The note is the one that is typed at the upload.
+  upload: [...TO, ["note", () => null], ["wallet", () => "PAYPAL"]],
 };
 
 const ROWS_PER_READ = 1_000;
+
+/** The most payouts that PayPal takes in one file. */
+export const MOST_IN_UPLOAD = 5_000;
+
+/** Whether a file is for uploading as it is: of one currency, without a header, of no more than the service takes (OUT-8). */
+export function isUpload({ format, currency }: Export): boolean {
+  return format === "wallet" && currency !== undefined;
+}
 
 /**
  * The program's payouts as CSV (RFC 4180), oldest first, in pieces of at most 1,000 rows: only one is held at a time.
@@ -98,42 +108,70 @@ const ROWS_PER_READ = 1_000;
  * this returns, so that a refusal is an answer and not a broken download.
  * @throws `validation_failed` for a status that no payout of the file can have.
  */
-export async function exportPayouts(caller: Caller, { status, format }: Export): Promise<AsyncIterable<string>> {
+export async function exportPayouts(caller: Caller, wanted: Export): Promise<AsyncIterable<string>> {
+  const { status, format, currency } = wanted;
   if (format !== "generic" && status !== undefined && status !== "pending") {
     throw invalidField("status", `A ${format} file holds pending payouts only.`);
   }
-  const conditions = [sql`y.program_id = ${caller.programId}`];
+  const conditions = format === "wallet" ? await toWallets(caller) : [sql`y.program_id = ${caller.programId}`];
   if (status !== undefined) conditions.push(sql`y.status = ${literal(status)}`);
-  if (format === "wallet") {
-    conditions.push(sql`y.status = 'pending'`, sql`y.method = 'wallet'`, sql`y.recipient is not null`);
-    // What is masked in `recipient` outlives the key that opens it.
-    conditions.push(isSealedBy(sql`y.recipient_sealed`, await caller.sealer.openable()));
-  }
+  if (currency !== undefined) conditions.push(sql`y.currency = ${currency}`);
   const [ctx, [counted], first] = await prove(
     caller,
     countRows(caller, conditions),
     selectRows(caller, conditions, ""),
   );
-  await commit(ctx, {
-    writes: [],
-    occurrences: [{ type: "payout.exported", payload: { format, status: status ?? null, count: counted?.count ?? 0 } }],
-  });
-  return pieces(ctx, conditions, COLUMNS[format], first);
+  const shape = isUpload(wanted)
+    ? { columns: COLUMNS.upload, hasHeader: false, most: MOST_IN_UPLOAD }
+    : { columns: COLUMNS[format], hasHeader: true, most: Infinity };
+  const count = Math.min(counted?.count ?? 0, shape.most);
+  const payload = { format, status: status ?? null, currency: currency ?? null, count };
+  await commit(ctx, { writes: [], occurrences: [{ type: "payout.exported", payload }] });
+  return pieces(ctx, conditions, shape, first);
+}
+
+/** How many payouts there are for the wallet's service, by currency: each has a file of its own (OUT-8). */
+export async function countWalletPayouts(caller: Caller): Promise<{ currency: string; count: number }[]> {
+  const where = joined(await toWallets(caller), sql` and `, "different");
+  const [rows] = await caller.read(
+    shaped(
+      caller.db,
+      { currency: text, count: whole },
+      sql`select y.currency as "currency", count(*) as "count" from payouts y where ${where} group by y.currency order by y.currency`,
+    ),
+  );
+  return rows;
+}
+
+/** What is still to be paid to wallets, with details for it which a key opens: what is masked in `recipient` outlives the key. */
+async function toWallets({ programId, sealer }: Caller): Promise<SQL[]> {
+  return [
+    sql`y.program_id = ${programId}`,
+    ...[sql`y.status = 'pending'`, sql`y.method = 'wallet'`, sql`y.recipient is not null`],
+    isSealedBy(sql`y.recipient_sealed`, await sealer.openable()),
+  ];
+}
+
+interface Shape {
+  columns: Column[];
+  hasHeader: boolean;
+  /** Of rows: a multiple of what is read at once. */
+  most: number;
 }
 
 async function* pieces(
   ctx: ProgramCtx,
   conditions: SQL[],
-  columns: Column[],
+  { columns, hasHeader, most }: Shape,
   first: StoredRow[],
 ): AsyncGenerator<string, void, undefined> {
-  yield csvRecord(columns.map(([name]) => name));
+  if (hasHeader) yield csvRecord(columns.map(([name]) => name));
   let rows = first;
-  for (;;) {
+  for (let read = ROWS_PER_READ; ; read += ROWS_PER_READ) {
     const opened = await Promise.all(rows.map(async (row) => ({ ...row, to: await openRecipient(ctx, row) })));
     if (rows.length > 0) yield opened.map((row) => csvRecord(columns.map(([, cell]) => cell(row)))).join("");
     const last = rows.at(-1);
-    if (!last || rows.length < ROWS_PER_READ) return;
+    if (!last || rows.length < ROWS_PER_READ || read >= most) return;
     [rows] = await ctx.read(selectRows(ctx, conditions, last.id));
   }
 }

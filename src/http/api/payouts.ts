@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { exportPayouts } from "../../core/payouts/export.ts";
+import type { Caller } from "../../core/kernel/context.ts";
+import { exportPayouts, isUpload, type Export } from "../../core/payouts/export.ts";
 import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payouts/generate.ts";
 import { payPayout } from "../../core/payouts/pay.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts/payouts.ts";
@@ -51,11 +52,7 @@ export const payouts = new Hono<AppEnv>()
     return c.json(written(viewGeneration(generation)));
   })
   .get("/export.csv", query(exportQuery), async (c) => {
-    const pieces = await exportPayouts(c.var.ctx, c.req.valid("query"));
-    return c.body(streamOf(pieces), 200, {
-      "Content-Type": "text/csv; charset=utf-8; header=present",
-      "Content-Disposition": 'attachment; filename="payouts.csv"',
-    });
+    return c.body(...(await exportReply(c.var.ctx, c.req.valid("query"))));
   })
   .get("/:id", async (c) => {
     const { payout, commissions, program } = await getPayout(c.var.ctx, c.req.param("id"));
@@ -72,6 +69,17 @@ export const payouts = new Hono<AppEnv>()
   .post("/:id/cancel", optionalJson(nothing), replies(viewPayout, 200), async (c) => {
     return c.json(viewPayout(await cancelPayout(c.var.ctx, c.req.param("id"))));
   });
+
+/** The file of an export as a reply has it, for the API and the page. */
+export async function exportReply(ctx: Caller, wanted: Export) {
+  const pieces = await exportPayouts(ctx, wanted);
+  const name = wanted.currency === undefined ? "payouts" : `payouts-${wanted.currency}`;
+  const headers = {
+    "Content-Type": `text/csv; charset=utf-8; header=${isUpload(wanted) ? "absent" : "present"}`,
+    "Content-Disposition": `attachment; filename="${name}.csv"`,
+  };
+  return [streamOf(pieces), 200, headers] as const;
+}
 
 /** Asks for the next piece when the reader is ready for it, and for no more once the reader is gone. */
 export function streamOf(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {

@@ -337,7 +337,10 @@ export const FIELD_TEXTS: Record<string, string> = {
   "query.outcome": "Only those with this outcome.",
   "query.type": "Only those of this type.",
   "query.search": "Only those with this text.",
-  "query.format": "`wallet` is for uploading mass payments; `generic` has every column.",
+  "query.format":
+    "`wallet` is for mass payments, with `currency` for uploading one as it is; `generic` has every column.",
+  "query.currency":
+    "Only those in this currency. With `wallet` the file has no header then, and at most 5,000 lines, the oldest: address, amount, currency, id, an empty note, `PAYPAL`.",
   "path.provider": "The provider's name, as in `provider` of a payment.",
   "path.program_id": "The program's id.",
   "path.slug": "The partner's slug.",

@@ -55,7 +55,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
     ],
   ],
   // E-mails that did not arrive name addresses that payouts went to.
-  details: ["GET /payouts/export.csv", "GET /payouts/list.csv", "GET /settings/mails"],
+  details: ["GET /payouts/export.csv", "GET /payouts/files", "GET /payouts/list.csv", "GET /settings/mails"],
   money: [
     ...["POST /commissions/:id", "POST /commissions/bulk", "GET /commissions/new", "POST /commissions/new"],
     ...["GET /commissions/matching", "POST /commissions/matching"],

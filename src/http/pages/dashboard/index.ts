@@ -25,6 +25,7 @@ import { partnerImport } from "./partner-import.tsx";
 import { partners } from "./partners.tsx";
 import { payments } from "./payments.tsx";
 import { payoutChosen } from "./payout-chosen.tsx";
+import { payoutFiles } from "./payout-files.tsx";
 import { payoutNew } from "./payout-new.tsx";
 import { payouts } from "./payouts.tsx";
 import { search } from "./search.tsx";
@@ -53,6 +54,7 @@ export const dashboard = new Hono<PageEnv>()
   .route("/search", search)
   .route("/payouts/new", payoutNew)
   .route("/payouts/chosen", payoutChosen)
+  .route("/payouts/files", payoutFiles)
   .route("/payouts", payouts)
   .route("/events/clicks", clicks)
   .route("/events", events)

@@ -3,7 +3,6 @@ import { Hono } from "hono";
 import type { PageEnv } from "../../session.ts";
 import type { PayoutView } from "../../../core/kernel/views.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
-import { exportPayouts } from "../../../core/payouts/export.ts";
 import { payPayout } from "../../../core/payouts/pay.ts";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
@@ -12,7 +11,7 @@ import type { Decided, Payout } from "../../../core/kernel/rows.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
-import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
+import { exportReply, payoutMarkPaid } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
 import { exportQuery, payoutQuery } from "../../queries.ts";
 import { filterOf, leaveOutUnknown, refuseLeftOut } from "../filters.ts";
@@ -115,11 +114,7 @@ export const payouts = new Hono<PageEnv>()
     const { value } = filterOf(c, exportQuery);
     leaveOutUnknown(c, Object.keys(exportQuery.shape));
     refuseLeftOut(c);
-    const pieces = await exportPayouts(c.var.ctx, value);
-    return c.body(streamOf(pieces), 200, {
-      "Content-Type": "text/csv; charset=utf-8; header=present",
-      "Content-Disposition": 'attachment; filename="payouts.csv"',
-    });
+    return c.body(...(await exportReply(c.var.ctx, value)));
   })
   .get("/:id", async (c) => {
     const { payout, commissions } = await getPayout(c.var.ctx, c.req.param("id"));
@@ -258,16 +253,17 @@ function ChosenActions({ canPay }: { canPay: boolean }) {
 }
 
 function ExportMenu({ status }: { status: string | undefined }) {
-  const href = (format: string) => `${AT}/export.csv?format=${format}${status ? `&status=${status}` : ""}`;
   return (
     <details class="drop">
       <summary class="button">Export</summary>
       <ul class="drop-body">
         <li>
-          <a href={href("generic")}>CSV with everything{status ? `, ${status} only` : ""}</a>
+          <a href={`${AT}/export.csv?format=generic${status ? `&status=${status}` : ""}`}>
+            CSV with everything{status ? `, ${status} only` : ""}
+          </a>
         </li>
         <li>
-          <a href={`${AT}/export.csv?format=wallet`}>CSV for mass payments of {walletName()}, pending only</a>
+          <a href={`${AT}/files`}>Files for mass payments of {walletName()}</a>
         </li>
       </ul>
     </details>

@@ -6,10 +6,11 @@ import type { OwnProgram, Self } from "./self.ts";
 
 /** Why a payout that is prepared now has nowhere to go, and what the partner does about it; null where it has. */
 export function unpayableText(
-  { payout_method, payout_email, provider_a_account_id }: Pick<
-    Self,
-    "payout_method" | "payout_email" | "provider_a_account_id"
-  >,
+  {
+    payout_method,
+    payout_email,
+    provider_a_account_id,
+  }: Pick<Self, "payout_method" | "payout_email" | "provider_a_account_id">,
   program: Pick<OwnProgram, "id" | "name" | "connections">,
 ): string | null {
   if (payout_method === null) return "How would you like to be paid?";

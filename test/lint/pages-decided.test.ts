@@ -17,6 +17,7 @@ const NO_ROWS: Record<string, string> = {
   "dashboard/overview-figures.tsx": "sums",
   "dashboard/overview-top.tsx": "sums",
   "dashboard/payout-chosen.tsx": "chosen payouts by partner and amount",
+  "dashboard/payout-files.tsx": "how many payouts, by currency",
   "dashboard/payout-new.tsx": "payouts that are no rows yet",
   "dashboard/search.tsx": "what a text finds, by name, each a link",
   "portal/statistics.tsx": "sums",

@@ -25,9 +25,9 @@ export function unknownCodes(programId: SQL, within: SQL = sql`true`): SQL {
       where program_id = ${programId} and outcome = ${literal(outcome)} and ${within}
       order by id desc limit ${literal(UNKNOWN_AMONG)})`,
   );
-  return sql`select p.id as id, p.provider as provider, p.created_at as created_at, c.value ->> 'ref' as code
-    from (${unionOf(newest, OF_UNKNOWN_CODES.length)}) p cross join json_each(p.decision, '$.candidates') c
-    where c.value ->> 'source' = ${literal(CODE_SOURCE)}`;
+  return sql`select newest.id as id, newest.provider as provider, newest.created_at as created_at, candidate.value ->> 'ref' as code
+    from (${unionOf(newest, OF_UNKNOWN_CODES.length)}) newest cross join json_each(newest.decision, '$.candidates') candidate
+    where candidate.value ->> 'source' = ${literal(CODE_SOURCE)}`;
 }
 
 /** The codes that the newest of these payments were made with, those of the newest first: nobody has them. */

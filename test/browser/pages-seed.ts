@@ -257,6 +257,7 @@ const PLACES = {
   "unknown codes": "/dashboard/payments/codes",
   payouts: "/dashboard/payouts",
   "prepare payouts": "/dashboard/payouts/new",
+  "payout files": "/dashboard/payouts/files",
   flows: "/dashboard/flows",
   "add flow": "/dashboard/flows/new",
   events: "/dashboard/events",

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
 import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 
 let program: TestProgram;
@@ -49,7 +51,7 @@ describe("adding a partner", () => {
     expect(textOf(twice.body)).toContain("This value is taken.");
   });
 
-  it("takes an address alone and invites it; a slug that is taken is asked for (PAGE-22)", async () => {
+  it("takes an address alone and invites it, with a slug that is free (PAGE-22, JOIN-6)", async () => {
     const shop = await makeProgram();
     const boss = await signInOwner(shop);
     expect((await boss.get("/dashboard")).body).toContain('action="/dashboard/partners/new"');
@@ -58,12 +60,28 @@ describe("adding a partner", () => {
     const page = await boss.get(reply.headers.get("location") ?? "");
     expect(textOf(page.body)).toContain("the invitation is on its way");
     expect((await partnersOf(shop)).data).toMatchObject([{ slug: "jane-roe", status: "invited" }]);
-    const same = await invite("jane.roe@other.example");
-    expect(same.status).toBe(422);
-    expect(textOf(same.body)).toContain("This value is taken.");
-    for (const kept of ["jane.roe@other.example", "jane-roe"]) expect(same.body).toContain(`value="${kept}"`);
+    expect((await invite("jane.roe@other.example")).status).toBe(303);
+    expect((await partnersOf(shop)).data).toMatchObject([{ slug: "jane-roe-2" }, { slug: "jane-roe" }]);
+    const same = await invite("jane.roe@partners.example");
+    expect([same.status, textOf(same.body).includes("already has this email")]).toEqual([422, true]);
+    expect(same.body).toContain('value="jane.roe@partners.example"');
     expect((await invite("nonsense")).status).toBe(422);
-    expect((await partnersOf(shop)).total).toBe(1);
+    expect((await partnersOf(shop)).total).toBe(2);
+  });
+
+  it("makes no slug that others carry already; what is typed is the owner's choice (JOIN-6)", async () => {
+    const shop = await makeProgram();
+    const boss = await signInOwner(shop);
+    await boss.get("/dashboard");
+    await sendA(shop, sessionCompleted({ ref: "newsletter" }));
+    const slugOf = async (typed: Record<string, string>) => {
+      await boss.post("/dashboard/partners/new", typed);
+      return (await partnersOf(shop)).data[0]?.["slug"];
+    };
+    for (const name of ["1042", "null", "newsletter"]) {
+      expect(await slugOf({ email: `${name}@p.example`, invite: "yes" })).toMatch(new RegExp(`^${name}-[\\w-]{8}$`));
+    }
+    expect(await slugOf({ email: "own@p.example", slug: "1042" })).toBe("1042");
   });
 
   it("changes only what is edited, and clears what is emptied", async () => {

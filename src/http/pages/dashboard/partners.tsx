@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { readPartnerOverview } from "../../../core/overview/overview.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
+import { makeSlug } from "../../../core/partners/made-slugs.ts";
 import {
   createPartner,
   deletePartner,
@@ -12,7 +13,6 @@ import {
 import { invitePartner } from "../../../core/sessions/invite.ts";
 import type { Decided, Partner } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
-import { slugStem } from "../../../domain/application.ts";
 import { PARTNER_STATUSES, SEARCHED_WORDS } from "../../../domain/partner.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
@@ -126,7 +126,7 @@ export const partners = new Hono<PageEnv>()
   .post("/new", async (c) => {
     const fields = new FormFields(await c.req.formData());
     // The overview asks for the address alone.
-    const slug = fields.given("slug") ?? slugStem("", fields.text("email"));
+    const slug = fields.given("slug") ?? (await makeSlug(c.var.ctx, "", fields.text("email")));
     const values = { ...partnerValues(null, fields), slug };
     const parsed = parseInput(partnerCreate, { ...partnerInput(fields), slug });
     if (!parsed.ok) return editPage(c, null, values, parsed.problems);

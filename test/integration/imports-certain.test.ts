@@ -186,8 +186,11 @@ describe("a customer is bound (IMP-4)", () => {
     const program = await programWith("ann");
     const file = "customer_id,partner_code\ncus_1,ann\nctm_2,ann\nours-3,ann\n";
     const { body } = await sendImport(program, { ...CUSTOMERS, provider: "provider_b" }, file);
-    expect(reported(body)).toEqual(["2 customer_id: This is an id of another provider."]);
-    expect(await bindingsOf(program)).toEqual(["ctm_2 ann", "ours-3 ann"]);
+    expect(reported(body)).toEqual([
+      "2 customer_id: This is an id of another provider.",
+      "4 customer_id: This is not a customer id of Paddle, which begins with ctm_.",
+    ]);
+    expect(await bindingsOf(program)).toEqual(["ctm_2 ann"]);
   });
 });
 

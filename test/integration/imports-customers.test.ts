@@ -226,26 +226,51 @@ describe("a file of customers", () => {
     ]);
   });
 
-  it("holds the ids of the provider that is named", async () => {
+  it("is bound by the address where an id is not of the named provider's form, an owner's own number say (IMP-4)", async () => {
     const program = await programWith("ann");
-    const query = { ...CUSTOMERS, provider: "provider_b" };
-    const { body } = await sendImport(
-      program,
-      query,
-      "uid,email,promoter_email\nours-1,,ann@partners.example\n,x@x.example,ann@partners.example\n",
-    );
+    const file = "uid,email,promoter_email\n42,ann.b@x.example,ann@partners.example\n43,,ann@partners.example\n";
+    const { body } = await sendImport(program, { ...CUSTOMERS, provider: "provider_a" }, file);
     expect(countsOf(body)).toEqual([1, 0, 0, 0, 1]);
-    expect(body.problems[0]?.message).toBe("Payments of Paddle have no e-mail address: give the customer's id there.");
-    await sendB(
+    expect(body.problems).toEqual([
+      {
+        ...{ line: 3, column: "uid", outcome: "refused" },
+        message: "This is not a customer id of Stripe, which begins with cus_.",
+      },
+    ]);
+    await sendA(
       program,
-      transactionCompleted({
-        id: "txn_1",
-        customer: "ours-1",
-        ref: null,
-        occurred_at: new Date(soon() * 1000).toISOString(),
-      }),
+      sessionCompleted({ id: "cs_1", customer: "cus_1", email: "Ann.B@x.example", created: soon() }),
     );
-    expect(await earners(program)).toEqual({ txn_1: "ann by customer" });
+    expect(await earners(program)).toEqual({ cs_1: "ann by email" });
+  });
+
+  it("is refused with the form of the id where payments of the named provider have no address (IMP-4)", async () => {
+    const program = await programWith("ann");
+    const file = [
+      "uid,email,promoter_email",
+      "42,x@x.example,ann@partners.example",
+      "43,,ann@partners.example",
+      ",x@x.example,ann@partners.example",
+      "ctm_4,x@x.example,ann@partners.example",
+    ].join("\n");
+    const { body } = await sendImport(program, { ...CUSTOMERS, provider: "provider_b" }, file);
+    expect(countsOf(body)).toEqual([1, 0, 0, 0, 3]);
+    const form = "This is not a customer id of Paddle, which begins with ctm_.";
+    expect(body.problems.map(({ line, column, message }) => `${line} ${column}: ${message}`)).toEqual([
+      `2 uid: ${form}`,
+      `3 uid: ${form}`,
+      "4 email: Payments of Paddle have no e-mail address: give the customer's id there.",
+    ]);
+  });
+
+  it("takes the owner's own ids where the owner's server reports the payments (IMP-4)", async () => {
+    const program = await programWith("ann");
+    const file = "uid,email,promoter_email\n42,,ann@partners.example\nno id,,ann@partners.example\n";
+    const { body } = await sendImport(program, { ...CUSTOMERS, provider: "api" }, file);
+    expect(countsOf(body)).toEqual([1, 0, 0, 0, 1]);
+    expect(body.problems[0]?.message).toBe(
+      "This must be 1 to 200 letters, digits and _ . : / = + ~ -, and no e-mail address.",
+    );
   });
 });
 

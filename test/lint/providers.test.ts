@@ -271,11 +271,6 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
     ],
   },
   {
-    why: "its payments have the customer's address",
-    of: having("has_email: true"),
-    texts: ["migrate.md: - A customer is identified"],
-  },
-  {
     why: "it has thin events",
     of: having("thinOf: "),
     texts: ["integrate.md: The same holds for Stripe's thin", "specification.md: - IN-18 "],

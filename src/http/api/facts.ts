@@ -9,7 +9,8 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { instant } from "../../providers/wire.ts";
 import { cents, email, jsonBody, requireJson, text } from "../validate.ts";
 
-const ownId = z
+/** An id of the owner's own. */
+export const ownId = z
   .string()
   .regex(
     OWNER_PROVIDER.id_pattern,

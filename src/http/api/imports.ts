@@ -35,7 +35,9 @@ export const importQuery = z.object({
   provider: z
     .enum(PROVIDER_NAMES)
     .optional()
-    .describe("Whose customer ids the file holds, where their form does not show it, and whose promotion codes."),
+    .describe(
+      "Whose payments the customers make: their ids are of its form. And whose promotion codes the file holds, where they do not say it.",
+    ),
   columns: z
     .string()
     .max(8_192)

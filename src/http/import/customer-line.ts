@@ -3,7 +3,9 @@ import { emailKey, LONGEST_ADDRESS } from "../../domain/email.ts";
 import { isReferred, readCodes } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
 import type { CellOf, ImportFile, LineCells, ReadLine } from "./line.ts";
+import type { Provider } from "../../providers/provider.ts";
 import { VENDOR_WITH_EMAIL, providerNamed, providerOfCustomer, VENDORS } from "../../providers/registry.ts";
+import { ownId } from "../api/facts.ts";
 import { providerWithin } from "../brand-names.ts";
 
 /**
@@ -28,32 +30,36 @@ export function readCustomerLine(file: ImportFile, { line, cell }: LineCells): R
   return { ok: true, value: { ...value, codes: codes.value, partner_email } };
 }
 
-/** The provider's id where there is one, for an address may change; else the address. */
+/**
+ * The provider's id where there is one, for an address may change; else the address. An id that is not of the provider's form is
+ * a number of the owner's or of the product before: no payment carries it.
+ */
 function customerOf({ order }: ImportFile, cell: CellOf): ReadLine<CustomerIdentity> {
   const [id, email] = [cell("customer_id"), cell("customer_email")];
   const own = providerOfCustomer(id);
-  const named = order.provider === null ? null : providerNamed(order.provider);
-  const form = named?.reported_by === "owner" ? named.id_pattern : VENDOR_ID;
+  const named = order.provider === null ? undefined : providerNamed(order.provider);
   if (own !== null && named?.reported_by === "webhook" && own !== named.name) {
     return refused("customer_id", "This is an id of another provider.");
   }
-  const provider = form.test(id) ? (order.provider ?? own) : null;
+  const provider = named?.reported_by !== "owner" ? own : named.id_pattern.test(id) ? named.name : null;
   if (provider !== null) return { ok: true, value: { provider, scope: "customer", subject: id } };
-  if (email === "") {
-    return refused("customer_id", `This is not a provider's customer id, which begins with ${prefixes()}.`);
-  }
+  const payer = named ?? VENDOR_WITH_EMAIL;
+  const hasAddresses = payer !== undefined && (payer.reported_by === "owner" || payer.customers.has_email);
+  if (id !== "" && (email === "" || !hasAddresses)) return refused("customer_id", wrongForm(named, id));
   const address = addressOrNull(email);
   if (address === null) return refused("customer_email", NO_ADDRESS);
-  const payer = named === null ? VENDOR_WITH_EMAIL : named;
-  if (!payer || (payer.reported_by === "webhook" && !payer.customers.has_email)) {
+  if (!hasAddresses) {
     const whose = payer ? providerWithin(payer.name) : "any provider";
     return refused("customer_email", `Payments of ${whose} have no e-mail address: give the customer's id there.`);
   }
   return { ok: true, value: { provider: payer.name, scope: "email", subject: emailKey(address) } };
 }
 
-/** Of an id at a vendor, whatever it issues. */
-const VENDOR_ID = /^[\x21-\x7e]{1,255}$/;
+function wrongForm(named: Provider | undefined, id: string): string {
+  if (!named) return `This is not a provider's customer id, which begins with ${prefixes()}.`;
+  if (named.reported_by === "owner") return ownId.safeParse(id).error?.issues[0]?.message ?? "";
+  return `This is not a customer id of ${providerWithin(named.name)}, which begins with ${named.customers.id_prefix}.`;
+}
 
 /** `cus_ (Stripe) or ctm_ (Paddle)` */
 const prefixes = () =>

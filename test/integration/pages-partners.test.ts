@@ -108,6 +108,27 @@ describe("adding a partner", () => {
     await owner.post(`${path}/activate`);
     expect(await status()).toMatchObject({ status: "active" });
   });
+
+  it("undoes the deactivation of an invited partner to invited: payments go on waiting (PART-3)", async () => {
+    const { id, slug } = await makePartner(program, {}, "invited");
+    const path = `/dashboard/partners/${id}`;
+    await sendA(program, sessionCompleted({ ref: slug }));
+    await owner.get(`${path}/deactivate`);
+    const reply = await owner.post(`${path}/deactivate`);
+    const done = await owner.get(reply.headers.get("location") ?? "");
+    expect(textOf(done.body)).toContain("Undo: invited again");
+    const undo = new RegExp(`action="(${path}/activate)"[^]*?name="status" value="(\\w+)"`).exec(done.body);
+    const after = await owner.post(undo?.[1] ?? "", { status: undo?.[2] ?? "" });
+    expect(textOf((await owner.get(after.headers.get("location") ?? "")).body)).toContain("invited again, as before");
+    const { body } = await program.api("GET", `/api/v1/partners/${id}`);
+    expect(body).toMatchObject({ status: "invited", stats: { total_commissions: 0 } });
+    const { body: waiting } = await program.api("GET", `/api/v1/payments?partner_id=${id}`);
+    expect(waiting).toMatchObject({ data: [{ outcome: "partner_not_active" }] });
+    // What was meant for one who is deactivated changes nobody else.
+    await owner.post(`${path}/activate`);
+    await owner.post(`${path}/activate`, { status: "invited" });
+    expect((await program.api("GET", `/api/v1/partners/${id}`)).body).toMatchObject({ status: "active" });
+  });
 });
 
 describe("the list of partners (PAGE-7)", () => {

@@ -148,22 +148,29 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
  * sixth change of payout details within 15 minutes (OUT-9).
  */
 export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch): Promise<Partner> {
-  return changePartner(caller, id, patch, "partner.updated");
+  return (await changePartner(caller, id, patch, "partner.updated")).partner;
 }
 
-/** Soft delete: the partner turns `deactivated`, its history stays (PART-3). */
-export async function deletePartner(caller: Caller, id: string): Promise<Partner> {
+/** Soft delete: the partner turns `deactivated`, its history stays (PART-3). `was` is what it was at that moment. */
+export async function deletePartner(caller: Caller, id: string): Promise<{ partner: Partner; was: PartnerStatus }> {
   return changePartner(caller, id, { status: "deactivated" }, "partner.deleted");
 }
 
+/** Takes the deactivation of an invited partner back: it waits as before. Nothing where it is not deactivated by then. */
+export async function inviteAgain(caller: Caller, id: string): Promise<Partner> {
+  return (await changePartner(caller, id, { status: "invited" }, "partner.updated", "deactivated")).partner;
+}
+
+/** `only`: the status that is changed; a partner of another one stays as it is. */
 async function changePartner(
   caller: Caller,
   id: string,
   { apply_from, ...patch }: PartnerPatch,
   type: "partner.updated" | "partner.deleted",
-): Promise<Partner> {
+  only?: PartnerStatus,
+): Promise<{ partner: Partner; was: PartnerStatus }> {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-  const { ctx, partner, activated } = await untilWon(async () => {
+  const { ctx, partner, was, activated } = await untilWon(async () => {
     const [ctx, [before], holders] = await prove(
       caller,
       caller.db.select().from(partners).where(owned(caller, id)),
@@ -180,7 +187,9 @@ async function changePartner(
     if (!before) throw notFound("partner");
     if (LEADING_TO_PAYOUTS.some((field) => patch[field] !== undefined)) requireScope(ctx, "payouts");
     const from = appliedFrom(ctx, apply_from, patch.commission_pct !== undefined);
-    if (Object.keys(given).length === 0) return { ctx, partner: before, activated: false };
+    const was = before.status;
+    const isLeft = Object.keys(given).length === 0 || (only !== undefined && was !== only);
+    if (isLeft) return { ctx, partner: before, was, activated: false };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     after.search_text = searchTextOf(after);
     // The text of one who is not found by its parts yet stays as it is: bringing it there is left to the job.
@@ -201,7 +210,7 @@ async function changePartner(
     if (patch.slug !== undefined && !holders.some(({ partner_id }) => partner_id === id)) {
       writes.push({ statement: claimSlug(ctx, after) });
     }
-    const turnsActive = after.status === "active" && before.status !== "active";
+    const turnsActive = after.status === "active" && was !== "active";
     if (turnsActive) writes.push({ statement: wakeWaitingPayments(ctx, id) });
     const isOtherAddress = after.email.toLowerCase() !== before.email.toLowerCase();
     if (after.status === "deactivated" || isOtherAddress) writes.push(...endSessions(ctx, id));
@@ -209,11 +218,11 @@ async function changePartner(
     const changed = partnerChanged(before, after, type, from);
     if (changed.payoutDetails && ctx.actor.type === "partner") writes.push(await refuseTooManyChanges(ctx, before));
     await commitPartner(ctx, { writes, occurrences: [changed], result: after });
-    return { ctx, partner: after, activated: turnsActive };
+    return { ctx, partner: after, was, activated: turnsActive };
   });
   if (activated) await settleWaiting(ctx, id);
   await settleApplied(ctx, { apply_from });
-  return partner;
+  return { partner, was };
 }
 
 /** Within `DETAILS_WINDOW`: each is reported to addresses of the partner's choice. */

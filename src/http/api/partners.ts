@@ -102,4 +102,7 @@ export const partners = new Hono<AppEnv>()
   .post("/:id/invite", optionalJson(nothing), replies(shown, 200), async (c) => {
     return c.json(shown(await invitePartner(c.var.ctx, c.req.param("id")), c.var.ctx));
   })
-  .delete("/:id", async (c) => c.json(shown(await deletePartner(c.var.ctx, c.req.param("id")), c.var.ctx)));
+  .delete("/:id", async (c) => {
+    const { partner } = await deletePartner(c.var.ctx, c.req.param("id"));
+    return c.json(shown(partner, c.var.ctx));
+  });

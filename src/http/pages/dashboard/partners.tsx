@@ -7,6 +7,7 @@ import {
   createPartner,
   deletePartner,
   getPartner,
+  inviteAgain,
   listPartners,
   updatePartner,
 } from "../../../core/partners/partners.ts";
@@ -44,6 +45,7 @@ const DONE = {
     "The partner was added, and the invitation is on its way: a link that signs in, once, within seven days.",
   added_alone: "The partner was added, but the invitation was not sent. Try again below, or ask them to sign in.",
   invited: "The invitation is on its way: a link that signs the partner in, once, within seven days.",
+  invited_again: "The partner is invited again, as before. Payments that were refused meanwhile earned nothing.",
   saved: "Saved.",
   applied: APPLIED,
   deactivated: "The partner is deactivated and signed out.",
@@ -59,6 +61,13 @@ function ReactivatedText({ id }: { id: string }) {
       recalculate each.
     </>
   );
+}
+
+/** Back to what the partner was; one who was deactivated already is made active by the button of every such page. */
+function Undo({ id, was }: { id: string; was: string | undefined }) {
+  const action = `${AT}/${id}/activate`;
+  if (was === "invited") return <ActionButton action={action} values={{ status: was }} label="Undo: invited again" />;
+  return was === "active" ? <ActionButton action={action} label="Undo: make active again" /> : null;
 }
 
 /** `/dashboard/partners` (PAGE-7): list, search, add, edit. */
@@ -153,7 +162,7 @@ export const partners = new Hono<PageEnv>()
           texts={{ ...DONE, reactivated: <ReactivatedText id={id} /> }}
           undo={
             done === "deactivated" && partner.status === "deactivated" ? (
-              <ActionButton action={`${AT}/${id}/activate`} label="Undo: make active again" />
+              <Undo id={id} was={c.req.query("was")} />
             ) : null
           }
         />
@@ -224,8 +233,8 @@ export const partners = new Hono<PageEnv>()
     );
   })
   .post("/:id/deactivate", async (c) => {
-    const partner = await deletePartner(c.var.ctx, c.req.param("id"));
-    return c.redirect(`${AT}/${partner.id}?done=deactivated`, 303);
+    const { partner, was } = await deletePartner(c.var.ctx, c.req.param("id"));
+    return c.redirect(`${AT}/${partner.id}?done=deactivated&was=${was}`, 303);
   })
   .post("/:id/invite", async (c) => {
     const { id } = await invitePartner(c.var.ctx, c.req.param("id"));
@@ -233,6 +242,10 @@ export const partners = new Hono<PageEnv>()
   })
   .post("/:id/activate", async (c) => {
     const id = c.req.param("id");
+    if (new FormFields(await c.req.formData()).text("status") === "invited") {
+      const { status } = await inviteAgain(c.var.ctx, id);
+      return c.redirect(`${AT}/${id}${status === "invited" ? "?done=invited_again" : ""}`, 303);
+    }
     const { partner: before } = await getPartner(c.var.ctx, id);
     await updatePartner(c.var.ctx, id, { status: "active" });
     return c.redirect(`${AT}/${id}?done=${before.status === "deactivated" ? "reactivated" : "activated"}`, 303);

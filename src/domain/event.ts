@@ -32,8 +32,8 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
     withdrawn?: true;
     reason?: Outcome;
   };
-  "partner.created": PartnerPayload;
-  "partner.updated": PartnerPayload & AppliedPayload;
+  "partner.created": PartnerPayload & ImportedPayload;
+  "partner.updated": PartnerPayload & ImportedPayload & AppliedPayload;
   "partner.deleted": PartnerPayload;
   "partner.invited": PartnerPayload;
   "applications.received": ApplicationPayload;
@@ -113,6 +113,11 @@ interface PartnerPayload {
   email: string;
   slug: string;
   status: PartnerStatus;
+}
+
+/** Of an import: slugs that lead to the partner from then on, beside `slug`. */
+interface ImportedPayload {
+  further_slugs?: string[];
 }
 
 interface ApiKeyPayload {

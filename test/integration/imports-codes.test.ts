@@ -8,6 +8,7 @@ import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
 
 const QUERY = { kind: "partners", provider: "provider_a" };
 const NOW = Date.now();
@@ -108,5 +109,44 @@ describe("the column promotion_codes", () => {
     const program = await makeProgram();
     const { status, body } = await sendImport(program, query, fileOf(`ann@x.example,ann,${cell}`));
     expect([status, body.problems]).toMatchObject([200, [{ line: 2, column: "promotion_codes", message }]]);
+  });
+});
+
+describe("what an import gives beside the first slug", () => {
+  const payloadsOf = async (program: TestProgram, type: string) => {
+    const { body } = await program.api<{ data: { payload: Record<string, unknown> }[] }>(
+      "GET",
+      `/api/v1/events?type=${type}&per_page=100`,
+    );
+    return body.data.map(({ payload: { slug, further_slugs } }) => [slug, further_slugs]);
+  };
+
+  it("is in the log: further slugs with their partner, each once (IMP-6)", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "ann", email: "ann@x.example" }, "invited");
+    const file = fileOf(
+      "ann@x.example,Ann2;ann3,",
+      "bob@x.example,bob;bob2,",
+      "bob@x.example,BOB3,",
+      "cid@x.example,cid,",
+    );
+    for (let i = 0; i < 2; i++) await sendImport(program, QUERY, file);
+    expect((await payloadsOf(program, "partner.created")).toSorted()).toEqual([
+      ["ann", undefined],
+      ["bob", ["bob2", "bob3"]],
+      ["cid", undefined],
+    ]);
+    expect(await payloadsOf(program, "partner.updated")).toEqual([["ann", ["ann2", "ann3"]]]);
+  });
+
+  it("is counted on the page that says what was done (IMP-6)", async () => {
+    const program = await makeProgram();
+    const owner = await signInOwner(program);
+    const at = "/dashboard/partners/import";
+    await owner.get(at);
+    const csv = fileOf("ann@x.example,ann;ann2,A;B", "ann@x.example,ANN3,b;C", "bob@x.example,bob,");
+    const send = async () => textOf((await owner.post(at, { csv, provider: "provider_a", confirmed: "yes" })).body);
+    expect(await send()).toContain("2 partners added, 0 completed. 2 further slugs and 3 promotion codes given.");
+    expect(await send()).not.toContain("given.");
   });
 });

@@ -29,6 +29,7 @@ const commission = {
   flagged: z.boolean(),
 };
 const partner = { partner_id: idOf("partner"), email: z.string(), slug: z.string(), status: z.enum(PARTNER_STATUSES) };
+const imported = { further_slugs: z.array(z.string()).exactOptional() };
 const application = {
   application_id: idOf("application"),
   status: z.enum(APPLICATION_STATUSES),
@@ -125,8 +126,8 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     withdrawn: z.literal(true).exactOptional(),
     reason: z.enum(OUTCOMES).exactOptional(),
   }),
-  "partner.created": of<"partner.created">()(partner),
-  "partner.updated": of<"partner.updated">()({ ...partner, ...applied }),
+  "partner.created": of<"partner.created">()({ ...partner, ...imported }),
+  "partner.updated": of<"partner.updated">()({ ...partner, ...imported, ...applied }),
   "partner.deleted": of<"partner.deleted">()(partner),
   "partner.invited": of<"partner.invited">()(partner),
   "applications.received": of<"applications.received">()(application),

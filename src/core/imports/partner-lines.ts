@@ -40,13 +40,19 @@ type Detail = FilledText | "payout";
 
 /**
  * The result of a line: a new partner; one who is there gets what was missing; nothing, for all of it is there
- * already; or why it cannot be. `fills` are the details that are the line's now.
+ * already; or why it cannot be. `fills` are the details that are the line's now, `gives` counts what is the partner's by it.
  */
 export type PartnerVerdict = { line: number } & (
-  | { verdict: "new" | "completed"; fills: readonly Detail[] }
+  | { verdict: "new" | "completed"; fills: readonly Detail[]; gives: Given }
   | { verdict: "known" }
   | { verdict: "refused"; field: HeldField | "status" | "commission_pct" | "payout_email"; message: string }
 );
+
+/** How many slugs beside the partner's first one, and promotion codes. */
+export interface Given {
+  further_slugs: number;
+  promotion_codes: number;
+}
 
 /** What is one partner's alone: the words in links, and promotion codes. */
 type HeldField = "code" | "promotion_codes";
@@ -303,9 +309,14 @@ function verdictsOf(
     const codes = heldBy(line).filter((held) => isNew(held) && !claimed.has(held.key));
     for (const detail of fills) filled.add(detail);
     for (const { key } of codes) claimed.add(key);
-    if (before === null && i === 0) return { line: line.line, verdict: "new", fills };
+    const slugs = codes.filter(({ field }) => field === "code");
+    const gives = {
+      further_slugs: slugs.filter(({ key }) => key !== slugKey(after.slug)).length,
+      promotion_codes: codes.length - slugs.length,
+    };
+    if (before === null && i === 0) return { line: line.line, verdict: "new", fills, gives };
     if (fills.length === 0 && codes.length === 0) return { line: line.line, verdict: "known" };
-    return { line: line.line, verdict: "completed", fills };
+    return { line: line.line, verdict: "completed", fills, gives };
   });
 }
 

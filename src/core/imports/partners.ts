@@ -65,8 +65,10 @@ export async function importPartners(
   const [ctx] = await prove(caller);
   const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
   // Twice JSON: the body of a message is a text in the list of messages.
-  const bytesOf = ({ after }: ChangedPartner) =>
-    bytesIn(JSON.stringify(JSON.stringify(after))) + 2 * (metadataBytes.get(after.id) ?? 0);
+  const bytesOf = ({ after, codes }: ChangedPartner) =>
+    bytesIn(JSON.stringify(JSON.stringify(after))) +
+    2 * (metadataBytes.get(after.id) ?? 0) +
+    bytesIn(JSON.stringify(slugsOf(after, codes)));
   for (const chunk of partsOf(changed, IMPORT_CHUNK, bytesOf)) {
     for (const verdict of await store(ctx, chunk, status)) became.set(verdict.line, verdict);
   }
@@ -168,14 +170,17 @@ function planOf(
 ) {
   const added: Partner[] = [];
   const completed: { before: Partner; after: Partner }[] = [];
-  for (const { before, after } of changed) {
+  const further = new Map<string, { further_slugs?: string[] }>();
+  for (const { before, after, codes } of changed) {
+    const further_slugs = codes.filter((key) => key !== slugKey(after.slug));
+    if (further_slugs.length > 0) further.set(after.id, { further_slugs });
     const kept = { metadata: metadata.get(after.id) ?? null };
     if (before) {
       const updated_at = nextStamp(before.updated_at, ctx.now);
       completed.push({ before: { ...before, ...kept }, after: { ...after, ...kept, updated_at } });
     } else added.push({ ...after, ...kept });
   }
-  const slugs = changed.flatMap(({ after, codes }) => codes.map((slug_key) => ({ id: after.id, slug_key })));
+  const slugs = changed.flatMap(({ after, codes }) => slugsOf(after, codes));
   const writes: Write[] = [];
   if (added.length > 0) writes.push({ statement: insertPartners(ctx, added), expect: added.length });
   if (completed.length > 0) writes.push({ statement: completePartners(ctx, completed), expect: completed.length });
@@ -186,11 +191,15 @@ function planOf(
   );
   writes.push(...given.writes);
   const occurrences = [
-    ...added.map(partnerCreated),
-    ...completed.map(({ before, after }) => partnerChanged(before, after)),
+    ...added.map((partner) => partnerCreated(partner, further.get(partner.id))),
+    ...completed.map(({ before, after }) => partnerChanged(before, after, "partner.updated", further.get(after.id))),
     ...given.occurrences,
   ];
   return { writes, occurrences };
+}
+
+function slugsOf({ id }: KnownPartner, codes: readonly string[]) {
+  return codes.map((slug_key) => ({ id, slug_key }));
 }
 
 /** What the webhooks carry beside the rest, by the partner's id. */

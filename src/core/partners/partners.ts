@@ -3,6 +3,7 @@ import { literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped, whole } from "../../db/rows.ts";
 import { partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
+import type { EventPayloads } from "../../domain/event.ts";
 import { searchText, slugKey, unindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
@@ -265,8 +266,9 @@ export function claimSlug(ctx: ProgramCtx, partner: Partner) {
     .values({ program_id: partner.program_id, slug_key: slugKey(partner.slug), partner_id: partner.id });
 }
 
-export function partnerCreated(partner: Partner): Occurrence {
-  return { type: "partner.created", ...toldOf("partner.created", partner) };
+export function partnerCreated(partner: Partner, more: Pick<Beside, "further_slugs"> = {}): Occurrence {
+  const { payload, outbound } = toldOf("partner.created", partner);
+  return { type: "partner.created", payload: { ...payload, ...more }, outbound };
 }
 
 /** The owner had a partner e-mailed a link that signs in. */
@@ -279,7 +281,7 @@ export function partnerChanged(
   before: Partner,
   after: Partner,
   type: "partner.updated" | "partner.deleted" = "partner.updated",
-  from: { apply_from?: string } = {},
+  more: Beside = {},
 ): Occurrence {
   const { payload, outbound } = toldOf("partner.updated", after);
   const changes = changesOf("partner", before, after);
@@ -287,10 +289,13 @@ export function partnerChanged(
     type,
     changes,
     payoutDetails: payoutDetailsChange(before, after, changes),
-    payload: { ...payload, ...from },
+    payload: { ...payload, ...more },
     outbound,
   };
 }
+
+/** What events of imports and of new rates say beside who the partner is. */
+type Beside = Pick<EventPayloads["partner.updated"], "further_slugs" | "apply_from">;
 
 function toldOf<E extends "partner.created" | "partner.updated">(event: E, partner: Partner) {
   return { payload: payloadOf(partner), outbound: { event, data: viewPartner(partner) } };

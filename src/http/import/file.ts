@@ -2,7 +2,7 @@ import type { Caller } from "../../core/kernel/context.ts";
 import { importCustomers, previewCustomers } from "../../core/imports/customers.ts";
 import type { CustomerLine } from "../../core/imports/customer-lines.ts";
 import { importPartners, previewPartners, MAX_IMPORT_LINES } from "../../core/imports/partners.ts";
-import type { PartnerLine } from "../../core/imports/partner-lines.ts";
+import type { Given, PartnerLine } from "../../core/imports/partner-lines.ts";
 import { readCsvTable, type CsvLine } from "../../domain/csv-table.ts";
 import { columnPlaces, matchColumns, type ImportField, type MatchedColumn } from "../../domain/import-columns.ts";
 import { importProduct } from "../../domain/import-product.ts";
@@ -26,6 +26,8 @@ export interface ImportRow {
   message: string | null;
   /** Which of two values in the line was taken. */
   note: { column: string; message: string } | null;
+  /** What the line's partner got beside their first slug. */
+  gives: Given;
   /** The person in the line, and the partner: for people to find it again. */
   who: string;
   code: string;
@@ -87,7 +89,10 @@ interface CoreVerdict {
   field?: ImportField;
   message?: string;
   fills?: readonly string[];
+  gives?: Given;
 }
+
+const NOTHING: Given = { further_slugs: 0, promotion_codes: 0 };
 
 const OUTCOMES: Record<CoreVerdict["verdict"], RowOutcome> = {
   new: "added",
@@ -167,7 +172,7 @@ function rowOf(
   const code = shown(cell("code") || cell("partner_email"));
   if (!reading.ok) {
     const { outcome, message, column = columnOf(file, reading.field) } = reading;
-    return { line, outcome, column, message, note: null, who, code };
+    return { line, outcome, column, message, note: null, gives: NOTHING, who, code };
   }
   const { note } = reading;
   return {
@@ -175,6 +180,7 @@ function rowOf(
     outcome: OUTCOMES[verdict?.verdict ?? "refused"],
     column: columnOf(file, verdict?.field ?? null),
     message: verdict?.message ?? null,
+    gives: verdict?.gives ?? NOTHING,
     note: note && verdict?.fills?.includes(note.of) ? { column: note.column, message: note.message } : null,
     who,
     code,

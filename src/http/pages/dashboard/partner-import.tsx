@@ -195,7 +195,7 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
       <Notice tone="good">
         <p>
           {order.kind === "partners"
-            ? `${plural(done.added, "partner")} added, ${completedPartners(rows)} completed. Those who are invited turn active when they first sign in.`
+            ? `${plural(done.added, "partner")} added, ${completedPartners(rows)} completed.${givenText(rows)} Those who are invited turn active when they first sign in.`
             : `${plural(done.added, "customer")} bound. What they pay from now on is their partner's; what they paid before earns nothing.`}
         </p>
       </Notice>
@@ -223,6 +223,15 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
       ) : null}
     </>,
   );
+}
+
+function givenText(rows: readonly ImportRow[]): string {
+  const sum = (field: keyof ImportRow["gives"]) => rows.reduce((total, { gives }) => total + gives[field], 0);
+  const given = [
+    [sum("further_slugs"), "further slug"] as const,
+    [sum("promotion_codes"), "promotion code"] as const,
+  ].flatMap(([count, what]) => (count > 0 ? [plural(count, what)] : []));
+  return given.length > 0 ? ` ${given.join(" and ")} given.` : "";
 }
 
 /** Partners, not lines: one of several lines may complete a partner that another added. */

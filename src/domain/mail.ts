@@ -53,6 +53,9 @@ export const TO_APPLICANTS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap((
 /** To an address that nobody has proved: it is in no list, and forgotten once the e-mail is over (JOIN-3). */
 export const TO_UNPROVED = "application_address" satisfies MailKind;
 
+/** To a partner whatever their status: who deactivates them silences no warning (OUT-9). */
+export const TO_DEACTIVATED = "payout_details" satisfies MailKind;
+
 /** Kinds that come at times of their program's time zone (MAIL-12, MAIL-13). */
 export type PeriodicMail = Extract<MailKind, "weekly_summary" | "commissions_earned">;
 

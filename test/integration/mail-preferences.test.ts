@@ -160,15 +160,18 @@ describe("the e-mails that a reader chooses (MAIL-7)", () => {
 });
 
 describe("a deactivated partner (MAIL-7)", () => {
-  it("is sent nothing that was stored before, and the owner still is", async () => {
+  it("is sent nothing that was stored before but a warning, and the owner still is", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program, { payout_method: "wallet", payout_email: "old@wallet.example" });
-    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_email: "new@wallet.example" });
+    const patch = { status: "invited", payout_email: "new@wallet.example" };
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, patch);
+    await program.api("POST", `/api/v1/partners/${partner.id}/invite`);
     expect((await program.api("DELETE", `/api/v1/partners/${partner.id}`)).status).toBe(200);
     const service = openMailService("resend");
     await deliver(program, service, "resend");
-    expect(service.taken.map(({ to }) => to)).toEqual([program.program.owner_email]);
-    expect((await statuses()).toSorted()).toEqual(["sent", "withheld", "withheld", "withheld"]);
+    const warned = [partner.email, "old@wallet.example", "new@wallet.example", program.program.owner_email];
+    expect(service.taken.map(({ to }) => to).toSorted()).toEqual(warned.toSorted());
+    expect((await statuses()).toSorted()).toEqual(["sent", "sent", "sent", "sent", "withheld"]);
   });
 });
 

@@ -234,6 +234,40 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
   });
 });
 
+describe("a partner who is deactivated, or becomes so, is notified of changed payout details too (OUT-9, MAIL-7)", () => {
+  const HERS = "thief@elsewhere.example";
+
+  it.each([
+    ["in the same request, at the former address as well", [{ status: "deactivated", payout_email: NEW, email: HERS }]],
+    ["before", [{ status: "deactivated" }, { payout_email: NEW }]],
+    ["before, and active again after", [{ status: "deactivated" }, { payout_email: NEW }, { status: "active" }]],
+    ["before the e-mail has gone out", [{ payout_email: NEW }, { status: "deactivated" }]],
+  ])("%s", async (_, patches) => {
+    const made = await world();
+    const { program, partner, mails, deliver } = made;
+    for (const patch of patches) {
+      expect((await api(made, "PATCH", `/api/v1/partners/${partner.id}`, patch)).status).toBe(200);
+    }
+    await deliver(program.id);
+    const moved = patches.some((patch) => "email" in patch) ? [HERS] : [];
+    expect(to(mails)).toEqual([OLD, NEW, partner.email, ...moved, program.program.owner_email].toSorted());
+    for (const { text, html } of mails) {
+      expect(text).toContain("E-mail at PayPal: w****@old-wallet.example → z****@new-wallet.example");
+      expect(text + html).not.toMatch(IN_FULL);
+    }
+  });
+
+  it("without a way that is closed to them: they cannot sign in", async () => {
+    const made = await world();
+    const { program, partner, mails, deliver } = made;
+    await api(made, "PATCH", `/api/v1/partners/${partner.id}`, { status: "deactivated", payout_email: NEW });
+    await deliver(program.id);
+    const own = mails.find((mail) => mail.to === partner.email)!;
+    expect(own.text).toContain("If you did not expect this, inform Acme at once, before the next payout.");
+    expect(own.text + own.html).not.toContain("/portal");
+  });
+});
+
 describe("the e-mails of a change", () => {
   it("do not go out where the change was refused", async () => {
     const made = await world();

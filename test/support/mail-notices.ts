@@ -51,7 +51,7 @@ const ENDPOINT = {
 } as Endpoint;
 
 const CHANGE: PayoutDetailsChange = {
-  partner: { id: "ptn_sample", email: "jane@partners.example", first_name: "Jane", last_name: NAMED },
+  partner: { id: "ptn_sample", email: "jane@partners.example", first_name: "Jane", last_name: NAMED, status: "active" },
   addresses: ["jane@partners.example", "old@wallet.example"],
   changes: { payout_email: ["o**@wallet.example", "n**@wallet.example"] },
 };

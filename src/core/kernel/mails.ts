@@ -5,6 +5,7 @@ import { UNPROVED_FOR_MS } from "../../domain/application.ts";
 import {
   afterMailAttempt,
   TO_APPLICANTS,
+  TO_DEACTIVATED,
   TO_UNPROVED,
   type KindAbout,
   type MailKind,
@@ -120,11 +121,12 @@ const IS_TO_UNPROVED = sql`kind = ${literal(TO_UNPROVED)}`;
 const KEPT_RECIPIENT = sql`iif(${IS_TO_UNPROVED}, '', recipient)`;
 
 /**
- * Of an e-mail `m`: nothing goes to a partner who is deactivated, or of a kind that its reader has switched off, and no link
+ * Of an e-mail `m`: nothing but a warning goes to a partner who is deactivated, nothing of a kind that its reader has switched off, and no link
  * that is over by now.
  */
 function unwanted(now: number): SQL {
-  return sql`(exists (select 1 from partners p where p.id = m.partner_id and p.status = 'deactivated')
+  return sql`((m.kind <> ${literal(TO_DEACTIVATED)}
+      and exists (select 1 from partners p where p.id = m.partner_id and p.status = 'deactivated'))
     or exists (select 1 from mail_preferences f where f.program_id = m.program_id and f.reader = coalesce(m.partner_id, '')
       and f.kind = m.kind)
     or (m.kind = ${literal(TO_UNPROVED)} and m.created_at <= ${iso(now - UNPROVED_FOR_MS)}))`;

@@ -17,7 +17,7 @@ const PAYOUT_DETAILS = Object.keys({
 
 /** A change of one partner's payout details, for those who are notified of it (OUT-9). */
 export interface PayoutDetailsChange {
-  partner: Pick<Partner, "id" | "email" | "first_name" | "last_name">;
+  partner: Pick<Partner, "id" | "email" | "first_name" | "last_name" | "status">;
   /** The partner's own address and the one paid at, before and after the change, each once. */
   addresses: string[];
   /** Masked as in the audit event. */

@@ -34,13 +34,13 @@ function letterToPartner(
   // Who reads another address may know nothing of the partner, who chose it: of the partner's words it has none.
   const name = to.toLowerCase() === partner.email.toLowerCase() ? nameOf(partner) : "a partner";
   const by = byText(actor, program_name);
+  const at = origin === null ? " Sign in to the portal" : ` Sign in at ${origin}/portal/details`;
   const parts = [
     `The payout details of ${name} in the affiliate program of ${program_name} were changed.`,
     changesText(changes),
     `Details are shown in part. Changed by: ${by}.`,
-    `If you did not expect this, inform ${program_name} at once, before the next payout. ` +
-      (origin === null ? "Sign in to the portal" : `Sign in at ${origin}/portal/details`) +
-      " to correct the details, and to see and end your sessions.",
+    `If you did not expect this, inform ${program_name} at once, before the next payout.` +
+      (partner.status === "deactivated" ? "" : `${at} to correct the details, and to see and end your sessions.`),
     "Payouts that exist already still go where they went before.",
   ];
   const subject = `Payout details changed at ${program_name}`;

@@ -169,7 +169,7 @@ async function journey(program: TestProgram, secrets: string[]): Promise<void> {
   await send(complaining(/select/i), "GET", `/api/v1/partners/${MARKS.partner}`);
   await callApi("wrong-admin-token-marked", "GET", "/admin/programs");
   const about = { program_id: program.id, reader: { audience: "owner" }, kind: "weekly_summary" } as const;
-  const token = await unsubscribeToken(testContext().sealer, about);
+  const token = await unsubscribeToken(testContext().sealer, { ...about, address: MARKS.owner });
   secrets.push(token, token.slice(-20));
   for (const method of ["GET", "POST"]) await callWith(complaining(/./), `/unsubscribe/${token}`, { method });
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
 import { insertMails } from "../../src/core/kernel/mails.ts";
 import { readSwitchedOff } from "../../src/core/kernel/mail-preferences.ts";
-import type { Endpoint } from "../../src/core/kernel/rows.ts";
+import type { Endpoint, Program } from "../../src/core/kernel/rows.ts";
 import { runBatch } from "../../src/db/client.ts";
 import type { Bindings } from "../../src/env.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
@@ -130,6 +130,96 @@ describe("an e-mail that may be switched off (MAIL-8)", () => {
     for (const token of ["x", "v2.a.b.c", "%00", "A".repeat(2_000)]) {
       expect((await call(`/unsubscribe/${token}`, { method: "POST", body: new URLSearchParams() })).status).toBe(410);
       expect((await makeVisitor().get(`/unsubscribe/${token}`)).status).toBe(410);
+    }
+  });
+});
+
+describe("a link to unsubscribe is of who it was sent to (MAIL-8)", () => {
+  const oneClick = () => ({ method: "POST", body: new URLSearchParams({ "List-Unsubscribe": "One-Click" }) });
+  const offOf = async (program: TestProgram, partner_id?: string) => {
+    const reader = partner_id ? { audience: "partner" as const, partner_id } : { audience: "owner" as const };
+    return [...(await readSwitchedOff(programContext(program), reader))];
+  };
+  /** The link in an e-mail to the owner, or to a partner. */
+  async function linkTo(program: TestProgram, partner?: { id: string; email: string }): Promise<string> {
+    const [since, until] = ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"];
+    const { body } = await program.api<Program>("GET", "/api/v1/programs/me");
+    const [mail] = await programContext(program).mailer!.compose(
+      partner
+        ? { kind: "commissions_earned", program: { ...program.program, ...body }, partner, since, until, earned: [] }
+        : { kind: "applications_waiting", program: { ...program.program, ...body }, count: 1 },
+    );
+    return new URL(mail!.mail.headers!["List-Unsubscribe"]!.slice(1, -1)).pathname;
+  }
+  /** As versions before made it, without an address. */
+  async function linkOfBefore(program: TestProgram, partner_id = ""): Promise<string> {
+    const kind = partner_id === "" ? "applications_waiting" : "commissions_earned";
+    const place = { table: "mails", column: "content", row: "unsubscribe" } as const;
+    const sealed = await programContext(program).sealer.seal(JSON.stringify([program.id, partner_id, kind]), place);
+    return `/unsubscribe/${sealed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "~")}`;
+  }
+  /** Another owner, who takes the place of the first. */
+  async function succeed(program: TestProgram): Promise<void> {
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/members");
+    await program.api("POST", "/api/v1/members", { email: "next@shop.example", role: "owner" });
+    expect((await program.api("DELETE", `/api/v1/members/${body.data[0]!.id}`)).status).toBe(200);
+  }
+
+  it("switches nothing for the owner who came after them, whose own link does", async () => {
+    const program = await makeProgram({ name: "Acme" });
+    const old = await linkTo(program);
+    await succeed(program);
+    const click = await call<string>(old, oneClick());
+    expect([click.status, textOf(click.body)]).toEqual([200, expect.stringContaining("no longer get")]);
+    const shown = await makeVisitor().get(old);
+    expect([shown.status, shown.body.includes("<form")]).toEqual([200, false]);
+    const choices = new URLSearchParams({ choices: "1" });
+    expect((await call<string>(old, { method: "POST", body: choices })).status).toBe(200);
+    expect(await offOf(program)).toEqual([]);
+    expect((await call<string>(await linkTo(program), oneClick())).status).toBe(200);
+    expect(await offOf(program)).toEqual(["applications_waiting"]);
+  });
+
+  it("switches nothing for a partner who has another address since; in other letters it is the same", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    const old = await linkTo(program, partner);
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { email: "other@partners.example" });
+    expect((await call<string>(old, oneClick())).status).toBe(200);
+    expect(await offOf(program, partner.id)).toEqual([]);
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { email: partner.email.toUpperCase() });
+    expect((await call<string>(old, oneClick())).status).toBe(200);
+    expect(await offOf(program, partner.id)).toEqual(["commissions_earned"]);
+  });
+
+  it("made before it named the address, works while that is the first one of its reader", async () => {
+    const program = await makeProgram({ applications: "auto" });
+    const at = "/api/v1/imports?kind=partners&product=rewardful";
+    const file = Array.from({ length: 3 }, (_, i) => `old${i}@imported.example,i${i}\n`).join("");
+    expect((await program.api("POST", at, `email,token\n${file}`, { "content-type": "text/csv" })).status).toBe(200);
+    const { body } = await program.api<{ data: { id: string; email: string }[] }>("GET", "/api/v1/partners");
+    expect(body.data).toHaveLength(3);
+    for (const partner of [...body.data, await makePartner(program)]) {
+      const path = await linkOfBefore(program, partner.id);
+      expect((await call<string>(path, oneClick())).status).toBe(200);
+      expect(await offOf(program, partner.id)).toEqual(["commissions_earned"]);
+    }
+    expect((await call<string>(await linkOfBefore(program), oneClick())).status).toBe(200);
+    expect(await offOf(program)).toEqual(["applications_waiting"]);
+  });
+
+  it("made before it named the address, is refused where it may have gone to another", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { email: "other@partners.example" });
+    await succeed(program);
+    for (const [path, id] of [
+      [await linkOfBefore(program, partner.id), partner.id],
+      [await linkOfBefore(program), undefined],
+    ] as const) {
+      const click = await call<string>(path, oneClick());
+      expect([click.status, textOf(click.body)]).toEqual([410, expect.stringContaining("a newer e-mail")]);
+      expect(await offOf(program, id)).toEqual([]);
     }
   });
 });

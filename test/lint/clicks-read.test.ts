@@ -20,6 +20,7 @@ const LISTED: Record<string, { why: string; noClicks?: true }> = {
   "core/operations/recount-events.ts": {
     why: "days with archived clicks are left out, and months come from the archive",
   },
+  "core/kernel/mail-preferences.ts": { why: "when a partner was made", noClicks: true },
   "core/ledger/digests.ts": { why: "the commissions that were made in a stretch", noClicks: true },
   "core/reconcile/choose.ts": { why: "what touched a commission or payout, which no click does", noClicks: true },
 };

@@ -48,6 +48,7 @@ describe("what opens a door", () => {
       program_id: "prog_1",
       reader: { audience: "owner" },
       kind: "weekly_summary",
+      address: "owner@shop.example",
     });
     expect(redact(`cannot open ${sealed} today`)).toBe("cannot open [secret] today");
     expect(redact(`/unsubscribe/${token}`)).toBe("/unsubscribe/[secret]");

@@ -85,7 +85,7 @@ describe.each(KINDS)("an e-mail of %s (MAIL-6)", (kind, notice) => {
       expect(mail.headers!["List-Unsubscribe-Post"]).toBe("List-Unsubscribe=One-Click");
       expect([mail.text.includes(url), mail.html.includes(`href="${url}"`)]).toEqual([true, true]);
       const read = await readUnsubscribeToken(SEALER, url.split("/").at(-1)!);
-      expect(read).toEqual({ program_id: PROGRAM.id, reader, kind });
+      expect(read).toEqual({ program_id: PROGRAM.id, reader, kind, address: mail.to });
     }
   });
 

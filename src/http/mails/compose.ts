@@ -96,7 +96,8 @@ async function mailOf(
   if (origin === null || !MAIL_KINDS[kind].may_be_off || reader.audience === "applicant") {
     return framed(letter, footerFor(reader, program, null));
   }
-  const url = `${origin}/unsubscribe/${await unsubscribeToken(sealer, { program_id: program.id, reader, kind })}`;
+  const link = { program_id: program.id, reader, kind, address: letter.to };
+  const url = `${origin}/unsubscribe/${await unsubscribeToken(sealer, link)}`;
   return {
     ...framed(letter, footerFor(reader, program, url)),
     headers: { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" },

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { actingAs, type ProgramCtx } from "../../core/kernel/context.ts";
-import { readSwitchedOff, switchMails } from "../../core/kernel/mail-preferences.ts";
+import { isReaderAt, readSwitchedOff, switchMails } from "../../core/kernel/mail-preferences.ts";
 import { openProgram } from "../../core/programs/programs.ts";
 import { actors } from "../../domain/actor.ts";
 import { MAIL_KINDS } from "../../domain/mail.ts";
@@ -17,16 +17,17 @@ import { Notice } from "./parts/notice.tsx";
 
 /**
  * Where an e-mail's link to unsubscribe leads (MAIL-8, RFC 8058). Who has it needs no session, and no token of a form: the
- * address is the secret. A GET changes nothing, for programs open links in e-mails.
+ * link is the secret. A GET changes nothing, for programs open links in e-mails. It chooses for whoever it was sent to, and
+ * for nobody who is the reader since.
  */
 export const unsubscribe = new Hono<PageEnv>()
   .get("/:token", async (c) => {
     const opened = await openLink(c);
-    return opened ? choicesPage(c, opened) : refusedPage(c);
+    return opened?.is_reader ? choicesPage(c, opened) : noChoicePage(c, opened);
   })
   .post("/:token", async (c) => {
     const opened = await openLink(c);
-    if (!opened) return refusedPage(c);
+    if (!opened?.is_reader) return noChoicePage(c, opened);
     const { ctx, reader, kind } = opened;
     const fields = await sentFields(c);
     const isChoice = fields.has("choices");
@@ -37,13 +38,32 @@ export const unsubscribe = new Hono<PageEnv>()
 
 interface Opened extends Unsubscribing {
   ctx: ProgramCtx;
+  /** Null where that cannot be known. */
+  is_reader: boolean | null;
 }
 
 async function openLink(c: Context<PageEnv>): Promise<Opened | null> {
   const link = await readUnsubscribeToken(c.var.base.sealer, c.req.param("token") ?? "");
   if (!link) return null;
   const actor = actors.cron("unsubscribe");
-  return { ...link, ctx: await openProgram(actingAs(c.var.base, actor), link.program_id) };
+  const ctx = await openProgram(actingAs(c.var.base, actor), link.program_id);
+  return { ...link, ctx, is_reader: await isReaderAt(ctx, link.reader, link.address) };
+}
+
+/** For who has left, all is as wanted: it is no error that the others' e-mails go on. */
+function noChoicePage(c: Context<PageEnv>, opened: Opened | null) {
+  if (opened?.is_reader !== false) return refusedPage(c);
+  return page(
+    c,
+    { title: "Your e-mails" },
+    <Plain>
+      <Mark />
+      <div class="card prose">
+        <h1>You no longer get these e-mails</h1>
+        <p>Those of {oneLine(opened.ctx.program.name)} are not sent to the address of this e-mail any more.</p>
+      </div>
+    </Plain>,
+  );
 }
 
 /** Who has the link means it, whatever their mail program sends with it: what is no form chooses nothing else. */

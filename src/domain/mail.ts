@@ -56,6 +56,13 @@ export const TO_UNPROVED = "application_address" satisfies MailKind;
 /** To a partner whatever their status: who deactivates them silences no warning (OUT-9). */
 export const TO_DEACTIVATED = "payout_details" satisfies MailKind;
 
+/** To somebody who was added to the team, and to nobody else. */
+export const TO_INVITED = "member_invited" satisfies MailKind;
+/** To the program's own address, whoever's that is when they are sent (TEAM-5). */
+export const TO_OWNER = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { audiences }]) =>
+  audiences.includes("owner") && kind !== TO_INVITED ? [kind as MailKind] : [],
+);
+
 /** Kinds that come at times of their program's time zone (MAIL-12, MAIL-13). */
 export type PeriodicMail = Extract<MailKind, "weekly_summary" | "commissions_earned">;
 

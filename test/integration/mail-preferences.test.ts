@@ -170,7 +170,7 @@ describe("a link to unsubscribe is of who it was sent to (MAIL-8)", () => {
     const old = await linkTo(program);
     await succeed(program);
     const click = await call<string>(old, oneClick());
-    expect([click.status, textOf(click.body)]).toEqual([200, expect.stringContaining("no longer get")]);
+    expect([click.status, textOf(click.body)]).toEqual([200, expect.stringContaining("no longer sends")]);
     const shown = await makeVisitor().get(old);
     expect([shown.status, shown.body.includes("<form")]).toEqual([200, false]);
     const choices = new URLSearchParams({ choices: "1" });

@@ -5,8 +5,11 @@ import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import type { Actor } from "../../src/domain/actor.ts";
 import { MAX_MEMBERS, type MemberRole } from "../../src/domain/member.ts";
 import { newId } from "../../src/lib/id.ts";
+import type { MailSender, OutgoingMail } from "../../src/core/kernel/mail-senders.ts";
+import type { MailResult } from "../../src/domain/mail.ts";
+import { sendDueMails } from "../../src/outbound/mails.ts";
 import { openMailbox } from "../support/mailbox.ts";
-import { makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { followLink, makeVisitor, signInMember, signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
@@ -357,5 +360,107 @@ describe("the team's page (TEAM-6)", () => {
     const { status, body } = await visitor.get("/dashboard/settings/team");
     expect([status, textOf(body)]).toEqual([200, expect.stringContaining(program.program.owner_email)]);
     expect(body).not.toMatch(/method="post" action="\/dashboard|\/remove"/);
+  });
+});
+
+describe("the e-mails of a team go to who is in it when they are sent (TEAM-3, TEAM-5)", () => {
+  const HOUR = 3_600_000;
+
+  /** A deployment whose e-mail waits, and whose first owner is removed. */
+  async function world() {
+    const program = await makeProgram({ name: "Acme" });
+    const mailbox = openMailbox();
+    const call = (method: string, path: string, body?: unknown) =>
+      callWith<Member>(mailbox.bindings, path, {
+        method,
+        headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const partner = await makePartner(program, { payout_method: "wallet", payout_email: "old@wallet.example" });
+    const leave = async () => {
+      const [first] = await membersOf(program);
+      const next = (await call("POST", MEMBERS, { email: addressOf("next"), role: "owner" })).body;
+      expect((await call("DELETE", `${MEMBERS}/${first!.id}`)).status).toBe(200);
+      return next;
+    };
+    const earn = () =>
+      call("POST", "/api/v1/commissions", { partner_id: partner.id, amount_cents: 100, note: "thanks" });
+    const change = () => call("PATCH", `/api/v1/partners/${partner.id}`, { payout_email: "new@wallet.example" });
+    const rows = async () =>
+      (
+        await env.DB.prepare("select kind, recipient, status from mails where program_id = ? and partner_id is null")
+          .bind(program.id)
+          .all<{ kind: string; recipient: string; status: string }>()
+      ).results;
+    return { program, former: program.program.owner_email, ...mailbox, call, leave, earn, change, rows };
+  }
+
+  it("one that was stored before goes to who took the place", async () => {
+    const { program, former, mails, deliver, leave, change } = await world();
+    await change();
+    const next = await leave();
+    await deliver(program.id);
+    const of = (kind: string) => mails.filter(({ subject }) => subject.includes(kind)).map(({ to }) => to);
+    expect(of("Payout details changed").filter((to) => !/wallet|partners/.test(to))).toEqual([next.email]);
+    expect(mails.map(({ to }) => to)).not.toContain(former);
+  });
+
+  it("one that was written and not taken is written again, with a link of the other's", async () => {
+    const { program, former, earn, leave } = await world();
+    const now = Date.now();
+    const subject = "2026-01-05 2026-01-12";
+    await earn();
+    await env.DB.prepare(
+      `insert into mails (id, program_id, kind, recipient, subject_id, status, attempt_count, next_attempt_at, created_at)
+        values (?1, ?2, 'weekly_summary', ?3, ?4, 'pending', 0, ?5, ?5)`,
+    )
+      .bind(newId("mail", now), program.id, former, subject, new Date(now).toISOString())
+      .run();
+    const taken: OutgoingMail[] = [];
+    const answers: MailResult[] = [{ result: "busy", reason: "later", is_limited: false, retry_after: null }];
+    const send = (mail: OutgoingMail) => {
+      taken.push(mail);
+      return Promise.resolve(answers.shift() ?? ({ result: "accepted" } as const));
+    };
+    const senders: MailSender[] = [{ name: "one", is_repeatable: true, send }];
+    const deps = { senders, keepsContent: false };
+    await sendDueMails(testContext(now), program.id, deps, () => now);
+    const next = await leave();
+    await sendDueMails(testContext(now + HOUR), program.id, deps, () => now + HOUR);
+    const summaries = taken.filter(({ to }) => to === former || to === next.email).filter(({ headers }) => headers);
+    expect(summaries.map(({ to }) => to)).toEqual([former, next.email]);
+    const [old, own] = summaries.map(({ headers }) => new URL(headers!["List-Unsubscribe"]!.slice(1, -1)).pathname);
+    expect(own).not.toBe(old);
+    const visitor = makeVisitor();
+    expect((await visitor.get(own!)).body).toContain("Stop these e-mails");
+  });
+
+  it("one that may have been taken for who has left is not handed over again", async () => {
+    const { program, former, leave, change, rows } = await world();
+    await change();
+    const now = Date.now();
+    const to: string[] = [];
+    const send = (mail: OutgoingMail) => {
+      to.push(mail.to);
+      return Promise.resolve({ result: "silent", reason: "no answer" } as const);
+    };
+    const deps = { senders: [{ name: "one", is_repeatable: true, send }], keepsContent: false };
+    await sendDueMails(testContext(now), program.id, deps, () => now);
+    expect(to).toContain(former);
+    await leave();
+    to.length = 0;
+    await sendDueMails(testContext(now + HOUR), program.id, deps, () => now + HOUR);
+    expect(to).not.toContain(former);
+    expect(await rows()).toContainEqual({ kind: "payout_details", recipient: former, status: "unknown" });
+  });
+
+  it("an invitation goes to nobody who was removed since", async () => {
+    const { program, call, mails, deliver, rows } = await world();
+    const stays = (await call("POST", MEMBERS, { email: addressOf("stays"), role: "viewer" })).body;
+    const gone = (await call("POST", MEMBERS, { email: addressOf("gone"), role: "viewer" })).body;
+    expect((await call("DELETE", `${MEMBERS}/${gone.id}`)).status).toBe(200);
+    await deliver(program.id);
+    expect(mails.map(({ to }) => to)).toEqual([stays.email]);
+    expect(await rows()).toContainEqual({ kind: "member_invited", recipient: gone.email, status: "withheld" });
   });
 });

@@ -6,6 +6,8 @@ import {
   afterMailAttempt,
   TO_APPLICANTS,
   TO_DEACTIVATED,
+  TO_INVITED,
+  TO_OWNER,
   TO_UNPROVED,
   type KindAbout,
   type MailKind,
@@ -120,15 +122,22 @@ const IS_TO_UNPROVED = sql`kind = ${literal(TO_UNPROVED)}`;
 /** Of an e-mail that is over and was not sent. */
 const KEPT_RECIPIENT = sql`iif(${IS_TO_UNPROVED}, '', recipient)`;
 
+/** Of an e-mail to the owner: whose address that is by now. */
+const OWNER_NOW = sql`(select owner_email from programs where programs.id = mails.program_id)`;
+/** Whether an e-mail was stored, or written, for an owner who has left the place since. */
+const IS_TO_FORMER = sql`(partner_id is null and kind in ${literals(TO_OWNER)} and recipient <> ${OWNER_NOW})`;
+
 /**
  * Of an e-mail `m`: nothing but a warning goes to a partner who is deactivated, nothing of a kind that its reader has switched off, and no link
- * that is over by now.
+ * that is over by now; nor an invitation to who is in the team no more.
  */
 function unwanted(now: number): SQL {
   return sql`((m.kind <> ${literal(TO_DEACTIVATED)}
       and exists (select 1 from partners p where p.id = m.partner_id and p.status = 'deactivated'))
     or exists (select 1 from mail_preferences f where f.program_id = m.program_id and f.reader = coalesce(m.partner_id, '')
       and f.kind = m.kind)
+    or (m.kind = ${literal(TO_INVITED)} and not exists (select 1 from program_members t
+      where t.program_id = m.program_id and lower(t.email) = lower(m.recipient)))
     or (m.kind = ${literal(TO_UNPROVED)} and m.created_at <= ${iso(now - UNPROVED_FOR_MS)}))`;
 }
 
@@ -136,7 +145,8 @@ type Clocked = Pick<BaseCtx, "db" | "now">;
 
 /**
  * Claims what is due of a program, the longest due first, each for the sender whose turn it is. What a process left behind
- * is ended, or is due again where its sender takes it only once. One round trip.
+ * is ended, or is due again where its sender takes it only once. What nobody was handed goes to the owner of now, and what says so
+ * is written again. One round trip.
  */
 export async function claimMails(
   { db, now }: Clocked,
@@ -150,7 +160,8 @@ export async function claimMails(
   const isLeft = sql`status = 'sending' and claimed_until <= ${iso(now)}`;
   const isUnsure = sql`status = 'pending' and unsure = 1 and next_attempt_at <= ${iso(now)}`;
   // What was not written yet was not handed over either.
-  const again = sql`(content is null and subject_id is not null or sender in (select value from json_each(${repeatable})) and created_at > ${iso(now - REPEATABLE_MS)})`;
+  const again = sql`(content is null and subject_id is not null or sender in (select value from json_each(${repeatable})) and created_at > ${iso(now - REPEATABLE_MS)}
+    and not ${IS_TO_FORMER})`;
   const due = sql`select id from mails indexed by mails_open
     where ${isOpen} and status = 'pending' and next_attempt_at <= ${iso(now)} order by next_attempt_at limit ${literal(limit)}`;
   const [, , , rows] = await runBatch(db, [
@@ -165,6 +176,8 @@ export async function claimMails(
       db,
       CLAIMED,
       sql`update mails set status = 'sending', claimed_until = ${iso(now + LEASE_MS)},
+          content = iif(subject_id is not null and ${IS_TO_FORMER}, null, content),
+          recipient = iif(${IS_TO_FORMER}, ${OWNER_NOW}, recipient),
           sender = case when sender in (select value from json_each(${names})) then sender
             else (select value from json_each(${names}) where key = attempt_count % ${literal(senders.length)}) end
         where id in (${due})

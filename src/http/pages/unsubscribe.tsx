@@ -59,8 +59,8 @@ function noChoicePage(c: Context<PageEnv>, opened: Opened | null) {
     <Plain>
       <Mark />
       <div class="card prose">
-        <h1>You no longer get these e-mails</h1>
-        <p>Those of {oneLine(opened.ctx.program.name)} are not sent to the address of this e-mail any more.</p>
+        <h1>Nothing to switch off</h1>
+        <p>{oneLine(opened.ctx.program.name)} no longer sends these e-mails to the address that this link is of.</p>
       </div>
     </Plain>,
   );

@@ -235,7 +235,7 @@ function sumOf(rows: readonly LedgerRow[]): Sum {
 }
 
 /** True where the row may not be edited: it is paid, or a payout holds it. */
-function isLocked(row: LedgerRow): boolean {
+export function isLocked(row: LedgerRow): boolean {
   return row.status === "paid" || row.payout_id !== null;
 }
 

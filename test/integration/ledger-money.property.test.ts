@@ -136,6 +136,7 @@ describe(`what is earned is the rule applied to the money that moved (seed ${SEE
         const held = (rows: Seen["rows"]) => rows.filter((row) => row.reason === "disputed");
         expect(held(after.rows)).toEqual(held(before.rows));
         for (const row of after.rows) {
+          if (row.status === "paid") expect(row).toMatchObject({ reason: null });
           if (row.kind === "sale" && model.get(row.key)?.reason === "disputed" && row.status !== "paid")
             expect(row).toMatchObject({ reason: "disputed" });
           if (row.reason !== null && row.status === "approved" && row.payout_id === null)

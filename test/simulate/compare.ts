@@ -246,6 +246,10 @@ export function lawsOf({ database, databases, vendors, neighbor, hasBefore }: Wo
         group by p.id having held is not p.amount_cents or n <> p.commission_count`,
     ),
     ...broken(
+      "what is paid is not flagged",
+      "select id, review_reasons from commissions where status = 'paid' and (flagged = 1 or review_reasons <> '')",
+    ),
+    ...broken(
       "what a payout took in is what it paid, gave back or holds",
       `select p.id, p.status, p.amount_cents, sum(iif(e.to_account = 'in_payout', e.amount_cents, 0)
             - iif(e.from_account = 'in_payout', e.amount_cents, 0)) as held

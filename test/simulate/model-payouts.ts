@@ -142,7 +142,8 @@ export function payPayout(state: State, index: number, result: "failed" | "paid"
 export function putPayout(state: State, index: number, to: Payout["status"], now: number): void {
   const held = state.rows.filter((row) => row.payout === index && row.status !== "paid");
   Object.assign(state.payouts[index]!, { status: to, changed: now });
-  if (to === "paid") for (const row of held) row.status = "paid";
+  // What flags a commission is over once it is paid.
+  if (to === "paid") for (const row of held) Object.assign(row, { status: "paid", reasons: [] });
   if (to !== "canceled") return;
   for (const row of held) row.payout = null;
   for (const key of new Set(held.map((row) => row.sale))) settle(state, key, now);

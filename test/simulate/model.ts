@@ -221,7 +221,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
     if (row.payout === null) row.created = occurredAt(purchase);
   }
   for (const row of state.rows.filter((one) => one.sale === key && one.kind === "clawback")) {
-    if (isFixed(row) || row.status === "rejected") continue;
+    if (isFixed(row)) continue;
     const isHeld = holds["disputed"] && row.amount > 0 && !row.dismissed.includes("disputed");
     row.reasons = [...(isHeld ? ["disputed"] : []), ...row.reasons.filter((reason) => reason === "manual")];
   }

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { commissions, payments } from "../../db/schema.ts";
-import { isEarned, planRows, reviewed, type ReviewState } from "../../domain/commission.ts";
+import { isEarned, isLocked, planRows, reviewed, type ReviewState } from "../../domain/commission.ts";
 import { judgedBy } from "../../domain/decision.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { Decision, Outcome } from "../../domain/payment.ts";
@@ -211,7 +211,8 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
   }
   if (row.kind === "clawback" && !plan.withdrawn.includes(row.id)) {
     const clawback = plan.clawbacks.find(({ id }) => id === row.id);
-    const patch = clawback && { amount_cents: clawback.amount_cents, ...held(settling, row, clawback.amount_cents) };
+    const amount_cents = clawback?.amount_cents ?? row.amount_cents;
+    const patch = isLocked(row) ? {} : { amount_cents, ...held(settling, row, amount_cents) };
     // By its payment a decision about the sale finds it (`decisions.ts`), also where two payments turned out to be one.
     planned.push(changeRow(settling, row, { payment_id: payment.id, ...patch }));
   }

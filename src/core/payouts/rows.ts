@@ -65,7 +65,8 @@ const DATA = jsonOf(payouts, viewPayout);
 
 /**
  * Paying turns its commissions `paid` in the same transaction (OUT-4): the write, which must find every
- * commission of the payout, and their audit events. No webhook for each: the payout's own covers them.
+ * commission of the payout, and their audit events. No webhook for each: the payout's own covers them. What flags them goes
+ * by a trigger of the table, whichever version pays (PAY-11).
  */
 export function payCommissions(
   ctx: ProgramCtx,

@@ -1,0 +1,138 @@
+/** What flags a commission, against what is final: the same end in any order, and nothing to look at that nobody can decide. */
+import { expect, it } from "vitest";
+import { commissionById, eventsOf, patchCommission, type CommissionBody } from "../support/commissions.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import {
+  clientOf,
+  makeCommissions,
+  makePayingProgram,
+  makePayout,
+  payoutsOf,
+  type CommissionRow,
+} from "../support/payouts.ts";
+import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
+import {
+  chargeRefunded,
+  disputeClosed,
+  disputeEvent,
+  refundEvent,
+  subscriptionDeleted,
+} from "../support/provider-a-changes.ts";
+import { invoicePaid } from "../support/provider-a.ts";
+import { payPayout } from "../../src/core/payouts/pay.ts";
+import { all } from "../support/rows.ts";
+
+interface Listed {
+  data: CommissionBody[];
+  total: number;
+}
+
+const ids = { payment_intent: "pi_1", charge: "ch_1" };
+
+/** What comes of an approved sale of 10,000 and flags it, as it is not paid. */
+const FLAGGING = [
+  ["the end of its subscription", () => subscriptionDeleted({ id: "sub_1" }), "subscription_canceled"],
+  ["a refund of most", () => chargeRefunded({ ...ids, amount: 10_000, refunded: 6_000 }), "mostly_refunded"],
+  ["a dispute", () => disputeEvent("charge.dispute.created", { id: "dp_1", ...ids, amount: 10_000 }), "disputed"],
+] as const;
+
+async function flaggedOf(program: TestProgram): Promise<Listed> {
+  return (await program.api<Listed>("GET", "/api/v1/commissions?flagged=true")).body;
+}
+
+async function inPayout() {
+  const program = await makeProgram();
+  const { slug } = await makePartner(program);
+  await sendA(program, invoicePaid({ ref: slug, subscription: "sub_1", ...ids }));
+  const [sale] = (await ledgerOf(program)).commissions;
+  await patchCommission(program, sale!.id, { status: "approved" });
+  await program.api("POST", "/api/v1/payouts/generate", {});
+  const [payout] = await payoutsOf(program);
+  const markPaid = async () => {
+    expect((await program.api("POST", `/api/v1/payouts/${payout!.id}/mark-paid`)).status).toBe(200);
+  };
+  return { program, markPaid };
+}
+
+const shown = async (program: TestProgram) =>
+  (await ledgerOf(program)).commissions
+    .map(({ kind, status, amount_cents, flagged, review_reason, review_reasons, dismissed_reasons }) =>
+      JSON.stringify({ kind, status, amount_cents, flagged, review_reason, review_reasons, dismissed_reasons }),
+    )
+    .toSorted();
+
+it.each(FLAGGING)(
+  "%s before or after it is paid ends the same: it is not flagged (PAY-11, LAW-1)",
+  async (...flagging) => {
+    const [, event, reason] = flagging;
+    const [before, after] = [await inPayout(), await inPayout()];
+    await sendA(before.program, event());
+    expect((await flaggedOf(before.program)).data).toMatchObject([{ status: "approved", review_reason: reason }]);
+    await before.markPaid();
+    await after.markPaid();
+    await sendA(after.program, event());
+
+    expect(await shown(before.program)).toEqual(await shown(after.program));
+    for (const { program } of [before, after]) {
+      expect(await flaggedOf(program)).toMatchObject({ data: [], total: 0 });
+      const [paid] = (await ledgerOf(program)).commissions.filter(({ kind }) => kind === "sale");
+      expect(paid).toMatchObject({ status: "paid", amount_cents: 2_000, flagged: false, review_reason: null });
+      const told = (await eventsOf(program, "commission.updated")).at(-1);
+      expect(told!.payload).toMatchObject({ flagged: false });
+    }
+  },
+);
+
+it("what was flagged, approved and paid all the same is flagged no more, paid by a transfer either (PAY-11)", async () => {
+  const world = await makePayingProgram();
+  const { program, partner_id, vendor } = world;
+  const manual: Partial<CommissionRow> = { flagged: true, review_reason: "manual", review_reasons: "manual" };
+  await makeCommissions(program, partner_id, [
+    { ...manual, kind: "manual" },
+    {
+      ...manual,
+      review_reason: "self_referral",
+      review_reasons: "self_referral,manual",
+      dismissed_reasons: "disputed",
+    },
+  ]);
+  const payout = await makePayout(world);
+  expect((await flaggedOf(program)).total).toBe(2);
+  expect(await payPayout(programContext(program), payout.id, clientOf(vendor))).toMatchObject({ status: "paid" });
+  expect(await flaggedOf(program)).toMatchObject({ data: [], total: 0 });
+  expect(await shown(program)).toHaveLength(4);
+  for (const row of await shown(program)) {
+    expect(row).toContain('"status":"paid"');
+    expect(row).toContain('"flagged":false,"review_reason":null,"review_reasons":""');
+  }
+  expect(
+    await all(
+      "select state, count from list_counts where program_id = ? and list = 'flagged' and count <> 0",
+      program.id,
+    ),
+  ).toEqual([]);
+});
+
+it.each([false, true])(
+  "a given difference that was rejected is not flagged once the dispute is won, whichever came first: rejected %s (LAW-1)",
+  async (isWonFirst) => {
+    const { program, markPaid } = await inPayout();
+    await sendA(program, chargeRefunded({ ...ids, amount: 10_000, refunded: 4_000 }));
+    await markPaid();
+    const dispute = { id: "dp_1", ...ids, amount: 10_000 };
+    const [taken] = (await ledgerOf(program)).commissions.filter(({ kind }) => kind === "clawback");
+    await makeCommissions(program, taken!.partner_id, [{ kind: "manual", amount_cents: 5_000 }]);
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    await sendA(program, disputeEvent("charge.dispute.created", dispute));
+    await sendA(program, refundEvent("refund.failed", { ...ids, amount: 4_000, status: "failed" }));
+    const [given] = (await flaggedOf(program)).data;
+    expect(given).toMatchObject({ kind: "clawback", amount_cents: 800, review_reason: "disputed" });
+    const reject = async () => {
+      expect((await patchCommission(program, given!.id, { status: "rejected" })).status).toBe(200);
+    };
+    const won = () => sendA(program, disputeClosed({ ...dispute, status: "won" }));
+    for (const next of isWonFirst ? [won, reject] : [reject, won]) await next();
+    expect(await flaggedOf(program)).toMatchObject({ data: [], total: 0 });
+    expect(await commissionById(given!.id)).toMatchObject({ status: "rejected", flagged: false, review_reasons: "" });
+  },
+);

@@ -228,3 +228,18 @@ describe("decisions hold in the order taken, however long their requests last (L
     return { program, rowOfJane };
   }
 });
+
+it("what is settled while a payout takes the commission is in it once the payout is canceled (LAW-1, COM-8)", async () => {
+  const program = await makeProgram();
+  const { slug } = await makePartner(program);
+  const [payment_intent, subscription] = [`pi_${slug}`, `sub_${slug}`];
+  await sendA(program, sessionCompleted({ ref: slug, payment_intent }));
+  const { id } = (await ledgerOf(program)).commissions[0]!;
+  await change(program, "PATCH", `commissions/${id}`, { status: "approved" });
+  const takes = actBefore(/insert into "?facts"?/i, () => change(program, "POST", "payouts/generate"));
+  await sendA(program, invoicePaid({ ref: slug, payment_intent, subscription }), takes);
+  const [held] = (await ledgerOf(program)).commissions;
+  expect(held).toMatchObject({ id, status: "approved", subscription_id: null });
+  await change(program, "POST", `payouts/${held!.payout_id}/cancel`);
+  expect((await ledgerOf(program)).commissions).toMatchObject([{ id, payout_id: null, subscription_id: subscription }]);
+});

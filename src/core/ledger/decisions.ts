@@ -1,10 +1,14 @@
 import { sql, type SQL } from "drizzle-orm";
 import { decisionsBetween } from "../../domain/decision.ts";
 import { newId } from "../../lib/id.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission } from "../kernel/rows.ts";
 import { unsettle } from "./unsettled.ts";
+
+/** No cron of the platform takes longer, and no request that anybody waits for. */
+const LONGEST_RUN = 15 * MINUTE;
 
 /** Digits that number the decisions of one statement. */
 const SEQUENCE_DIGITS = 6;
@@ -57,10 +61,12 @@ export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
 
 /**
  * The same for what a canceled payout frees, and where the payment was settled since the payout took the commissions:
- * what they were then was held, though nothing differed in money.
+ * what they were then was held, though nothing differed in money. What settles is dated by when its request began, which may
+ * have been before.
  */
 export function unsettleFreed(ctx: ProgramCtx, which: SQL, taken_at: string): Write {
-  return unsettleEarning(ctx, which, sql`(${hasDifferences(sql`payments.id`)} or payments.updated_at >= ${taken_at})`);
+  const since = iso(Date.parse(taken_at) - LONGEST_RUN);
+  return unsettleEarning(ctx, which, sql`(${hasDifferences(sql`payments.id`)} or payments.updated_at >= ${since})`);
 }
 
 function unsettleEarning(ctx: ProgramCtx, which: SQL, where: SQL): Write {

@@ -114,7 +114,7 @@ it("what was flagged, approved and paid all the same is flagged no more, paid by
 });
 
 it.each([false, true])(
-  "a given difference that was rejected is not flagged once the dispute is won, whichever came first: rejected %s (LAW-1)",
+  "a difference that is given and rejected is not flagged by a dispute, won before it: %s (PAY-10, LAW-1)",
   async (isWonFirst) => {
     const { program, markPaid } = await inPayout();
     await sendA(program, chargeRefunded({ ...ids, amount: 10_000, refunded: 4_000 }));
@@ -130,8 +130,13 @@ it.each([false, true])(
     const reject = async () => {
       expect((await patchCommission(program, given!.id, { status: "rejected" })).status).toBe(200);
     };
+    const reopen = async () => {
+      expect(await flaggedOf(program)).toMatchObject({ data: [], total: 0 });
+      await patchCommission(program, given!.id, { status: "pending" });
+      expect((await flaggedOf(program)).data).toMatchObject([{ id: given!.id, review_reason: "disputed" }]);
+    };
     const won = () => sendA(program, disputeClosed({ ...dispute, status: "won" }));
-    for (const next of isWonFirst ? [won, reject] : [reject, won]) await next();
+    for (const next of isWonFirst ? [won, reject] : [reject, reopen, reject, won]) await next();
     expect(await flaggedOf(program)).toMatchObject({ data: [], total: 0 });
     expect(await commissionById(given!.id)).toMatchObject({ status: "rejected", flagged: false, review_reasons: "" });
   },

@@ -366,45 +366,6 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     expect(await all(kept, program_id)).toEqual(counted);
   });
 
-  it("takes the flags off what is paid, and keeps who flagged it (PAY-11)", async () => {
-    await goBack(env.DB);
-    const program_id = await fill(env.DB, 1);
-    const last = env.TEST_MIGRATIONS.findIndex(({ name }) => name.endsWith("_paid_unflagged.sql"));
-    await goOn(env.DB, last);
-    const held = (await commissionsOf(program_id)).filter(
-      ({ kind, payout_id }) => kind === "sale" && payout_id !== null,
-    );
-    const [posted, unposted] = held.filter(({ status }) => status === "paid").map(({ id }) => id);
-    const next = held.find(({ status }) => status === "approved")!.id;
-    await all("update commissions set journaled = 1 where id in (?, ?)", posted!, next);
-    await all(
-      "update commissions set flagged = 1, review_reason = 'manual' where id in (?, ?, ?)",
-      posted!,
-      unposted!,
-      next,
-    );
-    const flagged = async () => {
-      const sql = "select id from commissions where flagged = 1 or review_reason is not null or review_reasons <> ''";
-      const ids = (await all<{ id: string }>(sql)).map(({ id }) => id);
-      return [posted, unposted, next].map((id) => ids.includes(id!));
-    };
-    const counted = () =>
-      all<{ n: number }>("select sum(count) as n from list_counts where list = 'flagged' and state = 'paid'");
-    expect([await flagged(), await counted()]).toEqual([[true, true, true], [{ n: 2 }]]);
-    await goOn(env.DB);
-    // What the journal has yet to read keeps its flag until then.
-    expect([await flagged(), await counted()]).toEqual([[false, true, true], [{ n: 1 }]]);
-    // As the version before pays, while the newer schema is there.
-    await all("update commissions set status = 'paid' where id = ?", next);
-    expect([await flagged(), await counted()]).toEqual([[false, true, false], [{ n: 1 }]]);
-    await serveAll(journalOldCommissions({ db: openDatabase(env.DB) }));
-    expect([await flagged(), await counted()]).toEqual([[false, false, false], [{ n: 0 }]]);
-    const taken = (await keptDecisions(program_id)).filter(
-      ({ kind, commission_id }) => kind === "flag" && commission_id === unposted,
-    );
-    expect(taken).toHaveLength(1);
-  });
-
   it("makes the owner of a program of before teams its first member, who signs in (TEAM-5)", async () => {
     await goBack(env.DB);
     const program_id = await fill(env.DB, 1);

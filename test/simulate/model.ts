@@ -222,7 +222,8 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   }
   for (const row of state.rows.filter((one) => one.sale === key && one.kind === "clawback")) {
     if (isFixed(row)) continue;
-    const isHeld = holds["disputed"] && row.amount > 0 && !row.dismissed.includes("disputed");
+    const isGiven = row.amount > 0 && row.status !== "rejected";
+    const isHeld = holds["disputed"] && isGiven && !row.dismissed.includes("disputed");
     row.reasons = [...(isHeld ? ["disputed"] : []), ...row.reasons.filter((reason) => reason === "manual")];
   }
 }

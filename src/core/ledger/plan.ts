@@ -211,8 +211,11 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
   }
   if (row.kind === "clawback" && !plan.withdrawn.includes(row.id)) {
     const clawback = plan.clawbacks.find(({ id }) => id === row.id);
-    const amount_cents = clawback?.amount_cents ?? row.amount_cents;
-    const patch = isLocked(row) ? {} : { amount_cents, ...held(settling, row, amount_cents) };
+    // One that is rejected waits for nobody; reopened, it is settled again.
+    const idle = isLocked(row) ? {} : reviewed(row, []);
+    const patch = clawback
+      ? { amount_cents: clawback.amount_cents, ...held(settling, row, clawback.amount_cents) }
+      : idle;
     // By its payment a decision about the sale finds it (`decisions.ts`), also where two payments turned out to be one.
     planned.push(changeRow(settling, row, { payment_id: payment.id, ...patch }));
   }

@@ -18,7 +18,7 @@ import {
   refundEvent,
   subscriptionDeleted,
 } from "../support/provider-a-changes.ts";
-import { invoicePaid } from "../support/provider-a.ts";
+import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { payPayout } from "../../src/core/payouts/pay.ts";
 import { all } from "../support/rows.ts";
 
@@ -141,3 +141,21 @@ it.each([false, true])(
     expect(await commissionById(given!.id)).toMatchObject({ status: "rejected", flagged: false, review_reasons: "" });
   },
 );
+
+it("what turns out to be another partner's is not flagged in the payout that holds it, in either order (LAW-1)", async () => {
+  const flagsAfter = async (isFlaggedFirst: boolean) => {
+    const { program } = await inPayout();
+    const another = await makePartner(program);
+    const [held] = (await ledgerOf(program)).commissions;
+    const dispute = () => sendA(program, disputeEvent("charge.dispute.created", { id: "dp_1", ...ids }));
+    const move = () => sendA(program, sessionCompleted({ ref: another.slug, subscription: "sub_1", ...ids }));
+    for (const next of isFlaggedFirst ? [dispute, move] : [move, dispute]) await next();
+    const { commissions } = await ledgerOf(program);
+    return commissions
+      .map((row) => [row.kind, row.partner_id === held!.partner_id ? "first" : "another", row.review_reason].join(" "))
+      .toSorted();
+  };
+  const flags = await flagsAfter(false);
+  expect(await flagsAfter(true)).toEqual(flags);
+  expect(flags).toEqual(["clawback first ", "sale another disputed", "sale first "]);
+});

@@ -55,17 +55,36 @@ it("go from what is paid, whoever pays it, and who flagged it stays known (PAY-1
   expect(decided).toEqual([{ kind: "flag" }]);
 });
 
-it("go from differences that are rejected, but what a person flagged (PAY-10)", async () => {
-  const [one, other] = rows.filter(({ kind, status }) => kind === "clawback" && status === "rejected");
-  await all(FLAG, "disputed", "disputed", one!.id);
-  await all(FLAG, "disputed", "disputed,manual", other!.id);
-  await goOn(env.DB);
-  const left = await all(
-    "select flagged, review_reason, review_reasons from commissions where id in (?, ?) order by id = ?",
-    ...[one!.id, other!.id, other!.id],
+it("go from differences that are rejected and from what is another's by now, but what a person flagged (PAY-10, PAY-11)", async () => {
+  const differences = rows.filter(({ kind, status }) => kind === "clawback" && status === "rejected");
+  const held = rows.filter(
+    ({ kind, status, payout_id }) => kind === "sale" && status === "approved" && payout_id !== null,
   );
-  expect(left).toEqual([
-    { flagged: 0, review_reason: null, review_reasons: "" },
-    { flagged: 1, review_reason: "manual", review_reasons: "manual" },
-  ]);
+  const [one, other, own, moved, movedByHand] = [...differences, ...held].map(({ id }) => id);
+  const manual = "disputed,manual";
+  for (const [id, reasons] of [
+    [one, "disputed"],
+    [other, manual],
+    [own, manual],
+    [moved, "disputed"],
+    [movedByHand, manual],
+  ]) {
+    await all(FLAG, "disputed", reasons!, id!);
+  }
+  await all(
+    `update payments set partner_id = (select id from partners where id <> payments.partner_id limit 1)
+      where id in (select payment_id from commissions where id in (?, ?))`,
+    ...[moved!, movedByHand!],
+  );
+  await goOn(env.DB);
+  const left = await all<CommissionRow>("select * from commissions");
+  const shown = [one, other, own, moved, movedByHand].map((id) => {
+    const row = left.find((each) => each.id === id)!;
+    return [row.flagged, row.review_reason, row.review_reasons];
+  });
+  const [gone, byHand] = [
+    [0, null, ""],
+    [1, "manual", "manual"],
+  ];
+  expect(shown).toEqual([gone, byHand, [1, "disputed", manual], gone, byHand]);
 });

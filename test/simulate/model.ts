@@ -213,9 +213,8 @@ export function settle(state: State, key: string, now: number, isRequested = fal
     settlePartner(state, key, whose, whose === slug ? target : null, now);
   }
   for (const row of state.rows.filter((one) => one.sale === key && one.kind === "sale" && one.status !== "paid")) {
-    if (row.payout !== null && row.slug !== slug) continue;
     row.reasons = [
-      ...reasons.filter((reason) => !row.dismissed.includes(reason)),
+      ...reasons.filter((reason) => row.slug === slug && !row.dismissed.includes(reason)),
       ...row.reasons.filter((reason) => reason === "manual"),
     ];
     if (row.payout === null) row.created = occurredAt(purchase);

@@ -205,9 +205,10 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
       ...reviewed(row, decision.review_reasons),
     };
     planned.push(changeRow(settling, row, patch));
-  } else if (isInPayout(row) && row.partner_id === record.partner_id) {
+  } else if (isInPayout(row)) {
     // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
-    planned.push(changeRow(settling, row, reviewed(row, decision.review_reasons)));
+    const isOwn = row.partner_id === record.partner_id;
+    planned.push(changeRow(settling, row, reviewed(row, isOwn ? decision.review_reasons : [])));
   }
   if (row.kind === "clawback" && !plan.withdrawn.includes(row.id)) {
     const clawback = plan.clawbacks.find(({ id }) => id === row.id);

@@ -179,9 +179,14 @@ describe("the migrated database", () => {
       ["deleted", "inserted", "moved"].map((what) => `payments_${event}_${what}`),
     );
     const ofSearch = ["added", "deleted", "inserted", "removed"].map((what) => `partners_grams_${what}`);
-    const ofJournal = ["journal_changed", "journal_deleted", "journal_inserted", "journaled", "decided"].map(
-      (what) => `commissions_${what}`,
-    );
+    const ofJournal = [
+      "journal_changed",
+      "journal_deleted",
+      "journal_inserted",
+      "journaled",
+      "decided",
+      "paid_unflagged",
+    ].map((what) => `commissions_${what}`);
     const ofEntries = ["entries_deleted", "entries_updated", "postings_balanced", "postings_entered"];
     const ofDecisions = ["decisions_deleted", "decisions_updated"];
     const ofRules = ["flows_rules_made", "flows_rules_changed", "flows_rules_deleted", "partners_rules_changed"];

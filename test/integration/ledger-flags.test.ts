@@ -77,13 +77,13 @@ it.each(FLAGGING)(
       expect(await flaggedOf(program)).toMatchObject({ data: [], total: 0 });
       const [paid] = (await ledgerOf(program)).commissions.filter(({ kind }) => kind === "sale");
       expect(paid).toMatchObject({ status: "paid", amount_cents: 2_000, flagged: false, review_reason: null });
-      const told = (await eventsOf(program, "commission.updated")).at(-1);
-      expect(told!.payload).toMatchObject({ flagged: false });
+      const reported = (await eventsOf(program, "commission.updated")).at(-1);
+      expect(reported!.payload).toMatchObject({ flagged: false });
     }
   },
 );
 
-it("what was flagged, approved and paid all the same is flagged no more, paid by a transfer either (PAY-11)", async () => {
+it("what was flagged, approved and paid anyway is flagged no more, paid by a transfer either (PAY-11)", async () => {
   const world = await makePayingProgram();
   const { program, partner_id, vendor } = world;
   const manual: Partial<CommissionRow> = { flagged: true, review_reason: "manual", review_reasons: "manual" };

@@ -55,6 +55,32 @@ describe("the monthly run", () => {
     expect([await payoutsOf(early), await payoutsOf(late)]).toMatchObject([[{ amount_cents: 11 }], []]);
   });
 
+  it("carries forward what was disputed on the first, whenever that is over, as what is approved later (OUT-2, OUT-3)", async () => {
+    const program = await makeProgram();
+    const { id } = await makePartner(program);
+    const [disputed] = await makeCommissions(program, id, [
+      {
+        ...{ created_at: "2028-02-10T00:00:00.000Z", flagged: true },
+        review_reason: "disputed",
+        review_reasons: "disputed",
+      },
+      { created_at: "2028-02-11T00:00:00.000Z", approved_at: "2028-03-05T00:00:00.000Z", amount_cents: 7 },
+    ]);
+    const [later] = (await commissionsOf(program)).filter(({ id: one }) => one !== disputed!.id);
+    const set = (status: string, one: string) =>
+      env.DB.prepare("update commissions set status = ? where id = ?").bind(status, one).run();
+    await set("pending", later!.id);
+    await generateAt(FIRST);
+    await set("approved", later!.id);
+    await env.DB.prepare("update commissions set flagged = 0, review_reason = null, review_reasons = '' where id = ?")
+      .bind(disputed!.id)
+      .run();
+    expect(await generateAt(Date.parse("2028-03-10T00:23:00.000Z"))).toBe(0);
+    expect(await payoutsOf(program)).toEqual([]);
+    await generateAt(Date.parse("2028-04-01T00:23:00.000Z"));
+    expect(await payoutsOf(program)).toMatchObject([{ amount_cents: 1_007, commission_count: 2 }]);
+  });
+
   it("takes what is owed back by then, and is not begun for that alone (OUT-1)", async () => {
     const [owed, owing_back] = [await owing(), await makeProgram()];
     const { partner_id } = (await commissionsOf(owed))[0]!;

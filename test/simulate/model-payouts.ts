@@ -30,8 +30,13 @@ function isBefore({ rows }: State, row: Row, period_end: number): boolean {
   );
 }
 
-/** What a generation would take: approved, in no payout, of the time before the end or owed back, and not disputed. */
-function payable(state: State, { period_end, sparing, beside }: Generating): Row[] {
+/** What a generation would take: of what is due that which is not disputed. */
+function payable(state: State, input: Generating): Row[] {
+  return due(state, input).filter((row) => row.reasons[0] !== "disputed");
+}
+
+/** Approved, in no payout, of the time before the end or owed back. */
+function due(state: State, { period_end, sparing, beside }: Generating): Row[] {
   const isSpared = (row: Row) =>
     state.payouts.some(
       (one) =>
@@ -46,7 +51,6 @@ function payable(state: State, { period_end, sparing, beside }: Generating): Row
       row.status === "approved" &&
       row.payout === null &&
       (row.amount < 0 || isBefore(state, row, period_end)) &&
-      row.reasons[0] !== "disputed" &&
       !beside?.without.includes(row.sale) &&
       !(sparing && isSpared(row)),
   );
@@ -95,7 +99,10 @@ function nameOf([row]: readonly Row[]): string {
   return `${row!.slug} ${row!.currency}`;
 }
 
-/** The past calendar month (OUT-3), once, where something was approved by the end of the first, or time was to do it. */
+/**
+ * The past calendar month (OUT-3), once, where something was approved by the end of the first, or time was to do it; by the
+ * version before not for what is disputed alone.
+ */
 export function generateMonth(
   state: State,
   now: number,
@@ -112,7 +119,8 @@ export function generateMonth(
     isBefore(state, row, period_end) &&
     ((row.approved ?? row.created) < period_end + DAY || isOld(row));
   // A run that has begun is done, also where what it was to pay is canceled beside it.
-  const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => payable(one, input).some(isInTime));
+  const begunBy = sparing === "all" ? payable : due;
+  const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => begunBy(one, input).some(isInTime));
   if (!isDue || state.months.includes(period_end)) return;
   state.months = [...state.months, period_end];
   generate(state, input);

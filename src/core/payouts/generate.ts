@@ -125,7 +125,7 @@ export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
  * date), and of a payment whose rows are what its facts and decisions say; one that is being settled waits for the next
  * run.
  */
-function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
+export function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
   const c = sql.raw(alias);
   const canceled = sql`select 1 from payouts x where x.partner_id = ${c}.partner_id and x.currency = ${c}.currency
     and x.status = 'canceled' and x.updated_at >= ${iso(period_end)} and ${isOfPeriod(alias, sql`x.period_end`)}`;
@@ -143,12 +143,8 @@ function disputed(alias: string): SQL {
 }
 
 /** The rows of a program that a run from this state could pay. */
-export function payableOf(program_id: SQL, alias: string, input: GenerationInput): SQL {
-  return sql`${dueOf(program_id, alias, input)} and not ${disputed(alias)}`;
-}
-
 function payable(ctx: Reader, alias: string, input: GenerationInput): SQL {
-  return payableOf(ctx.programId, alias, input);
+  return sql`${dueOf(ctx.programId, alias, input)} and not ${disputed(alias)}`;
 }
 
 /** Why the payable commissions `c` of one partner `p` and currency make no payout, null where they do. */

@@ -8,7 +8,7 @@ import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import type { Program } from "../kernel/rows.ts";
 import { daysBefore } from "../ledger/decisions.ts";
-import { chunksOf, generateChunk, isOfPeriod, payableOf, type Chunk, type GenerationInput } from "./generate.ts";
+import { chunksOf, dueOf, generateChunk, isOfPeriod, type Chunk, type GenerationInput } from "./generate.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 const PROGRAMS_AT_ONCE = 50;
@@ -21,8 +21,8 @@ interface Due extends Owner {
 
 /**
  * Generates the past calendar month on the first of each month (OUT-3), for every program that had
- * something to pay on that day and was not done yet: so a day on which no cron ran, or a program that failed, is caught
- * up with. What was approved later waits for the next first, unless time was to approve it by then; and so does what a
+ * something due on that day, disputed or not, and was not done yet: so a day on which no cron ran, or a program that failed, is
+ * caught up with. What was approved later waits for the next first, unless time was to approve it by then; and so does what a
  * payout can have held that the owner has canceled since the month ended: nothing is generated twice. What is owed back
  * never waits, for what is paid without it may be the last that it could be taken from. That the month is done is
  * written with its last payouts, for once they are made nothing may be left by which the month would be found again.
@@ -38,7 +38,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
         .where(sql`${programs.id} > ${after} and ${programs.created_at} < ${dayOver}
           and not exists (select 1 from payout_runs r
             where r.program_id = ${programs.id} and r.period_end = ${iso(period_end)})
-          and exists (select 1 from commissions c where ${payableOf(sql`${programs.id}`, "c", input)}
+          and exists (select 1 from commissions c where ${dueOf(sql`${programs.id}`, "c", input)}
             and c.amount_cents > 0 and ${isOfPeriod("c", period_end)} and (coalesce(c.approved_at, c.created_at) < ${dayOver}
               or (c.flagged = 0 and c.created_at < ${daysBefore(dayOver, sql`${programs.auto_approve_days}`)})))`)
         .orderBy(programs.id)

@@ -37,10 +37,12 @@ const MAX_WORDS = 500;
 
 /** What a vendor says of a refusal, without any part of a key in it, and with the ids of accounts masked. */
 export function vendorWords(text: string): string {
-  return text
-    .replaceAll(/\b(?:[rs]k|pdl)_[\w*]+/g, "(key)")
-    .replaceAll(/\bacct_\w+/g, (id) => maskAccount(id))
-    .slice(0, MAX_WORDS);
+  return withMaskedAccounts(text.replaceAll(/\b(?:[rs]k|pdl)_[\w*]+/g, "(key)")).slice(0, MAX_WORDS);
+}
+
+/** A text with the ids of vendors' accounts in part; those that are so already stay. */
+export function withMaskedAccounts(text: string): string {
+  return text.replaceAll(/\bacct_\w+/g, (id) => maskAccount(id));
 }
 
 /** Calls once, follows no redirect, and gives up after 20 s. Never throws: what went wrong is the answer. */

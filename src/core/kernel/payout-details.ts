@@ -1,5 +1,6 @@
 import type { Changes } from "../../domain/actor.ts";
-import type { Partner } from "./rows.ts";
+import { withMaskedAccounts } from "../../providers/api-call.ts";
+import type { Partner, Payout } from "./rows.ts";
 
 /** What of a partner says nothing of how and where they are paid. */
 type NoDetail =
@@ -31,4 +32,30 @@ export function payoutDetailsChange(before: Partner, after: Partner, changes: Ch
   const named = [before.email, after.email, before.payout_email, after.payout_email].filter((email) => email !== null);
   const addresses = new Map(named.toReversed().map((email) => [email.toLowerCase(), email]));
   return { partner: after, addresses: [...addresses.values()].toReversed(), changes: Object.fromEntries(changed) };
+}
+
+/** Fields that say where a payout goes, and what a vendor wrote of that, in whatever object they are. */
+const DETAIL_FIELDS: ReadonlySet<string> = new Set<PayoutDetail | keyof Payout | "account_id">([
+  ...(["payout_email", "provider_a_account_id", "account_id"] as const),
+  ...(["recipient", "recipient_sealed", "failure_message"] as const),
+]);
+
+/** What who may read no payout details sees of an object: none of those fields, in objects within it neither (TEAM-1). */
+export function withoutDetails<T>(of: T): T {
+  return replaced(of, () => []);
+}
+
+/** What who may see them in part sees: versions before wrote accounts whole into refusals and differences (ACCESS-12). */
+export function withDetailsInPart<T>(of: T): T {
+  return replaced(of, (detail) => [JSON.parse(withMaskedAccounts(JSON.stringify(detail)))]);
+}
+
+/** `metadata` is the owner's own, of any depth, and says nothing to us. */
+function replaced<T>(of: T, shown: (detail: unknown) => unknown[]): T {
+  if (typeof of !== "object" || of === null || Array.isArray(of)) return of;
+  const fields = Object.entries(of).flatMap(([field, value]) => {
+    const values = DETAIL_FIELDS.has(field) ? shown(value) : [field === "metadata" ? value : replaced(value, shown)];
+    return values.map((one) => [field, one]);
+  });
+  return Object.fromEntries(fields) as T;
 }

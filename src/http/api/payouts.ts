@@ -1,11 +1,13 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import type { Caller } from "../../core/kernel/context.ts";
+import type { JsonText } from "../../core/kernel/list-page.ts";
 import { exportPayouts, isUpload, type Export } from "../../core/payouts/export.ts";
 import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payouts/generate.ts";
 import { payPayout } from "../../core/payouts/pay.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts/payouts.ts";
-import { viewCommission, viewPayout } from "../../core/kernel/views.ts";
+import { withDetailsInPart } from "../../core/kernel/payout-details.ts";
+import { viewCommission, viewPayout, type PayoutView } from "../../core/kernel/views.ts";
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { connectOf } from "../connect.ts";
@@ -37,10 +39,16 @@ function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation)
   return { ...generation, payouts };
 }
 
+/** A payout in a list, for who does not pay (ACCESS-12). */
+function inPart(text: JsonText<PayoutView>): JsonText<PayoutView> {
+  return JSON.stringify(withDetailsInPart(JSON.parse(text) as PayoutView));
+}
+
 /** `/api/v1/payouts` (OUT-4, OUT-8, OUT-11, OUT-12). */
 export const payouts = new Hono<AppEnv>()
   .get("/", query(payoutQuery), async (c) => {
-    return pageReply(c, await listPayouts(c.var.ctx, c.req.valid("query")));
+    const page = await listPayouts(c.var.ctx, c.req.valid("query"));
+    return pageReply(c, c.var.ctx.may("payouts") ? page : { ...page, texts: page.texts.map(inPart) });
   })
   .post("/generate", optionalJson(payoutGenerate), async (c) => {
     const { period_start, period_end, dry_run } = c.req.valid("json");
@@ -56,7 +64,9 @@ export const payouts = new Hono<AppEnv>()
   })
   .get("/:id", async (c) => {
     const { payout, commissions, program } = await getPayout(c.var.ctx, c.req.param("id"));
-    return c.json({ ...viewPayout(payout), commissions: commissions.map((row) => viewCommission(row, program)) });
+    const view = viewPayout(payout);
+    const shown = c.var.ctx.may("payouts") ? view : withDetailsInPart(view);
+    return c.json({ ...shown, commissions: commissions.map((row) => viewCommission(row, program)) });
   })
   .post("/:id/pay", optionalJson(nothing), replies(viewPayout, 200), async (c) => {
     const payout = await payPayout(c.var.ctx, c.req.param("id"), connectOf(c.env));

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { listEvents } from "../../../core/events/events.ts";
 import { NOT_CLICKS } from "../../../core/kernel/event-counts.ts";
+import { withoutDetails } from "../../../core/kernel/payout-details.ts";
 import type { AuditEvent } from "../../../core/kernel/rows.ts";
 import { isFirstKey, type Actor, type Changes } from "../../../domain/actor.ts";
 import { eventKind, type PayloadField, type PayloadText } from "../../../domain/event.ts";
@@ -121,16 +122,6 @@ const LIST: ListOf<typeof eventsQuery, AuditEvent> = {
     },
   ],
 };
-
-/** What says where a payout goes, also in part, and what a provider wrote of that. */
-const DETAILS = new Set(["payout_email", "provider_a_account_id", "recipient", "recipient_sealed", "failure_message"]);
-
-/** An event as who may not read payout details sees it (TEAM-1). */
-function withoutDetails(event: AuditEvent): AuditEvent {
-  const rest = <Value,>(of: Record<string, Value>): Record<string, Value> =>
-    Object.fromEntries(Object.entries(of).filter(([field]) => !DETAILS.has(field)));
-  return { ...event, payload: rest(event.payload), changes: event.changes && rest(event.changes) };
-}
 
 /** The pages that ids in payloads lead to; null: there is none. */
 const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {

@@ -14,7 +14,7 @@ import { referralLink, redirectLink } from "../parts/snippets.ts";
 import { Facts } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { transferName, walletName } from "../../brand-names.ts";
-import { ActionLink, Masked } from "../rights.tsx";
+import { ActionLink, IfMay, Masked } from "../rights.tsx";
 
 interface PartnerDetailProps {
   partner: Partner;
@@ -184,8 +184,8 @@ function RefusedAddress({ refused }: Pick<PartnerOverview, "refused">) {
     <Notice tone="warn">
       <p>
         E-mails to <Masked>{refused.recipient}</Masked> are refused
-        {refused.reason === null ? null : ` (${refused.reason})`}: ask the partner for another address, or for this one
-        to be taken off the list of suppressed addresses.
+        {refused.reason === null ? null : <IfMay right="details"> ({refused.reason})</IfMay>}: ask the partner for
+        another address, or for this one to be taken off the list of suppressed addresses.
       </p>
     </Notice>
   );

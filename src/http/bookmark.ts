@@ -7,8 +7,8 @@ import { invalidField } from "../lib/errors.ts";
 /** A place in the history of the program's database: on a reply the one it shows, on a request the oldest to show. */
 export const BOOKMARK_HEADER = "X-D1-Bookmark";
 
-/** Writes its event; and what was paid a moment ago must not be in a file for a payout service. */
-const EXPORT = "/api/v1/payouts/export.csv";
+/** Each writes its event; and what was paid a moment ago must not be in a file for a payout service. */
+const EXPORTS = "/export.csv";
 
 /** As the platform makes them; one that is not is refused here, because the platform takes any text. */
 export const BOOKMARK_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
@@ -29,7 +29,7 @@ export interface Replication {
 export function replicationOf(c: Context<AppEnv>, shard: number): Replication | null {
   const primary = c.env.READ_REPLICATION === "on" ? openPrimary(c.env, shard) : null;
   if (!primary) return null;
-  const isRead = (c.req.method === "GET" || c.req.method === "HEAD") && c.req.path !== EXPORT;
+  const isRead = (c.req.method === "GET" || c.req.method === "HEAD") && !c.req.path.endsWith(EXPORTS);
   const after = c.req.header(BOOKMARK_HEADER) ?? null;
   const copy = isRead
     ? openForReads(c.env, shard, after !== null && BOOKMARK_PATTERN.test(after) ? after : null)

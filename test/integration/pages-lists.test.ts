@@ -1,6 +1,7 @@
 /** The dashboard's lists: what the address says is what is shown, and what is in the file. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { app } from "../../src/app.ts";
 import { decimalAmount } from "../../src/domain/currency.ts";
 import { COMMISSION_LIST } from "../../src/http/pages/dashboard/commission-list.tsx";
 import { DELIVERY_LIST } from "../../src/http/pages/dashboard/endpoint-detail.tsx";
@@ -301,6 +302,35 @@ describe("what an endpoint missed (HOOK-10)", () => {
     expect(again.headers.get("location")).toBe(`${at}?done=nothing`);
     await program.api("PATCH", `/api/v1/webhooks/${ids["webhooks"]}`, { active: false });
     expect((await visitor.post(`${at}/recover`, { since: "2026-01-01" })).body).toContain("not active");
+  });
+});
+
+describe("each file of a program, of the API and of the dashboard", () => {
+  /** A partner's own statement, which is read by nobody else. */
+  const OWN = ["/portal/payouts/:id/statement.csv"];
+  const routes = [...new Set(app.routes.flatMap(({ path }) => (path.endsWith(".csv") ? [path] : [])))];
+  const files = routes.filter((path) => !OWN.includes(path));
+
+  it("is among them", () => {
+    expect(files.length).toBe(routes.length - OWN.length);
+    expect(files).toEqual(expect.arrayContaining(["/api/v1/codes/export.csv", "/dashboard/payments/codes/export.csv"]));
+  });
+
+  it.each(files)("is an event that says how many rows it has: %s (CODE-9, OUT-8, PAGE-20)", async (route) => {
+    const { program, ids } = stocked;
+    const at = route.startsWith("/dashboard/") ? pageAddress(route, ids) : route;
+    const exported = async () => {
+      const [lists, payouts] = [
+        rowsOf(program, "/events?type=list.exported"),
+        rowsOf(program, "/events?type=payout.exported"),
+      ];
+      return [...(await lists), ...(await payouts)];
+    };
+    const before = new Set((await exported()).map(({ id }) => id));
+    const { status, body } = at.startsWith("/api/") ? await program.api<string>("GET", at) : await owner.get(at);
+    expect(status).toBe(200);
+    const made = (await exported()).filter(({ id }) => !before.has(id));
+    expect(made.map(({ payload }) => (payload as { count: number }).count)).toEqual([readCsv(body).length - 1]);
   });
 });
 

@@ -1,9 +1,10 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { columnsOf, shaped, text, type Row } from "../../db/rows.ts";
+import { columnsOf, shaped, text, whole, type Row } from "../../db/rows.ts";
 import { partnerCodes } from "../../db/schema.ts";
 import { csvRecord, type CsvCell } from "../../domain/csv.ts";
-import type { Reader } from "../kernel/context.ts";
+import { commit } from "../kernel/commit.ts";
+import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import type { PartnerCode } from "../kernel/rows.ts";
 
 const STORED_ROW = { ...columnsOf(partnerCodes), partner_slug: text, partner_email: text };
@@ -32,11 +33,26 @@ const ROWS_PER_READ = 1_000;
 
 /**
  * The promotion codes that partners have, as CSV (RFC 4180), by provider and code, in pieces of at most 1,000 rows: only
- * one is held at a time. The first is read before this returns, so that a failure is an answer and no broken download.
+ * one is held at a time. The event of the export is written, and the first piece read, before this returns, so that a failure
+ * is an answer and no broken download.
  */
-export async function exportCodes(ctx: Reader): Promise<AsyncIterable<string>> {
-  const [first] = await ctx.read(selectRows(ctx, { provider: "", code_key: "" }));
+export async function exportCodes(caller: Caller): Promise<AsyncIterable<string>> {
+  const [ctx, [counted], first] = await prove(
+    caller,
+    countRows(caller),
+    selectRows(caller, { provider: "", code_key: "" }),
+  );
+  const payload = { list: "codes", count: counted?.count ?? 0 };
+  await commit(ctx, { writes: [], occurrences: [{ type: "list.exported", payload }] });
   return pieces(ctx, first);
+}
+
+function countRows(ctx: Reader) {
+  return shaped(
+    ctx.db,
+    { count: whole },
+    sql`select count(*) as "count" from partner_codes where program_id = ${ctx.programId} and ended_at is null`,
+  );
 }
 
 async function* pieces(ctx: Reader, first: StoredRow[]): AsyncGenerator<string, void, undefined> {

@@ -31,6 +31,7 @@ export interface Answer {
   json: unknown;
   /** How long the vendor asks to wait; null when it says nothing. */
   retry_after_ms: number | null;
+  headers: Headers;
 }
 
 const MAX_WORDS = 500;
@@ -51,7 +52,13 @@ export async function callApi(
   { method, path, headers, body, most_bytes = MAX_ANSWER_BYTES }: ApiRequest,
 ): Promise<Answer> {
   const deadline = startDeadline(timeoutMs);
-  const silence: Answer = { status: null, is_too_long: false, json: null, retry_after_ms: null };
+  const silence: Answer = {
+    status: null,
+    is_too_long: false,
+    json: null,
+    retry_after_ms: null,
+    headers: new Headers(),
+  };
   try {
     const response = await fetchWithin(deadline, fetch, new URL(path, baseUrl).href, {
       method,
@@ -67,6 +74,7 @@ export async function callApi(
       is_too_long: false,
       json: parsed(new TextDecoder().decode(bytes)),
       retry_after_ms: retryAfterMs(response.headers.get("retry-after"), now()),
+      headers: response.headers,
     };
   } catch {
     return silence;

@@ -24,7 +24,8 @@ export interface Trouble {
 }
 
 export type SendAnswer =
-  | { outcome: "made"; transfer_id: string }
+  /** `is_past`: the vendor has said so before and only repeats it, or something was taken back of it since. */
+  | { outcome: "made"; transfer_id: string; is_past: boolean }
   /** The vendor will not make this transfer, and has not. */
   | ({ outcome: "refused" } & Trouble)
   /** It may have been made, or not yet. Only the same request under the same key may be sent again. */
@@ -50,8 +51,8 @@ export interface MadeTransfer {
 }
 
 export type FindAnswer =
-  /** `transfers` is how many there are of the payout, the first of which is given. */
-  | ({ outcome: "made"; transfers: number } & MadeTransfer)
+  /** All of the payout that the vendor has, also those that were taken back. */
+  | { outcome: "made"; transfers: readonly MadeTransfer[] }
   | { outcome: "none" }
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
 

@@ -4,7 +4,7 @@
  */
 import { cents } from "../../src/domain/money.ts";
 import { newId } from "../../src/lib/id.ts";
-import type { ConnectedAccounts, SendAnswer, Transfers } from "../../src/providers/connect.ts";
+import type { ConnectedAccounts, FindAnswer, SendAnswer, Transfers } from "../../src/providers/connect.ts";
 
 export interface JourneyStage {
   api_key: string;
@@ -92,7 +92,13 @@ function shown(answer: { outcome: string; code?: string }): string {
   return answer.code === undefined ? answer.outcome : `${answer.outcome}: ${answer.code}`;
 }
 
-function compared(made: SendAnswer, answer: { outcome: string; transfer_id?: string; code?: string }): string {
-  const isSame = made.outcome === "made" && answer.transfer_id === made.transfer_id;
+function compared(made: SendAnswer, answer: SendAnswer | FindAnswer): string {
+  const ids =
+    answer.outcome !== "made"
+      ? []
+      : "transfers" in answer
+        ? answer.transfers.map(({ transfer_id }) => transfer_id)
+        : [answer.transfer_id];
+  const isSame = made.outcome === "made" && ids.length === 1 && ids[0] === made.transfer_id;
   return isSame ? "made, the same one" : shown(answer);
 }

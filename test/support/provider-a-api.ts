@@ -141,6 +141,12 @@ export function hideTransfers(vendor: VendorApi): () => void {
   return () => void (vendor.fetch = fetch);
 }
 
+/** The vendor's account takes money of a transfer back, the whole amount unless given. */
+export function takeBack(transfer: VendorTransfer, amount = transfer.amount): void {
+  transfer.amount_reversed += amount;
+  transfer.reversed = transfer.amount_reversed === transfer.amount;
+}
+
 async function answer(
   vendor: VendorApi,
   idempotent: Map<string, Stored | "in_use">,

@@ -1,5 +1,5 @@
 import { sha256Hex } from "../../lib/crypto.ts";
-import type { Transfers, Trouble } from "../../providers/connect.ts";
+import type { MadeTransfer, Transfers, Trouble } from "../../providers/connect.ts";
 import type { Payout } from "../kernel/rows.ts";
 
 /** What is stored before the vendor is called the first time in an attempt. */
@@ -10,11 +10,37 @@ export interface FrozenAttempt {
   key_mark: string;
   /** The vendor's account in which the transfer may have been made; absent or null while that is not known. */
   account?: string | null;
+  /** Transfers of the payout that earlier attempts, or this one, found taken back: they say nothing of a later attempt. */
+  taken_back?: readonly string[] | undefined;
 }
 
 export function attemptOf(payout: Payout): FrozenAttempt {
   return JSON.parse(payout.attempt_params ?? "null") as FrozenAttempt;
 }
+
+/** True for a transfer whose whole amount was reversed: it pays nobody. */
+export function isTakenBack({ amount_cents, reversed_cents }: MadeTransfer): boolean {
+  return reversed_cents >= amount_cents;
+}
+
+/**
+ * What the vendor's transfers of a payout say of this attempt (OUT-14). One that is there has paid, also where a part of it was
+ * taken back, which the reconciler reports; where all were taken back, and not all before this attempt, it has failed.
+ * Null where they say nothing.
+ */
+export function saidBy(transfers: readonly MadeTransfer[], { taken_back = [] }: FrozenAttempt) {
+  const paid = transfers.find((one) => !isTakenBack(one));
+  if (paid) return { outcome: "made" as const, transfer_id: paid.transfer_id };
+  const ids = transfers.map(({ transfer_id }) => transfer_id);
+  if (ids.every((id) => taken_back.includes(id))) return null;
+  return { outcome: "refused" as const, ...TAKEN_BACK, taken_back: [...new Set([...taken_back, ...ids])] };
+}
+
+const TAKEN_BACK: Trouble = {
+  code: "transfer_reversed",
+  message:
+    "The transfer was made, and its whole amount was taken back at the payment provider: nobody was paid. Pay the payout again, or cancel it.",
+};
 
 export async function keyMark(api_key: string): Promise<string> {
   return (await sha256Hex(`payout attempt ${api_key}`)).slice(0, 16);

@@ -12,7 +12,7 @@ import { openPayingKey, payingKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
-import { attemptOf, keptOpen, keyMark, standingOf, type FrozenAttempt, type Standing } from "./attempt.ts";
+import { attemptOf, keptOpen, keyMark, saidBy, standingOf, type FrozenAttempt, type Standing } from "./attempt.ts";
 import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
 import { openRecipient } from "./recipient.ts";
 import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
@@ -39,7 +39,8 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
       currency: before.currency,
       account_id,
     });
-    const frozen: FrozenAttempt = { request, key_mark: await keyMark(api_key) };
+    const { taken_back } = before.attempt_params === null ? {} : attemptOf(before);
+    const frozen: FrozenAttempt = { request, key_mark: await keyMark(api_key), taken_back };
     const { write, after } = changePayout(ctx, before, {
       status: "processing",
       attempt: before.attempt + 1,
@@ -96,7 +97,7 @@ export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers:
 
 type Verdict =
   | { outcome: "made"; transfer_id: string }
-  | ({ outcome: "refused" } & Trouble)
+  | ({ outcome: "refused"; taken_back?: readonly string[] | undefined } & Trouble)
   | ({ outcome: "open"; retry_after_ms: number | null } & Trouble);
 
 interface Asking {
@@ -117,7 +118,13 @@ async function pursue(
   const frozen = attemptOf(payout);
   const standing = await standingOf(frozen, api_key, transfers);
   const verdict = await askVendor(payout, { frozen, standing, api_key, isFirst }, transfers);
-  const kept = verdict.outcome === "open" ? await keptOpen(frozen, standing, api_key, transfers) : frozen;
+  const kept =
+    verdict.outcome === "open"
+      ? await keptOpen(frozen, standing, api_key, transfers)
+      : {
+          ...frozen,
+          taken_back: verdict.outcome === "refused" ? (verdict.taken_back ?? frozen.taken_back) : undefined,
+        };
   const after: Payout = { ...payout, attempt_params: JSON.stringify(kept) };
   return conclude({ ...ctx, now: Math.max(transfers.now(), ctx.now + 1) }, after, verdict);
 }
@@ -127,7 +134,8 @@ async function pursue(
  * definitive refusal: `failed` (OUT-6). Everywhere but on the very first sending of a payout a transfer may
  * already exist, so the vendor is asked for it first, and nothing is sent until it has answered that there is none: it
  * forgets idempotency keys, its memory of them may go with the API key, and an attempt before had another. That a
- * transfer is found is a fact whoever finds it; that none is found says something only of the key's own account.
+ * transfer is found is a fact whoever finds it; that none is found says something only of the key's own account. What the
+ * vendor repeats under the key is how it was then: how it is now, the look-up says.
  */
 async function askVendor(
   payout: Payout,
@@ -137,17 +145,27 @@ async function askVendor(
   if (standing.is === "other_account") return { ...standing, outcome: "open" };
   const isFresh = isFirst && payout.attempt === 1;
   const found = isFresh ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
-  if (found.outcome === "made") return found;
+  const said = found.outcome === "made" ? saidBy(found.transfers, frozen) : null;
+  if (said) return said;
   if (standing.is === "unsure") return { ...standing, outcome: "open" };
   if (found.outcome === "unknown") return { ...found, outcome: "open" };
   const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
-  if (answer.outcome !== "unknown") return answer;
-  if (answer.worth_looking) {
+  if (answer.outcome === "refused" || (answer.outcome === "made" && !answer.is_past)) return answer;
+  if (answer.outcome === "made" || answer.worth_looking) {
     const looked = await transfers.find(api_key, payout.id);
-    if (looked.outcome === "made") return looked;
+    const seen = looked.outcome === "made" ? saidBy(looked.transfers, frozen) : null;
+    if (seen) return seen;
   }
+  if (answer.outcome === "made") return NOT_LISTED;
   return { outcome: "open", code: answer.code, message: answer.message, retry_after_ms: answer.retry_after_ms };
 }
+
+const NOT_LISTED: Verdict = {
+  outcome: "open",
+  code: "transfer_not_listed",
+  message: "The payment provider says that the transfer was made once, and does not show it now.",
+  retry_after_ms: null,
+};
 
 /** Writes the result of an attempt; where somebody else was faster, gives what that one wrote. */
 async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Promise<Payout> {

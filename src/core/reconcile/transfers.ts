@@ -5,7 +5,7 @@ import type { Transfers } from "../../providers/connect.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { openApiKey } from "../kernel/provider-secrets.ts";
 import type { Payout } from "../kernel/rows.ts";
-import { attemptOf, standingOf } from "../payouts/attempt.ts";
+import { attemptOf, isTakenBack, standingOf } from "../payouts/attempt.ts";
 import { openRecipient } from "../payouts/recipient.ts";
 
 /** A payout that provider A has paid, as far as we know. */
@@ -58,23 +58,29 @@ async function compare(
   // What is found is a fact, whosever key it is; that nothing is says something of the transfer's own account alone.
   if (answer.outcome === "none" && standing.is === "unsure") return null;
   const { currency, reference } = payout;
+  // What was taken back before the transfer that pays says nothing of it.
+  const counted =
+    answer.outcome === "made"
+      ? answer.transfers.filter((one) => one.transfer_id === reference || !isTakenBack(one))
+      : [];
+  const [made] = counted;
   const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
   const asked = transfers.transferred(payout);
   // Earlier versions asked for the payout's own amount.
-  const isExact = answer.outcome === "made" && answer.amount_cents === payout.amount_cents;
+  const isExact = made?.amount_cents === payout.amount_cents;
   const amount_cents = isExact ? payout.amount_cents : asked;
   const expected = { transfers: 1, transfer_id: reference, amount_cents, currency, account_id, reversed_cents: 0 };
-  if (answer.outcome === "none") return { expected, actual: { transfers: 0 } };
+  if (!made) return { expected, actual: { transfers: 0 } };
   return {
     // What neither side states is not compared.
-    expected: { ...expected, account_id: answer.account_id && account_id },
+    expected: { ...expected, account_id: made.account_id && account_id },
     actual: {
-      transfers: answer.transfers,
-      transfer_id: answer.transfer_id,
-      amount_cents: answer.amount_cents,
-      currency: answer.currency,
-      account_id: account_id && answer.account_id,
-      reversed_cents: answer.reversed_cents,
+      transfers: counted.length,
+      transfer_id: made.transfer_id,
+      amount_cents: made.amount_cents,
+      currency: made.currency,
+      account_id: account_id && made.account_id,
+      reversed_cents: made.reversed_cents,
     },
   };
 }

@@ -125,7 +125,8 @@ function readSent(answer: Answer, request: string): SendAnswer {
       made.data.transfer_group === asked.get("transfer_group") &&
       String(made.data.amount) === asked.get("amount") &&
       made.data.currency === asked.get("currency");
-    if (isOurs) return { outcome: "made", transfer_id: made.data.id };
+    const is_past = answer.headers.get("idempotent-replayed") === "true" || made.data?.amount_reversed !== NOTHING;
+    if (isOurs) return { outcome: "made", transfer_id: made.data.id, is_past };
   }
   const trouble = troubleOf(answer);
   if (isRefusal(answer)) return { outcome: "refused", ...trouble };
@@ -140,18 +141,16 @@ function readFound(answer: Answer, payout_id: string): FindAnswer {
     return { outcome: "unknown", ...troubleOf(answer), retry_after_ms: answer.retry_after_ms };
   }
   const { data } = list.data;
-  const [found, ...more] = data.filter((candidate) => candidate.transfer_group === payout_id);
-  if (found) {
-    return {
-      outcome: "made",
-      transfers: 1 + more.length,
+  const transfers = data
+    .filter((candidate) => candidate.transfer_group === payout_id)
+    .map((found) => ({
       transfer_id: found.id,
       amount_cents: found.amount,
       currency: found.currency.toUpperCase(),
       account_id: found.destination ?? null,
       reversed_cents: found.amount_reversed,
-    };
-  }
+    }));
+  if (transfers.length > 0) return { outcome: "made", transfers };
   if (data.length === 0) return { outcome: "none" };
   // A list that was not filtered says nothing about this payout.
   return { outcome: "unknown", code: "unreadable_answer", message: UNREADABLE, retry_after_ms: null };

@@ -49,7 +49,7 @@ const DONE = {
   paid: "Paid. Its commissions are paid too.",
   processing:
     "The transfer is under way. The provider has not confirmed it yet; we keep asking, and never send it twice.",
-  failed: "The provider refused the transfer; see below why.",
+  failed: "The transfer has paid nobody; see below why.",
   canceled: "Canceled. Its commissions are free for the next payout.",
 };
 

@@ -2095,6 +2095,38 @@ type Routes = {
       status: 200 | 201;
     };
   };
+  "/api/v1/partners/:id/provider-a-account/forget": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          account_id: string;
+        };
+      };
+      output: {
+        commission_pct: number | null;
+        created_at: string;
+        email: string;
+        first_name: string | null;
+        id: string;
+        last_name: string | null;
+        metadata: {
+          [x: string]: JSONValue;
+        } | null;
+        payout_email: string | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        program_id: string;
+        provider_a_account_id: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/payments": {
     $get: {
       input: {

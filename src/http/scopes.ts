@@ -35,6 +35,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
   "DELETE /api/v1/partners/:id": ["write"],
   // The vendor's page asks where to pay.
   "POST /api/v1/partners/:id/provider-a-account": ["payouts"],
+  "POST /api/v1/partners/:id/provider-a-account/forget": ["payouts"],
   // Whoever has the link reads what the partner reads.
   "POST /api/v1/partners/:id/portal-links": ["write", "read"],
   "POST /api/v1/partners/:id/invite": ["write"],

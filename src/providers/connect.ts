@@ -90,6 +90,8 @@ export interface AccountOrder {
   display_name: string;
   /** ISO 3166-1 alpha-2, upper case; null leaves it to the vendor. */
   country: string | null;
+  /** How many accounts of the partner were forgotten: after each the same order is another one. */
+  forgotten: number;
 }
 
 export interface OnboardingLink {

@@ -12,7 +12,7 @@ const OPERATION_IDS = `
   createIntegrationDestination createMember createPartner createPartnerCode createPartnerPortalLink
   createProgram createProgramApiKey createSignInLink createWebhook decideApplications declineApplication
   declineClaim deleteApiKey deleteCode deleteFlow deleteMember deletePartner deleteWebhook eraseCustomer
-  exportCodes exportPayouts followLink generatePayouts getApplication getClaim getClickSummary getCode
+  exportCodes exportPayouts followLink forgetPartnerAccount generatePayouts getApplication getClaim getClickSummary getCode
   getCodeSummary getCommission getDocs getDocsSection getDocument getEvent getEventSchema getFlow getGuide
   getHealth getIntegrationStatus getPartner getPartnerBalance getPayment getPayout getProgram getScript
   getSearchIndex getTextIndex getWebhook grantClaim invitePartner listApiKeys listApplications listClaims
@@ -83,7 +83,7 @@ describe("the document's texts", () => {
   it("name each operation by what it does: a verb first, once", () => {
     const summaries = operations().map(({ operation }) => operation.summary);
     const verbs =
-      /^(?:Add|Answer|Approve|Cancel|Change|Check|Create|Deactivate|Decide|Decline|Delete|Erase|Export|Fetch|Follow|Generate|Get|Give|Grant|Import|Invite|List|Mark|Pay|Receive|Record|Recover|Redeliver|Remove|Replace|Report|Reprocess|Reseal|Rotate|Search|Send|Simulate|Start|Summarize|Take|Update)\b/;
+      /^(?:Add|Answer|Approve|Cancel|Change|Check|Create|Deactivate|Decide|Decline|Delete|Erase|Export|Fetch|Follow|Forget|Generate|Get|Give|Grant|Import|Invite|List|Mark|Pay|Receive|Record|Recover|Redeliver|Remove|Replace|Report|Reprocess|Reseal|Rotate|Search|Send|Simulate|Start|Summarize|Take|Update)\b/;
     expect(summaries.filter((summary) => !verbs.test(summary))).toEqual([]);
     expect(new Set(summaries).size).toBe(summaries.length);
   });

@@ -255,6 +255,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
     of: having("connect: "),
     texts: [
       "architecture.md: | transfer, attempt",
+      "changelog.md: - `POST /partners/:id/provider-a-account",
       "comparison.md: What the others have",
       ...["| `transfer`"].map((text) => `deploy.md: ${text}`),
       ...["| `/api/v1/partners/:id/provider-a-accou", "| `/api/v1/payouts/:id/pay`"].map(
@@ -263,6 +264,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
       "operate.md: | payouts",
       ...[
         ...["| `provider_a_api_key`", "| `provider_a` ", "To connect an account", "| through Stripe"],
+        "If the account was closed or rejected",
         ...["Stripe makes these transfers only where ", "- `failure_code` `balance_insufficient`:"],
         ...["Stripe moves whole units of ISK and UGX ", "Where the program is `live_only`, a Stri"],
       ].map((text) => `payouts.md: ${text}`),

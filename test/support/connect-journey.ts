@@ -19,6 +19,7 @@ export interface JourneyStage {
 export const EXPECTED_JOURNEY: [step: string, outcome: string][] = [
   ["an account is created", "done"],
   ["asked again it is the same account", "same"],
+  ["asked for again after it was forgotten", "another"],
   ["a link to its hosted onboarding", "https link, not yet expired"],
   ["a transfer to it before it is onboarded", "refused: insufficient_capabilities_for_transfer"],
   ["the same under the same key", "refused: insufficient_capabilities_for_transfer"],
@@ -46,6 +47,7 @@ export async function connectJourney(
     email: `${partner_id}@partners.example.com`,
     display_name: "Jane Doe",
     country,
+    forgotten: 0,
   };
   const created = await client.createAccount(api_key, account);
   story.push(["an account is created", shown(created)]);
@@ -53,6 +55,9 @@ export async function connectJourney(
   const again = await client.createAccount(api_key, account);
   const isSame = again.outcome === "done" && again.value.account_id === created.value.account_id;
   story.push(["asked again it is the same account", isSame ? "same" : shown(again)]);
+  const other = await client.createAccount(api_key, { ...account, forgotten: 1 });
+  const isOther = other.outcome === "done" && other.value.account_id !== created.value.account_id;
+  story.push(["asked for again after it was forgotten", isOther ? "another" : shown(other)]);
   const link = await client.createLink(api_key, {
     account_id: created.value.account_id,
     return_url: "https://service.example.com/portal",

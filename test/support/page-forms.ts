@@ -31,6 +31,7 @@ export const OTHERS: Record<string, string[]> = {
     "/dashboard/partners/:id/invite",
     "/dashboard/partners/applications/:id/approve",
     "/dashboard/partners/:id/deactivate",
+    "/dashboard/partners/:id/forget-account",
     "/dashboard/payments/:id/reprocess",
     "/dashboard/payouts/:id/cancel",
     "/dashboard/payouts/:id/pay",

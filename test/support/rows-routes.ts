@@ -62,6 +62,11 @@ export const ROUTES: Record<string, Operation> = {
   "DELETE /api/v1/partners/:id": api("DELETE", "/api/v1/partners/{partner}"),
   "PATCH /api/v1/partners/:id, active again": api("PATCH", "/api/v1/partners/{partner}", { status: "active" }),
   "POST /api/v1/partners/:id/provider-a-account": api("POST", "/api/v1/partners/{partner}/provider-a-account"),
+  "POST /api/v1/partners/:id/provider-a-account/forget": api(
+    "POST",
+    "/api/v1/partners/{partner}/provider-a-account/forget",
+    ({ partner }) => ({ account_id: `acct_${partner.slug}` }),
+  ),
   "POST /api/v1/partners/:id/portal-links": api("POST", "/api/v1/partners/{partner}/portal-links"),
   "POST /api/v1/partners/:id/invite": api("POST", "/api/v1/partners/{invited}/invite"),
   "GET /api/v1/applications": api("GET", "/api/v1/applications"),

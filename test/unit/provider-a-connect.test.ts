@@ -107,7 +107,7 @@ describe("the client of provider A's connected accounts", () => {
     const { payout_id, program_id, partner_id } = ORDER;
     const [return_url, refresh_url] = ["https://shop.example/done", "https://shop.example/again"];
     const person = { email: "jane@mail.example", display_name: "Jane Doe" };
-    await client.createAccount(KEY, { ...person, program_id, partner_id, country: "DE" });
+    await client.createAccount(KEY, { ...person, program_id, partner_id, country: "DE", forgotten: 0 });
     await client.createLink(KEY, { account_id: ACCOUNT, return_url, refresh_url });
     await client.find(KEY, payout_id);
     await client.identify(KEY);

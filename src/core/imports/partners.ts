@@ -220,7 +220,7 @@ async function readMetadata(ctx: ProgramCtx, changed: readonly ChangedPartner[])
 
 /** One parameter for all rows: a statement takes no more than a hundred. */
 function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
-  const { program_id: _, ...columns } = getTableColumns(partners);
+  const { program_id: _, accounts_forgotten: _none, ...columns } = getTableColumns(partners);
   const names = sql.raw(Object.keys(columns).join(", "));
   const values = sql.raw(
     Object.keys(columns)

@@ -26,7 +26,8 @@ export type ApiKey = InferSelectModel<typeof apiKeys>;
 /** Who signs in to the dashboard. */
 export type Member = InferSelectModel<typeof programMembers>;
 export type Application = InferSelectModel<typeof applications>;
-export type Partner = InferSelectModel<typeof partners>;
+/** The columns of `partners` but the one that only the onboarding reads. */
+export type Partner = Omit<InferSelectModel<typeof partners>, "accounts_forgotten">;
 export type PartnerCode = InferSelectModel<typeof partnerCodes>;
 export type Payment = InferSelectModel<typeof payments>;
 export type Commission = InferSelectModel<typeof commissions>;

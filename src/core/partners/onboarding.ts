@@ -1,4 +1,6 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { flag, shaped } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -6,7 +8,7 @@ import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../../pro
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { openPayingKey } from "../kernel/provider-secrets.ts";
-import { untilWon } from "../kernel/races.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { partnerChanged } from "./partners.ts";
@@ -50,6 +52,7 @@ export async function startOnboarding(
         email: before.email,
         display_name: [before.first_name, before.last_name].filter(Boolean).join(" ") || before.email,
         country: input.country ?? null,
+        forgotten: before.accounts_forgotten,
       }),
     );
     const after: Partner = {
@@ -83,6 +86,48 @@ export async function startOnboarding(
   const link = value(await accounts.createLink(api_key, { account_id, return_url, refresh_url }));
   return { partner, is_new, ...link };
 }
+
+/**
+ * Forgets the connected account `account_id` of a partner, which the vendor closed or which is of an account of the owner's that is
+ * used no more: the next onboarding makes a new one (OUT-15). Payouts that exist keep theirs (OUT-5).
+ * @throws `invalid_transition` where the partner has another by now, or none, and while a transfer to the partner is open.
+ */
+export async function forgetAccount(caller: Caller, partner_id: string, account_id: string): Promise<Partner> {
+  return untilWon(async () => {
+    const open = sql`exists (select 1 from payouts where partner_id = ${partner_id} and status = 'processing'
+      and +program_id = ${caller.programId} and method = ${literal(TRANSFER_METHOD)})`;
+    const [ctx, [before], [now]] = await prove(
+      caller,
+      caller.db.select().from(partners).where(owned(caller, partner_id)),
+      shaped(caller.db, { open: flag }, sql`select ${open} as open`),
+    );
+    if (!before) throw notFound("partner");
+    if (before.provider_a_account_id !== account_id) throw new AppError("invalid_transition", OTHER_ACCOUNT);
+    if (now?.open) throw new AppError("invalid_transition", TRANSFER_OPEN);
+    const patch = { provider_a_account_id: null, updated_at: nextStamp(before.updated_at, ctx.now) };
+    const after: Partner = { ...before, ...patch };
+    await commit(ctx, {
+      writes: [
+        // A transfer that begins at the same moment is open before or goes where its payout says.
+        refuseWhere(ctx, open),
+        {
+          statement: ctx.db
+            .update(partners)
+            .set({ ...patch, accounts_forgotten: before.accounts_forgotten + 1 })
+            .where(and(owned(ctx, partner_id), eq(partners.updated_at, before.updated_at))),
+          expect: 1,
+        },
+      ],
+      occurrences: [partnerChanged(before, after)],
+      result: after,
+    });
+    return after;
+  });
+}
+
+const OTHER_ACCOUNT = "This is not the partner's connected account, or not any more. Look at the partner again.";
+const TRANSFER_OPEN =
+  "A transfer to the partner is open. Its account can be forgotten once that is paid or has failed.";
 
 const RETRY_AFTER_SECONDS = 30;
 

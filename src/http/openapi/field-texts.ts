@@ -78,6 +78,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   payout_method: "How the partner is paid; null while none is chosen.",
   payout_email: "The address that `wallet` payouts go to.",
   account_id: "The partner's connected account at the provider; null before onboarding.",
+  "AccountForget.account_id": "The account that is forgotten, as the partner has it now.",
   metadata: "A JSON object of your own, of up to 8 KiB.",
   "Partner.status": "Only `active` partners earn. A new one is `invited`.",
   "Partner.stats": "Totals of the commissions that are not rejected, in the program's currency.",

@@ -6,6 +6,7 @@ const IRREGULAR: Record<string, string> = {
   "GET /api/v1/programs/me": "getProgram",
   "PATCH /api/v1/programs/me": "updateProgram",
   "POST /api/v1/partners/:id/provider-a-account": "startPartnerOnboarding",
+  "POST /api/v1/partners/:id/provider-a-account/forget": "forgetPartnerAccount",
   "POST /api/v1/applications/bulk": "decideApplications",
   "POST /api/v1/commissions/bulk": "updateCommissions",
   "POST /api/v1/integrations/:provider/destination": "createIntegrationDestination",

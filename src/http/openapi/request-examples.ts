@@ -32,6 +32,7 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   PartnerCreate: partnerCreate,
   PartnerUpdate: { status: "active" },
   OnboardingStart: { country: "DE" },
+  AccountForget: { account_id: "acct_1RTa2b" },
   ApplicationDecline: { note: "We take no coupon sites." },
   ApplicationsDecide: { ids: [id("app")], status: "approved" },
   CodeCreate: codeCreate,

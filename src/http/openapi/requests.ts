@@ -14,7 +14,7 @@ import { erasure } from "../api/customers.ts";
 import { leadReport, refundReport, saleReport } from "../api/facts.ts";
 import { flowCreate, flowPatch, simulation } from "../api/flows.ts";
 import { memberCreate, memberPatch } from "../api/members.ts";
-import { onboardingStart } from "../api/onboarding.ts";
+import { accountForget, onboardingStart } from "../api/onboarding.ts";
 import { partnerCreate, partnerPatch } from "../api/partners.ts";
 import { payoutGenerate, payoutMarkPaid } from "../api/payouts.ts";
 import { programPatch } from "../api/programs.ts";
@@ -64,6 +64,7 @@ const OWN_REQUESTS = {
   PartnerCreate: partnerCreate,
   PartnerUpdate: partnerPatch,
   OnboardingStart: onboardingStart,
+  AccountForget: accountForget,
   ApplicationDecline: applicationDecline,
   ApplicationsDecide: applicationsDecide,
   CodeCreate: codeCreate,

@@ -204,6 +204,16 @@ export const PROGRAM_ROUTES: Route[] = [
   },
   {
     method: "POST",
+    path: "/api/v1/partners/:id/provider-a-account/forget",
+    tag: "Partners",
+    summary: "Forget a partner's connected account",
+    description: "The next onboarding makes a new account. Payouts that exist keep the old one.",
+    body: { schema: "AccountForget" },
+    replies: ok("Partner", "The partner, without an account."),
+    errors: ["not_found", "invalid_transition"],
+  },
+  {
+    method: "POST",
     path: "/api/v1/partners/:id/portal-links",
     tag: "Partners",
     summary: "Create a one-time portal link",

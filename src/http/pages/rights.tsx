@@ -83,6 +83,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
       "POST /partners/:id/invite",
     ],
     ...["GET /partners/:id/deactivate", "POST /partners/:id/deactivate"],
+    ...["GET /partners/:id/forget-account", "POST /partners/:id/forget-account"],
     ...["POST /partners/:id/codes", "POST /partners/:id/codes/:code_id/remove"],
     ...["POST /partners/applications/chosen", "POST /partners/applications/chosen/confirmed"],
     ...["POST /partners/applications/:id/approve", "POST /partners/applications/:id/decline"],

@@ -41,11 +41,12 @@ export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts 
     identify: async (api_key) => readIdentity(await call(deps, api_key, "GET", "/v1/account"), api_key),
     createAccount: async (api_key, order) => {
       const body = JSON.stringify(accountBody(order));
+      const hash = (await sha256Hex(body)).slice(0, 16);
       const answer = await call(deps, api_key, "POST", "/v2/core/accounts", {
         body,
         contentType: "application/json",
         // Two at once, or one again whose answer was lost, are one account.
-        idempotency_key: `${order.partner_id}:account:${(await sha256Hex(body)).slice(0, 16)}`,
+        idempotency_key: `${order.partner_id}:account:${order.forgotten > 0 ? `${order.forgotten}:` : ""}${hash}`,
       });
       return readAccount(answer, z.object({ id: accountId }), ({ id }) => ({ account_id: id }));
     },

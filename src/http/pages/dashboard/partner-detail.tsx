@@ -160,9 +160,14 @@ function PartnerFacts({ partner, program }: { partner: Detailed; program: Progra
             ? null
             : [
                 `${transferName()} account`,
-                <Masked>
-                  <code>{partner.provider_a_account_id}</code>
-                </Masked>,
+                <>
+                  <Masked>
+                    <code>{partner.provider_a_account_id}</code>
+                  </Masked>{" "}
+                  <ActionLink class="small" href={`/dashboard/partners/${partner.id}/forget-account`}>
+                    Forget it
+                  </ActionLink>
+                </>,
               ],
           ["Added", <When at={partner.created_at} />],
           partner.metadata === null ? null : ["Metadata", <code class="wrap">{JSON.stringify(partner.metadata)}</code>],

@@ -11,6 +11,7 @@ import {
   listPartners,
   updatePartner,
 } from "../../../core/partners/partners.ts";
+import { forgetAccount } from "../../../core/partners/onboarding.ts";
 import { invitePartner } from "../../../core/sessions/invite.ts";
 import type { Decided, Partner } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
@@ -31,6 +32,7 @@ import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { Empty } from "../parts/table.tsx";
+import { transferName } from "../../brand-names.ts";
 import { ActionLink } from "../rights.tsx";
 import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
 import { PartnerFields, partnerInput, partnerValues, type PartnerValues } from "./partner-fields.tsx";
@@ -48,6 +50,7 @@ const DONE = {
   invited_again: "The partner is invited again, as before. Payments that were refused meanwhile earned nothing.",
   saved: "Saved.",
   applied: APPLIED,
+  forgotten: "The account is forgotten. The partner can set up another one in the portal, under Payout details.",
   deactivated: "The partner is deactivated and signed out.",
   activated: "The partner is active. Payments that waited for them earn their commissions within minutes.",
 };
@@ -236,6 +239,17 @@ export const partners = new Hono<PageEnv>()
     const { partner, was } = await deletePartner(c.var.ctx, c.req.param("id"));
     return c.redirect(`${AT}/${partner.id}?done=deactivated&was=${was}`, 303);
   })
+  .get("/:id/forget-account", (c) => forgetPage(c))
+  .post("/:id/forget-account", async (c) => {
+    const id = c.req.param("id");
+    const fields = new FormFields(await c.req.formData());
+    try {
+      await forgetAccount(c.var.ctx, id, fields.text("account_id"));
+      return c.redirect(`${AT}/${id}?done=forgotten`, 303);
+    } catch (error) {
+      return forgetPage(c, problemsOf(error));
+    }
+  })
   .post("/:id/invite", async (c) => {
     const { id } = await invitePartner(c.var.ctx, c.req.param("id"));
     return c.redirect(`${AT}/${id}?done=invited`, 303);
@@ -250,6 +264,35 @@ export const partners = new Hono<PageEnv>()
     await updatePartner(c.var.ctx, id, { status: "active" });
     return c.redirect(`${AT}/${id}?done=${before.status === "deactivated" ? "reactivated" : "activated"}`, 303);
   });
+
+async function forgetPage(c: Context<PageEnv, "/:id/forget-account">, problems?: Problems) {
+  const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
+  const account = partner.provider_a_account_id;
+  const title = `Forget the account at ${transferName()}?`;
+  return framed(
+    c,
+    { title, at: AT, status: problems ? 422 : 200 },
+    <>
+      <PageHead title={title} back={{ href: `${AT}/${partner.id}`, label: partnerText(partner) }} />
+      <Form class="card stack form-narrow" problems={problems}>
+        <p>
+          For an account that is closed, or not of your present API key: {account ? <code>{account}</code> : "none"}.
+          Nothing is changed at {transferName()}. The partner then sets up another one in the portal; until then nothing
+          can be paid there. Payouts that are prepared keep the old account: cancel them, and prepare them again.
+        </p>
+        <input type="hidden" name="account_id" value={account ?? ""} />
+        <div class="actions">
+          {account === null ? null : (
+            <button type="submit" class="danger">
+              Forget the account
+            </button>
+          )}
+          <a href={`${AT}/${partner.id}`}>Keep as is</a>
+        </div>
+      </Form>
+    </>,
+  );
+}
 
 /** The partner is there, also where no invitation can be sent. */
 async function invited(c: Context<PageEnv>, id: string): Promise<keyof typeof DONE> {

@@ -1,0 +1,1 @@
+ALTER TABLE `partners` ADD `accounts_forgotten` integer DEFAULT 0 NOT NULL;

@@ -1,12 +1,14 @@
 /** Transfers that the owner takes back at the vendor (OUT-14, LAW-8, LAW-11). */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { payPayout } from "../../src/core/payouts/pay.ts";
+import { iso } from "../../src/lib/time.ts";
 import { checkTransfers } from "../../src/core/reconcile/transfers.ts";
 import { eventsOf } from "../support/commissions.ts";
 import { programContext, setSecrets } from "../support/program.ts";
 import {
   clientOf,
   commissionsOf,
+  makePaidPayouts,
   makePayingProgram,
   makePayout,
   payoutById,
@@ -15,6 +17,7 @@ import {
   reconcileAt,
   type PaidProgram,
 } from "../support/payouts.ts";
+import { reconcileRound } from "../support/reconcile.ts";
 import { hideTransfers, takeBack } from "../support/provider-a-api.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
@@ -181,5 +184,40 @@ describe("a transfer of which a part was taken back", () => {
     const whole = await checkTransfers(programContext(program), await payoutsOf(program), clientOf(vendor));
     expect(whole.found).toMatchObject([{ found: { transfers: 1, reversed_cents: 3_000 } }]);
     expect((await payoutById(payout.id)).status).toBe("paid");
+  });
+});
+
+describe("when the ledger last agreed (LAW-11)", () => {
+  it("goes on once a reversal of what was paid is reported, and stays for any other difference", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await makePayingProgram();
+    await makePaidPayouts(world, 2);
+    const round = (at: number) => reconcileRound(programContext(world.program, at), clientOf(world.vendor), true);
+    const agreed = async () =>
+      (await world.program.api<{ reconciled_at: string | null }>("GET", "/api/v1/integrations/status")).body
+        .reconciled_at;
+    const now = Date.now();
+    const day = (days: number) => now + days * 24 * HOUR;
+    await round(day(0));
+    expect(await agreed()).toBe(iso(day(0)));
+    const [first, second] = world.vendor.transfers;
+    takeBack(first!, 1_000);
+    await round(day(1));
+    expect(await agreed()).toBe(iso(day(0)));
+    await round(day(2));
+    expect(await agreed()).toBe(iso(day(2)));
+    // More of it is another difference, reported once as well.
+    takeBack(first!, 2_000);
+    await round(day(3));
+    expect(await agreed()).toBe(iso(day(2)));
+    await round(day(4));
+    expect(await agreed()).toBe(iso(day(4)));
+    expect((await eventsOf(world.program, "reconciliation.failed")).length).toBe(2);
+    second!.amount += 1;
+    for (const days of [5, 6]) await round(day(days));
+    expect(await agreed()).toBe(iso(day(4)));
+    second!.amount -= 1;
+    await round(day(7));
+    expect(await agreed()).toBe(iso(day(7)));
   });
 });

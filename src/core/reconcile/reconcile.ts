@@ -179,12 +179,17 @@ function saveRow(ctx: ProgramCtx, before: Reconciliation, after: Reconciliation)
   };
 }
 
-/** At the end of a round, after what it found is written. */
-function noteAgreed(ctx: ProgramCtx, { finished_at }: Reconciliation): Write {
+/**
+ * At the end of a round, after what it found is written. What the vendor took back of a transfer that paid stays a difference for
+ * ever, since a payout that is paid is final: reported by a round before, it keeps none from agreeing.
+ */
+function noteAgreed(ctx: ProgramCtx, { began_at, finished_at }: Reconciliation): Write {
   return {
     statement: ctx.db.run(sql`update reconciliations set reconciled_at = ${finished_at}
       where program_id = ${ctx.program.id} and ${finished_at} is not null
-        and not exists (select 1 from differences d where d.program_id = ${ctx.program.id})`),
+        and not exists (select 1 from differences d where d.program_id = ${ctx.program.id} and not (
+          d.kind = 'transfer' and d.found_at < ${began_at}
+          and json_remove(d.expected, '$.reversed_cents') = json_remove(d.found, '$.reversed_cents')))`),
   };
 }
 

@@ -388,7 +388,11 @@ const imported = () =>
 const integrations = () =>
   z.strictObject({
     ...byVendor(() => provider().describe("The connection to this provider.")),
-    reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
+    reconciled_at: timestamp
+      .nullable()
+      .describe(
+        "When the daily check of the ledger last found no difference beside reversed transfers that it had reported.",
+      ),
     differences: z.int().min(0).describe("How many differences the check found that still exist, at most 100."),
     deliveries_left: z
       .int()

@@ -76,3 +76,27 @@ it("those before an export leave no row that is too long to come back, and nothi
   expect(await sendA(program, refund)).toMatchObject({ status: 200, body: { outcome: "adjusted" } });
   expect((await program.api("POST", "/api/v1/partners", made, once)).status).toBe(409);
 });
+
+it("that before a restore lists who and what was changed since: what the restore takes back (TEAM-3, ACCESS-10, PASS-1)", async () => {
+  const [select = ""] = guide.match(/\bselect created_at[^"]+/) ?? [];
+  const program = await makeProgram();
+  const api = async (method: string, path: string, body?: unknown) =>
+    (await program.api<{ id: string }>(method, `/api/v1/${path}`, body)).body.id;
+  const member = await api("POST", "members", { email: "gone@shop.example", role: "owner" });
+  const key = await api("POST", "api-keys", { name: "old", scopes: ["read"] });
+  const endpoint = await api("POST", "webhooks", { url: "https://receiver.example.com/", events: ["*"] });
+  const partner = (await makePartner(program)).id;
+  await api("PATCH", `partners/${partner}`, { email: "other@partners.example" });
+  await api("PATCH", "programs/me", { provider_a_webhook_secret: "whsec_new" });
+  for (const path of [`members/${member}`, `api-keys/${key}`, `webhooks/${endpoint}`]) await api("DELETE", path);
+
+  const { results } = await env.DB.prepare(select.replace("'2026-11-20T14:00:00.000Z'", "''")).all<{
+    program_id: string;
+    type: string;
+  }>();
+  const types = new Set(results.filter((row) => row.program_id === program.id).map(({ type }) => type));
+  for (const type of ["member.added", "member.removed", "api_key.deleted", "webhook_endpoint.deleted"]) {
+    expect(types).toContain(type);
+  }
+  expect([...types]).toEqual(expect.arrayContaining(["partner.updated", "program.updated"]));
+});

@@ -90,6 +90,23 @@ describe("a flow that is saved", () => {
   });
 });
 
+describe("a payment that is recalculated", () => {
+  const ASKED = "Decided again by the rules of when it was made";
+
+  it("is said to have changed only where it has (PAY-15)", async () => {
+    const { id, slug } = await makePartner(program, {}, "deactivated");
+    await sendA(program, sessionCompleted({ ref: slug }));
+    const { payments } = await ledgerOf(program);
+    const at = `/dashboard/payments/${payments[0]!.id}`;
+    const recalculate = () => saidAfter(owner, at, {}, `${at}/reprocess`);
+    expect(await recalculate()).toContain(`${ASKED}: nothing changed.`);
+    await program.api("PATCH", `/api/v1/partners/${id}`, { status: "active" });
+    expect(await recalculate()).toContain(`${ASKED}. The result is below.`);
+    expect((await ledgerOf(program)).commissions).toHaveLength(1);
+    expect(await recalculate()).toContain(`${ASKED}: nothing changed.`);
+  });
+});
+
 describe("payout details that a partner saves", () => {
   const THERE = "Saved. Payouts that are prepared from now on go there.";
   const WHERE = "are paid that way; Test program will ask you where to.";

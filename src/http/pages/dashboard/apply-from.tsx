@@ -16,7 +16,8 @@ import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx
 const LOOKED_AT = 100;
 
 /** What the page after the change says. */
-export const APPLIED = "Saved and applied. The newest payments are decided again already, others within minutes.";
+export const APPLIED =
+  "Saved and applied. Payments since that day are decided again: the newest already, others within minutes.";
 
 export function ApplyFromField({ value, problems }: { value: string; problems?: Problems | undefined }) {
   return (
@@ -98,7 +99,7 @@ function textsOf({ simulation, count }: ShownSimulation, day: string) {
   const looked = more
     ? `the newest ${plural(payments.length, "payment")} since ${day}`
     : `the ${plural(payments.length, "payment")} since ${day}`;
-  const older = more ? " Older ones change by the same rule." : "";
+  const older = more ? " Older ones are decided by it too, and are not looked at here." : "";
   return {
     title: "What would change",
     none: `There are no payments since ${day}. Those still to come from then are decided by it.`,

@@ -34,6 +34,12 @@ import { EVENT_TEXTS, OUTCOME_TEXTS } from "../parts/words.ts";
 
 const AT = "/dashboard/payments";
 
+/** By the rules of its own time, whatever they are now (PAY-15, PAY-16). */
+const DONE = {
+  reprocessed: "Decided again by the rules of when it was made. The result is below.",
+  unchanged: "Decided again by the rules of when it was made: nothing changed.",
+};
+
 /** What no recalculation changes. */
 const FINAL: readonly Outcome[] = ["commission", ...COUNTED_ELSEWHERE];
 
@@ -85,7 +91,7 @@ export const payments = new Hono<PageEnv>()
       c,
       { title: "Payment", at: AT },
       <>
-        <Done code={c.req.query("done")} texts={{ reprocessed: "Recalculated by the rules as they are now." }} />
+        <Done code={c.req.query("done")} texts={DONE} />
         <PageHead
           title={
             payment.event === "lead_created" ? (
@@ -120,8 +126,13 @@ export const payments = new Hono<PageEnv>()
     );
   })
   .post("/:id/reprocess", async (c) => {
-    const { payment } = await reprocessPayment(c.var.ctx, c.req.param("id"));
-    return c.redirect(`${AT}/${payment.id}?done=reprocessed`, 303);
+    const id = c.req.param("id");
+    const before = await getPayment(c.var.ctx, id);
+    const after = await reprocessPayment(c.var.ctx, id);
+    const resultOf = ({ payment, commissions }: typeof after) =>
+      JSON.stringify([payment.outcome, payment.partner_id, commissions.map((row) => [row.id, row.amount_cents])]);
+    const done: keyof typeof DONE = resultOf(before) === resultOf(after) ? "unchanged" : "reprocessed";
+    return c.redirect(`${AT}/${id}?done=${done}`, 303);
   });
 
 function FilterForm({ shown }: { shown: Shown<typeof paymentQuery, Listed> }) {

@@ -163,7 +163,7 @@ describe("apply from an earlier day", () => {
     }
     const { text } = await previewed(owner, form, dayAgo(2));
     expect(text).toMatch(
-      /Of the newest 100 payments since \d+ \w+ \d+, 100 earn a different amount\. Older ones change/,
+      /Of the newest 100 payments since \d+ \w+ \d+, 100 earn a different amount\. Older ones are decided by it too, and are not looked at here\./,
     );
     expect(text).toContain("The newest 20 of 100.");
   });

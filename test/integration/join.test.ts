@@ -405,3 +405,55 @@ describe("the proof of the address (JOIN-5)", () => {
     expect(await rowsOf(program)).toEqual([]);
   });
 });
+
+describe("what the page says of a proof is true (JOIN-5)", () => {
+  async function linkOf(program: TestProgram, email = address()): Promise<string> {
+    await send(program, await fill(program, { email }));
+    return linkIn((await mailTo(program, email)).at(-1)!.text);
+  }
+  const said = async (link: string) => textOf((await follow(link)).body);
+
+  it("of an application that was decided since: the decision, and that its e-mail was sent", async () => {
+    const program = await makeJoinable();
+    const [declined, approved] = [await linkOf(program), await linkOf(program)];
+    for (const link of [declined, approved]) expect(await said(link)).toContain("Your application has arrived");
+    const [first, second] = await rowsOf(program);
+    await program.api("POST", `/api/v1/applications/${first!.id}/decline`, {});
+    await program.api("POST", `/api/v1/applications/${second!.id}/approve`);
+    const texts = [await said(declined), await said(approved)];
+    expect(texts.filter((text) => /was declined/.test(text) && !/has arrived|decides/.test(text))).toHaveLength(1);
+    expect(texts.filter((text) => /You are a partner/.test(text))).toHaveLength(1);
+  });
+
+  it("of a partner who is deactivated: whom to ask, and no way to sign in, which they cannot", async () => {
+    const program = await makeJoinable();
+    const email = address();
+    const link = await linkOf(program, email);
+    const partner = await makePartner(program, { email });
+    await program.api("DELETE", `/api/v1/partners/${partner.id}`);
+    const { body } = await follow(link);
+    expect(textOf(body)).toContain("Ask Acme & Sons to make it active again");
+    expect(body).not.toContain('href="/sign-in"');
+    const approved = await linkOf(program);
+    await follow(approved);
+    const row = (await rowsOf(program)).find(({ status }) => status === "pending")!;
+    await program.api("POST", `/api/v1/applications/${row.id}/approve`);
+    const [made] = await rowsOf(program);
+    await program.api("DELETE", `/api/v1/partners/${made!.partner_id}`);
+    expect(await said(approved)).not.toContain("Welcome");
+  });
+
+  it("of a program that takes none now: that what was sent is still there until its day is over", async () => {
+    const program = await makeJoinable();
+    const link = await linkOf(program);
+    await program.api("PATCH", "/api/v1/programs/me", { applications: "off" });
+    const [path = "", query = ""] = link.split("?");
+    const visitor = visit();
+    await visitor.get("/sign-in");
+    const { body } = await visitor.post(path, { token: new URLSearchParams(query).get("token") ?? "" });
+    expect(textOf(body)).toContain("What you sent is deleted 24 hours after you sent it");
+    expect(await rowsOf(program, "application_drafts")).toHaveLength(1);
+    await program.api("PATCH", "/api/v1/programs/me", { applications: "review" });
+    expect(await said(link)).toContain("Your application has arrived");
+  });
+});

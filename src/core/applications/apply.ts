@@ -143,10 +143,12 @@ function waitingWith({ db, program }: ProgramCtx, email: string) {
 }
 
 export type Proof =
-  /** Stored now, or by the same link before; `application` says what it is by now. */
-  | { outcome: "proved"; program: Program; application: Application }
-  /** One of the same address waits already, or a partner has it. */
-  | { outcome: "waiting" | "partner"; program: Program }
+  /** Stored now, or by the same link before; `application` says what it is by now, and `partner` who came of it. */
+  | { outcome: "proved"; program: Program; application: Application; partner?: PartnerStatus | undefined }
+  /** One of the same address waits already. */
+  | { outcome: "waiting"; program: Program }
+  /** A partner has the address. */
+  | { outcome: "partner"; program: Program; partner: PartnerStatus }
   /** The program takes none any more. */
   | { outcome: "closed"; program: Program }
   /** Unknown or expired. */
@@ -161,15 +163,20 @@ export async function proveAddress(base: BaseCtx, token: string): Promise<Proof>
   if (!ctx) return { outcome: "link_refused" };
   const token_hash = await sha256Hex(token);
   return untilWon(async (): Promise<Proof> => {
-    const [[draft], [stored], [program]] = await runBatch(ctx.db, [
+    const [[draft], [stored], [program], [partner]] = await runBatch(ctx.db, [
       ctx.db.select().from(applicationDrafts).where(eq(applicationDrafts.token_hash, token_hash)),
       ctx.db.select().from(applications).where(eq(applications.token_hash, token_hash)),
       selectPrograms(ctx.db).where(sql`${programs.id} = coalesce(
         (select program_id from application_drafts where token_hash = ${token_hash}),
         (select program_id from applications where token_hash = ${token_hash}))`),
+      shaped(
+        ctx.db,
+        { status: textOf<PartnerStatus>() },
+        sql`select status from partners where id = (select partner_id from applications where token_hash = ${token_hash})`,
+      ),
     ]);
     if (!program) return { outcome: "link_refused" };
-    if (stored) return { outcome: "proved", program, application: stored };
+    if (stored) return { outcome: "proved", program, application: stored, partner: partner?.status };
     if (!draft || draft.expires_at <= iso(ctx.now)) return { outcome: "link_refused" };
     if (program.applications === "off") return { outcome: "closed", program };
     return store(forProgram(actingAs(ctx, actors.visitor()), program), draft);
@@ -186,7 +193,7 @@ async function store(ctx: ProgramCtx, draft: Draft): Promise<Proof> {
   const spend: Write = { statement: spent, expect: 1 };
   if (partner || waiting) {
     await commit(ctx, { writes: [spend], occurrences: [] });
-    return { outcome: partner ? "partner" : "waiting", program };
+    return partner ? { outcome: "partner", program, partner: partner.status } : { outcome: "waiting", program };
   }
   const application = newApplication(ctx, draft);
   if (program.applications === "auto") return storeApproved(ctx, application, spend);

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { openJoin, proveAddress, takeForm, type Proof } from "../../../core/applications/apply.ts";
 import type { ProgramCtx } from "../../../core/kernel/context.ts";
-import type { Program } from "../../../core/kernel/rows.ts";
+import type { Application, Program } from "../../../core/kernel/rows.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError, notFound } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
@@ -139,11 +139,15 @@ function confirmPage(c: Context<PageEnv>, program: Program, token: string) {
 
 function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: string, paragraphs: Child[]] {
   const name = programText(proof.program);
+  if ("partner" in proof && proof.partner === "deactivated") {
+    return [
+      "Not active",
+      [`This address belongs to a partner of ${name} who is not active. Ask ${name} to make it active again.`],
+    ];
+  }
   switch (proof.outcome) {
     case "proved":
-      return proof.application.status === "approved"
-        ? ["You are a partner", ["Welcome! We have sent you an e-mail with your link and a button that signs you in."]]
-        : ["Thank you", [`Your application has arrived. ${name} decides about it, and you get an e-mail then.`]];
+      return PROVED[proof.application.status](name);
     case "waiting":
       return ["Thank you", [`You have applied already, and ${name} has not decided yet. You get an e-mail then.`]];
     case "partner":
@@ -156,9 +160,27 @@ function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: 
         ],
       ];
     case "closed":
-      return ["Not at the moment", [`${name} takes no applications at the moment. Nothing of yours was kept.`]];
+      return ["Not at the moment", [`${name} takes no applications at the moment. ${UNTIL_OVER}`]];
   }
 }
+
+const UNTIL_OVER = "What you sent is deleted 24 hours after you sent it; until then the link works if that changes.";
+
+/** Of an application by what it is by now: the same link says so again. */
+const PROVED: Record<Application["status"], (name: string) => [title: string, paragraphs: Child[]]> = {
+  pending: (name) => [
+    "Thank you",
+    [`Your application has arrived. ${name} decides about it, and you get an e-mail then.`],
+  ],
+  approved: () => [
+    "You are a partner",
+    ["Welcome! We have sent you an e-mail with your link and a button that signs you in."],
+  ],
+  declined: (name) => [
+    "Your application was declined",
+    [`${name} has decided about it, and we have sent you an e-mail. You may apply again.`],
+  ],
+};
 
 async function refusedPage(c: Context<PageEnv>) {
   return page(

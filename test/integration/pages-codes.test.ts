@@ -46,6 +46,13 @@ describe("a partner's codes", () => {
     expect(textOf((await owner.get(other)).body)).toContain("No codes yet");
   });
 
+  it("are said to go before or after another partner's link, as the program has it (CODE-1)", async () => {
+    const at = `/dashboard/partners/${jane.id}/codes`;
+    expect(textOf((await owner.get(at)).body)).toContain("unless the link of another partner led to it");
+    await program.api("PATCH", "/api/v1/programs/me", { code_precedence: "code" });
+    expect(textOf((await owner.get(at)).body)).toContain("this partner's, whatever link led to it");
+  });
+
   it("are shown to the partner, and to no other", async () => {
     await giveCode(program, jane.id, { code: "JANE20", provider: "provider_a" });
     const joe = await makePartner(program, { email: `${uniqueId("joe")}@partners.example` });

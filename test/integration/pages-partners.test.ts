@@ -317,6 +317,21 @@ describe("the import of partners (PAGE-7)", () => {
     expect(events.body.total).toBe(1);
   });
 
+  it("says of lines what was done once it is, and which links end with their product", async () => {
+    const { imported, visitor } = await freshProgram();
+    const csv = "email,partner_key,paypal,wise email\nann@i.example,ann,a@pay.example,b@pay.example\n";
+    const at = "/dashboard/partners/import";
+    const preview = await visitor.post(at, { csv, product: "partnerstack" });
+    expect(textOf(preview.body)).toContain("2 will be added Payouts go to the address in paypal");
+    const done = textOf((await visitor.post(at, { csv, product: "partnerstack", confirmed: "yes" })).body);
+    expect(done).toContain("2 added Payouts go to the address in paypal");
+    expect(done).not.toContain("will be added");
+    expect(done).toContain("Links of PartnerStack end with it");
+    expect(done).not.toContain("Old links go on working");
+    expect((await partnersOf(imported)).total).toBe(1);
+    expect((await visitor.get(at)).body).toContain("<h2>Which old links go on working</h2>");
+  });
+
   it("reads a file as spreadsheets save it, and shows one that is none", async () => {
     const { imported, visitor } = await freshProgram();
     const latin = Uint8Array.from("email;code;first_name\r\nzoe@import.example;zoe;Zoë\r\n", (char) =>

@@ -84,7 +84,8 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
         <h2>Unknown codes</h2>
         {unknown.length === 0 ? (
           <Empty title="No unknown codes">
-            A code in a payment that is no partner's appears here. Those that you have for everybody can stay.
+            A code that is no partner's appears here once a payment has it that nothing else leads to a partner. Those
+            that you have for everybody can stay.
           </Empty>
         ) : (
           <UnknownTable unknown={unknown} />

@@ -52,12 +52,13 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
       />
       <SelectField
         name="provider"
-        label="Customer ids and promotion codes are those of"
+        label="Provider of the customers and promotion codes"
         value={order.provider ?? ""}
         options={[
-          { value: "", label: "as the file says" },
+          { value: "", label: "as each line shows" },
           ...PROVIDER_NAMES.map((value) => ({ value, label: providerWithin(value) })),
         ]}
+        hint="Ids of another form than the provider's count as none: the e-mail address does. A promotion code may have its provider before it."
       />
       <Field
         name="param"
@@ -91,11 +92,11 @@ export function HowItLooks() {
         partner's links:
       </p>
       <CopyBlock label="Partners" text={PARTNERS_EXAMPLE} />
-      <p>Customers are identified by the payment provider's id, or by their e-mail address:</p>
+      <p>Customers are identified by the payment provider's id, or by their e-mail address where payments have one:</p>
       <CopyBlock label="Customers" text={CUSTOMERS_EXAMPLE} />
       <p class="muted small">
         Separated by commas, semicolons or tabs; at most {plural(MAX_IMPORT_LINES, "line")} and 1 MiB at a time.
-        Partners who are there already keep everything; only what they lack is filled in.
+        Partners who are there already keep everything; only what they lack is filled in, and further codes are added.
       </p>
     </section>
   );
@@ -139,20 +140,20 @@ export function ColumnChoices(props: { kind: ImportKind; columns: readonly Match
   );
 }
 
-const OUTCOMES: Record<ImportKind, Record<RowOutcome, { state: string; label: string }>> = {
+const STATES: Record<RowOutcome, string> = {
+  ...{ added: "active", completed: "active", unchanged: "known", left_out: "known", refused: "failed" },
+};
+
+const NOT_TAKEN = { left_out: "left out", refused: "error" };
+/** Before the lines are imported, and after. */
+const OUTCOMES: Record<ImportKind, Record<"before" | "after", Record<RowOutcome, string>>> = {
   partners: {
-    added: { state: "active", label: "will be added" },
-    completed: { state: "active", label: "adds to a partner" },
-    unchanged: { state: "known", label: "already there" },
-    left_out: { state: "known", label: "left out" },
-    refused: { state: "failed", label: "error" },
+    before: { added: "will be added", completed: "adds to a partner", unchanged: "already there", ...NOT_TAKEN },
+    after: { added: "added", completed: "added to a partner", unchanged: "already there", ...NOT_TAKEN },
   },
   customers: {
-    added: { state: "active", label: "will be bound" },
-    completed: { state: "active", label: "will be bound" },
-    unchanged: { state: "known", label: "already bound" },
-    left_out: { state: "known", label: "left out" },
-    refused: { state: "failed", label: "error" },
+    before: { added: "will be bound", completed: "will be bound", unchanged: "already bound", ...NOT_TAKEN },
+    after: { added: "bound", completed: "bound", unchanged: "already bound", ...NOT_TAKEN },
   },
 };
 
@@ -162,7 +163,8 @@ const SHOWN = 100;
 const ORDER: Record<RowOutcome, number> = { refused: 0, left_out: 1, added: 2, completed: 3, unchanged: 4 };
 
 /** Lines with errors first: they are what one looks for. */
-export function Rows({ kind, rows }: { kind: ImportKind; rows: readonly ImportRow[] }) {
+export function Rows(props: { kind: ImportKind; rows: readonly ImportRow[]; when: "before" | "after" }) {
+  const { kind, rows, when } = props;
   const sorted = rows.toSorted((a, b) => ORDER[a.outcome] - ORDER[b.outcome] || a.line - b.line);
   return (
     <>
@@ -170,14 +172,14 @@ export function Rows({ kind, rows }: { kind: ImportKind; rows: readonly ImportRo
         label="Lines of the file"
         columns={[
           { label: "Line" },
-          { label: "What happens" },
+          { label: when === "before" ? "What happens" : "What happened" },
           { label: kind === "partners" ? "E-mail" : "Customer", grow: true },
           { label: kind === "partners" ? "Code" : "Partner" },
         ]}
         rows={sorted.slice(0, SHOWN).map(({ line, outcome, column, message, note, who, code }) => [
           String(line),
           <span>
-            <Badge {...OUTCOMES[kind][outcome]} />
+            <Badge state={STATES[outcome]} label={OUTCOMES[kind][when][outcome]} />
             {message === null ? null : (
               <span class="second">
                 {column === null ? "" : `${column}: `}

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { daysOf } from "../../../core/overview/days.ts";
 import { createCode, deleteCode, listCodesWithStats } from "../../../core/partners/codes.ts";
 import { getPartner } from "../../../core/partners/partners.ts";
-import type { Decided, PartnerCode } from "../../../core/kernel/rows.ts";
+import type { Decided, PartnerCode, Program } from "../../../core/kernel/rows.ts";
 import { MAX_CODE } from "../../../domain/code.ts";
 import { VENDOR_NAMES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
@@ -23,6 +23,11 @@ import { CODE_GIVEN } from "../parts/words.ts";
 const PARTNERS = "/dashboard/partners";
 
 const REMOVED = "The code is nobody's now. What it has earned stays, and so do renewals of what began with it.";
+
+const LEDES: Record<Program["code_precedence"], string> = {
+  link: "A payment made with one of them is this partner's, unless the link of another partner led to it.",
+  code: "A payment made with one of them is this partner's, whatever link led to it.",
+};
 
 /** `/dashboard/partners/:id/codes`: a partner's promotion codes. */
 export const partnerCodes = new Hono<PageEnv>()
@@ -61,7 +66,7 @@ async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | n
       <Done code={c.req.query("done")} texts={{ given: CODE_GIVEN[partner.status], removed: REMOVED }} />
       <PageHead
         title="Promotion codes"
-        lede="A payment made with one of them is this partner's, with or without a link."
+        lede={LEDES[c.var.session.program.code_precedence]}
         back={{ href: `${PARTNERS}/${id}`, label: partnerText(partner) }}
       />
       <Spans at={at} days={days} now={c.var.now} />

@@ -3,7 +3,13 @@ import { Hono } from "hono";
 import { decodeCsv } from "../../../domain/csv-encoding.ts";
 import { emailKey } from "../../../domain/email.ts";
 import { importFields, IMPORT_KINDS, type ImportField } from "../../../domain/import-columns.ts";
-import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../../domain/import-product.ts";
+import {
+  dataParam,
+  importProduct,
+  IMPORT_PRODUCT_IDS,
+  LINK_PARAM_PATTERN,
+  type ImportProduct,
+} from "../../../domain/import-product.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { countRows, importFile, type ChooseColumns, type ImportedFile, type ImportRow } from "../../import/file.ts";
 import type { ImportOrder } from "../../import/line.ts";
@@ -117,7 +123,7 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
         </div>
       </div>
       <section class="card flush spaced">
-        <h2>Old links go on working</h2>
+        <h2>Which old links go on working</h2>
         <OldLinks />
       </section>
     </>,
@@ -159,7 +165,7 @@ function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: Imported
         </Form>
         {judged.ok ? (
           <section class="card flush spaced">
-            <Rows kind={order.kind} rows={judged.rows} />
+            <Rows kind={order.kind} rows={judged.rows} when="before" />
           </section>
         ) : null}
       </Preview>
@@ -186,6 +192,8 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
   const remarkable = rows.filter(({ message, note }) => message !== null || note !== null);
   const done = countRows(rows);
   const param = dataParam(order.product, order.param);
+  const product: ImportProduct = importProduct(order.product);
+  const isEnding = product.linksEnd === true && order.param === null;
   const origin = publicUrl(c.env);
   return framed(
     c,
@@ -196,13 +204,15 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
         <p>
           {order.kind === "partners"
             ? `${plural(done.added, "partner")} added, ${completedPartners(rows)} completed.${givenText(rows)} Those who are invited turn active when they first sign in.`
-            : `${plural(done.added, "customer")} bound. What they pay from now on is their partner's; what they paid before earns nothing.`}
+            : `${plural(done.added, "customer")} bound. What they pay from now on is their partner's, unless a payment names another; what they paid before earns nothing by it.`}
         </p>
       </Notice>
       {order.kind === "partners" ? (
         <section class="card stack">
-          <h2>Old links go on working</h2>
-          {param === null ? (
+          <h2>{isEnding ? `Links of ${product.name} end with it` : "Old links go on working"}</h2>
+          {isEnding ? (
+            <p>Partners find their new links in the portal. Have the script on every page:</p>
+          ) : param === null ? (
             <p>The script reads their query parameter as it is. Have it on every page:</p>
           ) : (
             <p>
@@ -218,7 +228,7 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
       {remarkable.length > 0 ? (
         <section class="card flush">
           <h2>Lines to look at</h2>
-          <Rows kind={order.kind} rows={remarkable} />
+          <Rows kind={order.kind} rows={remarkable} when="after" />
         </section>
       ) : null}
     </>,

@@ -2642,6 +2642,41 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/payouts/:id/conclude": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          made: boolean;
+          reference?: string | null | undefined;
+        };
+      };
+      output: {
+        amount_cents: number;
+        commission_count: number;
+        created_at: string;
+        currency: string;
+        due_at: string;
+        failure_code: string | null;
+        failure_message: string | null;
+        id: string;
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        paid_at: string | null;
+        partner_id: string;
+        period_end: string;
+        period_start: string | null;
+        program_id: string;
+        recipient: string | null;
+        reference: string | null;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/payouts/:id/mark-paid": {
     $post: {
       input: {

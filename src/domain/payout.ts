@@ -12,6 +12,9 @@ export const PAYOUT_MOVES = {
   /** The vendor has made the transfer, or will never make it under this attempt. */
   transfer_made: { from: ["processing"], to: "paid" },
   transfer_refused: { from: ["processing"], to: "failed" },
+  /** Where the service cannot ask the vendor, the owner has seen there that it was made or that it was not (OUT-17). */
+  said_made: { from: ["processing"], to: "paid" },
+  said_not_made: { from: ["processing"], to: "failed" },
 } as const satisfies Record<string, { from: readonly PayoutStatus[]; to: PayoutStatus }>;
 export type PayoutMove = keyof typeof PAYOUT_MOVES;
 
@@ -68,6 +71,14 @@ export function isHeldBy(failure_code: string): boolean {
 
 /** For how long whoever started or took up a transfer has it exclusively; longer than the calls can last. */
 export const TRANSFER_LEASE_MS = 3 * MINUTE_MS;
+
+/**
+ * Whether somebody may have an open transfer at this moment, ms: who has it asks the vendor. A lease ends within its time, and
+ * clocks differ by less than a minute; what is asked about later than that is nobody's, and so is a lease that is over.
+ */
+export function mayBeLeased(reconcile_at: number, now: number): boolean {
+  return reconcile_at > now && reconcile_at <= now + TRANSFER_LEASE_MS + MINUTE_MS;
+}
 
 /**
  * When an open transfer is asked about again: after as long as it has been open already, at least a minute and at most

@@ -88,6 +88,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
   "GET /api/v1/payouts/:id": ["read"],
   "POST /api/v1/payouts/:id/pay": ["payouts"],
   "POST /api/v1/payouts/:id/mark-paid": ["payouts"],
+  "POST /api/v1/payouts/:id/conclude": ["payouts"],
   "POST /api/v1/payouts/:id/cancel": ["payouts"],
 
   "POST /api/v1/customers/erase": ["write"],

@@ -84,6 +84,8 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     "pay payout": `${at("payouts", payouts[0])}/pay`,
     "mark payout paid": `${at("payouts", payouts[0])}/mark-paid`,
     "cancel payout": `${at("payouts", payouts[0])}/cancel`,
+    "transfer was made": `${at("payouts", payouts[0])}/was-made`,
+    "transfer was not made": `${at("payouts", payouts[0])}/was-not-made`,
     "remove a member": `${at("settings/team", member)}/remove`,
     flow: at("flows", flow),
     "delete flow": `${at("flows", flow)}/delete`,
@@ -201,6 +203,7 @@ function partnerPlaces(href: string, name: string): Record<string, string> {
     [`codes of ${name}`]: `${href}/codes`,
     [`edit ${name}`]: `${href}/edit`,
     [`deactivate ${name}`]: `${href}/deactivate`,
+    [`forget the account of ${name}`]: `${href}/forget-account`,
   };
 }
 

@@ -12,7 +12,7 @@ const OPERATION_IDS = `
   createIntegrationDestination createMember createPartner createPartnerCode createPartnerPortalLink
   createProgram createProgramApiKey createSignInLink createWebhook decideApplications declineApplication
   declineClaim deleteApiKey deleteCode deleteFlow deleteMember deletePartner deleteWebhook eraseCustomer
-  exportCodes exportPayouts followLink forgetPartnerAccount generatePayouts getApplication getClaim getClickSummary getCode
+  concludePayout exportCodes exportPayouts followLink forgetPartnerAccount generatePayouts getApplication getClaim getClickSummary getCode
   getCodeSummary getCommission getDocs getDocsSection getDocument getEvent getEventSchema getFlow getGuide
   getHealth getIntegrationStatus getPartner getPartnerBalance getPayment getPayout getProgram getScript
   getSearchIndex getTextIndex getWebhook grantClaim invitePartner listApiKeys listApplications listClaims

@@ -1,6 +1,7 @@
 /** The routes of the API and of the operator that read no more rows where there is more. */
 import { DAY, iso } from "../../src/lib/time.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { run } from "./grown-program.ts";
 import { newKey } from "./keys.ts";
 import { API_KEY_A } from "./payouts.ts";
 import { makeProgram } from "./program.ts";
@@ -165,6 +166,14 @@ export const ROUTES: Record<string, Operation> = {
   "POST /api/v1/payouts/:id/pay": api("POST", "/api/v1/payouts/{payouts.0}/pay"),
   "POST /api/v1/payouts/:id/mark-paid": api("POST", "/api/v1/payouts/{payouts.1}/mark-paid"),
   "POST /api/v1/payouts/:id/cancel": api("POST", "/api/v1/payouts/{payouts.2}/cancel"),
+  "POST /api/v1/payouts/:id/conclude": async (subject) => {
+    await run(
+      `update payouts set status = 'processing', failure_code = 'other_account', attempt = 1, reconcile_at = ?,
+        attempt_params = '{"request": "", "key_mark": "", "account": "acct_other (test)"}' where id = ?`,
+      ...[iso(now - DAY), subject.payouts[2]],
+    );
+    await api("POST", "/api/v1/payouts/{payouts.2}/conclude", { made: false })(subject);
+  },
 
   "GET /api/v1/clicks/summary": api("GET", `/api/v1/clicks/summary?${RECENT}`),
   "GET /api/v1/clicks/summary, of a partner": api("GET", `/api/v1/clicks/summary?${RECENT}&partner_id={partner}`),

@@ -26,16 +26,18 @@ describe("the states of a payout", () => {
       "pending → paid",
       "pending → processing",
       "processing → failed",
+      "processing → failed",
+      "processing → paid",
       "processing → paid",
     ]);
   });
 
-  it("nothing leaves paid or canceled, and only the vendor's answer leaves processing", () => {
+  it("nothing leaves paid or canceled, and only the vendor's answer, or the owner's for it, leaves processing", () => {
     const moves = Object.keys(PAYOUT_MOVES) as PayoutMove[];
     const allowed = (status: PayoutStatus) => moves.filter((move) => canMove(status, move));
     expect(allowed("paid")).toEqual([]);
     expect(allowed("canceled")).toEqual([]);
-    expect(allowed("processing")).toEqual(["transfer_made", "transfer_refused"]);
+    expect(allowed("processing")).toEqual(["transfer_made", "transfer_refused", "said_made", "said_not_made"]);
     expect(allowed("failed")).toEqual(["pay", "cancel"]);
     expect(allowed("pending")).toEqual(["pay", "mark_paid", "cancel"]);
   });

@@ -53,7 +53,7 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
     await commit(ctx, { writes: [write], occurrences: [payoutMoved("payout.updated", before, after)] });
     return { ctx, payout: after, api_key };
   });
-  return pursue(started.ctx, started.payout, started.api_key, transfers, true);
+  return pursue(started.ctx, started.payout, transfers, { api_key: started.api_key, how: "first" });
 }
 
 /** The connected account that the payout was generated for, whatever the partner has by now. */
@@ -76,9 +76,15 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
 
 /**
  * Takes up a transfer that was left open. Whoever sets `reconcile_at` onwards has it for the time of a lease; a second
- * one finds the row changed and leaves it alone (null).
+ * one finds the row changed and leaves it alone (null). With the owner's word of how it ended nothing is sent, and the word counts
+ * where the vendor cannot be asked.
  */
-export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers: Transfers): Promise<Payout | null> {
+export async function takeUpTransfer(
+  ctx: ProgramCtx,
+  payout: Payout,
+  transfers: Transfers,
+  word?: Word,
+): Promise<Payout | null> {
   const lease = iso(ctx.now + TRANSFER_LEASE_MS);
   try {
     await commit(ctx, {
@@ -91,33 +97,37 @@ export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers:
   }
   const leased = { ...payout, reconcile_at: lease };
   const key = await payingKey(ctx, transfers);
-  if (typeof key !== "string") return conclude(ctx, leased, { ...key, outcome: "open", retry_after_ms: null });
-  return pursue(ctx, leased, key, transfers, false);
+  if (typeof key !== "string") return conclude(ctx, leased, word ?? { ...key, outcome: "open", retry_after_ms: null });
+  return pursue(ctx, leased, transfers, { api_key: key, how: word ? "look" : "again", word });
 }
 
+/** `said`: by the owner. */
 type Verdict =
-  | { outcome: "made"; transfer_id: string }
+  | { outcome: "made"; transfer_id: string; said?: true }
   | ({ outcome: "refused"; taken_back?: readonly string[] | undefined } & Trouble)
   | ({ outcome: "open"; retry_after_ms: number | null } & Trouble);
 
-interface Asking {
-  frozen: FrozenAttempt;
-  standing: Standing;
+/** The owner's. */
+export type Word = Exclude<Verdict, { outcome: "open" }>;
+
+interface Pursuit {
   api_key: string;
-  /** Right after the attempt was stored. */
-  isFirst: boolean;
+  /** `first`: right after the attempt was stored; `look`: without sending it. */
+  how: "first" | "again" | "look";
+  word?: Word | undefined;
 }
 
-async function pursue(
-  ctx: ProgramCtx,
-  payout: Payout,
-  api_key: string,
-  transfers: Transfers,
-  isFirst: boolean,
-): Promise<Payout> {
+interface Asking extends Pursuit {
+  frozen: FrozenAttempt;
+  standing: Standing;
+}
+
+async function pursue(ctx: ProgramCtx, payout: Payout, transfers: Transfers, pursuit: Pursuit): Promise<Payout> {
+  const { api_key, word } = pursuit;
   const frozen = attemptOf(payout);
   const standing = await standingOf(frozen, api_key, transfers);
-  const verdict = await askVendor(payout, { frozen, standing, api_key, isFirst }, transfers);
+  const asked = await askVendor(payout, { ...pursuit, frozen, standing }, transfers);
+  const verdict = word && asked.outcome === "open" && isHeldBy(asked.code) ? word : asked;
   const kept =
     verdict.outcome === "open"
       ? await keptOpen(frozen, standing, api_key, transfers)
@@ -139,16 +149,17 @@ async function pursue(
  */
 async function askVendor(
   payout: Payout,
-  { frozen, standing, api_key, isFirst }: Asking,
+  { frozen, standing, api_key, how }: Asking,
   transfers: Transfers,
 ): Promise<Verdict> {
   if (standing.is === "other_account") return { ...standing, outcome: "open" };
-  const isFresh = isFirst && payout.attempt === 1;
+  const isFresh = how === "first" && payout.attempt === 1;
   const found = isFresh ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
   const said = found.outcome === "made" ? saidBy(found.transfers, frozen) : null;
   if (said) return said;
   if (standing.is === "unsure") return { ...standing, outcome: "open" };
   if (found.outcome === "unknown") return { ...found, outcome: "open" };
+  if (how === "look") return NOT_SENT;
   const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
   if (answer.outcome === "refused" || (answer.outcome === "made" && !answer.is_past)) return answer;
   if (answer.outcome === "made" || answer.worth_looking) {
@@ -160,6 +171,13 @@ async function askVendor(
   return { outcome: "open", code: answer.code, message: answer.message, retry_after_ms: answer.retry_after_ms };
 }
 
+const NOT_SENT: Verdict = {
+  outcome: "open",
+  code: "transfer_waits",
+  message: "The payment provider can be asked again, and has no transfer yet. It is sent within minutes.",
+  retry_after_ms: 0,
+};
+
 const NOT_LISTED: Verdict = {
   outcome: "open",
   code: "transfer_not_listed",
@@ -170,7 +188,7 @@ const NOT_LISTED: Verdict = {
 /** Writes the result of an attempt; where somebody else was faster, gives what that one wrote. */
 async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Promise<Payout> {
   try {
-    if (verdict.outcome === "made") return await concludePaid(ctx, payout, verdict.transfer_id);
+    if (verdict.outcome === "made") return await concludePaid(ctx, payout, verdict);
     const { code, message } = verdict;
     const failed = verdict.outcome === "refused";
     const isHeldNow = failed || (isHeldBy(code) && code !== payout.failure_code);
@@ -200,7 +218,11 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
 }
 
 /** A transfer that exists is a fact, also for one who has lost the lease meanwhile; it is written once. */
-async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string): Promise<Payout> {
+async function concludePaid(
+  ctx: ProgramCtx,
+  payout: Payout,
+  { transfer_id, said }: Extract<Verdict, { outcome: "made" }>,
+): Promise<Payout> {
   const changes = {
     status: "paid" as const,
     paid_at: iso(ctx.now),
@@ -212,6 +234,8 @@ async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string
   };
   const after: Payout = { ...payout, ...changes };
   const paid = payCommissions(ctx, payout);
+  const moved = payoutMoved("payout.paid", payout, after);
+  if (said) Object.assign(moved.payload, { failure_code: "said_made" });
   await commit(ctx, {
     writes: [
       {
@@ -229,7 +253,7 @@ async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string
       },
       paid.write,
     ],
-    occurrences: [payoutMoved("payout.paid", payout, after)],
+    occurrences: [moved],
     selected: [paid.selected],
     mailsAbout: [mailsAboutPayouts("payout_paid", sql`p.id = ${payout.id}`)],
     result: after,

@@ -6,6 +6,7 @@ import { exportPayouts, isUpload, type Export } from "../../core/payouts/export.
 import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payouts/generate.ts";
 import { payPayout } from "../../core/payouts/pay.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts/payouts.ts";
+import { sayTransfer } from "../../core/payouts/say.ts";
 import { withDetailsInPart } from "../../core/kernel/payout-details.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../core/kernel/views.ts";
 import type { AppEnv } from "../../env.ts";
@@ -15,7 +16,7 @@ import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
 import { exportQuery, payoutQuery } from "../queries.ts";
-import { query, text, timeRange } from "../validate.ts";
+import { jsonBody, query, requireJson, text, timeRange } from "../validate.ts";
 
 /** A bare date is its first instant in UTC. */
 const instant = timeRange.shape.from;
@@ -31,6 +32,11 @@ export const payoutGenerate = z.strictObject({
 });
 
 export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
+
+export const payoutConclude = z.strictObject({
+  made: z.boolean().describe("Whether the provider has made the transfer, as you see it there."),
+  reference: text(200).nullish().describe("The transfer's id at the provider, where it was made."),
+});
 
 function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation) {
   const payouts: (ReturnType<typeof viewPayout> | PlannedPayout)[] = made.map((payout) =>
@@ -75,6 +81,10 @@ export const payouts = new Hono<AppEnv>()
   .post("/:id/mark-paid", optionalJson(payoutMarkPaid), replies(viewPayout, 200), async (c) => {
     const { reference } = c.req.valid("json");
     return c.json(viewPayout(await markPayoutPaid(c.var.ctx, c.req.param("id"), reference ?? null)));
+  })
+  .post("/:id/conclude", requireJson, jsonBody(payoutConclude), replies(viewPayout, 200), async (c) => {
+    const { made, reference = null } = c.req.valid("json");
+    return c.json(viewPayout(await sayTransfer(c.var.ctx, c.req.param("id"), { made, reference }, connectOf(c.env))));
   })
   .post("/:id/cancel", optionalJson(nothing), replies(viewPayout, 200), async (c) => {
     return c.json(viewPayout(await cancelPayout(c.var.ctx, c.req.param("id"))));

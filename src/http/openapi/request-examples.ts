@@ -58,6 +58,7 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   ClaimGrant: { payment_id: id("pmt") },
   ClaimDecline: { note: "This customer came through our newsletter." },
   PayoutMarkPaid: { reference: "Transfer 4711" },
+  PayoutConclude: { made: true, reference: "tr_1RTa2b" },
   EndpointCreate: endpointCreate,
   EndpointUpdate: { active: true },
   Recover: { since: "2026-03-01T00:00:00Z" },

@@ -16,7 +16,7 @@ import { flowCreate, flowPatch, simulation } from "../api/flows.ts";
 import { memberCreate, memberPatch } from "../api/members.ts";
 import { accountForget, onboardingStart } from "../api/onboarding.ts";
 import { partnerCreate, partnerPatch } from "../api/partners.ts";
-import { payoutGenerate, payoutMarkPaid } from "../api/payouts.ts";
+import { payoutConclude, payoutGenerate, payoutMarkPaid } from "../api/payouts.ts";
 import { programPatch } from "../api/programs.ts";
 import { recoverBody } from "../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../api/webhooks.ts";
@@ -81,6 +81,7 @@ const OWN_REQUESTS = {
   ClaimDecline: claimDecline,
   PayoutGenerate: payoutGenerate,
   PayoutMarkPaid: payoutMarkPaid,
+  PayoutConclude: payoutConclude,
   EndpointCreate: endpointCreate,
   EndpointUpdate: endpointPatch,
   Recover: recoverBody,

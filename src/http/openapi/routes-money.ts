@@ -216,6 +216,17 @@ export const MONEY_ROUTES: Route[] = [
   },
   {
     method: "POST",
+    path: "/api/v1/payouts/:id/conclude",
+    tag: "Payouts",
+    summary: "Answer for the provider whether an open transfer was made",
+    description:
+      "Only while the provider does not accept the stored API key for it. Look there first: a transfer that was made and is said not to be is paid twice. The provider is asked again, and its answer counts more.",
+    body: { schema: "PayoutConclude" },
+    replies: ok("Payout", "The payout as it is then."),
+    errors: ["not_found", "invalid_transition"],
+  },
+  {
+    method: "POST",
     path: "/api/v1/payouts/:id/cancel",
     tag: "Payouts",
     summary: "Cancel a payout",

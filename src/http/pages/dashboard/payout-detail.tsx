@@ -137,6 +137,16 @@ function Actions({ payout, program }: Pick<PayoutDetailProps, "payout" | "progra
           Mark as paid
         </ActionLink>
       ) : null}
+      {isOffered("said_made", payout, program) ? (
+        <>
+          <ActionLink class="button" href={`${AT}/${id}/was-made`}>
+            It was made
+          </ActionLink>
+          <ActionLink class="button danger" href={`${AT}/${id}/was-not-made`}>
+            It was not made
+          </ActionLink>
+        </>
+      ) : null}
       {isOffered("cancel", payout, program) ? (
         <ActionLink class="button danger" href={`${AT}/${id}/cancel`}>
           Cancel

@@ -7,11 +7,12 @@ import { payPayout } from "../../../core/payouts/pay.ts";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
+import { sayTransfer } from "../../../core/payouts/say.ts";
 import type { Decided, Payout } from "../../../core/kernel/rows.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
-import { exportReply, payoutMarkPaid } from "../../api/payouts.ts";
+import { exportReply, payoutConclude, payoutMarkPaid } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
 import { exportQuery, payoutQuery } from "../../queries.ts";
 import { filterOf, leaveOutUnknown, refuseLeftOut } from "../filters.ts";
@@ -146,6 +147,21 @@ export const payouts = new Hono<PageEnv>()
     return act(c, id, "mark_paid", () => markPayoutPaid(c.var.ctx, id, parsed.value.reference ?? null));
   })
   .get("/:id/cancel", (c) => confirmPage(c, c.req.param("id"), "cancel"))
+  .get("/:id/was-made", (c) => confirmPage(c, c.req.param("id"), "said_made"))
+  .post("/:id/was-made", async (c) => {
+    const id = c.req.param("id");
+    const fields = new FormFields(await c.req.formData());
+    const parsed = parseInput(payoutConclude, { made: true, reference: fields.textOrNull("reference") });
+    if (!parsed.ok) return confirmPage(c, id, "said_made", parsed.problems);
+    const said = { made: true, reference: parsed.value.reference ?? null };
+    return act(c, id, "said_made", () => sayTransfer(c.var.ctx, id, said, connectOf(c.env)));
+  })
+  .get("/:id/was-not-made", (c) => confirmPage(c, c.req.param("id"), "said_not_made"))
+  .post("/:id/was-not-made", (c) => {
+    const said = { made: false, reference: null };
+    const id = c.req.param("id");
+    return act(c, id, "said_not_made", () => sayTransfer(c.var.ctx, id, said, connectOf(c.env)));
+  })
   .post("/:id/cancel", (c) => act(c, c.req.param("id"), "cancel", () => cancelPayout(c.var.ctx, c.req.param("id"))));
 
 /** What the owner can do to a payout, and what to know before doing it. */
@@ -170,6 +186,20 @@ const MOVES = {
     button: "Cancel the payout",
     kind: "danger",
     text: "Nothing is paid. Its commissions are free again, and the next payout takes them.",
+  },
+  said_made: {
+    path: "was-made",
+    title: () => "Was the transfer made?",
+    button: "It was made",
+    kind: "primary",
+    text: "For a transfer that you see at the provider, not taken back: we cannot ask there. The payout and its commissions become paid, and that is final.",
+  },
+  said_not_made: {
+    path: "was-not-made",
+    title: () => "Was the transfer not made?",
+    button: "It was not made",
+    kind: "danger",
+    text: "Look at the provider first, in the account that it was begun in: we cannot ask there. The payout can then be paid again or canceled: if the transfer was made after all, the partner is paid twice.",
   },
 } as const satisfies Record<OwnersMove, object>;
 
@@ -197,13 +227,17 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: OwnersMove, pr
         </p>
         <p>{obstacle ?? text}</p>
         {nearest === null ? null : <p>{nearest}</p>}
-        {move === "mark_paid" && isPossible ? (
+        {(move === "mark_paid" || move === "said_made") && isPossible ? (
           <Field
             name="reference"
-            label="Reference"
+            label={move === "mark_paid" ? "Reference" : "Id of the transfer"}
             problems={problems}
             maxlength={200}
-            hint="What you know the payment by: a transfer number, for example."
+            hint={
+              move === "mark_paid"
+                ? "What you know the payment by: a transfer number, for example."
+                : "As the provider shows it."
+            }
           />
         ) : null}
         <div class="actions">

@@ -2,21 +2,22 @@ import type { Payout, Program } from "../../../core/kernel/rows.ts";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
-import { canMove } from "../../../domain/payout.ts";
+import { canMove, isHeldBy } from "../../../domain/payout.ts";
 import type { Transfers } from "../../../providers/connect.ts";
 import { moneyText } from "./figures.tsx";
 import { recipientText } from "./payout-method.ts";
 import { transferName } from "../../brand-names.ts";
 
 /** What the owner can do to a payout from its page. */
-export type OwnersMove = "pay" | "mark_paid" | "cancel";
+export type OwnersMove = "pay" | "mark_paid" | "cancel" | "said_made" | "said_not_made";
 
-type Movable = Pick<Payout, "status" | "method" | "recipient">;
+type Movable = Pick<Payout, "status" | "method" | "recipient"> & Partial<Pick<Payout, "failure_code">>;
 type Payer = Program;
 
 /** What keeps the owner from this move now, in words; null where nothing does. Nothing else is offered on any page. */
 export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): string | null {
   if (!canMove(payout.status, move)) return `A payout that is ${payout.status} cannot be changed that way.`;
+  if (move.startsWith("said_") && !isHeldBy(payout.failure_code ?? "")) return "The provider is asked, and answers.";
   return move === "pay" ? missingForTransfer(payout, payer) : null;
 }
 

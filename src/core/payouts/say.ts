@@ -1,0 +1,46 @@
+import { payouts } from "../../db/schema.ts";
+import { isHeldBy, mayBeLeased } from "../../domain/payout.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import type { Transfers } from "../../providers/connect.ts";
+import { prove, type Caller } from "../kernel/context.ts";
+import type { Payout } from "../kernel/rows.ts";
+import { takeUpTransfer, type Word } from "./pay.ts";
+import { ownedPayout, requireMove } from "./payouts.ts";
+
+/** What the owner has seen at the vendor: the transfer, by its id, or that there is none. */
+export interface Said {
+  made: boolean;
+  reference: string | null;
+}
+
+/**
+ * Ends an open transfer by the owner's word (OUT-17): only where the vendor cannot be asked with the key that is stored. It is asked
+ * again, and what it says counts more than the word, as does what another who asks at the same moment writes. Nothing is sent.
+ * @throws `invalid_transition` where the service can learn it, or somebody may be asking.
+ */
+export async function sayTransfer(
+  caller: Caller,
+  id: string,
+  { made, reference }: Said,
+  transfers: Transfers,
+): Promise<Payout> {
+  if (made && reference === null) throw invalidField("reference", "Give the transfer's id at the payment provider.");
+  const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
+  if (!before) throw notFound("payout");
+  requireMove(before, made ? "said_made" : "said_not_made");
+  if (!isHeldBy(before.failure_code ?? "")) throw new AppError("invalid_transition", LEARNS);
+  if (mayBeLeased(Date.parse(before.reconcile_at ?? ""), ctx.now)) throw new AppError("invalid_transition", ASKING);
+  const word: Word = made ? { outcome: "made", transfer_id: reference ?? "", said: true } : NOT_MADE;
+  const after = await takeUpTransfer(ctx, before, transfers, word);
+  if (!after) throw new AppError("invalid_transition", ASKING);
+  return after;
+}
+
+const NOT_MADE: Word = {
+  outcome: "refused",
+  code: "said_not_made",
+  message: "The provider could not be asked. It was said by hand that there is no such transfer.",
+};
+
+const LEARNS = "The service can still ask the provider about this transfer, and does.";
+const ASKING = "The provider may be being asked about this transfer. Try again in five minutes.";

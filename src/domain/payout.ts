@@ -69,6 +69,14 @@ export function isHeldBy(failure_code: string): boolean {
   return HELD_BY.some((code) => code === failure_code);
 }
 
+/** The vendor keeps idempotency keys for 24 hours at least; clocks differ by less than the hour that is left. */
+const REPEATS_FOR_MS = DAY_MS - HOUR_MS;
+
+/** True while the vendor would repeat what it answered to any sending of a payout that was made at `created_at`, ms. */
+export function isRepeated(created_at: number, now: number): boolean {
+  return now - created_at < REPEATS_FOR_MS;
+}
+
 /** For how long whoever started or took up a transfer has it exclusively; longer than the calls can last. */
 export const TRANSFER_LEASE_MS = 3 * MINUTE_MS;
 

@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { payouts } from "../../db/schema.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
-import { isHeldBy, nextReconcile, TRANSFER_LEASE_MS } from "../../domain/payout.ts";
+import { isHeldBy, isRepeated, nextReconcile, TRANSFER_LEASE_MS } from "../../domain/payout.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Transfers, Trouble } from "../../providers/connect.ts";
@@ -46,7 +46,8 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
       attempt: before.attempt + 1,
       attempt_params: JSON.stringify(frozen),
       attempt_started_at: iso(ctx.now),
-      reconcile_at: iso(ctx.now + TRANSFER_LEASE_MS),
+      // Of many payouts of one request the later ones begin long after it.
+      reconcile_at: iso(Math.max(transfers.now(), ctx.now) + TRANSFER_LEASE_MS),
       failure_code: null,
       failure_message: null,
     });
@@ -143,7 +144,8 @@ async function pursue(ctx: ProgramCtx, payout: Payout, transfers: Transfers, pur
  * The result of an attempt. Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
  * definitive refusal: `failed` (OUT-6). Everywhere but on the very first sending of a payout a transfer may
  * already exist, so the vendor is asked for it first, and nothing is sent until it has answered that there is none: it
- * forgets idempotency keys, its memory of them may go with the API key, and an attempt before had another. That a
+ * forgets idempotency keys, its memory of them may go with the API key, and an attempt before had another. What is stored may
+ * have been restored to before the first sending, so that is one only for as long as the vendor repeats its answer. That a
  * transfer is found is a fact whoever finds it; that none is found says something only of the key's own account. What the
  * vendor repeats under the key is how it was then: how it is now, the look-up says.
  */
@@ -153,12 +155,14 @@ async function askVendor(
   transfers: Transfers,
 ): Promise<Verdict> {
   if (standing.is === "other_account") return { ...standing, outcome: "open" };
-  const isFresh = how === "first" && payout.attempt === 1;
-  const found = isFresh ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
+  const isFirst = how === "first" && payout.attempt === 1;
+  const isKnown = isFirst && isRepeated(Date.parse(payout.created_at), transfers.now());
+  const found = isKnown ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
   const said = found.outcome === "made" ? saidBy(found.transfers, frozen) : null;
   if (said) return said;
   if (standing.is === "unsure") return { ...standing, outcome: "open" };
-  if (found.outcome === "unknown") return { ...found, outcome: "open" };
+  // The first attempt has sent nothing yet, so that it may fail; the next one looks up as well.
+  if (found.outcome === "unknown") return { ...found, outcome: isFirst && isHeldBy(found.code) ? "refused" : "open" };
   if (how === "look") return NOT_SENT;
   const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
   if (answer.outcome === "refused" || (answer.outcome === "made" && !answer.is_past)) return answer;

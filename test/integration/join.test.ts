@@ -425,7 +425,7 @@ describe("what the page says of a proof is true (JOIN-5)", () => {
     expect(texts.filter((text) => /You are a partner/.test(text))).toHaveLength(1);
   });
 
-  it("of a partner who is deactivated: whom to ask, and no way to sign in, which they cannot", async () => {
+  it("of a partner who is deactivated: who can help, and no way to sign in, which they cannot", async () => {
     const program = await makeJoinable();
     const email = address();
     const link = await linkOf(program, email);

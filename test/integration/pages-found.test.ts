@@ -14,10 +14,10 @@ const GETS = pageRoutes("dashboard", "portal")
 
 /** Pages that nothing leads to, each with its reason. */
 const ALONE: Record<string, string> = {
+  "/dashboard/partners/:id/forget-account": "offered where the partner has an account there",
   "/dashboard/payouts/:id/pay": "offered where provider A can pay, which it cannot in this program",
   "/dashboard/payouts/:id/was-made": "offered where provider A cannot be asked about an open transfer",
   "/dashboard/payouts/:id/was-not-made": "the same",
-  "/dashboard/partners/:id/forget-account": "offered where the partner has an account there",
 };
 
 let stocked: Stocked;

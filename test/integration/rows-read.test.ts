@@ -26,8 +26,8 @@ const SMALL = 25;
 const GROWN = 125;
 /** Other programs that a deployment has grown by, the first of which has lived as many stories. */
 const OTHERS = 60;
-/** What an operation may read more by chance, such as the up to 20 deliveries of a lane that is counted. */
-const SLACK = 30;
+/** What an operation may read more by chance: up to 20 deliveries of a lane that is counted, partners that share parts of their names. */
+const SLACK = 40;
 /** What is longer than any page, small or grown. */
 const HISTORY = { small: 120, grown: 320 };
 

@@ -134,13 +134,13 @@ export const partners = sqliteTable(
     payout_method: text().$type<PayoutMethod>(),
     payout_email: text(),
     provider_a_account_id: text(),
-    /** How many accounts were forgotten before it: each new one is asked for under a key of its own. */
-    accounts_forgotten: integer().notNull().default(0),
     metadata: text({ mode: "json" }).$type<Record<string, unknown>>(),
     /** What `search` looks in (`searchText` and `unindexed` in `domain/partner.ts`). */
     search_text: text().notNull(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
+    /** How many accounts were forgotten before it: each new one is asked for under a key of its own. */
+    accounts_forgotten: integer().notNull().default(0),
   },
   (t) => [
     index("partners_list").on(t.program_id, t.id),

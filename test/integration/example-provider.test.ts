@@ -127,7 +127,9 @@ describe("a provider that only the list of the tests has", () => {
     const file = `customer_id,partner_code\nexample_7,${partner.slug}\n`;
     expect((await sendImport(program, { kind: "customers" }, file)).body).toMatchObject({ added: 1, refused: 0 });
     const named = { kind: "customers", provider: "provider_example" };
-    expect((await sendImport(program, named, `customer_id,partner_code\n9,${partner.slug}\n`)).body.added).toBe(1);
+    expect((await sendImport(program, named, `customer_id,partner_code\nexample_9,${partner.slug}\n`)).body.added).toBe(
+      1,
+    );
     const conditions = [{ field: "provider", op: "eq", value: "provider_example" }];
     const flow = { name: "Example", action_type: "percentage", action_value: 50, conditions };
     expect((await program.api("POST", "/api/v1/flows", flow)).status).toBe(201);

@@ -102,6 +102,18 @@ const ofPayout = (act: (scene: Scene, payout_id: string) => Promise<unknown>): O
   };
 };
 
+/** A payout whose transfer is open, and which the provider cannot be asked about. */
+const ofOpenTransfer = (act: (scene: Scene, payout_id: string) => Promise<unknown>): Occasion => {
+  return async (scene) => {
+    const { id } = await makePayout(scene);
+    scene.vendor.faults.push("drop_reply");
+    await scene.api("POST", `/payouts/${id}/pay`);
+    scene.vendor.keys.clear();
+    await reconcileAt(scene.vendor, Date.now() + 3_600_000);
+    return () => act(scene, id);
+  };
+};
+
 /** A claim that waits, and a payment that is its partner's. */
 async function claimed({ program, slug, partner_id }: Scene): Promise<{ claim: string; payment_id: string }> {
   await well(sendBody(program, "provider_a", saleAt("provider_a", { ref: slug, program: program.id })));
@@ -312,6 +324,9 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
         const { id } = await makePartner(scene.program);
         return () => scene.api("POST", `/partners/${id}/provider-a-account`, { country: "DE" });
       },
+      "its connected account is forgotten": async ({ api, partner_id, account_id }) => {
+        return () => api("POST", `/partners/${partner_id}/provider-a-account/forget`, { account_id });
+      },
       ...activated,
     },
     dashboard: {
@@ -321,6 +336,9 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
       },
       "one is deactivated": async ({ owner, partner_id }) => {
         return () => send(owner, `/dashboard/partners/${partner_id}`, {}, "/deactivate");
+      },
+      "its connected account is forgotten": async ({ owner, partner_id, account_id }) => {
+        return () => send(owner, `/dashboard/partners/${partner_id}`, { account_id }, "/forget-account");
       },
       ...activatedByForm,
     },
@@ -400,12 +418,18 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
     api: {
       "one is marked as paid": ofPayout(({ api }, id) => api("POST", `/payouts/${id}/mark-paid`, { reference: "1" })),
       "one is paid by a transfer": ofPayout(({ api }, id) => api("POST", `/payouts/${id}/pay`)),
+      "its transfer is said to be made": ofOpenTransfer(({ api }, id) => {
+        return api("POST", `/payouts/${id}/conclude`, { made: true, reference: "tr_1" });
+      }),
     },
     dashboard: {
       "one is marked as paid": ofPayout(({ owner }, id) => {
         return send(owner, `/dashboard/payouts/${id}`, { reference: "1" }, "/mark-paid");
       }),
       "one is paid by a transfer": ofPayout(({ owner }, id) => send(owner, `/dashboard/payouts/${id}`, {}, "/pay")),
+      "its transfer is said to be made": ofOpenTransfer(({ owner }, id) => {
+        return send(owner, `/dashboard/payouts/${id}`, { reference: "tr_1" }, "/was-made");
+      }),
       "one is marked as paid with others": ofPayout(async ({ owner }, id) => {
         await owner.get("/dashboard/payouts");
         await owner.post("/dashboard/payouts/chosen/confirmed", { ids: id, move: "mark_paid", reference: "1" });

@@ -21,6 +21,8 @@ const ROUTES = [
 const RATE = { source: "manual", action_type: "flat", action_value: 1 };
 
 const BODIES: Record<string, unknown> = {
+  "POST /api/v1/partners/:id/provider-a-account/forget": { account_id: "acct_walk" },
+  "POST /api/v1/payouts/:id/conclude": { made: false },
   "POST /api/v1/partners/:id/codes": { code: "WALK20", provider: "provider_a" },
   "POST /api/v1/api-keys": { name: "Walk", scopes: ["read"] },
   "POST /api/v1/partners": { email: "walk@example.com", slug: "walk" },
@@ -182,8 +184,9 @@ describe("every route under /api/v1", () => {
       // The summary has a row for each day, and nothing in it.
       const counts = JSON.stringify(body).match(/:[1-9]\d*[,}]/g) ?? [];
       if (path === "/api/v1/clicks/summary") expect(counts).toEqual([]);
-      // The export that this has just made.
-      else if (path === "/api/v1/events") expect(body).toMatchObject({ data: [{ type: "payout.exported" }], total: 1 });
+      // The exports that this has just made.
+      else if (path === "/api/v1/events")
+        expect(body).toMatchObject({ data: [{ type: "payout.exported" }, { type: "list.exported" }], total: 2 });
       // The stranger's own.
       else if (path === "/api/v1/members") expect(body).toMatchObject({ data: [{ program_id: other.id }] });
       else if ("data" in body) expect(body["data"]).toEqual([]);

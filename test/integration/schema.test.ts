@@ -35,7 +35,7 @@ const AS_OF_TODAY: Record<string, string> = {
     created_at updated_at live_only provider_a_refusals provider_b_refusals brand_color time_zone
     applications slug questions terms terms_version sale_amounts assets`,
   partners: `id program_id email first_name last_name payout_method payout_email provider_a_account_id metadata
-    search_text created_at updated_at`,
+    search_text created_at updated_at accounts_forgotten`,
   flows: "id program_id event created_at updated_at",
 };
 

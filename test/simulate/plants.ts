@@ -149,7 +149,7 @@ export const PLANTS: readonly Plant[] = [
     "`${payout.id}:${ctx.now}`",
   ]),
   plant("payout: it is sent again while a transfer may exist", "core/payouts/pay.ts", [
-    'if (found.outcome === "unknown") return { ...found, outcome: "open" };',
+    'if (found.outcome === "unknown") return { ...found, outcome: isFirst && isHeldBy(found.code) ? "refused" : "open" };',
     "",
   ]),
   plant("delivery: a refused attempt is a success", "domain/delivery.ts", [

@@ -10,6 +10,7 @@ export const SENDING_NOTHING: Record<string, string[]> = {
     "DELETE /api/v1/flows/:id",
     "POST /dashboard/flows/:id/delete",
     "POST /dashboard/flows/:id/switch",
+    "POST /dashboard/payouts/:id/was-not-made",
     "POST /api/v1/payouts/:id/cancel",
     "POST /dashboard/payouts/:id/cancel",
     "POST /api/v1/webhooks",

@@ -32,10 +32,17 @@ import { PLAYED_ELSEWHERE, SENDING_NOTHING } from "../support/unsent-routes.ts";
 import { sendImport } from "../support/imports.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
-import { makeCommissions, makePayingProgram, makePayout, playOutside, reconcileAt } from "../support/payouts.ts";
+import {
+  makeCommissions,
+  makeOpenPayout,
+  makePayingProgram,
+  makePayout,
+  playOutside,
+  reconcileAt,
+} from "../support/payouts.ts";
 import { CALLS, makePartner, testContext } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
-import { saleAt } from "../support/sale.ts";
+import { saidRefund, saidSale, saleAt } from "../support/sale.ts";
 import { signInOwner, signInPartner } from "../support/visitor.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -71,15 +78,6 @@ const appliedByForm = (form: (scene: Scene) => Promise<[path: string, fields: Re
   };
 };
 
-/** A sale as the owner's server says it, and a refund of it. */
-const saidSale = (slug: string) => {
-  const sale = { external_id: `sale-${slug}`, ref: slug, customer: { id: `customer-${slug}` } };
-  return { ...sale, amount_cents: 10_000, currency: "USD", net_of_tax: true };
-};
-const saidRefund = (slug: string) => {
-  return { external_id: `refund-${slug}`, sale_external_id: `sale-${slug}`, amount_cents: 1_000 };
-};
-
 /** A payment that was refused while its partner was deactivated, and can be decided again. */
 async function refused({ program, slug, partner_id, api }: Scene): Promise<string> {
   await api("PATCH", `/partners/${partner_id}`, { status: "deactivated" });
@@ -95,21 +93,10 @@ async function importByForm({ owner }: Scene, csv: string): Promise<void> {
   await well(owner.post("/dashboard/partners/import", { csv, confirmed: "yes" }));
 }
 
-const ofPayout = (act: (scene: Scene, payout_id: string) => Promise<unknown>): Occasion => {
+type OfPayout = (scene: Scene, payout_id: string) => Promise<unknown>;
+const ofPayout = (act: OfPayout, make: (scene: Scene) => Promise<{ id: string }> = makePayout): Occasion => {
   return async (scene) => {
-    const { id } = await makePayout(scene);
-    return () => act(scene, id);
-  };
-};
-
-/** A payout whose transfer is open, and which the provider cannot be asked about. */
-const ofOpenTransfer = (act: (scene: Scene, payout_id: string) => Promise<unknown>): Occasion => {
-  return async (scene) => {
-    const { id } = await makePayout(scene);
-    scene.vendor.faults.push("drop_reply");
-    await scene.api("POST", `/payouts/${id}/pay`);
-    scene.vendor.keys.clear();
-    await reconcileAt(scene.vendor, Date.now() + 3_600_000);
+    const { id } = await make(scene);
     return () => act(scene, id);
   };
 };
@@ -418,18 +405,18 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
     api: {
       "one is marked as paid": ofPayout(({ api }, id) => api("POST", `/payouts/${id}/mark-paid`, { reference: "1" })),
       "one is paid by a transfer": ofPayout(({ api }, id) => api("POST", `/payouts/${id}/pay`)),
-      "its transfer is said to be made": ofOpenTransfer(({ api }, id) => {
+      "its transfer is said to be made": ofPayout(({ api }, id) => {
         return api("POST", `/payouts/${id}/conclude`, { made: true, reference: "tr_1" });
-      }),
+      }, makeOpenPayout),
     },
     dashboard: {
       "one is marked as paid": ofPayout(({ owner }, id) => {
         return send(owner, `/dashboard/payouts/${id}`, { reference: "1" }, "/mark-paid");
       }),
       "one is paid by a transfer": ofPayout(({ owner }, id) => send(owner, `/dashboard/payouts/${id}`, {}, "/pay")),
-      "its transfer is said to be made": ofOpenTransfer(({ owner }, id) => {
+      "its transfer is said to be made": ofPayout(({ owner }, id) => {
         return send(owner, `/dashboard/payouts/${id}`, { reference: "tr_1" }, "/was-made");
-      }),
+      }, makeOpenPayout),
       "one is marked as paid with others": ofPayout(async ({ owner }, id) => {
         await owner.get("/dashboard/payouts");
         await owner.post("/dashboard/payouts/chosen/confirmed", { ids: id, move: "mark_paid", reference: "1" });

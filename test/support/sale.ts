@@ -25,3 +25,12 @@ const SALES: Record<ListedVendor, (sale: Required<Sale>) => string> = {
 export function saleAt(provider: ListedVendor, sale: Sale): string {
   return SALES[provider]({ amount: 10_000, tax: 0, at: new Date(), ...sale });
 }
+
+/** A sale as the owner's server says it, and a refund of it. */
+export const saidSale = (slug: string) => {
+  const sale = { external_id: `sale-${slug}`, ref: slug, customer: { id: `customer-${slug}` } };
+  return { ...sale, amount_cents: 10_000, currency: "USD", net_of_tax: true };
+};
+export const saidRefund = (slug: string) => {
+  return { external_id: `refund-${slug}`, sale_external_id: `sale-${slug}`, amount_cents: 1_000 };
+};

@@ -276,9 +276,16 @@ async function forgetPage(c: Context<PageEnv, "/:id/forget-account">, problems?:
       <PageHead title={title} back={{ href: `${AT}/${partner.id}`, label: partnerText(partner) }} />
       <Form class="card stack form-narrow" problems={problems}>
         <p>
-          For an account that is closed, or not of your present API key: {account ? <code>{account}</code> : "none"}.
-          Nothing is changed at {transferName()}. The partner then sets up another one in the portal; until then nothing
-          can be paid there. Payouts that are prepared keep the old account: cancel them, and prepare them again.
+          {account === null ? (
+            "The partner has no account there."
+          ) : (
+            <>
+              This is <code>{account}</code>.
+            </>
+          )}{" "}
+          Forget an account that is closed, or is not of your present API key. Nothing is changed at {transferName()}.
+          The partner then sets up another one in the portal; until then nothing can be paid there. Payouts that are
+          prepared keep the old account: cancel them, and prepare them again.
         </p>
         <input type="hidden" name="account_id" value={account ?? ""} />
         <div class="actions">

@@ -1,7 +1,7 @@
 /** Payouts that a restore of the database makes pending again, though their transfers were made (OUT-14, LAW-8). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { payPayout } from "../../src/core/payouts/pay.ts";
+import { payPayout, takeUpTransfer } from "../../src/core/payouts/pay.ts";
 import { programContext } from "../support/program.ts";
 import {
   clientOf,
@@ -77,20 +77,30 @@ it("asks once where a payout is paid soon after it was made", async () => {
   expect(world.vendor.calls.length - before).toBe(1);
 });
 
-it("is nobody else's while it is sent, however long its request has run already (OUT-14)", async () => {
-  const world = await makePayingProgram();
-  const payout = await makePayout(world);
-  const { vendor, program } = world;
-  const began = Date.parse(payout.created_at);
-  vendor.now = began + HOUR;
-  const leases: number[] = [];
-  const client = clientOf({
-    ...vendor,
-    fetch: async (input, init) => {
-      leases.push(Date.parse((await payoutById(payout.id)).reconcile_at!) - vendor.now);
-      return vendor.fetch(input, init);
-    },
-  });
-  expect((await payPayout(programContext(program, began), payout.id, client)).status).toBe("paid");
-  expect(leases.filter((left) => left > 0)).toHaveLength(1);
-});
+it.each(["paid", "taken up"])(
+  "is nobody else's while it is %s, however long that has run already (OUT-14)",
+  async (how) => {
+    const world = await makePayingProgram();
+    const payout = await makePayout(world);
+    const { vendor, program } = world;
+    const began = Date.parse(payout.created_at);
+    vendor.now = began + HOUR;
+    if (how === "taken up") {
+      vendor.faults.push("drop_request");
+      await payPayout(programContext(program, began), payout.id, clientOf(vendor));
+    }
+    const leases: number[] = [];
+    const client = clientOf({
+      ...vendor,
+      fetch: async (input, init) => {
+        leases.push(Date.parse((await payoutById(payout.id)).reconcile_at!) - vendor.now);
+        return vendor.fetch(input, init);
+      },
+    });
+    const ctx = programContext(program, began);
+    const open = await payoutById(payout.id);
+    const after = how === "paid" ? payPayout(ctx, payout.id, client) : takeUpTransfer(ctx, open, client);
+    expect((await after)?.status).toBe("paid");
+    expect([leases.length > 0, leases.filter((left) => left <= 0)]).toEqual([true, []]);
+  },
+);

@@ -46,8 +46,7 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
       attempt: before.attempt + 1,
       attempt_params: JSON.stringify(frozen),
       attempt_started_at: iso(ctx.now),
-      // Of many payouts of one request the later ones begin long after it.
-      reconcile_at: iso(Math.max(transfers.now(), ctx.now) + TRANSFER_LEASE_MS),
+      reconcile_at: leaseFrom(ctx, transfers),
       failure_code: null,
       failure_message: null,
     });
@@ -75,6 +74,11 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   return account_id;
 }
 
+/** Of many payouts of one request, or one run of the job, the later ones begin long after it. */
+function leaseFrom(ctx: ProgramCtx, transfers: Transfers): string {
+  return iso(Math.max(transfers.now(), ctx.now) + TRANSFER_LEASE_MS);
+}
+
 /**
  * Takes up a transfer that was left open. Whoever sets `reconcile_at` onwards has it for the time of a lease; a second
  * one finds the row changed and leaves it alone (null). With the owner's word of how it ended nothing is sent, and the word counts
@@ -86,7 +90,7 @@ export async function takeUpTransfer(
   transfers: Transfers,
   word?: Word,
 ): Promise<Payout | null> {
-  const lease = iso(ctx.now + TRANSFER_LEASE_MS);
+  const lease = leaseFrom(ctx, transfers);
   try {
     await commit(ctx, {
       writes: [{ statement: ctx.db.update(payouts).set({ reconcile_at: lease }).where(held(ctx, payout)), expect: 1 }],

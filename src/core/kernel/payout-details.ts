@@ -52,7 +52,8 @@ export function withDetailsInPart<T>(of: T): T {
 
 /** `metadata` is the owner's own, of any depth, and says nothing to us. */
 function replaced<T>(of: T, shown: (detail: unknown) => unknown[]): T {
-  if (typeof of !== "object" || of === null || Array.isArray(of)) return of;
+  if (Array.isArray(of)) return of.map((one) => replaced(one, shown)) as T;
+  if (typeof of !== "object" || of === null) return of;
   const fields = Object.entries(of).flatMap(([field, value]) => {
     const values = DETAIL_FIELDS.has(field) ? shown(value) : [field === "metadata" ? value : replaced(value, shown)];
     return values.map((one) => [field, one]);

@@ -91,6 +91,34 @@ describe("a downgrade at provider B, and renewals paid from its credit", () => {
   });
 });
 
+describe("a change of plan at provider B between items of several tax rates", () => {
+  const ids = { id: "txn_1", customer: "ctm_1", subscription: "sub_1" };
+  // Given back: 10000 without tax. Charged: 9500, and 1900 of tax.
+  const change = transactionCompleted({ ...ids, ref: "jane", amount: 1_400, tax: 1_900 });
+
+  it("whose tax is more than what was charged is accepted, earns nothing and is remembered (PAY-4)", async () => {
+    const program = await programOfJane();
+    expect((await sendB(program, change)).body).toMatchObject({ outcome: "zero_amount" });
+    await sendB(program, transactionCompleted({ id: "txn_2", subscription: "sub_1", amount: 11_400, tax: 1_900 }));
+    expect(await earned(program)).toEqual([
+      { key: "txn_1", outcome: "zero_amount", base: 0, amounts: [] },
+      { key: "txn_2", outcome: "commission", base: 9_500, amounts: [1_900] },
+    ]);
+  });
+
+  it.each([
+    ["more than", 1_400, 1_900, 0, []],
+    ["below", 1_000, -50, 1_000, [0]],
+  ] as const)("is refunded whole where the tax is %s the total or 0 (PAY-8)", async (_, amount, tax, base, amounts) => {
+    const program = await programOfJane();
+    const refund = adjustmentCreated({ transaction: "txn_1", status: "approved", amount, tax });
+    for (const event of [transactionCompleted({ ...ids, ref: "jane", amount, tax }), refund]) {
+      expect((await sendB(program, event)).status).toBe(200);
+    }
+    expect(await earned(program)).toMatchObject([{ base, amounts }]);
+  });
+});
+
 describe("a dispute at provider A (PAY-10)", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };
   const T = 1_780_000_000;

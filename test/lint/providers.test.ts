@@ -303,6 +303,11 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
     texts: ["changelog.md: - A dispute at Stripe that is lost after"],
   },
   {
+    why: "a tax that is more than the total was refused",
+    of: { "provider-a": "its invoices were taken with any tax", "provider-b": true },
+    texts: ["changelog.md: - A transaction at Paddle whose tax is m"],
+  },
+  {
     why: "an adjustment has stages, of which one counts",
     of: { "provider-a": "a refund is reported once it is made", "provider-b": true },
     texts: ["specification.md: - PAY-8 "],

@@ -115,6 +115,9 @@ describe("provider B: a completed transaction", () => {
       // Prorated items of several tax rates.
       [{ total: "1000", tax: "-50", credit: "0", grand_total: "1000", grand_total_tax: "-50" }, 1000, 1000],
       [{ total: "1000", tax: "-50", credit: "500", grand_total: "500" }, 500, 500],
+      [{ total: "10", tax: "11" }, 0, 10],
+      [{ total: "10", tax: "11", credit: "5", grand_total: "5" }, 0, 5],
+      [{ total: "10", tax: "1", grand_total: "5", grand_total_tax: "6" }, 0, 5],
     ])("%j is %i of %i", (totals, base_cents, gross_cents) => {
       expect(factsOf(withTotals(totals))[0]).toMatchObject({ base_cents, gross_cents, paid: true });
     });
@@ -137,9 +140,7 @@ describe("provider B: a completed transaction", () => {
       [{ total: true, tax: "0" }, ["total"]],
       [{ total: "10" }, ["tax"]],
       [{ tax: "10" }, ["total"]],
-      [{ total: "10", tax: "11" }, ["tax"]],
       [{ total: "10", tax: "1", grand_total: "x" }, ["grand_total"]],
-      [{ total: "10", tax: "1", grand_total: "5", grand_total_tax: "6" }, ["grand_total_tax"]],
       [{ total: "10", tax: "1", credit: "-5" }, ["credit"]],
       [{}, ["total", "tax"]],
     ])("%j is refused", (totals, paths) => {
@@ -294,9 +295,13 @@ describe("provider B: adjustments", () => {
     }
   });
 
-  it("of the tax alone change nothing that counts", () => {
-    expect(factsOf(adjustmentUpdated({ transaction: "txn_1", amount: 300, tax: 300 }))).toMatchObject([
-      { amount_cents: 0, effective: true },
+  it.each([
+    ["alone", 300, 0],
+    ["that is more than the total, as that of prorated items,", 400, 0],
+    ["that is below 0, as that of prorated items,", -5, 300],
+  ])("of a tax %s take no less than nothing and no more than the total", (_, tax, amount_cents) => {
+    expect(factsOf(adjustmentUpdated({ transaction: "txn_1", amount: 300, tax }))).toMatchObject([
+      { amount_cents, effective: true },
     ]);
   });
 
@@ -308,7 +313,7 @@ describe("provider B: adjustments", () => {
     [{ status: "maybe" }, ["data.status"]],
     [{ status: undefined }, ["data.status"]],
     [{ totals: null }, ["data.totals"]],
-    [{ totals: { total: "1", tax: "2" } }, ["data.totals.tax"]],
+    [{ totals: { total: "1", tax: "0.5" } }, ["data.totals.tax"]],
     [{ totals: { total: "-5", tax: "0" } }, ["data.totals.total"]],
     [{ totals: { total: "5" } }, ["data.totals.tax"]],
   ])("of an undocumented shape are refused with their path: %j", (data, paths) => {

@@ -29,8 +29,6 @@ import {
   type Reader,
 } from "../wire.ts";
 
-const TAX_PROBLEM = { path: ["tax"], message: "the tax is more than the total" };
-
 const SCHEME = { separator: ";", timestamp_key: "ts", signature_key: "h1", joiner: ":" };
 
 /** Provider B sends Paddle Billing's notification formats (IN-9). */
@@ -87,25 +85,22 @@ const total = wholeNumber(/^[0-9]+$/, "expected a whole number of the lowest uni
 /** What a downgrade gives back is negative. */
 const signedTotal = wholeNumber(/^-?[0-9]+$/, "expected a whole number of the lowest unit").pipe(signedAmount);
 
-/** Of an adjustment: tax included and tax; what remains without it is never negative. */
-const totals = z.object({ total, tax: total }).refine((sums) => sums.tax <= sums.total, TAX_PROBLEM);
+/** Of an adjustment: tax included and tax, which is as that of a transaction. */
+const totals = z.object({ total, tax: signedTotal });
 
-/** Of a transaction. The older the shape, the fewer it has; `credit` is what the customer's balance paid. */
-const transactionSums = z.object({
+/**
+ * Of a transaction. The older the shape, the fewer it has; `credit` is what the customer's balance paid. Where items of
+ * several tax rates are prorated the tax may be more than the total, or below 0
+ * (developer.paddle.com, `transaction_cannot_be_revised_with_tax_higher_than_grand_total_or_negative_tax`).
+ */
+const transactionTotals = z.object({
   total: signedTotal,
   tax: signedTotal,
   credit: total.nullish(),
   grand_total: signedTotal.nullish(),
   grand_total_tax: signedTotal.nullish(),
 });
-type TransactionSums = z.output<typeof transactionSums>;
-
-const transactionTotals = transactionSums
-  .refine((sums) => charged(sums) <= 0 || sums.tax <= sums.total, TAX_PROBLEM)
-  .refine((sums) => charged(sums) <= 0 || (taxStated(sums) ?? NOTHING) <= charged(sums), {
-    ...TAX_PROBLEM,
-    path: ["grand_total_tax"],
-  });
+type TransactionSums = z.output<typeof transactionTotals>;
 
 /** What was charged, tax included: what the customer's balance paid was charged before, in another transaction. */
 function charged(sums: TransactionSums): Sum {
@@ -132,7 +127,6 @@ function moneyOf(sums: TransactionSums): { base_cents: Cents; gross_cents: Cents
   const { total: whole, tax } = sums;
   const part = whole > 0 && tax > 0 ? mulDivHalfUp(tax, gross_cents, whole) : NOTHING;
   const net = subtract(gross_cents, taxStated(sums) ?? part);
-  // Prorated items of several tax rates can have a tax of either sign.
   return { base_cents: clamp(net, NOTHING, gross_cents), gross_cents };
 }
 

@@ -193,6 +193,24 @@ describe("a dispute at provider A (PAY-10)", () => {
     expect(commissions).toMatchObject([{ amount_cents: 0 }]);
   });
 
+  // "List of zero, one, or two balance transactions that show funds withdrawn and reinstated to your Stripe account as a
+  // result of this dispute": the vendor's own words on a dispute, whatever its status. One that was prevented may be blocked
+  // or resolved, which gives the customer the money.
+  it("prevented, it takes what it withdrew and kept, in any order", async () => {
+    const prevented = (change: string, moves: readonly number[], after: number) =>
+      disputeEvent(`charge.dispute.${change}`, {
+        ...{ id: "du_1", ...ids, amount: 4_000, status: "prevented", created: T + after },
+        object: { balance_transactions: moves.map((move) => balanceTransaction(move)) },
+      });
+    const blocked = [bought(), prevented("created", [], 10), prevented("closed", [], 10)];
+    const untouched = [{ amount_cents: 2_000, flagged: false }];
+    expect((await inAnyOrder(blocked)).commissions).toMatchObject(untouched);
+    const resolved = [bought(), prevented("created", [], 10), prevented("closed", [-4_000], 10)];
+    expect((await inAnyOrder(resolved)).commissions).toMatchObject([{ amount_cents: 1_200, flagged: false }]);
+    const givenBack = prevented("funds_reinstated", [-4_000, 4_000], 10);
+    expect((await inAnyOrder([bought(), resolved[2]!, givenBack])).commissions).toMatchObject(untouched);
+  });
+
   it("its commissions do not approve themselves, not by time either", async () => {
     const { program, commission } = await sold({ created: Math.floor(Date.now() / 1000) - 10 * 86_400 });
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 1 });

@@ -300,7 +300,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   {
     why: "a dispute that is lost may give a part back",
     of: { "provider-a": true, "provider-b": "what is given back is an adjustment of its own" },
-    texts: ["changelog.md: - A dispute at Stripe that is lost after"],
+    texts: ["is lost after", "was prevented"].map((text) => `changelog.md: - A dispute at Stripe that ${text}`),
   },
   {
     why: "a tax that is more than the total was refused",

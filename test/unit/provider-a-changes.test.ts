@@ -154,7 +154,6 @@ describe("provider A: disputes", () => {
     ["lost", true],
     ["won", false],
     ["warning_closed", false],
-    ["prevented", false],
     ["charge_refunded", false],
   ])("closed %s: takes the money %s", (status, effective) => {
     expect(factsOf(disputeClosed({ ...ids, status }))).toEqual([fact(effective)]);
@@ -179,6 +178,21 @@ describe("provider A: disputes", () => {
     const expected = { ...fact(true, 2), amount_cents: cents(kept) };
     expect(factsOf(disputeEvent("charge.dispute.funds_reinstated", lost))).toEqual([expected]);
     expect(factsOf(disputeClosed(lost))).toEqual([{ ...expected, stage: 1 }]);
+  });
+
+  it.each([
+    ["nothing, where it was blocked", [], 0],
+    ["what was withdrawn", [-1500], 1500],
+    ["in the account's currency, what was withdrawn", [-1234], 1500],
+    ["the rest of what is given back", [-1500, 500], 1000],
+    ["nothing, where all is given back", [-1500, 1500], 0],
+  ])("one that was prevented takes %s", (_, moves, kept) => {
+    const object = { balance_transactions: moves.map((move) => balanceTransaction(move)) };
+    const prevented = { ...ids, status: "prevented", object };
+    const expected = { ...fact(true), amount_cents: cents(kept) };
+    for (const change of ["created", "funds_withdrawn", "closed"]) {
+      expect(factsOf(disputeEvent(`charge.dispute.${change}`, prevented))).toEqual([expected]);
+    }
   });
 
   describe.each(["charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn"])(

@@ -154,15 +154,17 @@ const creditNoteReader = reader(AT, creditNote, (object, { event_type, occurred_
   });
 });
 
+const PREVENTED = "prevented";
+
 /**
- * How disputes end, and whether the disputed amount is gone. Only a lost one takes it (PAY-7); one closed by a
- * refund, or prevented, moves no money of its own: what was refunded arrives as `charge.refunded`.
+ * How disputes end, and whether the disputed amount is gone. A lost one takes it (PAY-7), and one that was prevented what it
+ * says that it took; one closed by a refund moves no money of its own: what was refunded arrives as `charge.refunded`.
  */
 const DISPUTE_TAKES = new Map([
   ["lost", true],
   ["won", false],
   ["warning_closed", false],
-  ["prevented", false],
+  [PREVENTED, true],
   ["charge_refunded", false],
 ]);
 
@@ -314,12 +316,16 @@ const OPEN = 0;
 const CLOSED = 1;
 const REINSTATED = 2;
 
-/** What a lost dispute took and kept: where the customer had been refunded a part before, that is given back. */
-function lostOf({ amount, balance_transactions }: Dispute): Cents {
+/**
+ * What a dispute took and kept: where the customer had been refunded a part before, that is given back. One that was
+ * prevented may have been blocked, and then takes nothing.
+ */
+function lostOf({ amount, status, balance_transactions }: Dispute): Cents {
   const moves = (balance_transactions ?? []).map((one) => one.amount);
   const taken = clamp(negate(addUp(moves.filter((move) => move < 0))), NOTHING, MOST);
   const kept = clamp(negate(addUp(moves)), NOTHING, taken);
-  return taken === NOTHING ? amount : mulDivHalfUp(amount, kept, taken);
+  if (taken === NOTHING) return status === PREVENTED ? NOTHING : amount;
+  return mulDivHalfUp(amount, kept, taken);
 }
 
 function disputeFact(

@@ -1,4 +1,5 @@
 /** An erasure follows a customer's id between the providers and the owner's server, and an address however it is written (JOB-1). */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
 import { erase, programOfJane } from "../support/erasure.ts";
@@ -10,6 +11,7 @@ import { customerEvent, invoicePaid, sessionCompleted } from "../support/provide
 import { customerEventB, transactionCompleted } from "../support/provider-b.ts";
 import { all } from "../support/rows.ts";
 import { nowSeconds } from "../support/vendor.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const WORK = "jo@work.example";
 const HOME = "jo@home.example";
@@ -125,4 +127,47 @@ describe("an address beyond ASCII", () => {
       expect((await ledgerOf(program)).payments.map(({ outcome }) => outcome)).toEqual(["commission", "no_ref"]);
     },
   );
+});
+
+describe("an address that is bound at any moment of its erasure (JOB-1)", () => {
+  const soon = () => new Date(Date.now() + 60_000).toISOString();
+  const FILE = `customer_email,partner_code\n${WORK},jane\n`;
+
+  it("is forgotten also where nothing finds what it is bound by, as an erasure of before could leave it", async () => {
+    const program = await programOfJane();
+    await sendImport(program, { kind: "customers" }, FILE);
+    await env.DB.prepare("delete from fact_subjects where program_id = ?").bind(program.id).run();
+    await erase(program, WORK);
+    expect(await placesOf(program, WORK)).toEqual([]);
+    expect(countsOf((await sendImport(program, { kind: "customers" }, FILE)).body)[0]).toBe(1);
+  });
+
+  it.each([
+    ["an import", (program: TestProgram) => sendImport(program, { kind: "customers" }, FILE)],
+    [
+      "a lead",
+      (program: TestProgram) =>
+        report(program, "lead", lead({ ref: "jane", customer: { email: WORK }, occurred_at: soon() })),
+    ],
+  ])("by %s is forgotten with it, or bound by its next payment, imported and erased as any", async (_, bind) => {
+    for (let trip = 0; ; trip++) {
+      const program = await programOfJane();
+      await report(program, "sale", sale({ customer: { id: "user-1", email: WORK } }));
+      let trips = 0;
+      const before = async () => void (trips++ === trip && expect((await bind(program)).status).toBe(200));
+      const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify({ email: WORK }) };
+      const { binding } = watchDatabase(env.DB, { before });
+      expect((await callWith({ DB: binding }, "/api/v1/customers/erase", init)).status).toBe(200);
+      const isForgotten = (await placesOf(program, WORK)).length === 0;
+      const paid = await sendA(program, sessionCompleted({ email: WORK, created: nowSeconds() + 120 }));
+      expect([trip, paid.body.outcome]).toEqual([trip, isForgotten ? "no_ref" : "commission"]);
+      const { status, body } = await sendImport(program, { kind: "customers" }, FILE);
+      expect([trip, status, countsOf(body)[0]]).toEqual([trip, 200, isForgotten ? 1 : 0]);
+      await erase(program, WORK);
+      expect([trip, await placesOf(program, WORK)]).toEqual([trip, []]);
+      if (trips <= trip) break;
+      expect(trip).toBeLessThan(30);
+    }
+  });
 });

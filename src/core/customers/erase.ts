@@ -133,7 +133,8 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
     own,
     payment_ids,
     facts,
-    bound,
+    // Also what nothing finds: an erasure of before may have left it so.
+    bound: [...bound, ...trace.holding.filter((one) => isBinding(one) && isIt(addressIn(one.fact)))],
     addresses,
     keys,
     bodies,
@@ -153,6 +154,7 @@ async function forget(
   const program_id = ctx.program.id;
   await commit(ctx, {
     writes: [
+      unlessBound(ctx, keys, trace.holding),
       ...paymentWrites(ctx, own, (payment) => barePayment(payment, addresses)),
       ...paymentWrites(ctx, trace.naming, (payment) => unnamedPayment(payment, address)),
       {
@@ -190,6 +192,27 @@ async function forget(
     commissions: earned,
     provider_events: bodies.length,
   };
+}
+
+/**
+ * Refuses where something was bound to the address since it was traced: it would stay stored, and no payment would find it. As an
+ * import binds at any time, and a lead that is dated after the erasure.
+ */
+function unlessBound({ db, program }: ProgramCtx, keys: readonly string[], holding: readonly TracedFact[]): Write {
+  const traced = holding.filter(isBinding).map(({ provider, fact_id }) => [provider, fact_id]);
+  return refuseWhere(
+    { db },
+    sql`exists (select 1 from json_each(${JSON.stringify(keys)}) k
+      cross join fact_subjects s on s.program_id = ${program.id} and s.provider in ${literals(PROVIDER_NAMES)}
+        and s.scope = 'email' and s.subject = k.value
+      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      where f.kind = 'attribution' and (f.provider, f.fact_id) not in (
+        select value ->> 0, value ->> 1 from json_each(${JSON.stringify(traced)})))`,
+  );
+}
+
+function isBinding({ fact }: TracedFact): boolean {
+  return fact.kind === "attribution";
 }
 
 /** Payments of others that what is remembered of an address (`key`) can serve: a select. */

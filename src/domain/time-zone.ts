@@ -12,8 +12,9 @@ export function normalTimeZone(text: string): string | null {
 
 /** The calendar day of an instant (ms) in a zone: `2026-03-29`. */
 export function dayIn(zone: string, at: number): string {
-  const { year, month, day } = partsIn(zone, at);
-  return `${year}-${month}-${day}`;
+  const { year = "", month, day } = partsIn(zone, at);
+  // What a server sends for a time that it never set is of the year 1.
+  return `${year.padStart(4, "0")}-${month}-${day}`;
 }
 
 /** The time of day of an instant (ms) in a zone: `14:05`. */

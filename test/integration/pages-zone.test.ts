@@ -2,10 +2,11 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readCsv } from "../support/csv.ts";
-import { sendA } from "../support/ledger.ts";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
@@ -293,3 +294,26 @@ describe("a day of 23 hours as a filter", () => {
     expect(body.data.find(({ name }) => name === typed.name)?.expires_at).toBe("2097-07-04T04:00:00.000Z");
   });
 });
+
+it.each(["UTC", KATHMANDU, NEW_YORK])(
+  "in %s a sale of the year 1, a time that was never set, is shown (HTTP-27)",
+  async (zone) => {
+    const program = await makeProgram();
+    const email = `${uniqueId("jane")}@partners.example`;
+    await makePartner(program, { slug: "jane", email });
+    await moveTo(program, zone);
+    const customer = uniqueId("ctm_");
+    for (const occurred_at of ["0001-01-01T00:00:00Z", "0099-06-01T12:00:00Z"]) {
+      const sale = transactionCompleted({ ref: "jane", program: program.id, customer, occurred_at });
+      expect((await sendB(program, sale)).body.outcome).toBe("commission");
+    }
+    const { dashboard, portal } = await signIn(program, email);
+    const { payments, commissions } = await ledgerOf(program);
+    const lists = ["/dashboard", ...["payments", "customers", "commissions"].map((list) => `/dashboard/${list}`)];
+    const own = [`/dashboard/payments/${payments[0]!.id}`, `/dashboard/commissions/${commissions[0]!.id}`];
+    for (const path of [...lists, ...own]) expect([path, (await dashboard.get(path)).status]).toEqual([path, 200]);
+    for (const path of ["/portal", "/portal/commissions"]) {
+      expect([path, (await portal.get(path)).status]).toEqual([path, 200]);
+    }
+  },
+);

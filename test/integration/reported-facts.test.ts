@@ -255,6 +255,10 @@ describe("what cannot be taken (FACT-5)", () => {
     ["sale", sale({ customer: { email: "nobody" } }), "customer.email"],
     ["sale", sale({ occurred_at: new Date(Date.now() + HOUR).toISOString() }), "occurred_at"],
     ["sale", sale({ occurred_at: "2026-02-30" }), "occurred_at"],
+    // What servers send for a time that they never set.
+    ["sale", sale({ occurred_at: "0001-01-01T00:00:00Z" }), "occurred_at"],
+    ["lead", lead({ ref: "jane", occurred_at: "1970-01-01T00:00:00.000Z" }), "occurred_at"],
+    ["refund", refund({ sale_external_id: "o", occurred_at: "1999-12-31T23:59:59Z" }), "occurred_at"],
     ["sale", { ...sale(), click_id: "abc" }, "click_id"],
     ["sale", { ...sale(), amount: 1 }, "amount"],
     ["lead", lead({ ref: "jane", customer: {} }), "customer"],

@@ -14,17 +14,22 @@ import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 
 /** Two clocks differ by less. */
 const AHEAD = 5 * MINUTE;
+/** What is before it is a time that was never set: the year 1, or 1970. A fact of it would bind for good, and wait for no hold. */
+const EARLIEST = "2000-01-01T00:00:00.000Z";
 
 /**
  * Takes in a fact of the owner's own server, of `occurred_at` (ISO 8601, milliseconds, UTC), or of now where that is null:
  * it is durable before this returns, and its payments are settled. Report again, at any time and at once, it
  * is answered alike and does nothing (FACT-2).
- * @throws `validation_failed` for a time to come, `already_exists` where it says something else than before, with each
+ * @throws `validation_failed` for a time to come or never set, `already_exists` where it says something else than before, with each
  * field that differs.
  */
 export async function takeReport(caller: Caller, report: Report, occurred_at: string | null): Promise<Received> {
   if (occurred_at !== null && Date.parse(occurred_at) > caller.now + AHEAD) {
     throw invalidField("occurred_at", "This is in the future.");
+  }
+  if (occurred_at !== null && occurred_at < EARLIEST) {
+    throw invalidField("occurred_at", "This is before the year 2000. Leave out a time that was never set.");
   }
   const [ctx] = await prove(caller);
   const { name } = OWNER_PROVIDER;

@@ -24,7 +24,7 @@ const ref = text(64).describe("The partner's slug, as `Service.getRef()` gives i
 const occurred_at = instant
   .optional()
   .describe(
-    "When it happened, RFC 3339; the current time by default. A report that is sent again without it keeps its first time.",
+    "When it happened, RFC 3339, from the year 2000 on; the current time by default. A report that is sent again without it keeps its first time.",
   );
 const net = cents.min(0);
 

@@ -4,9 +4,15 @@ import { at, isoAt, JANE_A, JANE_B, programOf, reported, traced } from "../suppo
 import { couponEvent, discount, discountEventA, discountEventB, promotionCode } from "../support/codes.ts";
 import { giveCode, promotionCodeEvent, takeCode } from "../support/codes.ts";
 import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
-import { makePartner } from "../support/program.ts";
+import { makePartner, type TestProgram } from "../support/program.ts";
 import { bodyOfA, invoicePaid, sessionCompleted, subscriptionEventA } from "../support/provider-a.ts";
 import { bodyOfB, subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
+
+/** The id of a code that a partner has. */
+async function heldBy({ api }: TestProgram, partner_id: string, code: string): Promise<string | undefined> {
+  const { body } = await api<{ data: { id: string; code: string }[] }>("GET", `/api/v1/partners/${partner_id}/codes`);
+  return body.data.find((one) => one.code === code)?.id;
+}
 
 describe("a sale that carries only a promotion code earns (CODE-1)", () => {
   it.each([
@@ -354,6 +360,47 @@ describe("the codes of a partner over the API (CODE-2, CODE-4, CODE-5)", () => {
     expect(
       (await neighbor.program.api("POST", `/api/v1/partners/${neighbor.partners.jane}/codes`, JANE_A)).status,
     ).toBe(201);
+  });
+
+  it.each([
+    ["the code, by its name", JANE_A, "code"],
+    ["its id, beside another name", { ...JANE_A, code: "OTHER", provider_code_id: "PROMO_1" }, "provider_code_id"],
+  ])("that was given by its id alone is no other partner's by %s, unless it is moved", async (_, input, path) => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    const sell = async (created: number) => {
+      const object = { discounts: [{ promotion_code: "PROMO_1", coupon: null }] };
+      return (await sendA(program, sessionCompleted({ created, object }))).body.outcome;
+    };
+    expect(await sell(at(1))).toBe("unknown_code");
+    // As one click gives it, before an event says what it is called.
+    await giveCode(program, partners.jane, { ...JANE_A, code: "PROMO_1" }, at(2) * 1_000);
+    const named = { id: "PROMO_1", created: at(3) };
+    await sendA(program, promotionCodeEvent({ ...named, code: "Jane20" }));
+    const give = (move: boolean) =>
+      program.api<Code>("POST", `/api/v1/partners/${partners.joe}/codes`, { ...input, move });
+    const refused = await give(false);
+    expect([refused.status, refused.body.error?.details?.[0]?.path]).toEqual([409, path]);
+    expect((await give(true)).status).toBe(201);
+    const { body } = await program.api<{ data: object[] }>("GET", `/api/v1/partners/${partners.jane}/codes`);
+    expect(body.data).toEqual([]);
+    expect(await sell(Math.floor(Date.now() / 1_000) + 1)).toBe("commission");
+    expect(await reported(program)).toEqual(["commission jane code", "commission joe code"]);
+  });
+
+  it("are whose they are already by another name, of another time too, without a refusal", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    const give = async (id: string, input: object) =>
+      (await program.api("POST", `/api/v1/partners/${id}/codes`, input)).status;
+    expect(await give(partners.jane, { ...JANE_A, code: "PROMO_1" })).toBe(201);
+    await sendA(program, promotionCodeEvent({ id: "PROMO_1", created: at(1), code: "JANE20" }));
+    expect(await give(partners.jane, JANE_A)).toBe(201);
+    await sendA(program, promotionCodeEvent({ id: "PROMO_1", created: at(2), code: "SUMMER" }));
+    await sendA(program, promotionCodeEvent({ id: "PROMO_2", created: at(2), code: "WINTER" }));
+    // What PROMO_1 is not called any more, and what is another's.
+    expect(await give(partners.joe, { ...JANE_A, code: "WINTER" })).toBe(201);
+    expect(await give(partners.joe, { ...JANE_A, code: "summer" })).toBe(409);
+    await program.api("DELETE", `/api/v1/codes/${(await heldBy(program, partners.jane, "JANE20"))!}`);
+    expect(await give(partners.joe, JANE_A)).toBe(201);
   });
 
   it("of two who give one away at once one does", async () => {

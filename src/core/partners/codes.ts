@@ -59,8 +59,9 @@ export async function createCode(caller: Caller, partner_id: string, input: Code
     );
     if (!partner) throw notFound("partner");
     const others = taken.filter((row) => row.partner_id !== partner_id);
-    const [refused] = input.move ? taken.filter((row) => row.partner_id === partner_id) : taken;
-    if (refused) throw codeTaken(refused.code_key === codeKey(input.code) ? "code" : "provider_code_id");
+    const same = taken.filter((row) => row.partner_id === partner_id && isSame(row, input));
+    const [refused] = input.move ? same : [...same, ...others];
+    if (refused) throw codeTaken(refusedFor(refused, input));
     if (own.length >= MAX_CODES) throw tooManyCodes();
     const code: PartnerCode = {
       id: newId("code", ctx.now),
@@ -154,9 +155,30 @@ function tooManyCodes(): AppError {
   return invalidField("code", `A partner has at most ${MAX_CODES} codes.`);
 }
 
-/** Those that a code to be given clashes with: two at most. */
+function isSame({ code_key, provider_code_id }: PartnerCode, input: CodeInput): boolean {
+  return code_key === codeKey(input.code) || (provider_code_id !== null && provider_code_id === input.provider_code_id);
+}
+
+/** The field of what is to be given by which it is somebody's already. */
+function refusedFor(row: PartnerCode, { code, provider_code_id = null }: CodeInput): "code" | "provider_code_id" {
+  if (row.code_key === codeKey(code) || provider_code_id === null) return "code";
+  const isById = row.provider_code_id === provider_code_id || row.code_key === codeKey(provider_code_id);
+  return isById ? "provider_code_id" : "code";
+}
+
+/**
+ * Those that a code to be given clashes with. One may be held by its id alone, as a click gives what no event has named: as
+ * `code`, and the vendor may say by now what that is called.
+ */
 function selectTaken(ctx: Reader, { provider, code, provider_code_id = null }: CodeInput) {
   const held = sql`program_id = ${ctx.programId} and provider = ${provider} and ended_at is null`;
+  const ofVendor = (table: SQL) => sql`${table}.program_id = ${ctx.programId} and ${table}.provider = ${provider}`;
+  const called = sql`(select lower(n.data ->> 'name') from facts n indexed by facts_of_code where ${ofVendor(sql`n`)}
+    and n.kind = 'code' and n.ref_key = f.ref_key order by n.occurred_at desc, n.fact_id desc limit 1)`;
+  const named = sql`select lower(f.ref_key) from fact_subjects s cross join facts f
+      on ${ofVendor(sql`f`)} and f.fact_id = s.fact_id and f.kind = 'code'
+    where ${ofVendor(sql`s`)} and s.scope = 'code' and s.subject = ${codeKey(code)} and ${called} = ${codeKey(code)}`;
+  const byId = provider_code_id === null ? named : sql`${named} union select ${codeKey(provider_code_id)}`;
   return ctx.db
     .select()
     .from(partnerCodes)
@@ -164,7 +186,8 @@ function selectTaken(ctx: Reader, { provider, code, provider_code_id = null }: C
       inArray(
         partnerCodes.id,
         sql`(select id from partner_codes where ${held} and code_key = ${codeKey(code)}
-          union select id from partner_codes where ${held} and provider_code_id = ${provider_code_id})`,
+          union select id from partner_codes where ${held} and provider_code_id in (${provider_code_id}, ${code})
+          union select id from partner_codes where ${held} and code_key in (${byId}))`,
       ),
     );
 }

@@ -179,7 +179,7 @@ describe("a refused delivery of a program", () => {
       const text = await page(path);
       expect(text).toContain("its signature does not match the signing secret that is set here");
       expect(text).toContain("test mode has another one than live mode");
-      expect(text).toContain("1 delivery refused so far");
+      expect(text).toContain("1 refused so far");
     }
     await send(program.id, { header: await forged("provider_a", nowSeconds() - 3_600) });
     expect(await page("/dashboard/integration")).toContain("or a clock is wrong");

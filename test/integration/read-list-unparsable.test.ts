@@ -94,6 +94,11 @@ describe("the list of events of a provider that has one of no documented shape",
     expect(textOf((await owner.get("/dashboard/integration")).body)).toMatch(
       /1 event of \S+ is not taken in.*charge\.refunded.*amount_refunded/s,
     );
+    // No delivery came.
+    expect(textOf((await owner.get("/dashboard/integration")).body)).toMatch(
+      /An event of \S+ was refused .*in the provider's list/,
+    );
+    expect(textOf((await owner.get("/dashboard/integration")).body)).not.toMatch(/A delivery to|Anybody can send/);
     // Later money is taken in as ever, and one event is one refusal.
     lists.a.push(bought(NOW + MINUTE));
     await read(NOW + HOUR + MINUTE);
@@ -187,6 +192,21 @@ describe("the list of events of a provider that has one of no documented shape",
     expect(await statusOf(program)).toMatchObject({ complete_from: iso(old + 1), complete_until: iso(old + 1) });
     await read(NOW + DAY + MINUTE);
     expect(await statusOf(program)).toMatchObject({ complete_until: iso(later - 1), unparsable: [{}] });
+  });
+
+  it("is said to be one of at least as many as are kept, where there may be more (IN-15)", async () => {
+    const program = await keyOfA();
+    const page = async () => textOf((await (await signInOwner(program)).get("/dashboard/integration")).body);
+    const at = (created: number) =>
+      eventA("charge.refunded", { id: "ch_1", object: "charge" }, { created: created / 1000 });
+    lists.a.push(...Array.from({ length: 19 }, (_, i) => at(BROKEN_AT + i * MINUTE)));
+    await read(NOW);
+    expect(await page()).toContain("19 events of");
+    expect(await page()).toContain("Everything else that is read is.");
+    lists.a.push(...Array.from({ length: 6 }, (_, i) => at(NOW + i * MINUTE)));
+    await read(NOW + 2 * HOUR);
+    expect(await page()).toContain("At least 20 events of");
+    expect(await page()).not.toContain("Everything else");
   });
 
   it("also one that says neither its type nor its time, and of provider B (IN-15)", async () => {

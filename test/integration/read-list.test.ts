@@ -154,6 +154,15 @@ describe("the list of events of a provider", () => {
       complete_from: iso(late - 30 * DAY),
       complete_until: iso(late - MINUTE),
     });
+    // The page says no more of it than the status does.
+    const owner = await signInOwner(program);
+    const { body } = await owner.get("/dashboard/integration");
+    const [, sentence = ""] = /<p>\s*(Complete until .*?)<\/p>/s.exec(body) ?? [];
+    const times = [...sentence.matchAll(/datetime="([^"]+)"/g)].map(([, at]) => at);
+    expect(times).toEqual([iso(late - MINUTE), iso(late - 30 * DAY)]);
+    expect(textOf(sentence)).toMatch(
+      /^Complete until .*: every event that the provider has listed from .* until then is taken in\.$/,
+    );
   });
 
   it("gives each event of an account to the program that it claims, where both have one secret (IN-15, IN-1)", async () => {

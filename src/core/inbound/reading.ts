@@ -51,7 +51,7 @@ export interface Reading {
 const MOST_TAKING = 20;
 
 /** Of those that are there at once, so many are kept: the oldest, which say how far all is taken in. */
-const MOST_UNPARSABLE = 20;
+export const MOST_UNPARSABLE = 20;
 /** They are read again so often: this service may know their shape by then, or a webhook may have brought them. */
 const UNPARSABLE_EVERY = DAY;
 

@@ -40,6 +40,6 @@ export const readingFields = () => ({
       }),
     )
     .describe(
-      "Listed events that are not taken in, as they are of no documented shape; the oldest 20, oldest first. Everything before them and after them is. They are read again every day, and with each `reconcile`.",
+      "Listed events that are not taken in, as they are of no documented shape; the oldest 20, oldest first. Everything before them is and, where they are fewer, everything after them. They are read again every day, and with each `reconcile`.",
     ),
 });

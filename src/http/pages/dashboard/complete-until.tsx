@@ -1,5 +1,5 @@
 import { connectionOf } from "../../../core/kernel/connections.ts";
-import { readingStatus, type Unparsable } from "../../../core/inbound/reading.ts";
+import { MOST_UNPARSABLE, readingStatus, type Unparsable } from "../../../core/inbound/reading.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Vendor } from "../../../providers/provider.ts";
 import { plural, When } from "../parts/figures.tsx";
@@ -9,13 +9,16 @@ import { providerWithin } from "../../brand-names.ts";
 
 /** Events of the list that cannot be read, each with what is wrong with it, and when they are read again. */
 function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[]; provider: Vendor }) {
+  // Of more than are kept nobody knows how many there are.
+  const isAll = unparsable.length < MOST_UNPARSABLE;
   return (
     <Notice tone="warn">
       <p>
+        {isAll ? null : "At least "}
         {plural(unparsable.length, "event", "events")} of {providerWithin(provider.name)}{" "}
-        {unparsable.length === 1 ? "is" : "are"} not taken in: this service does not know the form. Everything else is.
-        We try again every day, and when you read the list now. If that does not help, report it to the operator of this
-        service.
+        {unparsable.length === 1 ? "is" : "are"} not taken in: this service does not know the form.
+        {isAll ? " Everything else that is read is." : null} We try again every day, and when you read the list now. If
+        that does not help, report it to the operator of this service.
       </p>
       <ul>
         {unparsable.map(({ event_id, event_type, occurred_at, problem }) => (
@@ -31,10 +34,8 @@ function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[
 /** Up to when everything that a provider reported is taken in, and what keeps its list of events from being read. */
 export function CompleteUntil({ program, provider }: { program: Program; provider: Vendor }) {
   if (provider.reads === undefined) return null;
-  const { api_key_set, complete_until, recovered, is_reading, read_failure, unanswered, unparsable } = readingStatus(
-    program,
-    provider.name,
-  );
+  const { complete_from, complete_until, recovered, ...status } = readingStatus(program, provider.name);
+  const { api_key_set, is_reading, read_failure, unanswered, unparsable } = status;
   if (!api_key_set) {
     if (connectionOf(program, provider.name).webhook_secret === null) return null;
     return (
@@ -51,8 +52,8 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
           "The provider's list of events has not been read to its end yet."
         ) : (
           <>
-            Complete until <When at={complete_until} />: every event that the provider has listed until then is taken
-            in.
+            Complete until <When at={complete_until} />: every event that the provider has listed from{" "}
+            <When at={complete_from} /> until then is taken in.
           </>
         )}
         {recovered === 0 ? null : <> {plural(recovered, "event", "events")} came without a webhook.</>}

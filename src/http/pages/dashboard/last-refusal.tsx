@@ -1,7 +1,7 @@
 import { openRefusalOf, refusalsOf } from "../../../core/inbound/refusals.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { VendorName } from "../../../domain/provider-name.ts";
-import { plural, When } from "../parts/figures.tsx";
+import { countText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { REFUSAL_TEXTS } from "../parts/words.ts";
 import { providerWithin } from "../../brand-names.ts";
@@ -12,18 +12,20 @@ export function LastRefusal({ program, provider }: { program: Program; provider:
   if (last_refusal === null) return null;
   const isOver = openRefusalOf(program, provider) === null;
   const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
+  // It is the provider's, and may be of its list: then nothing came to the address.
+  const isProviders = last_refusal.reason === "unparsable";
   return (
     <Notice tone={isOver ? "calm" : "warn"}>
       <p>
-        A delivery to the webhook address for {providerWithin(provider)} was refused <When at={last_refusal.at} />:{" "}
-        {why}.{" "}
-        {isOver
-          ? "Verified events came after it, so there is nothing to do unless you miss one."
-          : `${help} Anybody can send to this address, so a refused delivery may not be the provider's.`}
+        {isProviders ? "An event of" : "A delivery to the webhook address for"} {providerWithin(provider)} was refused{" "}
+        <When at={last_refusal.at} />: {why}.{" "}
+        {isOver ? "Verified events came after it, so there is nothing to do unless you miss one." : help}
+        {isOver || isProviders
+          ? null
+          : " Anybody can send to this address, so a refused delivery may not be the provider's."}
       </p>
       <p class="muted">
-        {plural(refused, "delivery", "deliveries")} refused so far.{" "}
-        <a href="/dashboard/events?type=webhook.refused">Events</a>
+        {countText(refused)} refused so far. <a href="/dashboard/events?type=webhook.refused">Events</a>
       </p>
     </Notice>
   );

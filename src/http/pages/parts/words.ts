@@ -136,7 +136,7 @@ export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }>
     help: "Paste the secret into the settings. The provider resends what was refused automatically.",
   },
   unparsable: {
-    why: "it is signed, but is not an event as the provider documents it",
+    why: "it is signed, or in the provider's list of events, but is not an event as the provider documents it",
     help: "Let the address receive the provider's own events, unchanged, and not in a format or version of your own.",
   },
   no_api_key: {

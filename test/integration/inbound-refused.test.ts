@@ -190,6 +190,23 @@ describe("a refused delivery of a program", () => {
     expect(await page("/dashboard/integration")).not.toContain("or a clock is wrong");
   });
 
+  it("is all that comes once the signing secret is removed: the pages do not call that connected (PROG-10)", async () => {
+    const program = await makeProgram();
+    const owner = await signInOwner(program);
+    const body = bodyOfA(customerEvent({}));
+    expect((await send(program.id, { body, header: await signA(body, SECRET_A) })).status).toBe(200);
+    const page = async (path: string) => textOf((await owner.get(path)).body);
+    for (const path of ["/dashboard/integration", "/dashboard/integration/check", "/dashboard/settings"]) {
+      expect(await page(path)).toContain("Connected. Last event");
+    }
+    expect((await program.api("PATCH", "/api/v1/programs/me", { provider_a_webhook_secret: null })).status).toBe(200);
+    expect((await statusOf(program)).provider_a).toMatchObject({ configured: false });
+    for (const path of ["/dashboard/integration", "/dashboard/integration/check", "/dashboard/settings"]) {
+      expect(await page(path)).not.toContain("Connected. Last event");
+      expect(await page(path)).toContain("Not connected: no signing secret is set. Last event");
+    }
+  });
+
   it("is one write a minute, and one event an hour for each provider and reason, however many come from wherever (IN-11)", async () => {
     const program = await makeProgram();
     const writes: number[] = [];

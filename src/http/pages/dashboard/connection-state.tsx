@@ -16,7 +16,8 @@ export function ConnectionState({ program, provider }: { program: Program; provi
       <p>
         {last !== null ? (
           <>
-            Connected. Last event <When at={last} />.
+            {webhook_secret === null ? "Not connected: no signing secret is set." : "Connected."} Last event{" "}
+            <When at={last} />.
           </>
         ) : webhook_secret !== null ? (
           "The secret is set. We are waiting for the first event."

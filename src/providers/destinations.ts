@@ -4,6 +4,7 @@
  * went wrong is their answer.
  */
 import type { Answer } from "./api-call.ts";
+import type { KeyModes } from "./connect.ts";
 import { failureOf, type ReadFailure } from "./reads.ts";
 
 export interface Destination {
@@ -34,7 +35,7 @@ export interface DestinationFailure extends ReadFailure {
 
 export type DestinationAnswer<T> = { outcome: "done"; value: T } | DestinationFailure;
 
-export interface VendorDestinations {
+export interface VendorDestinations extends KeyModes {
   /** What an API key needs for it, in the vendor's words: inside a sentence. */
   permission: string;
   /** All of the account, whatever their address. */

@@ -363,6 +363,41 @@ describe("a destination of the vendor's test mode", () => {
     for (const key of ["rk_test_of_a", "pdl_sdbx_apikey_of_b"]) vendors.keys.add(key);
     for (const provider of NAMES) expect((await press(program, provider)).body).toMatchObject({ test: true });
   });
+
+  it.each(NAMES)(
+    "takes the place of no secret where live payments alone count, also where it is asked to: %s (IN-20, IN-17)",
+    async (provider) => {
+      const test_key = { provider_a: "rk_test_of_a", provider_b: "pdl_sdbx_apikey_of_b" }[provider];
+      vendors.keys.add(test_key);
+      const secret = "secret_of_the_live_address";
+      const program = await makeProgram({
+        ...{ provider_a_webhook_secret: null, provider_b_webhook_secret: null, live_only: true },
+        ...{ [`${provider}_webhook_secret`]: secret, [`${provider}_api_key`]: test_key },
+      });
+      for (const body of [{}, { replace: true }]) {
+        const { status, body: answer } = await press(program, provider, body);
+        expect([status, answer.error?.code]).toEqual([422, "validation_failed"]);
+        expect(answer.error.details).toMatchObject([
+          { path: `${provider}_api_key`, message: expect.stringContaining("of the provider's test mode") },
+        ]);
+      }
+      const owner = await signInOwner(program);
+      const page = textOf((await owner.post(`/dashboard/integration/${provider}/destination`, {})).body);
+      expect(page).toContain("stays as it is");
+      expect(page).not.toContain("replace the stored secret");
+      expect(vendors.at[provider]).toEqual([]);
+      // Long after.
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 24 * 60 * MINUTE });
+      expect(await isTaken(program, provider, secret)).toBe(true);
+      vi.useRealTimers();
+      // Where test events count it may.
+      await program.api("PATCH", "/api/v1/programs/me", { live_only: false });
+      expect((await press(program, provider, { replace: true })).body).toMatchObject({
+        outcome: "created",
+        test: true,
+      });
+    },
+  );
 });
 
 it("a destination of provider B for simulated events gets the real ones too (IN-20)", async () => {

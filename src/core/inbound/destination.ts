@@ -1,6 +1,7 @@
 /** Makes the destination of a vendor's webhooks at the vendor, and keeps its secret (IN-20). */
 import { and, eq, sql } from "drizzle-orm";
 import { programs, providerConnections } from "../../db/schema.ts";
+import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { webhookUrl } from "../../domain/webhook-url.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -60,7 +61,8 @@ export interface MadeDestination {
  * at the same address whose secret was never stored are removed after that: a call that breaks off leaves what the next
  * one goes on from. @throws `not_found` for an unknown provider; `provider_not_configured` without an API key;
  * `already_exists` where a secret of another destination is stored and `replace` is not given; `invalid_transition` where
- * another call does the same; `validation_failed` with the vendor's reason; `provider_unavailable` where it gives none.
+ * another call does the same; `validation_failed` with the vendor's reason, and for a key of test mode that would replace a secret
+ * where live payments alone count; `provider_unavailable` where it gives none.
  */
 export async function makeDestination(
   caller: Caller,
@@ -112,6 +114,10 @@ async function makeAt(making: Making, replace: boolean): Promise<MadeDestination
   const here = all.filter((one) => URL.parse(one.url)?.href === new URL(url).href);
   const stored = await openCurrentSecret(ctx, ctx.program, provider.name);
   const own = await ownOf(making, here, stored);
+  // With it no live payment would come any more.
+  if (!own && stored !== null && isLiveOnly(ctx.program) && vendor.isTestKey(api_key)) {
+    throw invalidField(`${provider.name}_api_key`, OF_TEST_MODE);
+  }
   if (!own && stored !== null && !replace) {
     throw new AppError(
       "already_exists",
@@ -165,6 +171,9 @@ async function ownOf(
     : here.find(({ secret, made_for }) => secret === null && made_for !== ctx.program.id);
   return pasted ? { destination: pasted, secret: "unverified" } : null;
 }
+
+const OF_TEST_MODE =
+  "The stored API key is of the provider's test mode, and live payments alone count here: the signing secret that is stored is of no address that this key shows, and stays as it is. Store an API key of live mode.";
 
 interface Stored {
   destination: Destination;

@@ -11,7 +11,7 @@ import {
   type DestinationOrder,
   type VendorDestinations,
 } from "../destinations.ts";
-import { API_VERSION, call } from "./api.ts";
+import { API_VERSION, call, isTestKey } from "./api.ts";
 
 const PATH = "/v1/webhook_endpoints";
 
@@ -49,6 +49,7 @@ export function providerADestinations(reach: ApiReach): VendorDestinations {
     });
   return {
     permission: "write for Webhook Endpoints",
+    isTestKey,
     list: (api_key) => list(reach, api_key),
     async make(api_key, { url, program_id, types }: DestinationOrder) {
       const body = new URLSearchParams({ url, api_version: API_VERSION, description: descriptionFor(program_id) });

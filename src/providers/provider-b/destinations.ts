@@ -43,6 +43,7 @@ const failure = z.object({ error: z.object({ detail: z.string() }) });
 export function providerBDestinations(reach: ApiReach): VendorDestinations {
   return {
     permission: "write for Notification settings",
+    isTestKey: isOfSandbox,
     list: (api_key) => list(reach, api_key),
     async make(api_key, { url, program_id, types }: DestinationOrder) {
       const body = JSON.stringify({

@@ -324,6 +324,26 @@ describe("POST /api/v1/integrations/:provider/reconcile (IN-16)", () => {
     expect(await statusOf(program)).toMatchObject({ is_reading: false, recovered: 240 });
   });
 
+  it("answers in time where the vendor is slow, and the minute does the rest", async () => {
+    const program = await keyOfA();
+    for (let i = 0; i < 20; i++) lists.a.push(customerEvent({ created: NOW / 1000 - i * 60, ref: "jane" }));
+    const { fetch } = lists;
+    lists.fetch = (url, init) => {
+      const small = new URL(url);
+      small.searchParams.set("limit", "2");
+      vi.advanceTimersByTime(8_000);
+      return fetch(small.href, init);
+    };
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { body } = await reconcile(program);
+    vi.useRealTimers();
+    expect(body).toMatchObject({ is_reading: true, read_failure: null });
+    expect(lists.calls.length).toBeLessThan(5);
+    lists.fetch = fetch;
+    await cron(Date.now());
+    expect(await statusOf(program)).toMatchObject({ is_reading: false, recovered: 20 });
+  });
+
   it("keeps to the time that the vendor gave", async () => {
     const program = await keyOfA();
     lists.faultOf = () => "limited";

@@ -7,9 +7,10 @@ import { actors } from "../../domain/actor.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import type { VendorTrouble } from "../../domain/read-trouble.ts";
+import { startDeadline } from "../../lib/deadline.ts";
 import { AppError, invalidField, notFound, type ErrorDetail } from "../../lib/errors.ts";
 import { bytesIn } from "../../lib/slices.ts";
-import { iso } from "../../lib/time.ts";
+import { iso, SECOND } from "../../lib/time.ts";
 import type { Vendor, ProviderEvent } from "../../providers/provider.ts";
 import type { EventsAnswer, VendorReads } from "../../providers/reads.ts";
 import { vendorNamed } from "../../providers/registry.ts";
@@ -355,8 +356,9 @@ async function openDue(ctx: Ctx, { program_id, provider: name }: Due, readsOf: R
   return program ? openListReader(forProgram(ctx, program), provider, reads) : null;
 }
 
-/** After so many statements a call takes no further step; the minute's job goes on. */
+/** After so many statements, or so long, a call takes no further step; the minute's job goes on. */
 const STATEMENTS_A_CALL = 300;
+const CALL_MS = 20 * SECOND;
 
 export interface ReconcileEvents {
   provider: string;
@@ -382,8 +384,13 @@ export async function reconcileEvents(
   const reader = openListReader(forProgram({ ...ctx, db }, ctx.program), provider, reads);
   const { next_read_at } = connectionOf(ctx.program, provider.name);
   const isAskedToWait = isRateLimited(readingOf(ctx.program, provider.name)) && next_read_at > iso(ctx.now);
-  let isMore = !isAskedToWait;
-  while (isMore && budget.left > 0) isMore = await reader.step();
+  const deadline = startDeadline(CALL_MS);
+  try {
+    let isMore = !isAskedToWait;
+    while (isMore && budget.left > 0 && !deadline.signal.aborted) isMore = await reader.step();
+  } finally {
+    deadline.clear();
+  }
   return readingStatus(await programOf(ctx, provider.name), provider.name);
 }
 

@@ -24,3 +24,8 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /** It is for a program that is not here: nobody but the operator can be notified. */
 export type UnownedRefusal = "unknown_program";
+
+/** Whether what was refused may be no delivery but an event of the provider's list; then it is the provider's, not anybody's. */
+export function isMaybeListed(reason: RefusalReason): boolean {
+  return reason === "unparsable";
+}

@@ -138,6 +138,24 @@ describe("what needs the owner (MAIL-11)", () => {
     expect((await rows(program)).map((row) => row.next_attempt_at)).toEqual([null, iso(NOW + DAY)]);
   });
 
+  it("are events that cannot be read, too, also of the provider's list: none is called a delivery that anybody may have sent", async () => {
+    const program = await makeProgram({ name: "Acme" });
+    await noteRefusals(at(program, NOW), "provider_a", "unparsable", 2);
+    const mailbox = openMailbox();
+    await mailbox.deliver(program.id, NOW + MINUTE);
+    expect(subjectsOf(mailbox, program)).toEqual(["Events of Acme were refused"]);
+    const { text } = mailbox.mails[0]!;
+    expect(text).toContain("Stripe: 2 events refused so far");
+    expect(text).toContain("or in the provider's list of events");
+    expect(text).not.toMatch(/deliver|Anybody can send/i);
+    // Beside what anybody may have sent it is one of several.
+    await noteRefusals(at(program, NOW + DAY), "provider_b", "time", 3);
+    await mailbox.deliver(program.id, NOW + DAY + MINUTE);
+    const [, second] = mailbox.mails;
+    expect(second!.subject).toBe("Webhooks to Acme were refused");
+    expect(second!.text).toMatch(/2 events refused so far.*3 deliveries refused so far.*Anybody can send/s);
+  });
+
   /** A verified event of a provider came at a time. */
   const verified = (program: TestProgram, provider: string, now: number) =>
     env.DB.prepare("update provider_connections set last_event_at = ? where program_id = ? and provider = ?")

@@ -99,6 +99,7 @@ describe("the list of events of a provider that has one of no documented shape",
       /An event of \S+ was refused .*in the provider's list/,
     );
     expect(textOf((await owner.get("/dashboard/integration")).body)).not.toMatch(/A delivery to|Anybody can send/);
+    expect(textOf((await owner.get("/dashboard")).body)).toMatch(/Events of \S+ refused/);
     // Later money is taken in as ever, and one event is one refusal.
     lists.a.push(bought(NOW + MINUTE));
     await read(NOW + HOUR + MINUTE);

@@ -2,6 +2,7 @@
 import { openRefusalOf, refusalsOf } from "../../core/inbound/refusals.ts";
 import type { NoticeOf, SeenCode } from "../../core/kernel/notices.ts";
 import type { Program } from "../../core/kernel/rows.ts";
+import { isMaybeListed } from "../../domain/refusal.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { VENDORS } from "../../providers/registry.ts";
 import { timeText } from "../pages/locale.ts";
@@ -59,20 +60,25 @@ export function payoutsHeldLetters({ program, count }: NoticeOf<"payouts_held">,
 
 /** None where verified events came after the last refusal of each provider. */
 export function webhooksRefusedLetters({ program }: NoticeOf<"webhooks_refused">, origin: string | null): Letter[] {
-  const subject = `Webhooks to ${oneLine(program.name)} were refused`;
-  const refused = VENDORS.flatMap(({ name }) => {
+  const open = VENDORS.flatMap(({ name }) => {
     const refusal = openRefusalOf(program, name);
-    if (refusal === null) return [];
+    return refusal === null ? [] : [{ name, refusal, isSent: !isMaybeListed(refusal.reason) }];
+  });
+  const isSent = open.some((one) => one.isSent);
+  const subject = `${isSent ? "Webhooks to" : "Events of"} ${oneLine(program.name)} were refused`;
+  const refused = open.map(({ name, refusal, isSent: isDelivery }) => {
     const { why, help } = REFUSAL_TEXTS[refusal.reason];
-    return [
-      `${providerText(name)}: ${plural(refusalsOf(program, name).refused, "delivery", "deliveries")} refused so far. The last came on ${timeText(refusal.at, program.time_zone)} and was refused because ${why}.\n${help}`,
-    ];
+    const count = refusalsOf(program, name).refused;
+    const counted = isDelivery ? plural(count, "delivery", "deliveries") : plural(count, "event");
+    return `${providerText(name)}: ${counted} refused so far. The last came on ${timeText(refusal.at, program.time_zone)} and was refused because ${why}.\n${help}`;
   });
   if (refused.length === 0) return [];
   const parts = [
-    "Deliveries to the webhook address of your program were refused. While the events of a provider are refused, its payments make no commissions.",
+    isSent
+      ? "Deliveries to the webhook address of your program were refused. While the events of a provider are refused, its payments make no commissions."
+      : "Events of a payment provider of your program were refused. What they say is missing here.",
     ...refused,
-    "Anybody can send to this address, so a refused delivery may not be the provider's.",
+    ...(isSent ? ["Anybody can send to this address, so a refused delivery may not be the provider's."] : []),
   ];
   return letterTo({ program, subject, parts, label: "See the integration", path: "/dashboard/integration" }, origin);
 }

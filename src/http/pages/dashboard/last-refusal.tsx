@@ -1,6 +1,7 @@
 import { openRefusalOf, refusalsOf } from "../../../core/inbound/refusals.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { VendorName } from "../../../domain/provider-name.ts";
+import { isMaybeListed } from "../../../domain/refusal.ts";
 import { countText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { REFUSAL_TEXTS } from "../parts/words.ts";
@@ -12,15 +13,14 @@ export function LastRefusal({ program, provider }: { program: Program; provider:
   if (last_refusal === null) return null;
   const isOver = openRefusalOf(program, provider) === null;
   const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
-  // It is the provider's, and may be of its list: then nothing came to the address.
-  const isProviders = last_refusal.reason === "unparsable";
+  const isListed = isMaybeListed(last_refusal.reason);
   return (
     <Notice tone={isOver ? "calm" : "warn"}>
       <p>
-        {isProviders ? "An event of" : "A delivery to the webhook address for"} {providerWithin(provider)} was refused{" "}
+        {isListed ? "An event of" : "A delivery to the webhook address for"} {providerWithin(provider)} was refused{" "}
         <When at={last_refusal.at} />: {why}.{" "}
         {isOver ? "Verified events came after it, so there is nothing to do unless you miss one." : help}
-        {isOver || isProviders
+        {isOver || isListed
           ? null
           : " Anybody can send to this address, so a refused delivery may not be the provider's."}
       </p>

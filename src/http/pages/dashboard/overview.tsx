@@ -4,6 +4,7 @@ import { readOverview, type Overview, type Standing, type Waiting } from "../../
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Child } from "hono/jsx";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
+import { isMaybeListed } from "../../../domain/refusal.ts";
 import { DAY, iso } from "../../../lib/time.ts";
 import { VENDORS } from "../../../providers/registry.ts";
 import { providerWithin } from "../../brand-names.ts";
@@ -242,7 +243,11 @@ function refusedWebhooks(program: Program, now: number): Decision[] {
     if (refusal === null || refusal.at < iso(now - REFUSALS_SHOWN)) return [];
     return [
       {
-        what: <a href="/dashboard/integration/check">Webhooks of {providerWithin(name)} refused</a>,
+        what: (
+          <a href="/dashboard/integration/check">
+            {isMaybeListed(refusal.reason) ? "Events" : "Webhooks"} of {providerWithin(name)} refused
+          </a>
+        ),
         why: (
           <>
             {countText(refusalsOf(program, name).refused)} so far, the last <When at={refusal.at} />:{" "}

@@ -126,6 +126,20 @@ describe("the list of events of a provider", () => {
     });
   });
 
+  it("comes to its end also where each run gets to one step of it, as others are slow or the process dies (IN-15, JOB-2)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    for (let i = 1; i <= 5; i++) lists.a.push(bought(NOW - i * HOUR));
+    for (let run = 0; run < 15; run++) {
+      let left = 1;
+      await read(NOW + run * MINUTE, () => left-- > 0);
+    }
+    const { complete_until, ...status } = await statusOf(program);
+    expect(status).toMatchObject({ recovered: 5, is_reading: false, read_failure: null });
+    expect(complete_until! >= iso(NOW)).toBe(true);
+    expect(await commissionsOf(program)).toBe(5);
+  });
+
   it("begins again where the vendor no longer knows the place (IN-17)", async () => {
     const program = await keyOfA();
     await makePartner(program, { slug: "jane" });

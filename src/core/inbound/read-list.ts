@@ -77,7 +77,7 @@ interface Page {
 /** The reading of one provider's list for one program, step by step. */
 export interface ListReader {
   /**
-   * Does a bounded part: fetches a page, takes in one event of it, or, after the last, asks for the payment of a refund
+   * Does a bounded part: fetches a page and takes in an event of it, takes in another one, or, after the last, asks for the payment of a refund
    * that waits, or for the name of a code. Whether more is to be done now. The place is kept after each page, so that what a crash broke off is read
    * again, and nothing is passed over.
    */
@@ -85,7 +85,7 @@ export interface ListReader {
 }
 
 /** So many calls and statements a step makes at most, where it takes in an event as long as they get. */
-const STEP_COST = 64;
+const STEP_COST = 70;
 
 export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorReads): ListReader {
   const { program, now } = by;
@@ -133,6 +133,18 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
     return questions !== null;
   }
 
+  async function take(from: Page): Promise<boolean> {
+    const { left } = from;
+    const listed = left.pop();
+    try {
+      if (listed && !(await place.take(listed))) return false;
+    } catch (error) {
+      page = null;
+      throw error;
+    }
+    return left.length > 0 ? true : close(from);
+  }
+
   async function ask(open: Questions): Promise<boolean> {
     if (await open.next()) return true;
     const { reading } = place;
@@ -144,16 +156,9 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   return {
     async step() {
       if (questions) return ask(questions);
-      if (!page) return open();
-      const { left } = page;
-      const listed = left.pop();
-      try {
-        if (listed && !(await place.take(listed))) return false;
-      } catch (error) {
-        page = null;
-        throw error;
-      }
-      return left.length > 0 ? true : close(page);
+      // A page is fetched anew by the next run: each step that fetches one leaves less of it to be taken in.
+      const isMore = page !== null || (await open());
+      return page === null ? isMore : take(page);
     },
   };
 }
@@ -224,8 +229,11 @@ class Place {
     try {
       const isNew = await takeListed(ctx, this.#provider, { body, event }, note);
       if (isNew && isWithEvent) this.#isKept(reading);
+      const wasLeft = this.reading.taking?.includes(event_id) === true;
       this.reading = takenIn(this.reading, event_id);
-      if (!isNew || isWithEvent) return true;
+      // What a run before left is kept as done: one that is cut off after it would do it again.
+      if (!isNew) return wasLeft ? this.keep({ ...this.reading, trouble: null }) : true;
+      if (isWithEvent) return true;
     } catch (error) {
       if ((await keptReading(ctx, name)) === JSON.stringify(reading)) this.#isKept(reading);
       await this.keep(failed(this.reading, "not_stored", ctx.now));

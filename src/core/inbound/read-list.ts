@@ -101,17 +101,8 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
 
   async function open(): Promise<boolean> {
     const api_key = await openApiKey(ctx, provider.name);
-    if (api_key !== null) {
-      const isTest = isLiveOnly(program) && reads.isTestKey(api_key);
-      place.reading = await readingWith(ctx, place.reading, reads, api_key, isTest);
-      if (isTest) return place.keep(failed(place.reading, "test_key", now));
-      const { noted_again } = place.reading;
-      if (noted_again !== null) {
-        const last = await noteAgain(ctx, provider.name, reads, noted_again ?? "");
-        await place.keep({ ...place.reading, noted_again: last });
-        return !place.isOvertaken;
-      }
-    }
+    const before = api_key === null ? null : await beforeList(ctx, provider, reads, place, api_key);
+    if (before !== null) return before;
     const { reading } = place;
     const answer = await nextPage(reads, api_key, reading);
     if (answer.outcome === "failed") {
@@ -161,6 +152,24 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
       return page === null ? isMore : take(page);
     },
   };
+}
+
+/** What a key needs before the list is read with it: whether more is to be done now; null where nothing is, and it is read. */
+async function beforeList(
+  ctx: ProgramCtx,
+  provider: Vendor,
+  reads: VendorReads,
+  place: Place,
+  api_key: string,
+): Promise<boolean | null> {
+  const isTest = isLiveOnly(ctx.program) && reads.isTestKey(api_key);
+  place.reading = await readingWith(ctx, place.reading, reads, api_key, isTest);
+  if (isTest) return place.keep(failed(place.reading, "test_key", ctx.now));
+  const { noted_again } = place.reading;
+  if (noted_again === null) return null;
+  const last = await noteAgain(ctx, provider.name, reads, noted_again ?? "");
+  await place.keep({ ...place.reading, noted_again: last });
+  return !place.isOvertaken;
 }
 
 /**

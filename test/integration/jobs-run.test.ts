@@ -152,6 +152,21 @@ describe("a run of a job (JOB-2)", () => {
     expect(played.served.filter((one) => one === `0:${key(3)}`).length).toBeGreaterThan(20);
   });
 
+  it("gives no more of its time to one that is slow than to others that have more left", async () => {
+    const slow = key(0);
+    const played = play("a", {
+      owners: [3],
+      amount: 30,
+      cost: 10,
+      serve: (one) => (now += one === slow ? 12_000 : 50),
+    });
+    await run([played]);
+    const timesOf = (one: string) => played.served.filter((each) => each === `0:${one}`).length;
+    expect([timesOf(key(1)), timesOf(key(2))]).toEqual([30, 30]);
+    // What is left of the run is its own.
+    expect(timesOf(slow)).toBeGreaterThan(1);
+  });
+
   it("passes over who fails, says so, and tries again later and later", async () => {
     const played = play("a", {
       every: "day",

@@ -231,6 +231,8 @@ interface Steps {
   due(after: string): Promise<Owner[] | null>;
   /** Gives those who have more left; null where the budget is spent and nobody was served. */
   serve(owners: readonly Owner[]): Promise<Owner[] | null>;
+  /** How long somebody was served so far, ms. */
+  spent(owner: Owner): number;
   /** Whether the run had anybody to serve. */
   readonly isBusy: boolean;
 }
@@ -257,6 +259,8 @@ async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps):
     run.position = "";
     const isOver = run.more === 0 && again.length === 0;
     while (again.length > 0) {
+      // Who is slow waits for those who had less of the run's time.
+      again.sort((a, b) => steps.spent(a) - steps.spent(b));
       const more = await steps.serve(again.slice(0, atOnce));
       if (!more) return cut();
       again.splice(0, atOnce);
@@ -267,6 +271,23 @@ async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps):
     run.more = 0;
     run.failed = 0;
   }
+}
+
+/** How long each owner was served. */
+function openTimes(now: () => number) {
+  const times = new Map<string, number>();
+  const spent = ({ key }: Owner) => times.get(key) ?? 0;
+  return {
+    spent,
+    async measure<T>(owner: Owner, serve: () => Promise<T>): Promise<T> {
+      const began = now();
+      try {
+        return await serve();
+      } finally {
+        times.set(owner.key, spent(owner) + now() - began);
+      }
+    },
+  };
 }
 
 function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means: Means): Steps {
@@ -289,10 +310,11 @@ function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means:
 
   /** Those who failed in this run: they are not tried again in it. */
   const failed = new Set<string>();
+  const times = openTimes(now);
 
   async function serveOne(owner: Owner): Promise<Owner[]> {
     try {
-      const hasMore = await work.serve(owner);
+      const hasMore = await times.measure(owner, () => work.serve(owner));
       unavailable = 0;
       return hasMore ? [owner] : [];
     } catch (error) {
@@ -305,6 +327,7 @@ function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means:
   }
 
   return {
+    spent: times.spent,
     due: (after) =>
       spend(LOOK, async () => {
         const owners = await work.due(after);

@@ -147,7 +147,7 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   return {
     async step() {
       if (questions) return ask(questions);
-      // A page is fetched anew by the next run: each step that fetches one leaves less of it to be taken in.
+      // The next run fetches a page again: each step that fetches one leaves less of it to be taken in.
       const isMore = page !== null || (await open());
       return page === null ? isMore : take(page);
     },

@@ -173,7 +173,7 @@ async function ownOf(
 }
 
 const OF_TEST_MODE =
-  "The stored API key is of the provider's test mode, and live payments alone count here: the signing secret that is stored is of no address that this key shows, and stays as it is. Store an API key of live mode.";
+  "The stored API key is of the provider's test mode, and live payments alone count here. The signing secret stays as it is. Store an API key of live mode.";
 
 interface Stored {
   destination: Destination;

@@ -114,11 +114,7 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
     shaped(
       db,
       FACT_ROW,
-      sql`select f.provider, f.fact_id, f.data from json_each(${JSON.stringify(keysOf(known))}) k
-      cross join fact_subjects s on s.program_id = ${program_id} and s.provider in ${literals(PROVIDER_NAMES)}
-        and s.scope = 'email' and s.subject = k.value
-      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-        and f.kind = 'attribution'
+      sql`select f.provider, f.fact_id, f.data from ${bindingsBy(program_id, keysOf(known))}
       where k.value in (select value from json_each(${JSON.stringify(keys)}))
         or not exists (${othersServed(ctx, payment_ids, sql`k.value`)})`,
     ),
@@ -202,13 +198,18 @@ function unlessBound({ db, program }: ProgramCtx, keys: readonly string[], holdi
   const traced = holding.filter(isBinding).map(({ provider, fact_id }) => [provider, fact_id]);
   return refuseWhere(
     { db },
-    sql`exists (select 1 from json_each(${JSON.stringify(keys)}) k
-      cross join fact_subjects s on s.program_id = ${program.id} and s.provider in ${literals(PROVIDER_NAMES)}
-        and s.scope = 'email' and s.subject = k.value
-      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-      where f.kind = 'attribution' and (f.provider, f.fact_id) not in (
+    sql`exists (select 1 from ${bindingsBy(program.id, keys)} where (f.provider, f.fact_id) not in (
         select value ->> 0, value ->> 1 from json_each(${JSON.stringify(traced)})))`,
   );
+}
+
+/** What binds addresses: of each key `k.value`, facts `f`; for a FROM. */
+function bindingsBy(program_id: string, keys: readonly string[]): SQL {
+  return sql`json_each(${JSON.stringify(keys)}) k
+    cross join fact_subjects s on s.program_id = ${program_id} and s.provider in ${literals(PROVIDER_NAMES)}
+      and s.scope = 'email' and s.subject = k.value
+    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      and f.kind = 'attribution'`;
 }
 
 function isBinding({ fact }: TracedFact): boolean {

@@ -1,7 +1,6 @@
 /** Makes the destination of a vendor's webhooks at the vendor, and keeps its secret (IN-20). */
 import { and, eq, sql } from "drizzle-orm";
 import { programs, providerConnections } from "../../db/schema.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { webhookUrl } from "../../domain/webhook-url.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -15,6 +14,7 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 import {
   changedSecrets,
   fingerprint,
+  isOutOfMode,
   openApiKey,
   openCurrentSecret,
   secretsChanged,
@@ -115,7 +115,7 @@ async function makeAt(making: Making, replace: boolean): Promise<MadeDestination
   const stored = await openCurrentSecret(ctx, ctx.program, provider.name);
   const own = await ownOf(making, here, stored);
   // With it no live payment would come any more.
-  if (!own && stored !== null && isLiveOnly(ctx.program) && vendor.isTestKey(api_key)) {
+  if (!own && stored !== null && isOutOfMode(ctx.program, vendor, api_key)) {
     throw invalidField(`${provider.name}_api_key`, OF_TEST_MODE);
   }
   if (!own && stored !== null && !replace) {

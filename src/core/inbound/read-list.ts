@@ -4,7 +4,6 @@ import { countStatements, literal, runBatch } from "../../db/client.ts";
 import { shaped, text, textOf } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import type { VendorTrouble } from "../../domain/read-trouble.ts";
 import { startDeadline } from "../../lib/deadline.ts";
@@ -27,7 +26,7 @@ import {
 import { CommitConflict } from "../kernel/conflict.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
-import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
+import { fingerprint, isOutOfMode, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { isSent } from "../kernel/seen-types.ts";
@@ -77,9 +76,9 @@ interface Page {
 /** The reading of one provider's list for one program, step by step. */
 export interface ListReader {
   /**
-   * Does a bounded part: fetches a page and takes in an event of it, takes in another one, or, after the last, asks for the payment of a refund
-   * that waits, or for the name of a code. Whether more is to be done now. The place is kept after each page, so that what a crash broke off is read
-   * again, and nothing is passed over.
+   * Does a bounded part: fetches a page and takes in an event of it, takes in another one, or, after the last, asks for the
+   * payment of a refund that waits, or for the name of a code. Whether more is to be done now. The place is kept after each
+   * page, so that what a crash broke off is read again, and nothing is passed over.
    */
   step(): Promise<boolean>;
 }
@@ -162,7 +161,7 @@ async function beforeList(
   place: Place,
   api_key: string,
 ): Promise<boolean | null> {
-  const isTest = isLiveOnly(ctx.program) && reads.isTestKey(api_key);
+  const isTest = isOutOfMode(ctx.program, reads, api_key);
   place.reading = await readingWith(ctx, place.reading, reads, api_key, isTest);
   if (isTest) return place.keep(failed(place.reading, "test_key", ctx.now));
   const { noted_again } = place.reading;

@@ -41,13 +41,18 @@ export function openApiKey(ctx: KeyContext, provider: VendorName): Promise<strin
   return openSecret(ctx, ctx.program, provider, "api_key");
 }
 
+/** Whether a key is of test mode where live payments alone count: what it shows and pays is no money. */
+export function isOutOfMode(program: Program, modes: KeyModes, api_key: string): boolean {
+  return isLiveOnly(program) && modes.isTestKey(api_key);
+}
+
 /**
  * The API key that payouts and connected accounts go through, in clear; or why nothing is paid: there is none that can be opened,
- * or it is of test mode and the program takes live payments alone. What is paid with that is no money.
+ * or it is of test mode and the program takes live payments alone.
  */
 export async function payingKey(ctx: KeyContext, modes: KeyModes): Promise<string | Trouble> {
   const api_key = await openApiKey(ctx, TRANSFER_METHOD);
-  if (api_key !== null && !(isLiveOnly(ctx.program) && modes.isTestKey(api_key))) return api_key;
+  if (api_key !== null && !isOutOfMode(ctx.program, modes, api_key)) return api_key;
   const isStored = connectionOf(ctx.program, TRANSFER_METHOD).api_key !== null;
   return { code: "provider_not_configured", message: api_key !== null ? IN_TEST_MODE : isStored ? UNUSABLE : NO_KEY };
 }

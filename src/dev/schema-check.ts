@@ -1,5 +1,8 @@
-/** Fails where src/db/schema.ts has changed and no migration follows it: the newest snapshot must say the same. */
-import { readFile } from "node:fs/promises";
+/**
+ * Fails if src/db/schema.ts has changed without a migration (the newest snapshot must say the same), or if an older
+ * snapshot is kept: drizzle-kit reads the newest only. `--prune` deletes the older ones; `npm run db:generate` does so.
+ */
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { generateSQLiteDrizzleJson } from "drizzle-kit/api";
@@ -10,10 +13,19 @@ interface Journal {
   entries: { idx: number }[];
 }
 
+const META = join(ROOT, "migrations", "meta");
 const journal = await readJson<Journal>("_journal.json");
 const newest = Math.max(...journal.entries.map(({ idx }) => idx));
 type Snapshot = Awaited<ReturnType<typeof generateSQLiteDrizzleJson>>;
-const migrated = await readJson<Snapshot>(`${String(newest).padStart(4, "0")}_snapshot.json`);
+const newestSnapshot = `${String(newest).padStart(4, "0")}_snapshot.json`;
+const migrated = await readJson<Snapshot>(newestSnapshot);
+const older = (await readdir(META)).filter((name) => name.endsWith("_snapshot.json") && name !== newestSnapshot);
+if (process.argv.includes("--prune")) {
+  await Promise.all(older.map((name) => rm(join(META, name))));
+} else if (older.length > 0) {
+  console.error(`Delete ${older.join(", ")} from migrations/meta: only the newest snapshot is needed.`);
+  process.exitCode = 1;
+}
 const current = JSON.parse(JSON.stringify(await generateSQLiteDrizzleJson(schema))) as Snapshot;
 
 const names = new Set([...Object.keys(migrated.tables), ...Object.keys(current.tables)]);
@@ -26,5 +38,5 @@ if (changed.length > 0) {
 }
 
 async function readJson<T>(name: string): Promise<T> {
-  return JSON.parse(await readFile(join(ROOT, "migrations", "meta", name), "utf8")) as T;
+  return JSON.parse(await readFile(join(META, name), "utf8")) as T;
 }

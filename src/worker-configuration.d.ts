@@ -7,6 +7,9 @@ interface __BaseEnv_Env {
 	RATE_LIMIT_FAILED_AUTH: RateLimit;
 	RATE_LIMIT_CLICK: RateLimit;
 	RATE_LIMIT_SIGN_IN: RateLimit;
+	RATE_LIMIT_FAILED_AUTH_SITE: RateLimit;
+	RATE_LIMIT_CLICK_SITE: RateLimit;
+	RATE_LIMIT_SIGN_IN_SITE: RateLimit;
 	ENVIRONMENT: string;
 	PUBLIC_URL: string;
 	WORKER_NAME: string;
@@ -28,6 +31,9 @@ declare namespace Cloudflare {
 		RATE_LIMIT_FAILED_AUTH: RateLimit;
 		RATE_LIMIT_CLICK: RateLimit;
 		RATE_LIMIT_SIGN_IN: RateLimit;
+		RATE_LIMIT_FAILED_AUTH_SITE: RateLimit;
+		RATE_LIMIT_CLICK_SITE: RateLimit;
+		RATE_LIMIT_SIGN_IN_SITE: RateLimit;
 		ENVIRONMENT: string;
 		PUBLIC_URL: string;
 		WORKER_NAME: string;

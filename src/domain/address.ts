@@ -26,19 +26,29 @@ export function parseAddress(text: string): Address | null {
   return ipaddr.IPv6.parse(new URL(`https://[${text}]/`).hostname.slice(1, -1));
 }
 
+/** The two networks that callers are counted by. They are the same for an IPv4 address. */
+export interface Networks {
+  /** An IPv4 address, or an IPv6 /64: the network of one customer of a provider. */
+  network: string;
+  /** An IPv6 /48: a larger customer has all of its 65,536 networks. */
+  site: string;
+}
+
 /**
- * The network that a caller's address stands for where callers are counted: an IPv4 address as it is, also one mapped
- * into IPv6; of IPv6 the /64, which is what one customer of a provider is given. What spells no address is itself, as far as an address could be long.
+ * The networks of a caller's address, by which callers are counted. An IPv4 address that is mapped into IPv6 is that IPv4
+ * address. A text that is no address counts as it is, up to the length of an address.
  */
-export function networkOf(text: string): string {
-  if (text.length > MAX_ADDRESS_LENGTH) return text.slice(0, MAX_ADDRESS_LENGTH);
-  if (!text.includes(":") || !ipaddr.IPv6.isValid(text)) return text;
-  const address = ipaddr.IPv6.parse(text);
-  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
-  return `${address.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(":")}::/64`;
+export function networksOf(text: string): Networks {
+  const isIPv6 = text.length <= MAX_ADDRESS_LENGTH && text.includes(":") && ipaddr.IPv6.isValid(text);
+  if (!isIPv6) return alone(text.slice(0, MAX_ADDRESS_LENGTH));
+  const parsed = ipaddr.IPv6.parse(text);
+  if (parsed.isIPv4MappedAddress()) return alone(parsed.toIPv4Address().toString());
+  const parts = parsed.parts.map((part) => part.toString(16));
+  return { network: `${parts.slice(0, 4).join(":")}::/64`, site: `${parts.slice(0, 3).join(":")}::/48` };
+}
+
+function alone(network: string): Networks {
+  return { network, site: network };
 }
 
 /** All eight groups, the last two written as IPv4. */

@@ -10,7 +10,7 @@ import { AppError } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { readBody } from "../lib/request-body.ts";
 import { errorBody, logFailure, retryAfterOf, statusOf, toAppError } from "./errors.ts";
-import { addressKey, isOverLimit, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
+import { countCaller, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 import { pathOf, queryOf } from "./request-path.ts";
 import { UNLESS_SET } from "./security-headers.ts";
 
@@ -65,12 +65,11 @@ export async function record(
 }
 
 /**
- * Counts a click, however it comes, towards the limit of its address.
+ * Counts a click, however it comes, towards the limit of its network.
  * @throws `rate_limited`
  */
-export async function limitClicks(headers: Headers, { RATE_LIMIT_CLICK }: Bindings): Promise<void> {
-  const key = addressKey(headers);
-  if (key === null || !(await isOverLimit(RATE_LIMIT_CLICK, key))) return;
+export async function limitClicks(headers: Headers, env: Bindings): Promise<void> {
+  if ((await countCaller(env, "RATE_LIMIT_CLICK", headers)) === null) return;
   throw new AppError("rate_limited", "Too many clicks from one address.", { retryAfter: RETRY_AFTER_SECONDS });
 }
 

@@ -7,7 +7,7 @@ import type { AppEnv } from "../env.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { remember } from "../lib/remembered.ts";
 import { DAY, MINUTE } from "../lib/time.ts";
-import { addressKey, isOverLimit } from "./rate-limit.ts";
+import { countCaller } from "./rate-limit.ts";
 
 /** Refusals of one program, provider and reason that are not noted yet, and until when (ms) they wait for that. */
 interface Waiting {
@@ -52,8 +52,7 @@ export function noteRefusedUnread(
   const those = due(`${program_id} ${provider} ${reason}`, c.var.now);
   if (!those) return;
   afterReply(c, async () => {
-    const key = addressKey(c.req.raw.headers, "refused");
-    if (key !== null && (await isOverLimit(c.env.RATE_LIMIT_FAILED_AUTH, key))) return;
+    if ((await countCaller(c.env, "RATE_LIMIT_FAILED_AUTH", c.req.raw.headers, "refused")) !== null) return;
     const ctx = await find();
     if (ctx) await noteRefusals(ctx, provider, reason, those.count);
   });

@@ -3,7 +3,7 @@ import { MAX_EVENT_BYTES } from "../core/inbound/program.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { AppError } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";
-import { addressKey, type AddressKey } from "./rate-limit.ts";
+import { callerKeys, type CallerKeys } from "./rate-limit.ts";
 
 /** Above what an API call may send. Vendors' events are seldom so large; a stranger's cost as much as they are long. */
 const LARGE = 64 * 1024;
@@ -37,8 +37,8 @@ export async function checkUnread<T>(request: HonoRequest, verify: () => Promise
 /**
  * Lets `verify` read a body that nobody has vouched for yet; it throws where the body is not to be trusted. However many
  * send, from wherever, what an isolate holds of such bodies is bounded: `LARGE_AT_ONCE` of more than 64 KiB, and
- * `SMALL_BYTES` of all others together. The place of a large one that was refused rests. No network has more than half
- * of the places, so that one that takes all it can get keeps nobody else out. What counts is how much really comes: the
+ * `SMALL_BYTES` of all others together. The place of a large one that was refused rests. A network has at most
+ * half of the places and a site three quarters, so that one that takes all it can get keeps nobody else out. What counts is how much really comes: the
  * length that is declared, or that none is, keeps no body from being read.
  * @throws `payload_too_large`; `rate_limited` where no place became free; `invalid_json` where the body did not arrive,
  * after `onMissing`.
@@ -48,12 +48,12 @@ export async function checkBody<T>(
   verify: (read: () => Promise<Uint8Array>) => Promise<T>,
   onMissing: () => Promise<void>,
 ): Promise<T> {
-  const network = addressKey(request.raw.headers);
+  const caller = callerKeys(request.raw.headers);
   let place: Place | null = null;
   const hold = async (capacity: number) => {
     const before: Place | null = place;
     if (before?.room === largeRoom) return;
-    place = await (capacity > LARGE ? takePlace(largeRoom, 1, network) : takePlace(smallRoom, capacity, network));
+    place = await (capacity > LARGE ? takePlace(largeRoom, 1, caller) : takePlace(smallRoom, capacity, caller));
     if (before) before.until = 0;
   };
   const rest = (ms: number) => {
@@ -69,7 +69,7 @@ export async function checkBody<T>(
   }
 }
 
-/** What is taken of something of which an isolate has `most`, and one network at most half. */
+/** The places of a resource of which an isolate has `most`, and a network and a site at most their share. */
 interface Room {
   most: number;
   places: Place[];
@@ -79,9 +79,12 @@ interface Room {
 interface Place {
   room: Room;
   amount: number;
-  network: AddressKey | null;
+  caller: CallerKeys | null;
   until: number;
 }
+
+/** The parts of a room that a network, and a site, may take. */
+const SHARES = { network: 1 / 2, site: 3 / 4 } as const satisfies Record<keyof CallerKeys, number>;
 
 const LARGE_AT_ONCE = 4;
 const SMALL_BYTES = 8 * 1024 * 1024;
@@ -91,14 +94,16 @@ const LEAST_BYTES = 4 * 1024;
 const largeRoom: Room = { most: LARGE_AT_ONCE, places: [] };
 const smallRoom: Room = { most: SMALL_BYTES, places: [] };
 
-async function takePlace(room: Room, asked: number, network: AddressKey | null): Promise<Place> {
+async function takePlace(room: Room, asked: number, caller: CallerKeys | null): Promise<Place> {
   const amount = room === smallRoom ? Math.max(asked, LEAST_BYTES) : asked;
   for (let waited = 0; waited <= WAIT_MS; waited += LOOK_MS) {
     const now = Date.now();
     room.places = room.places.filter(({ until }) => until > now);
-    const own = room.places.filter((place) => network !== null && place.network === network);
-    if (sumOf(room.places) + amount <= room.most && sumOf(own) + amount <= room.most / 2) {
-      const place = { room, amount, network, until: now + 2 * (ARRIVE_MS + WAIT_MS) };
+    const takenBy = (of: keyof CallerKeys) =>
+      sumOf(room.places.filter((place) => caller !== null && place.caller?.[of] === caller[of]));
+    const hasShare = (of: keyof CallerKeys) => takenBy(of) + amount <= room.most * SHARES[of];
+    if (sumOf(room.places) + amount <= room.most && hasShare("network") && hasShare("site")) {
+      const place = { room, amount, caller, until: now + 2 * (ARRIVE_MS + WAIT_MS) };
       room.places.push(place);
       return place;
     }

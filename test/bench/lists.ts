@@ -88,7 +88,7 @@ const counting = (database) => new Proxy(database, { get(target, name) {
 let env;
 export default { async fetch(request, bound, execution) {
   env ??= Object.assign(Object.create(bound), { DB: counting(bound.DB) }, Object.fromEntries(
-    ["API", "FAILED_AUTH", "CLICK", "SIGN_IN"].map((name) => ["RATE_LIMIT_" + name, limiter])));
+    ["API", "FAILED_AUTH", "FAILED_AUTH_SITE", "CLICK", "CLICK_SITE", "SIGN_IN", "SIGN_IN_SITE"].map((name) => ["RATE_LIMIT_" + name, limiter])));
   rows = 0;
   const response = await worker.fetch(request, env, execution);
   const copy = new Response(response.body, response);

@@ -45,7 +45,7 @@ const failures = { limit: async ({ key }) => {
 } };
 let limited;
 const withLimiters = (env) => (limited ??= Object.assign({}, env, Object.fromEntries(
-  ["API", "FAILED_AUTH", "CLICK", "SIGN_IN"].map((name) =>
+  ["API", "FAILED_AUTH", "FAILED_AUTH_SITE", "CLICK", "CLICK_SITE", "SIGN_IN", "SIGN_IN_SITE"].map((name) =>
     ["RATE_LIMIT_" + name, name === "FAILED_AUTH" ? failures : limiter]))));
 export default {
   fetch: (request, env, execution) => worker.fetch(request, withLimiters(env), execution),

@@ -369,11 +369,14 @@ describe("bodies that nobody has vouched for (IN-12)", () => {
     expect(most).toBe(4);
   });
 
-  it("of one network have half of the places: who holds all it can get keeps no other out", async () => {
+  it.each([
+    ["network have half of the places", 2, () => "198.51.100.1"],
+    ["site have three quarters of the places", 3, (n: number) => `2001:db8:b:${n}::1`],
+  ])("of one %s: who holds all it can get keeps no other out (HTTP-12)", async (_, share, from) => {
     const program = await makeProgram();
-    const silent = () =>
+    const silent = (__: unknown, n: number) =>
       send(program.id, {
-        ...{ body: event(200 * KIB), from: "198.51.100.1" },
+        ...{ body: event(200 * KIB), from: from(n) },
         pieces: { stop: { at: 100 * KIB, by: "silence" } },
       });
     const replies = await inPlayedTime(async () => {
@@ -386,8 +389,8 @@ describe("bodies that nobody has vouched for (IN-12)", () => {
     });
     const codes = replies.map(({ status, code }) => `${status} ${code}`).toSorted();
     expect(codes).toEqual([
-      ...Array.from({ length: 2 }, () => "400 invalid_json"),
-      ...Array.from({ length: 4 }, () => "429 rate_limited"),
+      ...Array.from({ length: share }, () => "400 invalid_json"),
+      ...Array.from({ length: 6 - share }, () => "429 rate_limited"),
     ]);
   });
 

@@ -1,10 +1,10 @@
 /**
- * Every limit is looked at before the secret is compared. Addresses are counted by IPv4 address or IPv6 /64 (HTTP-12).
+ * Every limit is looked at before the secret is compared. Callers are counted by IPv4 address or IPv6 /64, and by /48 (HTTP-12).
  * `/r/` and failed signatures of `/webhooks/*` are limited like clicks and failed keys (HTTP-26).
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
-import { networkOf } from "../../src/domain/address.ts";
+import { networksOf } from "../../src/domain/address.ts";
 import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { visit } from "../support/clicks.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
@@ -16,17 +16,24 @@ import { callWith } from "../support/watched-database.ts";
 const TOKEN = "test-admin-token";
 let made = 0;
 /** A network that nothing else here calls from. */
-const newAddress = () => `2001:db8:1:${(made++).toString(16)}::1`;
+const newAddress = () => `2001:db8:${(made++).toString(16)}:1::1`;
 
 let failures: PlayedLimiter;
 let signIns: PlayedLimiter;
+let sites: PlayedLimiter;
 beforeEach(() => {
+  sites = playLimiter(limitOf("RATE_LIMIT_FAILED_AUTH_SITE"));
   failures = playLimiter(limitOf("RATE_LIMIT_FAILED_AUTH"));
   signIns = playLimiter(limitOf("RATE_LIMIT_SIGN_IN"));
 });
 afterEach(() => void vi.useRealTimers());
 
-const limiters = () => ({ RATE_LIMIT_FAILED_AUTH: failures, RATE_LIMIT_SIGN_IN: signIns });
+const limiters = () => ({
+  RATE_LIMIT_FAILED_AUTH: failures,
+  RATE_LIMIT_FAILED_AUTH_SITE: sites,
+  RATE_LIMIT_SIGN_IN: signIns,
+  RATE_LIMIT_SIGN_IN_SITE: playLimiter(Infinity),
+});
 
 function from<T = { error: { code: string } }>(
   address: string,
@@ -157,23 +164,36 @@ describe("a limit is looked at before the secret is compared (HTTP-12)", () => {
 });
 
 describe("addresses are counted by their network (HTTP-12)", () => {
-  it("an IPv4 address, however it is written, and an IPv6 /64", () => {
-    for (const [address, network] of [
+  it("an IPv4 address, however it is written, an IPv6 /64 and its /48", () => {
+    for (const [address, network, site = network] of [
       ["192.0.2.7", "192.0.2.7"],
       ["::ffff:192.0.2.7", "192.0.2.7"],
       ["::FFFF:c000:207", "192.0.2.7"],
-      ["2001:db8:1:2::", "2001:db8:1:2::/64"],
-      ["2001:DB8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-      ["2001:0db8:0001:0002:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"],
-      ["2001:db8::1", "2001:db8:0:0::/64"],
-      ["::1", "0:0:0:0::/64"],
+      ["2001:db8:1:2::", "2001:db8:1:2::/64", "2001:db8:1::/48"],
+      ["2001:DB8:1:2:3:4:5:6", "2001:db8:1:2::/64", "2001:db8:1::/48"],
+      ["2001:0db8:0001:0003:ffff:ffff:ffff:ffff", "2001:db8:1:3::/64", "2001:db8:1::/48"],
+      ["2001:db8::1", "2001:db8:0:0::/64", "2001:db8:0::/48"],
+      ["::1", "0:0:0:0::/64", "0:0:0::/48"],
       ["no address", "no address"],
       ["x".repeat(10_000), "x".repeat(45)],
       ["", ""],
     ] as const) {
-      expect(networkOf(address)).toBe(network);
+      expect(networksOf(address)).toEqual({ network, site });
     }
-    expect(networkOf("2001:db8:1:3::")).not.toBe(networkOf("2001:db8:1:2::"));
+  });
+
+  it("by the /48 too: 8 times the limit of a /64, and a /64 beyond its own limit uses up no more of it", async () => {
+    const [failed, failedOfSite] = [limitOf("RATE_LIMIT_FAILED_AUTH"), limitOf("RATE_LIMIT_FAILED_AUTH_SITE")];
+    for (const name of ["FAILED_AUTH", "CLICK", "SIGN_IN"] as const)
+      expect(limitOf(`RATE_LIMIT_${name}_SITE`)).toBe(8 * limitOf(`RATE_LIMIT_${name}`));
+    const at = (site: string, n: number) => `2001:db8:${site}:${n.toString(16)}::1`;
+    const wrong = async (address: string) => (await from(address, "/admin/programs", bearer("wrong"))).status;
+    for (let n = 0; n < 2 * failed; n++) await wrong(at("a001", 0));
+    expect(sites.used.get("2001:db8:a001::/48")).toBe(failed);
+    for (let n = failed; n < failedOfSite; n++) expect(await wrong(at("a001", n))).toBe(401);
+    expect(await wrong(at("a001", 0xfff0))).toBe(429);
+    expect((await from(at("a001", 0xfff1), "/admin/programs?per_page=1", bearer(TOKEN))).status).toBe(429);
+    expect((await from(at("a002", 1), "/admin/programs?per_page=1", bearer(TOKEN))).status).toBe(200);
   });
 
   it("by every limiter: a caller who changes the lower 64 bits is one", async () => {
@@ -202,7 +222,7 @@ describe("addresses are counted by their network (HTTP-12)", () => {
       429,
     );
     for (const limiter of [failures, signIns, clicks]) {
-      expect([...limiter.used.keys()]).toEqual([networkOf(`${prefix}1`)]);
+      expect([...limiter.used.keys()]).toEqual([networksOf(`${prefix}1`).network]);
     }
   });
 });

@@ -205,8 +205,11 @@ function metered(env: Bindings): Bindings {
     DELIVERIES: meterQueue(env.DELIVERIES),
     RATE_LIMIT_API: limiter,
     RATE_LIMIT_FAILED_AUTH: limiter,
+    RATE_LIMIT_FAILED_AUTH_SITE: limiter,
     RATE_LIMIT_CLICK: limiter,
+    RATE_LIMIT_CLICK_SITE: limiter,
     RATE_LIMIT_SIGN_IN: limiter,
+    RATE_LIMIT_SIGN_IN_SITE: limiter,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Every function of ours that reads what strangers write, without the HTTP around it. `parsers-http.ts` has the rest. */
 import { namesOf, readQuestion, slugStem } from "../../src/domain/application.ts";
-import { networkOf, parseAddress, whyNotPublic } from "../../src/domain/address.ts";
+import { networksOf, parseAddress, whyNotPublic } from "../../src/domain/address.ts";
 import { isKnownBot } from "../../src/domain/bot.ts";
 import { parseClick } from "../../src/domain/click.ts";
 import { decodeCsv } from "../../src/domain/csv-encoding.ts";
@@ -173,7 +173,7 @@ const OF_ADDRESSES: Parser[] = [
     const address = parseAddress(text);
     return address && whyNotPublic(address);
   }),
-  parser("domain/address.ts", "networkOf", "2001:db8::1", networkOf),
+  parser("domain/address.ts", "networksOf", "2001:db8::1", networksOf),
   parser("domain/own-host.ts", "isOwnHost", "service.example", (text) => isOwnHost(text, OWN_HOSTS)),
   parser("domain/target-url.ts", "checkTargetUrl", "https://hook.example/", checkTargetUrl, {
     frames: [

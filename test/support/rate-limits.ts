@@ -1,7 +1,8 @@
 /** Rate limiters whose minute does not end: how many requests a test manages in a minute plays no part. */
 import wranglerToml from "../../wrangler.toml?raw";
 
-export type LimiterName = "RATE_LIMIT_API" | "RATE_LIMIT_FAILED_AUTH" | "RATE_LIMIT_CLICK" | "RATE_LIMIT_SIGN_IN";
+type Limited = "FAILED_AUTH" | "CLICK" | "SIGN_IN";
+export type LimiterName = `RATE_LIMIT_${"API" | Limited | `${Limited}_SITE`}`;
 
 /** How many requests a minute a limiter of `wrangler.toml` lets through. */
 export function limitOf(name: LimiterName): number {

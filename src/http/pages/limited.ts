@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { AppError } from "../../lib/errors.ts";
-import { addressKey, isOverLimit, programKey, RETRY_AFTER_SECONDS } from "../rate-limit.ts";
+import { countCaller, isOverLimit, programKey, RETRY_AFTER_SECONDS } from "../rate-limit.ts";
 import type { PageEnv } from "../session.ts";
 
 /**
@@ -8,8 +8,7 @@ import type { PageEnv } from "../session.ts";
  * the others as many as they are. @throws `rate_limited`
  */
 export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join"): Promise<void> {
-  const key = addressKey(c.req.raw.headers, at);
-  if (key === null || !(await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, key))) return;
+  if ((await countCaller(c.env, "RATE_LIMIT_SIGN_IN", c.req.raw.headers, at)) === null) return;
   throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
     retryAfter: RETRY_AFTER_SECONDS,
   });

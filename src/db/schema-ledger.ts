@@ -168,6 +168,8 @@ export const payments = sqliteTable(
     code_id: text(),
     /** What it is: a payment, or a lead, which is decided by the flows of leads alone. */
     event: text().$type<FlowEvent>().notNull().default("transaction_completed"),
+    /** When the service first stored a fact of it, whatever its date; of rows that are one payment, each its own. */
+    seen_at: text().notNull().default(""),
   },
   (t) => [
     uniqueIndex("payments_transaction").on(t.program_id, t.provider, t.provider_transaction_id),
@@ -218,6 +220,9 @@ export const payments = sqliteTable(
   ],
 );
 
+/** SQL for when the hold of a commission begins (COM-6): the later of its payment's date and the time at which it was first seen. */
+export const HOLD_BEGINS = sql.raw("case when seen_at > created_at then seen_at else created_at end");
+
 export const commissions = sqliteTable(
   "commissions",
   {
@@ -258,6 +263,8 @@ export const commissions = sqliteTable(
     journaled: integer({ mode: "boolean" }).notNull().default(false),
     /** The audit event of its last change of money: the entries that the change posts name it. */
     event_id: text(),
+    /** When the service first saw its payment; empty of a manual one. The hold begins then if that is later than `created_at`. */
+    seen_at: text().notNull().default(""),
   },
   (t) => [
     index("commissions_list").on(t.program_id, t.id),
@@ -275,7 +282,7 @@ export const commissions = sqliteTable(
       .on(t.program_id, t.partner_id, t.currency, t.created_at)
       .where(sql`status = 'approved' and payout_id is null`),
     index("commissions_waiting")
-      .on(t.partner_id, t.flagged, t.currency, t.created_at)
+      .on(t.partner_id, t.flagged, t.currency, HOLD_BEGINS)
       .where(sql`status = 'pending'`),
     index("commissions_unjournaled")
       .on(t.partner_id)

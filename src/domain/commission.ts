@@ -88,18 +88,28 @@ export function amountFor(rate: Rate, base_cents: Cents, adjusted_cents: Cents):
   return percentageOf(rest, rate.action_value);
 }
 
-/** When a commission of this instant has waited for so many days (COM-6): ISO 8601. */
-export function endOfHold(created_at: string, auto_approve_days: number): string {
-  return new Date(Date.parse(created_at) + auto_approve_days * 86_400_000).toISOString();
+/** When a hold that began at this instant has lasted so many days (COM-6): ISO 8601. */
+export function endOfHold(began_at: string, auto_approve_days: number): string {
+  return new Date(Date.parse(began_at) + auto_approve_days * 86_400_000).toISOString();
 }
 
-/** Until when a commission is on hold before it approves itself (COM-6): ISO 8601, null where time does not approve it. */
+interface Held {
+  status: CommissionStatus;
+  flagged: boolean;
+  created_at: string;
+  seen_at: string;
+}
+
+/**
+ * Until when a commission is on hold before it approves itself (COM-6): ISO 8601, null if time does not approve it. The hold
+ * begins when the payment was made, or first seen if that is later: who reports a sale chooses its date.
+ */
 export function holdUntil(
-  { status, flagged, created_at }: { status: CommissionStatus; flagged: boolean; created_at: string },
+  { status, flagged, created_at, seen_at }: Held,
   auto_approve_days: number | null,
 ): string | null {
   if (status !== "pending" || flagged || auto_approve_days === null) return null;
-  return endOfHold(created_at, auto_approve_days);
+  return endOfHold(seen_at > created_at ? seen_at : created_at, auto_approve_days);
 }
 
 /** A commission row of a payment, as far as the ledger needs it. */

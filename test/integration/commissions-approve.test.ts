@@ -1,6 +1,6 @@
 /** Approval by time (COM-6). */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import { commissionChanged } from "../../src/core/ledger/plan.ts";
 import { iso } from "../../src/lib/time.ts";
@@ -9,7 +9,8 @@ import { patchCommission } from "../support/commissions.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
 import { commissionsOf, makeCommissions, payoutsOf } from "../support/payouts.ts";
-import { sessionCompleted } from "../support/provider-a.ts";
+import { invoicePaid, invoicePaymentPaid, sessionCompleted } from "../support/provider-a.ts";
+import { saidSale } from "../support/sale.ts";
 
 const NOW = Date.parse("2028-03-01T03:17:00.000Z");
 const DAY = 86_400_000;
@@ -107,7 +108,8 @@ describe("auto-approval", () => {
     const [payment] = (await get<{ data: { id: string }[] }>("payments")).data;
     const sale = async () => (await get<{ commissions: Held[] }>(`payments/${payment!.id}`)).commissions[0]!;
     const held = await sale();
-    expect(held.hold_until).toBe(iso(Date.parse(held.created_at) + 14 * DAY));
+    const seen_at = iso(Date.parse(held.hold_until!) - 14 * DAY);
+    expect(seen_at > held.created_at).toBe(true);
     const again = await program.api<{ commissions: Held[] }>("POST", `/api/v1/payments/${payment!.id}/reprocess`);
     expect(again.body.commissions).toEqual([held]);
     const { commissions } = await get<{ commissions: Held[] }>(`payouts/${payout!.id}`);
@@ -117,7 +119,7 @@ describe("auto-approval", () => {
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: null });
     expect((await sale()).hold_until).toBe(null);
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 0 });
-    expect((await sale()).hold_until).toBe(held.created_at);
+    expect((await sale()).hold_until).toBe(seen_at);
     const bonus = { partner_id: jane.id, amount_cents: 500, note: "March" };
     const { body } = await program.api<Held>("POST", "/api/v1/commissions", bonus);
     expect(body.hold_until).toBe(body.created_at);
@@ -130,6 +132,50 @@ describe("auto-approval", () => {
     await run(Date.parse(until));
     expect(await one(ids[0]!)).toBe(null);
   });
+
+  it.each([
+    ["session first", [0, 1, 2]],
+    ["invoice first", [1, 0, 2]],
+    ["what joins them first", [2, 0, 1]],
+  ])(
+    "begins the hold when a late payment was first seen, in any order and repetition: %s (COM-6)",
+    async (_, order) => {
+      const program = await makeProgram({ auto_approve_days: 14 });
+      const jane = await makePartner(program);
+      const [payment_intent, created] = ["pi_late", Date.parse("2028-01-01T00:00:00Z") / 1_000];
+      const events = [
+        sessionCompleted({ ref: jane.slug, payment_intent, created }),
+        invoicePaid({ id: "in_late", ref: jane.slug, created }),
+        invoicePaymentPaid({ invoice: "in_late", payment_intent, created }),
+      ];
+      vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+      onTestFinished(() => void vi.useRealTimers());
+      const first = NOW + (order[0] === 2 ? DAY : 0);
+      for (const nth of [...order, ...order]) {
+        expect((await sendA(program, events[nth]!)).status).toBe(200);
+        vi.setSystemTime(Date.now() + DAY);
+      }
+      const reported = { ...saidSale(jane.slug), occurred_at: "2020-01-01T00:00:00.000Z" };
+    const reportedAt = Date.now();
+      for (let i = 0; i < 2; i++) {
+        expect((await program.api("POST", "/api/v1/track/sale", reported)).status).toBeLessThan(300);
+        vi.setSystemTime(Date.now() + DAY);
+      }
+      const { data } = (await program.api<{ data: Held[] }>("GET", "/api/v1/commissions")).body;
+      expect(data.map(({ created_at, hold_until }) => [created_at, hold_until])).toEqual([
+        [iso(created * 1_000), iso(first + 14 * DAY)],
+        ["2020-01-01T00:00:00.000Z", iso(reportedAt + 14 * DAY)],
+      ]);
+      const approveAt = (now: number) => serveAll(approveDueCommissions(testContext(now)));
+      const statuses = async () => (await commissionsOf(program)).map(({ status }) => status).toSorted();
+      await approveAt(first + 14 * DAY - 1);
+      expect(await statuses()).toEqual(["pending", "pending"]);
+      await approveAt(first + 14 * DAY);
+      expect(await statuses()).toEqual(["approved", "pending"]);
+      await approveAt(reportedAt + 14 * DAY);
+      expect(await statuses()).toEqual(["approved", "approved"]);
+    },
+  );
 
   it("0 days approves at once; null never (COM-6)", async () => {
     const [atOnce, never] = [

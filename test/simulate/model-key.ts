@@ -81,7 +81,9 @@ function numberOfObject(one: Change | Flow | Sale | Judgement): number {
   return once(one, () =>
     JSON.stringify(one, (name, value: unknown) => {
       if (name === "id") return undefined;
-      return (name === "at" || name === "approved") && typeof value === "number" ? Math.floor(value / 1_000) : value;
+      return (name === "at" || name === "seen" || name === "approved") && typeof value === "number"
+        ? Math.floor(value / 1_000)
+        : value;
     }),
   );
 }

@@ -113,7 +113,7 @@ export function generateMonth(
   const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
   const input = { now, period_end, sparing, beside };
   const { auto_approve_days: days } = state;
-  const isOld = (row: Row) => days !== null && row.reasons.length === 0 && row.created < period_end + (1 - days) * DAY;
+  const isOld = (row: Row) => days !== null && row.reasons.length === 0 && row.held < period_end + (1 - days) * DAY;
   const isInTime = (row: Row) =>
     (row.amount > 0 || sparing === "all") &&
     isBefore(state, row, period_end) &&

@@ -47,6 +47,8 @@ export interface Row {
   reasons: string[];
   dismissed: string[];
   created: number;
+  /** When its hold begins: never before its payment was first seen. */
+  held: number;
   approved: number | null;
 }
 
@@ -76,6 +78,8 @@ export interface Sale {
   adjusted: number;
   /** How many changes of rules there were when it was first heard of as paid; null until then. */
   heard: number | null;
+  /** When the first fact of it came. */
+  seen: number | null;
   /** When it was made, as far as was known when it was decided. */
   at: number | null;
   /** Of the customer nothing is known any more: what was decided on is not asked for again. */
@@ -152,7 +156,7 @@ export function copyOf(state: State): State {
 }
 
 const UNHEARD = {
-  ...{ outcome: null, partner: null, adjusted: 0, heard: null, at: null, erased: false },
+  ...{ outcome: null, partner: null, adjusted: 0, heard: null, seen: null, at: null, erased: false },
   ...{ rule: null, isSelf: false },
 };
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
@@ -163,6 +167,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   if (!purchase || purchase.said.length === 0) return;
   const before = state.sales[key] ?? UNHEARD;
   const isPaid = purchase.said.some(({ paid }) => paid);
+  const seen = before.seen ?? now;
   const heard = before.heard ?? (isPaid ? state.changes.length : null);
   const then = rulesAt(state, occurredAt(purchase), heard);
   const { ref, slug } = chosenPartner(purchase, state.remembered, then.attribution, (named) => slugOf(state, named));
@@ -184,7 +189,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   const email = emailOf(purchase);
   const isSelf = earns && (kept ? kept.isSelf : email !== null && email === partner?.email);
   const at = occurredAt(purchase);
-  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, heard, at, rule, isSelf };
+  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, heard, seen, at, rule, isSelf };
   const holds: Record<string, boolean> = {
     disputed: purchase.adjustments.some(({ open }) => open),
     self_referral: isSelf,
@@ -205,7 +210,8 @@ export function settle(state: State, key: string, now: number, isRequested = fal
       payout: null,
       reasons: judged?.manual ? ["manual"] : [],
       dismissed: judged?.dismissed ?? [],
-      created: occurredAt(purchase),
+      created: at,
+      held: Math.max(at, seen),
       approved: judged?.approved ?? null,
     });
   }
@@ -217,7 +223,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
       ...reasons.filter((reason) => row.slug === slug && !row.dismissed.includes(reason)),
       ...row.reasons.filter((reason) => reason === "manual"),
     ];
-    if (row.payout === null) row.created = occurredAt(purchase);
+    if (row.payout === null) Object.assign(row, { created: at, held: Math.max(at, seen) });
   }
   for (const row of state.rows.filter((one) => one.sale === key && one.kind === "clawback")) {
     if (isFixed(row)) continue;
@@ -386,6 +392,7 @@ function settlePartner(state: State, key: string, slug: string, target: number |
       reasons: [],
       dismissed: [],
       created: now,
+      held: now,
       approved: now,
     });
   }
@@ -437,7 +444,7 @@ export function approveDue(state: State, now: number, beside?: { without: readon
   if (state.auto_approve_days === null) return;
   const latest = now - state.auto_approve_days * 86_400_000;
   for (const row of state.rows) {
-    if (row.status !== "pending" || row.created > latest || row.reasons.length > 0) continue;
+    if (row.status !== "pending" || row.held > latest || row.reasons.length > 0) continue;
     if (beside?.without.includes(row.sale)) continue;
     row.status = "approved";
     row.approved = now;

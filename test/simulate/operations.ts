@@ -122,7 +122,7 @@ const addManual: Maker = ({ world, ids }, chance) => {
         if (state.partners[slug]!.status !== "active") return false;
         state.rows.push({
           ...{ kind: "manual", slug, sale: "", currency: "USD", status: "pending", amount: amount_cents },
-          ...{ payout: null, reasons: [], dismissed: [], created: now, approved: null },
+          ...{ payout: null, reasons: [], dismissed: [], created: now, held: now, approved: null },
         });
         return true;
       },

@@ -11,7 +11,7 @@ export interface Paid extends Expected, Pick<Truth, "also"> {
 
 type Sums = Map<string, number>;
 
-/** Each difference as a line; empty where everything agrees. What was paid by `approved_until` approves itself. */
+/** Each difference as a line; empty where everything agrees. What was paid and first seen by `approved_until` approves itself. */
 export async function differencesOf(
   world: StoryWorld,
   paid: ReadonlyMap<string, Paid>,
@@ -81,7 +81,8 @@ interface CodeSums {
 }
 
 /** Sales that are in no payout. */
-const OPEN = `select p.provider_transaction_id as key, r.slug, c.status, c.review_reason as reason, c.created_at as at
+const OPEN = `select p.provider_transaction_id as key, r.slug, c.status, c.review_reason as reason,
+  max(c.created_at, c.seen_at) as at
   from commissions c join partners r on r.id = c.partner_id join payments p on p.id = c.payment_id
   where c.status in ('pending', 'approved') and c.payout_id is null and c.kind = 'sale'`;
 

@@ -59,6 +59,7 @@ export async function makeCommissions(
       journaled: true,
       event_id: null,
       created_at,
+      seen_at: "",
       approved_at: created_at,
       paid_at: null,
       updated_at: created_at,

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
-import { programs } from "../../db/schema.ts";
+import { HOLD_BEGINS, programs } from "../../db/schema.ts";
 import { iso } from "../../lib/time.ts";
 import { commit, eventIds } from "../kernel/commit.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
@@ -21,8 +21,8 @@ interface Due extends Owner {
 }
 
 /**
- * With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment
- * (COM-6). Two runs at once approve each commission once.
+ * With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment was made
+ * and first seen (COM-6). Two runs at once approve each commission once.
  */
 export function approveDueCommissions(ctx: Ctx): Work<Due> {
   return {
@@ -43,12 +43,12 @@ export function approveDueCommissions(ctx: Ctx): Work<Due> {
 }
 
 /**
- * Old enough: dated `days` of UTC or more before now. What is not settled waits: a fact that came, a dispute, may be
+ * Old enough: its hold began `days` of UTC or more before now. What is not settled waits: a fact that came, a dispute, may be
  * about to flag it.
  */
 function isDue(now: number, days: SQL): SQL {
   return sql`c.status = 'pending' and c.flagged = 0 and ${isSettled(sql`c.payment_id`)}
-    and c.created_at <= ${daysBefore(iso(now), days)}`;
+    and ${HOLD_BEGINS} <= ${daysBefore(iso(now), days)}`;
 }
 
 /** By the setting of that moment: the program was read when the run began. */
@@ -72,7 +72,7 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
           statement: ctx.db.run(sql`update commissions set status = 'approved', approved_at = ${stamp},
             updated_at = ${stamp}, event_id = ${eventIds(ctx.now)(sql`id`)}
             where id in ${chosen} and program_id = ${program.id} and status = 'pending' and flagged = 0
-              and ${isSettled(sql`commissions.payment_id`)} and created_at <= ${daysBefore(iso(ctx.now), days)}`),
+              and ${isSettled(sql`commissions.payment_id`)} and ${HOLD_BEGINS} <= ${daysBefore(iso(ctx.now), days)}`),
           expect: rows.length,
         },
         recordApprovals(ctx, sql`c.id in ${chosen}`),

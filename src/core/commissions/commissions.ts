@@ -3,7 +3,7 @@ import { literal } from "../../db/client.ts";
 import { jsonOf } from "../../db/json-object.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped } from "../../db/rows.ts";
-import { commissions, partners, programs } from "../../db/schema.ts";
+import { commissions, HOLD_BEGINS, partners, programs } from "../../db/schema.ts";
 import { checkChange, type ChangeableCommission, type CommissionChange } from "../../domain/commission-change.ts";
 import type { CommissionStatus } from "../../domain/commission.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
@@ -51,7 +51,7 @@ type CommissionRow = ReturnType<typeof viewCommissionRow>;
 /** As `viewCommission` shows each. The program is looked up once for a page, where something on it is pending. */
 function listOf(ctx: Reader, name: "commissions" | "flagged"): PagedList<CommissionView> {
   const end = daysAfter(
-    sql`created_at`,
+    HOLD_BEGINS,
     sql`(select auto_approve_days from ${programs} where ${programs.id} = ${ctx.programId})`,
   );
   const hold_until = sql<string>`ifnull(iif(status = 'pending' and flagged = 0, '"' || ${end} || '"', null), 'null')`;
@@ -220,6 +220,7 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
       journaled: true,
       event_id: newId("event", ctx.now),
       created_at: stamp,
+      seen_at: "",
       approved_at: null,
       paid_at: null,
       updated_at: stamp,

@@ -253,7 +253,7 @@ type ImpersonalOfCommission =
   | ("id" | "program_id" | "partner_id" | "payment_id" | "flow_id" | "payout_id" | "kind" | "source_commission_id")
   | ("status" | "flagged" | "review_reason" | "review_reasons" | "dismissed_reasons" | "rejected_reason" | "note")
   | ("amount_cents" | "txn_amount_cents" | "currency" | "provider" | "provider_transaction_id" | "subscription_id")
-  | ("rate" | "journaled" | "event_id" | "created_at" | "approved_at" | "paid_at" | "updated_at");
+  | ("rate" | "journaled" | "event_id" | "created_at" | "seen_at" | "approved_at" | "paid_at" | "updated_at");
 
 const NAMELESS: { [K in keyof Decided<Commission, "customer_email", ImpersonalOfCommission>]: null } = {
   customer_email: null,
@@ -302,7 +302,7 @@ function addressesOf(address: string, own: readonly Payment[], facts: readonly T
 type Impersonal =
   | ("id" | "program_id" | "provider" | "provider_transaction_id" | "outcome" | "partner_id" | "code_id" | "currency")
   | ("txn_amount_cents" | "gross_cents" | "adjusted_cents" | "customer_id" | "subscription_id" | "rules_seen")
-  | ("facts_revision" | "settled_revision" | "erased_at" | "created_at" | "updated_at" | "event");
+  | ("facts_revision" | "settled_revision" | "erased_at" | "created_at" | "seen_at" | "updated_at" | "event");
 
 type Redacted = Decided<Payment, "ref" | "decision" | "customer_email", Impersonal> & { is_erased: boolean };
 

@@ -186,6 +186,7 @@ const SHOWN: { [K in keyof Rows]: { [C in keyof Rows[K]]-?: HowShown<Rows[K][C]>
     journaled: internal,
     event_id: internal,
     created_at: internal,
+    seen_at: internal,
     approved_at: internal,
     paid_at: internal,
     updated_at: internal,

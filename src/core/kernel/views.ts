@@ -261,7 +261,7 @@ export function viewEndpoint(endpoint: Endpoint): Omit<Endpoint, EndpointSecret 
 }
 
 /** What makes others, and what the journal keeps of it. */
-type CommissionInternal = "review_reasons" | "dismissed_reasons" | "journaled" | "event_id";
+type CommissionInternal = "review_reasons" | "dismissed_reasons" | "journaled" | "event_id" | "seen_at";
 
 /** Of the record its columns. */
 export function viewCommissionRow(commission: Commission): Omit<Commission, CommissionInternal> {
@@ -413,7 +413,7 @@ export interface PingData {
 
 /** `decision` is in the trace; the others are how it is settled. */
 type PaymentInternal =
-  | ("decision" | "gross_cents" | "rules_seen")
+  | ("decision" | "gross_cents" | "rules_seen" | "seen_at")
   | ("facts_revision" | "settled_revision" | "erased_at");
 
 /** A payment in lists; only a single one has `trace`. */

@@ -13,7 +13,7 @@ type NoPayload =
   | ("id" | "program_id" | "flow_id" | "payout_id" | "source_commission_id" | "rate" | "journaled" | "event_id")
   | ("review_reason" | "review_reasons" | "dismissed_reasons" | "rejected_reason" | "note")
   | ("provider_transaction_id" | "subscription_id" | "customer_email")
-  | ("created_at" | "approved_at" | "paid_at" | "updated_at");
+  | ("created_at" | "seen_at" | "approved_at" | "paid_at" | "updated_at");
 
 /** What an audit event says of a commission. */
 export function commissionPayload(commission: Commission): PayloadOf<"commission.created", Commission, NoPayload> {

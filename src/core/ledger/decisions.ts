@@ -78,12 +78,12 @@ export function hasDifferences(payment_id: SQL): SQL {
   return sql`exists (select 1 from commissions k where k.payment_id = ${payment_id} and k.kind = 'clawback')`;
 }
 
-/** Up to when the commissions are dated that time approves at `instant` (COM-6); null where `days` is. */
+/** The latest beginning of a hold that is over at `instant` (COM-6); null where `days` is. */
 export function daysBefore(instant: string, days: SQL): SQL {
   return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '-' || ${days} || ' days')`;
 }
 
-/** The same the other way around: when what is dated `instant` approves itself; null where `days` is. */
+/** The same the other way around: when a hold that began at `instant` is over; null where `days` is. */
 export function daysAfter(instant: SQL, days: SQL): SQL {
   return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '+' || ${days} || ' days')`;
 }

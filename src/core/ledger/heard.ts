@@ -53,10 +53,10 @@ export function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: r
       : changeHeardBy(ctx.program.id, provider, reachable(ctx.program.id, provider, sql`select ${fact.key}`));
     return ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
         txn_amount_cents, gross_cents, customer_id, subscription_id, facts_revision, created_at, updated_at,
-        rules_seen, event)
+        rules_seen, event, seen_at)
       select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${state.base_cents},
         ${state.gross_cents}, ${state.customer_id}, ${state.subscription_id}, 1, ${fact.occurred_at}, ${iso(ctx.now)},
-        ${seen}, ${state.event}
+        ${seen}, ${state.event}, ${iso(ctx.now)}
       where ${isOurs}
       on conflict (program_id, provider, provider_transaction_id) do update set
         customer_id = coalesce(customer_id, excluded.customer_id),

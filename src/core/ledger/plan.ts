@@ -202,6 +202,7 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
       flow_id: record.rate ? record.flow_id : row.flow_id,
       rate: record.rate ?? row.rate,
       created_at: payment.created_at,
+      seen_at: firstSeenAt(settling.state),
       ...reviewed(row, decision.review_reasons),
     };
     planned.push(changeRow(settling, row, patch));
@@ -291,6 +292,7 @@ function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[
       txn_amount_cents: payment.txn_amount_cents,
       rate,
       created_at: payment.created_at,
+      seen_at: firstSeenAt(state),
       // What is decided next is dated after this, and so after what was decided.
       updated_at: iso(Math.max(ctx.now, ...decisions.map((one) => Date.parse(one.created_at)))),
     }),
@@ -354,8 +356,14 @@ function blank(ctx: ProgramCtx, id: string) {
     journaled: true,
     event_id: newId("event", ctx.now),
     created_at: iso(ctx.now),
+    seen_at: "",
     approved_at: null,
     paid_at: null,
     updated_at: iso(ctx.now),
   };
+}
+
+/** When the service first saw the payment, of its rows the earliest: the same in any order of its events. */
+function firstSeenAt({ payments: rows }: LedgerState): string {
+  return rows.map(({ seen_at }) => seen_at).toSorted()[0]!;
 }

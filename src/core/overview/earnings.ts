@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { orNull, shaped, text } from "../../db/rows.ts";
+import { HOLD_BEGINS } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { endOfHold } from "../../domain/commission.ts";
 import { addUp, NOTHING, subtract, type Sum } from "../../domain/money.ts";
@@ -25,7 +26,7 @@ export interface Earnings {
 
 interface Pending {
   currency: string;
-  /** `created_at` of the earliest and of the latest pending commission without a flag. */
+  /** When the first and the last hold of a pending commission without a flag began. */
   first: string | null;
   last: string | null;
   /** What those with a flag come to, for `readSum`. */
@@ -43,8 +44,8 @@ export function selectPending(ctx: ProgramCtx, partner_id: string) {
         select min(currency) ${plain} > ''
         union all
         select (select min(currency) ${plain} > held.name) from held where held.name is not null)
-      select name as currency, (select min(created_at) ${plain} = held.name) as first,
-        (select max(created_at) ${plain} = held.name) as last, null as flagged
+      select name as currency, (select min(${HOLD_BEGINS}) ${plain} = held.name) as first,
+        (select max(${HOLD_BEGINS}) ${plain} = held.name) as last, null as flagged
       from held where name is not null
       union all
       select currency, null, null, ${exactSum(sql`amount_cents`)}

@@ -45,7 +45,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   attribution: "Whether the first link that a visitor followed counts, or the last.",
   code_precedence: "Which one counts when a payment has both a link's reference and a promotion code.",
   auto_approve_days:
-    "How many days after the payment a commission without a flag is approved. Null: commissions are approved by hand.",
+    "How many days after the payment, or after its first report if that is later, a commission without a flag is approved. Null: commissions are approved by hand.",
   live_only: "True: the providers' test events make no commission.",
   brand_color: "The color of e-mails to partners, as `#rrggbb`; null for the default.",
   time_zone: "The time zone of the times on pages and of the days in e-mails, such as Europe/Berlin.",

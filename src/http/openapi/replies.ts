@@ -83,7 +83,7 @@ const program = once(() =>
       .int()
       .nullable()
       .describe(
-        "How many days after the payment a commission without a flag is approved. Null: commissions are approved by hand.",
+        "How many days after the payment, or after its first report if that is later, a commission without a flag is approved. Null: commissions are approved by hand.",
       ),
     live_only: z.boolean(),
     brand_color: z.string().nullable(),

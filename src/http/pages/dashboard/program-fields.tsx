@@ -191,7 +191,7 @@ function CommissionFields({ values, problems }: GroupProps) {
         problems={problems}
         inputmode="numeric"
         unit="days"
-        hint="Counted from the payment; flagged ones always wait for you. Empty: you approve all."
+        hint="Counted from the payment, or from its first report if later; flagged ones always wait for you. Empty: you approve all."
       />
       <SelectField
         name="live_only"

@@ -22,6 +22,8 @@ export const portalLinks = sqliteTable(
     /** True of a session in a frame of the owner's site. */
     framed: integer({ mode: "boolean" }),
     device: text(),
+    /** The id of the API key that made the link: link and session end with it (ACCESS-12). */
+    made_by: text(),
   },
   (t) => [
     uniqueIndex("portal_links_session").on(t.session_hash),

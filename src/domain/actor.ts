@@ -7,9 +7,9 @@ export interface Actor {
   name: string | null;
 }
 
-const KEY_ID_PREFIX = "key_";
+export const KEY_ID_PREFIX = "key_";
 /** Characters of the key's hash that make its id: two keys never share them, and they do not lead to the key. */
-const KEY_ID_CHARACTERS = 16;
+export const KEY_ID_CHARACTERS = 16;
 
 /** Each way into the service makes its actor here. */
 export const actors = {

@@ -3,6 +3,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal, reusable, type Database, type Statement } from "../../db/client.ts";
 import { joined } from "../../db/parts.ts";
 import { programs } from "../../db/schema.ts";
+import { KEY_ID_CHARACTERS, KEY_ID_PREFIX } from "../../domain/actor.ts";
 import { SCOPES, type Scope } from "../../domain/scope.ts";
 import { iso } from "../../lib/time.ts";
 import { PROGRAM_OBJECT, programFields, selectPrograms } from "./program-rows.ts";
@@ -58,6 +59,17 @@ function ofFirstKey(hash: string): KeyLookup {
     selectSame: ({ program }) => sql`select 1 from programs
       where api_key_hash = ${hash} and id = ${program.id} and updated_at = ${program.updated_at}`,
   };
+}
+
+/**
+ * Whether the API key `key_id` of the program can still be used: not expired, not deleted, not replaced. What lets somebody
+ * in on behalf of a key is read with this condition, so it ends at the same moment as the key (ACCESS-12).
+ */
+export function isKeyInForce(program_id: SQL, key_id: SQL, now: number): SQL {
+  return sql`(exists (select 1 from api_keys k where k.id = ${key_id} and k.program_id = ${program_id}
+      and (k.expires_at is null or k.expires_at > ${iso(now)}))
+    or ${key_id} = (select ${literal(KEY_ID_PREFIX)} || substr(f.api_key_hash, 1, ${literal(KEY_ID_CHARACTERS)})
+      from programs f where f.id = ${program_id}))`;
 }
 
 type ValueOrPlace = string | ReturnType<typeof sql.placeholder>;

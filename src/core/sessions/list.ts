@@ -8,7 +8,7 @@ import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { askAll } from "../kernel/shards.ts";
-import { actAs, endRecord, inForce, sessionId, type Session, type SessionRecord } from "./sessions.ts";
+import { actAs, endRecord, hasKeyInForce, inForce, sessionId, type Session, type SessionRecord } from "./sessions.ts";
 import { endLinks } from "./sign-in.ts";
 
 const MOST_LISTED = 50;
@@ -138,7 +138,7 @@ async function sessionsOf(base: BaseCtx, email: string) {
         db,
         { token_hash: text, email: text, program_id: text, partner_id: text },
         sql`select session_hash as token_hash, email, program_id, partner_id from portal_links
-          where email = ${email} and session_hash is not null and expires_at > ${iso(now)} limit ${literal(MOST_READ)}`,
+          where email = ${email} and session_hash is not null and expires_at > ${iso(now)} and ${hasKeyInForce(now)} limit ${literal(MOST_READ)}`,
       ),
     ]);
   });

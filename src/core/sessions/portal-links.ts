@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { partners, portalLinks } from "../../db/schema.ts";
 import { shardOfToken, tokenOn } from "../../domain/shard.ts";
@@ -11,7 +11,7 @@ import { untilWon } from "../kernel/races.ts";
 import type { Partner, Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
 import { settleWaiting } from "../ledger/settle.ts";
-import { actAs, firstSignIn, type OpenedSession } from "./sessions.ts";
+import { actAs, firstSignIn, hasKeyInForce, type OpenedSession } from "./sessions.ts";
 
 /** How long a link waits, and how long its session lasts (EMBED-1, EMBED-2). */
 const LINK_VALID_FOR = 5 * MINUTE;
@@ -24,8 +24,14 @@ export interface PortalLink {
   expires_at: string;
 }
 
+/** The earlier of two ends (ISO 8601); `key_ends_at` is null for a key that does not expire. */
+function earlier(end: string, key_ends_at: string | null): string {
+  return key_ends_at !== null && key_ends_at < end ? key_ends_at : end;
+}
+
 /**
- * A one-time link that signs one partner in, without an e-mail: 256 random bits, kept hashed, 5 minutes (EMBED-1).
+ * A one-time link that signs one partner in, without an e-mail: 256 random bits, kept hashed, 5 minutes (EMBED-1), and no
+ * longer than the API key that makes it (ACCESS-12).
  * @throws `not_found`; `invalid_transition` where the partner is deactivated.
  */
 export async function createPortalLink(caller: Caller, partner_id: string): Promise<PortalLink> {
@@ -40,9 +46,9 @@ export async function createPortalLink(caller: Caller, partner_id: string): Prom
   if (partner.status === "deactivated") throw new AppError("invalid_transition", "The partner is deactivated.");
   return act(found, async (ctx) => {
     const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
-    const expires_at = iso(ctx.now + LINK_VALID_FOR);
+    const expires_at = earlier(iso(ctx.now + LINK_VALID_FOR), ctx.key_ends_at);
     const row = { program_id: ctx.program.id, partner_id, email: partner.email.toLowerCase(), expires_at };
-    const made = { ...row, token_hash: await sha256Hex(token), created_at: iso(ctx.now) };
+    const made = { ...row, token_hash: await sha256Hex(token), created_at: iso(ctx.now), made_by: ctx.actor.id };
     await commit(ctx, {
       writes: [{ statement: ctx.db.insert(portalLinks).values(made) }],
       occurrences: [{ type: "portal_link.created", payload: { partner_id } }],
@@ -55,12 +61,17 @@ export async function createPortalLink(caller: Caller, partner_id: string): Prom
 export async function readPortalLink(
   base: BaseCtx,
   token: string,
-): Promise<{ program: Program; partner: Partner; isUsable: boolean } | null> {
+): Promise<{ program: Program; partner: Partner; isUsable: boolean; key_ends_at: string | null } | null> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return null;
+  const key_ends_at = sql<string | null>`(select k.expires_at from api_keys k where k.id = portal_links.made_by)`;
   const [[link]] = await runBatch(ctx.db, [
     ctx.db
-      .select()
+      .select({
+        ...getTableColumns(portalLinks),
+        has_key: sql<number>`${hasKeyInForce(ctx.now)}`.as("has_key"),
+        key_ends_at: key_ends_at.as("key_ends_at"),
+      })
       .from(portalLinks)
       .where(eq(portalLinks.token_hash, await sha256Hex(token))),
   ]);
@@ -68,15 +79,16 @@ export async function readPortalLink(
   const { bound, partner } = await actAs(base, link);
   if (!partner) return null;
   const isUsable =
+    link.has_key === 1 &&
     link.used_at === null &&
     link.expires_at > iso(ctx.now) &&
     partner.status !== "deactivated" &&
     partner.email.toLowerCase() === link.email;
-  return { program: bound.program, partner, isUsable };
+  return { program: bound.program, partner, isUsable, key_ends_at: link.key_ends_at };
 }
 
 /**
- * Uses a link up, exactly once, and opens a session of its partner that can do less (EMBED-2). `framed`: in a frame of the
+ * Uses a link up, exactly once, and opens a session of its partner that can do less (EMBED-2) and ends with its API key. `framed`: in a frame of the
  * owner's site. Null where the link is unknown, used or expired, or its partner deactivated or of another address.
  */
 export async function openPortalLink(
@@ -93,7 +105,7 @@ export async function openPortalLink(
     const { partner } = link;
     const { bound } = await actAs(base, { program_id: link.program.id, partner_id: partner.id, email: partner.email });
     const session = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
-    const expires_at = iso(ctx.now + SESSION_LASTS);
+    const expires_at = earlier(iso(ctx.now + SESSION_LASTS), link.key_ends_at);
     const first = firstSignIn(bound, partner);
     const use = bound.db
       .update(portalLinks)

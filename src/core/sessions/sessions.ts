@@ -8,6 +8,7 @@ import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "../kernel/context.ts";
+import { isKeyInForce } from "../kernel/key-lookup.ts";
 import type { Member, Partner, Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
@@ -152,6 +153,11 @@ export function inForce(now: number): SQL {
     or coalesce(${sessions.last_seen_at}, ${sessions.created_at}) > ${iso(now - OWNER_IDLE)})`;
 }
 
+/** Of the rows of `portal_links`, those whose API key is still in force: a link and its session end with it (ACCESS-12). */
+export function hasKeyInForce(now: number): SQL {
+  return isKeyInForce(sql`portal_links.program_id`, sql`portal_links.made_by`, now);
+}
+
 /**
  * The session of a cookie's token, in one round trip; null when it is unknown, expired, idle for too long or ended. A session whose partner
  * was deactivated, or whose address is no longer a member's or the partner's own, is none, even where its row still exists.
@@ -170,7 +176,13 @@ export async function readSession(base: BaseCtx, token: string): Promise<Session
     ctx.db
       .select()
       .from(portalLinks)
-      .where(and(eq(portalLinks.session_hash, token_hash), sql`${portalLinks.expires_at} > ${iso(ctx.now)}`)),
+      .where(
+        and(
+          eq(portalLinks.session_hash, token_hash),
+          sql`${portalLinks.expires_at} > ${iso(ctx.now)}`,
+          hasKeyInForce(ctx.now),
+        ),
+      ),
     selectPrograms(ctx.db).where(sql`${programs.id} = ${of("program_id")}`),
     ctx.db
       .select()

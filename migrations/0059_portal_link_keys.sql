@@ -1,0 +1,1 @@
+ALTER TABLE `portal_links` ADD `made_by` text;

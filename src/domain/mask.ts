@@ -1,8 +1,19 @@
-/** Payout details as they may be shown to whoever does not pay by them: `w****@example.com`. */
+const HIDDEN = "****";
+
+/** Shorter ones show their first character at most. */
+const SHOWS_LAST_FROM = 4;
+
+/**
+ * An e-mail address as it is shown to people who do not pay by it: the first and the last character before the `@` of four or
+ * more, the first of two or three, none of one: `w****a@example.com`.
+ */
 export function maskAddress(address: string): string {
   const at = address.lastIndexOf("@");
-  const [first = ""] = address;
-  return at < 1 ? "****" : `${first}****${address.slice(at)}`;
+  if (at < 1) return HIDDEN;
+  const characters = Array.from(address.slice(0, at));
+  const first = characters.length > 1 ? characters[0] : "";
+  const last = characters.length >= SHOWS_LAST_FROM ? characters.at(-1) : "";
+  return `${first}${HIDDEN}${last}${address.slice(at)}`;
 }
 
 const ACCOUNT_PREFIX = /^[a-z]+_/;
@@ -12,5 +23,23 @@ const SHOWN_CHARACTERS = 4;
 export function maskAccount(id: string): string {
   const prefix = ACCOUNT_PREFIX.exec(id)?.[0] ?? "";
   const rest = id.slice(prefix.length);
-  return `${prefix}****${rest.length > 2 * SHOWN_CHARACTERS ? rest.slice(-SHOWN_CHARACTERS) : ""}`;
+  return `${prefix}${HIDDEN}${rest.length > 2 * SHOWN_CHARACTERS ? rest.slice(-SHOWN_CHARACTERS) : ""}`;
+}
+
+/**
+ * The same mask for values that are shown side by side, such as a change: values that differ never read alike. The second
+ * one with the text of the first is marked: `w****a@example.com (a different one)`.
+ */
+export function maskedApart<Value, Shown>(mask: (value: Value) => Shown): (value: Value) => Shown | string {
+  const shown = new Map<Value, Shown | string>();
+  return (value) => {
+    const known = shown.get(value);
+    if (known !== undefined) return known;
+    const masked = mask(value);
+    const taken = new Set(shown.values());
+    let text: Shown | string = masked;
+    for (let n = 2; taken.has(text); n++) text = `${String(masked)} (a different one${n > 2 ? `, ${n}` : ""})`;
+    shown.set(value, text);
+    return text;
+  };
 }

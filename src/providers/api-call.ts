@@ -1,5 +1,5 @@
 /** One call of a vendor's API over HTTP, as the clients of all vendors make it. */
-import { maskAccount } from "../domain/mask.ts";
+import { maskAccount, maskedApart } from "../domain/mask.ts";
 import { retryAfterMs } from "../domain/retry-after.ts";
 import { EXPIRED, fetchWithin, startDeadline } from "../lib/deadline.ts";
 import { readAtMost } from "../lib/http-body.ts";
@@ -41,9 +41,9 @@ export function vendorWords(text: string): string {
   return withMaskedAccounts(text.replaceAll(/\b(?:[rs]k|pdl)_[\w*]+/g, "(key)")).slice(0, MAX_WORDS);
 }
 
-/** A text with the ids of vendors' accounts in part; those that are so already stay. */
+/** A text with the ids of vendors' accounts masked, each different one differently; those that are masked already stay. */
 export function withMaskedAccounts(text: string): string {
-  return text.replaceAll(/\bacct_\w+/g, (id) => maskAccount(id));
+  return text.replaceAll(/\bacct_\w+/g, maskedApart(maskAccount));
 }
 
 /** Calls once, follows no redirect, and gives up after 20 s. Never throws: what went wrong is the answer. */

@@ -276,7 +276,7 @@ describe("what a key without a scope cannot reach by another way (ACCESS-12)", (
     ];
     for (const { status, body } of shown) {
       expect(status).toBe(200);
-      expect(JSON.stringify(body)).toContain('"payout_email":"w****@example.com"');
+      expect(JSON.stringify(body)).toContain('"payout_email":"w****t@example.com"');
     }
     expect(shown[4]!.headers.get("Idempotent-Replayed")).toBe("true");
     for (const patch of [

@@ -99,8 +99,8 @@ describe("the audit trail", () => {
     const of = (type: AuditEventType) => events.filter((event) => event.type === type).map(({ changes }) => changes);
     expect(of("partner.updated")).toEqual(
       expect.arrayContaining([
-        { first_name: [null, "Wanda"], payout_email: ["w****@example.com", "w****@example.com"] },
-        { payout_method: [null, "wallet"], payout_email: ["w****@example.com", "z****@example.com"] },
+        { first_name: [null, "Wanda"], payout_email: ["w****a@example.com", "w****r@example.com"] },
+        { payout_method: [null, "wallet"], payout_email: ["w****r@example.com", "z****@example.com"] },
       ]),
     );
     expect(of("program.updated").at(-1)).toEqual({
@@ -110,7 +110,7 @@ describe("the audit trail", () => {
     expect(of("flow.updated")).toEqual([{ action_value: [1_000, 2_000] }]);
     expect(of("webhook_endpoint.updated")).toEqual([
       { description: [null, "new"] },
-      { secret: ["(secret)", "(secret)"] },
+      { secret: ["(secret)", "(secret) (a different one)"] },
     ]);
     expect(of("payout.paid")).toEqual([{ status: ["pending", "paid"], reference: [null, "bank 1"] }]);
     expect(of("payout.updated")).toEqual([{ status: ["pending", "canceled"] }]);

@@ -130,7 +130,7 @@ describe("payout details that a partner saves", () => {
     if (overview === null) expect(first).not.toContain("Add your payout details");
     else expect(first).toContain(`${overview} Add your payout details`);
     const made = await program.api<{ payouts: object[] }>("POST", "/api/v1/payouts/generate");
-    const recipient = payout_method === "wallet" ? "j****@wallet.example" : null;
+    const recipient = payout_method === "wallet" ? "j****e@wallet.example" : null;
     expect(made.body.payouts).toMatchObject([{ method: payout_method || null, recipient }]);
   });
 

@@ -143,7 +143,7 @@ describe("the file for a payout service (OUT-8)", () => {
       insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, recipient, recipient_sealed, period_end,
         due_at, commission_count, attempt, created_at, updated_at)
       select 'pay_' || printf('%026d', i) || '${program.id}', '${program.id}', '${partner.id}', i, 'USD', 'pending',
-        'wallet', 'w****@wallet.example', '${sealed}', '2026-11-01', '2026-11-16', 1, 0, '2026-11-01', '2026-11-01' from n`);
+        'wallet', 'w****a@wallet.example', '${sealed}', '2026-11-01', '2026-11-16', 1, 0, '2026-11-01', '2026-11-01' from n`);
     const file = (await exportPayouts(programContext(program), { format: "wallet" }))[Symbol.asyncIterator]();
     const pieces = [(await file.next()).value as string, (await file.next()).value as string];
     await db.update(payouts).set({ status: "paid" }).where(eq(payouts.program_id, program.id));
@@ -237,7 +237,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     const program = await makeProgram();
     const partner = await earner(program, { ...WALLET, first_name: "Wanda" });
     const [payout] = await generate(program);
-    expect(payout).toMatchObject({ method: "wallet", recipient: "w****@wallet.example" });
+    expect(payout).toMatchObject({ method: "wallet", recipient: "w****a@wallet.example" });
     await change(program, partner);
     const { body: now } = await program.api<{ payout_email: string }>("GET", `/api/v1/partners/${partner.id}`);
     expect(now.payout_email).toBe("thief@evil.example");
@@ -246,7 +246,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(await fileOf(program, "?format=wallet")).toMatchObject([old]);
     expect(await fileOf(program)).toMatchObject([{ payout_email: "wanda@wallet.example", partner_name: "Wanda" }]);
     const shown = await program.api<PayoutBody>("GET", `/api/v1/payouts/${payout!.id}`);
-    expect(shown.body).toMatchObject({ method: "wallet", recipient: "w****@wallet.example" });
+    expect(shown.body).toMatchObject({ method: "wallet", recipient: "w****a@wallet.example" });
     const owner = await signInOwner(program);
     for (const page of [
       "/dashboard/payouts",
@@ -254,7 +254,7 @@ describe("the recipient of a payout (OUT-5)", () => {
       `/dashboard/payouts/${payout!.id}/mark-paid`,
     ]) {
       await owner.get(page);
-      expect([page, textOf(owner.html)]).toEqual([page, expect.stringContaining("w****@wallet.example")]);
+      expect([page, textOf(owner.html)]).toEqual([page, expect.stringContaining("w****a@wallet.example")]);
       expect(owner.html).not.toContain("evil.example");
     }
     const { body: self } = await program.api<{ email: string }>("GET", `/api/v1/partners/${partner.id}`);
@@ -264,7 +264,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     // "canceling and generating again does."
     await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
     const [again] = await generate(program);
-    expect(again).toMatchObject({ method: "wallet", recipient: "t****@evil.example" });
+    expect(again).toMatchObject({ method: "wallet", recipient: "t****f@evil.example" });
     expect(await fileOf(program, "?format=wallet")).toMatchObject([{ recipient_email: "thief@evil.example" }]);
   });
 
@@ -278,7 +278,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     await visitor.get("/portal/details?done=saved");
     expect(textOf(visitor.html)).toContain("Saved. Payouts that are prepared from now on go there.");
     await visitor.get("/portal/payouts");
-    expect(textOf(visitor.html)).toContain("w****@wallet.example");
+    expect(textOf(visitor.html)).toContain("w****a@wallet.example");
   });
 
   it("provider A pays the account that the payout was generated for, also at a second try", async () => {
@@ -373,7 +373,7 @@ describe("the recipient of a payout (OUT-5)", () => {
       [pending, unset].toSorted().map((id) => [id, WALLET.payout_email]),
     );
     const byId = new Map((await payoutsOf(program)).map((row) => [row.id, row]));
-    expect([failed, transfer].map((id) => byId.get(id)!.recipient)).toEqual(["w****@wallet.example", null]);
+    expect([failed, transfer].map((id) => byId.get(id)!.recipient)).toEqual(["w****a@wallet.example", null]);
     for (const id of closed) expect(byId.get(id)!.recipient_sealed).toBeNull();
     const { data } = (
       await program.api<{ data: { payload: Record<string, unknown>; changes: unknown }[] }>(
@@ -383,7 +383,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     ).body;
     const changesOf = (id: string) =>
       data.filter(({ payload }) => payload["payout_id"] === id).map(({ changes }) => changes);
-    const recipient = [null, "w****@wallet.example"];
+    const recipient = [null, "w****a@wallet.example"];
     expect(changesOf(pending)).toEqual([{ recipient, recipient_sealed: [null, "(secret)"] }]);
     expect(changesOf(unset)).toEqual([{ method: [null, "wallet"], recipient, recipient_sealed: [null, "(secret)"] }]);
     expect(changesOf(transfer)).toEqual([{ recipient_sealed: [null, "(secret)"] }]);
@@ -407,7 +407,7 @@ describe("the recipient of a payout (OUT-5)", () => {
       .raw();
     const sent = await env.DB.prepare("select body from messages where program_id = ?").bind(program.id).raw();
     expect(sent).toHaveLength(1);
-    expect(JSON.stringify(sent)).toContain("w****@wallet.example");
+    expect(JSON.stringify(sent)).toContain("w****a@wallet.example");
     expect(JSON.stringify([row, reported, sent, payout])).not.toMatch(/wanda@|Wanda/);
   });
 });

@@ -1,6 +1,6 @@
 /** What a change says of a row in the audit log, and what it masks: decided here, once (EVT-2). */
 import type { Changes } from "../../domain/actor.ts";
-import { maskAccount, maskAddress } from "../../domain/mask.ts";
+import { maskAccount, maskAddress, maskedApart } from "../../domain/mask.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import type {
   Application,
@@ -232,8 +232,8 @@ const SHOWN: { [K in keyof Rows]: { [C in keyof Rows[K]]-?: HowShown<Rows[K][C]>
 };
 
 /**
- * `{field: [old, new]}` of the columns that differ. Secrets read `"(secret)"`, or null where none is set; payout details
- * are masked, so that two may read alike and still differ.
+ * `{field: [old, new]}` of the columns that differ, whose texts differ too. Secrets read `"(secret)"`, or null if none is set;
+ * payout details are masked.
  */
 export function changesOf<K extends keyof Rows>(kind: K, before: Rows[K], after: Rows[K]): Changes {
   const shown: Record<string, Shown | null> = SHOWN[kind];
@@ -241,7 +241,8 @@ export function changesOf<K extends keyof Rows>(kind: K, before: Rows[K], after:
   return Object.fromEntries(
     Object.entries(shown).flatMap(([name, show]): [string, [unknown, unknown]][] => {
       if (!show || JSON.stringify(old[name]) === JSON.stringify(now[name])) return [];
-      const display = (value: unknown) => (value === null ? null : show(value));
+      const apart = maskedApart(show);
+      const display = (value: unknown) => (value === null ? null : apart(value));
       return [[name, [display(old[name]), display(now[name])]]];
     }),
   );

@@ -1,5 +1,6 @@
 import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
 import type { Changes } from "../../domain/actor.ts";
+import { maskedApart } from "../../domain/mask.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { isLiveOnly } from "../../domain/program.ts";
@@ -148,7 +149,8 @@ export function secretsChanged(before: Program, after: Program): Changes {
     SECRET_SETTINGS.flatMap(({ setting, provider, secret }): [string, [unknown, unknown]][] => {
       const [old, now] = [before, after].map((program) => connectionOf(program, provider.name)[secret]);
       if (old === now) return [];
-      return [[setting, [old === null ? null : "(secret)", now === null ? null : "(secret)"]]];
+      const apart = maskedApart(() => "(secret)");
+      return [[setting, [old === null ? null : apart(old), now === null ? null : apart(now)]]];
     }),
   );
 }

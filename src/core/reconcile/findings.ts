@@ -8,7 +8,7 @@ import { HOUR, iso } from "../../lib/time.ts";
 import type { Occurrence, Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import type { NoticeOf } from "../kernel/notices.ts";
-import { masked } from "./transfers.ts";
+import { masked, type Figured } from "./transfers.ts";
 
 /** A check and the subjects that it was made for. */
 export type Looked = Record<Check, readonly string[]>;
@@ -43,8 +43,6 @@ export function knownDifferences(ctx: ProgramCtx, most: number) {
   );
 }
 
-type Figured = Pick<Difference, "expected" | "found">;
-
 /** What a step reports, and what was reported when accounts were still stored whole: that is only stored again. */
 interface News {
   reported: readonly Difference[];
@@ -65,7 +63,7 @@ export async function unreported(ctx: ProgramCtx, found: readonly Difference[]):
   for (const one of found) {
     const row = known.find(({ kind, subject }) => kind === one.check && subject === one.subject);
     if (row && text(row) === text(one)) continue;
-    const isKnown = row && text({ expected: masked(row.expected), found: masked(row.found) }) === text(one);
+    const isKnown = row && text(masked(row)) === text(one);
     if (isKnown) restored.push({ ...one, found_at: row.found_at });
     else reported.push(one);
   }

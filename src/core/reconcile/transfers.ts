@@ -1,4 +1,4 @@
-import { maskAccount } from "../../domain/mask.ts";
+import { maskAccount, maskedApart } from "../../domain/mask.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import type { Difference, Figures } from "../../domain/reconciliation.ts";
 import type { Transfers } from "../../providers/connect.ts";
@@ -16,8 +16,7 @@ export function hasTransfer(payout: Payout): boolean {
 /**
  * Compares paid payouts with the transfers that the vendor has: one for each, of its amount as the vendor moves it, to its account. `checked`
  * are those about which the vendor could be asked and answered: another account's key knows nothing of a transfer, and a
- * vendor who is away proves nothing. Accounts are compared whole and reported masked, so that two may read alike and still
- * differ.
+ * vendor who is away proves nothing. Accounts are compared whole and reported masked.
  */
 export async function checkTransfers(
   ctx: ProgramCtx,
@@ -34,14 +33,21 @@ export async function checkTransfers(
     checked.push(payout.id);
     const { expected, actual } = compared;
     if (JSON.stringify(expected) === JSON.stringify(actual)) continue;
-    found.push({ check: "transfer", subject: payout.id, expected: masked(expected), found: masked(actual) });
+    found.push({ check: "transfer", subject: payout.id, ...masked({ expected, found: actual }) });
   }
   return { checked, found };
 }
 
-export function masked(figures: Figures): Figures {
-  const { account_id } = figures;
-  return typeof account_id === "string" ? { ...figures, account_id: maskAccount(account_id) } : figures;
+export type Figured = Pick<Difference, "expected" | "found">;
+
+/** The figures with their accounts masked, which differ where the accounts do. */
+export function masked({ expected, found }: Figured): Figured {
+  const apart = maskedApart(maskAccount);
+  const of = (figures: Figures): Figures => {
+    const { account_id } = figures;
+    return typeof account_id === "string" ? { ...figures, account_id: apart(account_id) } : figures;
+  };
+  return { expected: of(expected), found: of(found) };
 }
 
 /** Null where nothing can be said. */

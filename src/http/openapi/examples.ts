@@ -158,7 +158,7 @@ const payout = {
   currency: "USD",
   status: "pending",
   method: "wallet",
-  recipient: "j****@example.com",
+  recipient: "j****e@example.com",
   period_start: null,
   period_end: LATER,
   due_at: "2026-04-15T00:00:00.000Z",

@@ -892,6 +892,7 @@ type Routes = {
           from?: string | undefined;
           to?: string | undefined;
           type?:
+            | "account_link.created"
             | "api_key.created"
             | "api_key.deleted"
             | "api_key.regenerated"
@@ -967,6 +968,7 @@ type Routes = {
           };
           program_id: string;
           type:
+            | "account_link.created"
             | "api_key.created"
             | "api_key.deleted"
             | "api_key.regenerated"
@@ -1047,6 +1049,7 @@ type Routes = {
         };
         program_id: string;
         type:
+          | "account_link.created"
           | "api_key.created"
           | "api_key.deleted"
           | "api_key.regenerated"

@@ -76,6 +76,7 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "partner.signed_in": { partner_id: string; email: string; slug: string; device: string | null };
   "member.signed_in": { email: string; device: string | null };
   "portal_link.created": { partner_id: string };
+  "account_link.created": { partner_id: string };
   "session.ended": { partner_id?: string; session_id: string; email: string };
   "session.all_ended": { partner_id?: string; email: string; sessions: number };
   "passkey.added": PasskeyPayload;
@@ -274,6 +275,7 @@ export const EVENTS = {
   "partner.signed_in": { text: "A partner signed in", isChange: false },
   "member.signed_in": { text: "A member of the team signed in", isChange: false },
   "portal_link.created": { text: "A link into the portal was made for a partner", isChange: false },
+  "account_link.created": { text: "A link to a partner's connected account was made", isChange: false },
   "session.ended": { text: "A session was ended", isChange: false },
   "session.all_ended": { text: "All sessions of an address were ended", isChange: false },
   "passkey.added": { text: "A passkey was added", isChange: false },

@@ -57,7 +57,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
     expect(to(mails)).toEqual([OLD, NEW, partner.email, program.program.owner_email].toSorted());
     for (const { text, html, subject, from } of mails) {
       expect([subject, from]).toEqual(["Payout details changed at Acme", "service@example.com"]);
-      expect(text).toContain("E-mail at PayPal: w****@old-wallet.example → z****@new-wallet.example");
+      expect(text).toContain("E-mail at PayPal: w****r@old-wallet.example → z****@new-wallet.example");
       expect(text).toContain("Changed by: the partner, signed in to the portal");
       expect(text).toContain("If you did not expect this");
       expect(text + html).not.toMatch(IN_FULL);
@@ -83,7 +83,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
     expect(to(mails)).toEqual([OLD, partner.email, program.program.owner_email].toSorted());
     for (const { text } of mails) {
       expect(text).toContain("Payout method: PayPal → Crypto");
-      expect(text).toContain("E-mail at PayPal: w****@old-wallet.example → none");
+      expect(text).toContain("E-mail at PayPal: w****r@old-wallet.example → none");
       expect(text).toContain(`Changed by: the program's API key that ends in ${program.program.api_key_last4}.`);
     }
     mails.length = 0;
@@ -161,9 +161,58 @@ describe("a change of payout details is reported (OUT-9)", () => {
       expect(text).toMatch(/Account at Stripe: none → acct_\*{4}/);
       expect(text).not.toContain(account);
     }
-    made.mails.length = 0;
-    expect((await api(made, "POST", path, {})).status).toBe(200);
-    expect(await made.deliver(made.program.id)).toEqual([]);
+  });
+
+  it("says that two values differ whose masks are the same, in the event too (EVT-2)", async () => {
+    const made = await world();
+    const path = `/api/v1/partners/${made.partner.id}`;
+    expect((await api(made, "PATCH", path, { payout_email: "weather@old-wallet.example" })).status).toBe(200);
+    await made.deliver(made.program.id);
+    expect(made.mails).toHaveLength(4);
+    const [before, after] = ["w****r@old-wallet.example", "w****r@old-wallet.example (a different one)"];
+    for (const { text } of made.mails) expect(text).toContain(`E-mail at PayPal: ${before} → ${after}`);
+    const log = await made.program.api<{ data: object[] }>("GET", "/api/v1/events?type=partner.updated");
+    expect(log.body.data[0]).toMatchObject({ changes: { payout_email: [before, after] } });
+  });
+
+  it("when a link to the account that is there is created, each time, and by whoever (OUT-15)", async () => {
+    const made = await world();
+    const vendor = openVendor({ keys: [API_KEY_A] });
+    playOutside(vendor);
+    const { program, partner, mails } = made;
+    const path = `/api/v1/partners/${partner.id}/provider-a-account`;
+    expect((await api(made, "POST", path, {})).status).toBe(201);
+    const portal = await signInPartner(partner.email, made.visitor());
+    await made.deliver(program.id);
+    await portal.get("/portal/details");
+    const ways = {
+      "the program's API key": () => api(made, "POST", path, {}),
+      "the partner, signed in to the portal": () => portal.post("/portal/details/provider-a-account", {}),
+    };
+    for (const [by, link] of Object.entries(ways)) {
+      mails.length = 0;
+      expect((await link()).status).toBe(200);
+      await made.deliver(program.id);
+      expect(to(mails)).toEqual([OLD, partner.email, program.program.owner_email].toSorted());
+      for (const { text, html, subject } of mails) {
+        expect(subject).toBe("Link to a payout account created at Acme");
+        expect(text).toMatch(/^A link to the payout account at Stripe of .* was created\./);
+        expect(text).toMatch(/Account at Stripe: acct_\*{4}/);
+        expect(text).toContain(`Created by: ${by}`);
+        expect(text).not.toContain("still go where they went before");
+        expect(text + html).not.toContain([...vendor.accounts.keys()][0]);
+      }
+    }
+    const log = await program.api<{ data: { payload: object; actor: { type: string } }[] }>(
+      "GET",
+      "/api/v1/events?type=account_link.created",
+    );
+    const payload = { partner_id: partner.id };
+    expect(log.body.data.map((event) => [event.payload, event.actor.type])).toEqual([
+      [payload, "partner"],
+      [payload, "api_key"],
+      [payload, "api_key"],
+    ]);
   });
 
   it("in words of ours: a name makes no line of its own, and no markup", async () => {
@@ -225,6 +274,23 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
     expect(await stored()).toBe(wallet(7));
   });
 
+  it("count together with links to the connected account (OUT-15)", async () => {
+    const { program, partner, visitor, deliver } = await world();
+    const vendor = openVendor({ keys: [API_KEY_A] });
+    playOutside(vendor);
+    const portal = await signInPartner(partner.email, visitor());
+    await portal.get("/portal/details");
+    const link = () => portal.post("/portal/details/provider-a-account", {});
+    const statuses = [];
+    for (let i = 0; i < 7; i++) statuses.push((await link()).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    // Neither a link is asked for then, nor an event written.
+    expect(vendor.links).toHaveLength(5);
+    const log = await program.api<{ total: number }>("GET", "/api/v1/events?type=account_link.created");
+    expect(log.body.total).toBe(5);
+    await deliver(program.id);
+  });
+
   it("are 5 also where they are sent at once", async () => {
     const { post, mailed } = await portalOf();
     const replies = await Promise.all(Array.from({ length: 10 }, (_, i) => post(i)));
@@ -252,7 +318,7 @@ describe("a partner who is deactivated, or becomes so, is notified of changed pa
     const moved = patches.some((patch) => "email" in patch) ? [HERS] : [];
     expect(to(mails)).toEqual([OLD, NEW, partner.email, ...moved, program.program.owner_email].toSorted());
     for (const { text, html } of mails) {
-      expect(text).toContain("E-mail at PayPal: w****@old-wallet.example → z****@new-wallet.example");
+      expect(text).toContain("E-mail at PayPal: w****r@old-wallet.example → z****@new-wallet.example");
       expect(text + html).not.toMatch(IN_FULL);
     }
   });

@@ -194,6 +194,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     device,
   }),
   "member.signed_in": of<"member.signed_in">()({ email: z.string(), device }),
+  "account_link.created": of<"account_link.created">()({ partner_id: idOf("partner") }),
   "portal_link.created": of<"portal_link.created">()({ partner_id: idOf("partner") }),
   "session.ended": of<"session.ended">()({ partner_id: mayBePartner, session_id: z.string(), email: z.string() }),
   "session.all_ended": of<"session.all_ended">()({ partner_id: mayBePartner, email: z.string(), sessions: z.int() }),

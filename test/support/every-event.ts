@@ -15,6 +15,7 @@ import { sendA, sendB } from "./ledger.ts";
 import { makeEndpoint } from "./outbound.ts";
 import { makeCommissions } from "./payouts.ts";
 import { callApi, makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
+import { openVendor } from "./provider-a-api.ts";
 import { sessionCompleted } from "./provider-a.ts";
 import { transactionCompleted } from "./provider-b.ts";
 import type { CatalogueType } from "./event-payloads.ts";
@@ -93,6 +94,14 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     Object.assign(world.vendors.at.provider_a[0]!, { types: ["invoice.paid"] });
     await makeDestination(world, {});
     await world.patch("/programs/me", { provider_a_api_key: null });
+  },
+  "account_link.created": async ({ program, patch }) => {
+    const { id } = await makePartner(program);
+    const provider_a_api_key = LIST_KEYS.provider_a;
+    await patch("/programs/me", { provider_a_api_key });
+    const link = () => program.api("POST", `/api/v1/partners/${id}/provider-a-account`);
+    await withVendors(openVendor({ keys: [provider_a_api_key] }), link);
+    await patch("/programs/me", { provider_a_api_key: null });
   },
   "webhook.provider_b": async (world) => {
     world.sale = transactionCompleted({ ref: world.partner.slug, program: world.program.id });

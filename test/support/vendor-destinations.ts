@@ -64,7 +64,7 @@ export function openDestinations(keys: Iterable<string> = Object.values(LIST_KEY
 }
 
 /** The Worker's own `fetch` while `work` runs: the vendors are the whole outside world. */
-export async function withVendors<T>(vendors: PlayedVendors, work: () => Promise<T>): Promise<T> {
+export async function withVendors<T>(vendors: Pick<PlayedVendors, "fetch">, work: () => Promise<T>): Promise<T> {
   const real = globalThis.fetch;
   globalThis.fetch = (url, init) => vendors.fetch(new Request(url, init).url, init ?? {});
   try {

@@ -1,4 +1,5 @@
 import type { Changes } from "../../domain/actor.ts";
+import { maskAccount } from "../../domain/mask.ts";
 import { withMaskedAccounts } from "../../providers/api-call.ts";
 import type { Partner, Payout } from "./rows.ts";
 
@@ -23,15 +24,28 @@ export interface PayoutDetailsChange {
   addresses: string[];
   /** Masked as in the audit event. */
   changes: { [K in PayoutDetail]?: Changes[string] };
+  /** Masked, if a link to the vendor's pages of this account was made: whoever has the link may change what is behind it. */
+  linked_account?: string;
+}
+
+/** A link to the vendor's pages of a partner's connected account, for those who are notified of it (OUT-15). */
+export function accountLinked(partner: Partner, account_id: string): PayoutDetailsChange {
+  return { partner, addresses: addressesOf(partner), changes: {}, linked_account: maskAccount(account_id) };
+}
+
+/** The partner's own address and the one paid at, of one or several versions of the row, each address once. */
+function addressesOf(...versions: Pick<Partner, "email" | "payout_email">[]): string[] {
+  const named = versions.flatMap(({ email }) => [email]);
+  const paid = versions.flatMap(({ payout_email }) => payout_email ?? []);
+  const addresses = new Map([...named, ...paid].toReversed().map((email) => [email.toLowerCase(), email]));
+  return [...addresses.values()].toReversed();
 }
 
 /** What `changes`, as the audit event has them, say of payout details; null where they say nothing. */
 export function payoutDetailsChange(before: Partner, after: Partner, changes: Changes): PayoutDetailsChange | null {
   const changed = PAYOUT_DETAILS.flatMap((field) => (changes[field] ? [[field, changes[field]] as const] : []));
   if (changed.length === 0) return null;
-  const named = [before.email, after.email, before.payout_email, after.payout_email].filter((email) => email !== null);
-  const addresses = new Map(named.toReversed().map((email) => [email.toLowerCase(), email]));
-  return { partner: after, addresses: [...addresses.values()].toReversed(), changes: Object.fromEntries(changed) };
+  return { partner: after, addresses: addressesOf(before, after), changes: Object.fromEntries(changed) };
 }
 
 /** Fields that say where a payout goes, and what a vendor wrote of that, in whatever object they are. */

@@ -7,11 +7,12 @@ import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../../providers/connect.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
+import { accountLinked } from "../kernel/payout-details.ts";
 import { openPayingKey } from "../kernel/provider-secrets.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
-import { partnerChanged } from "./partners.ts";
+import { partnerChanged, refuseTooManyChanges } from "./partners.ts";
 
 export interface OnboardingInput {
   /** Where the vendor sends the partner afterwards, and where when the link has run out. */
@@ -29,10 +30,11 @@ export interface Onboarding extends OnboardingLink {
 
 /**
  * Starts or goes on with a partner's onboarding at provider A: the connected account is created once and its id stored
- * as `provider_a_account_id` (OUT-15); every call gives a new single-use link to the vendor's hosted pages. The
- * portal calls the same verb for the partner itself.
+ * as `provider_a_account_id` (OUT-15); every call gives a new single-use link to the vendor's hosted pages, which is
+ * an event and e-mails: whoever opens it can change the bank account behind. The portal calls the same verb for the partner
+ * itself.
  * @throws `provider_not_configured` as `openPayingKey`; `validation_failed` with the vendor's words when it refuses;
- * `provider_unavailable` when it cannot be reached.
+ * `provider_unavailable` when it cannot be reached; `rate_limited` as a partner's own change of payout details (OUT-9).
  */
 export async function startOnboarding(
   caller: Caller,
@@ -40,11 +42,12 @@ export async function startOnboarding(
   input: OnboardingInput,
   accounts: ConnectedAccounts,
 ): Promise<Onboarding> {
-  const { partner, api_key, is_new } = await untilWon(async () => {
+  const { ctx, partner, account_id, api_key, is_new } = await untilWon(async () => {
     const [ctx, [before]] = await prove(caller, caller.db.select().from(partners).where(owned(caller, partner_id)));
     if (!before) throw notFound("partner");
     const key = await openPayingKey(ctx, accounts);
-    if (before.provider_a_account_id !== null) return { partner: before, api_key: key, is_new: false };
+    const { provider_a_account_id: own } = before;
+    if (own !== null) return { ctx, partner: before, account_id: own, api_key: key, is_new: false };
     const created = value(
       await accounts.createAccount(key, {
         program_id: before.program_id,
@@ -79,11 +82,17 @@ export async function startOnboarding(
       ],
       occurrences: [partnerChanged(before, after)],
     });
-    return { partner: after, api_key: key, is_new: true };
+    return { ctx, partner: after, account_id: created.account_id, api_key: key, is_new: true };
   });
+  const writes = ctx.actor.type === "partner" ? [await refuseTooManyChanges(ctx, partner)] : [];
   const { return_url, refresh_url } = input;
-  const account_id = partner.provider_a_account_id ?? "";
   const link = value(await accounts.createLink(api_key, { account_id, return_url, refresh_url }));
+  // Of an account that was made a moment ago the e-mails are on their way already.
+  const payoutDetails = is_new ? null : accountLinked(partner, account_id);
+  await commit(ctx, {
+    writes,
+    occurrences: [{ type: "account_link.created", payload: { partner_id }, payoutDetails }],
+  });
   return { partner, is_new, ...link };
 }
 

@@ -230,8 +230,11 @@ async function changePartner(
 const MAX_DETAILS_CHANGES = 5;
 const DETAILS_WINDOW = 15 * MINUTE;
 
-/** The guard of a partner's own change of payout details. Each change has one e-mail to the partner's own address. */
-async function refuseTooManyChanges(ctx: ProgramCtx, { id, email }: Partner): Promise<Write> {
+/**
+ * The guard of a partner's own change of payout details, and of a link to the connected account. Each has one e-mail to the
+ * partner's own address. @throws `rate_limited`
+ */
+export async function refuseTooManyChanges(ctx: ProgramCtx, { id, email }: Partner): Promise<Write> {
   const recent = sql`(select count(*) from mails indexed by mails_partner where partner_id = ${id}
     and id >= ${firstIdAt("mail", ctx.now - DETAILS_WINDOW)} and kind = 'payout_details' and recipient = ${email})`;
   const [[counted]] = await ctx.read(shaped(ctx.db, { recent: whole }, sql`select ${recent} as recent`));

@@ -26,44 +26,73 @@ export function payoutDetailsLetters(notice: PayoutDetailsNotice, origin: string
 
 function letterToPartner(
   to: string,
-  { partner, changes }: PayoutDetailsChange,
+  change: PayoutDetailsChange,
   { program, actor }: PayoutDetailsNotice,
   origin: string | null,
 ): Letter {
+  const { partner } = change;
   const program_name = oneLine(program.name);
   // Who reads another address may know nothing of the partner, who chose it: of the partner's words it has none.
   const name = to.toLowerCase() === partner.email.toLowerCase() ? nameOf(partner) : "a partner";
   const by = byText(actor, program_name);
   const at = origin === null ? " Sign in to the portal" : ` Sign in at ${origin}/portal/details`;
+  const what = `of ${name} in the affiliate program of ${program_name}`;
   const parts = [
-    `The payout details of ${name} in the affiliate program of ${program_name} were changed.`,
-    changesText(changes),
-    `Details are shown in part. Changed by: ${by}.`,
+    isLink(change) ? linkText(what) : `The payout details ${what} were changed.`,
+    changesText(change),
+    `Details are shown in part. ${isLink(change) ? "Created" : "Changed"} by: ${by}.`,
     `If you did not expect this, inform ${program_name} at once, before the next payout.` +
       (partner.status === "deactivated" ? "" : `${at} to correct the details, and to see and end your sessions.`),
-    "Payouts that exist already still go where they went before.",
+    ...afterText([change]),
   ];
-  const subject = `Payout details changed at ${program_name}`;
-  return { to, reader: { audience: "partner", partner_id: partner.id }, subject, program, parts };
+  const reader = { audience: "partner", partner_id: partner.id } as const;
+  return { to, reader, subject: subjectOf(change, program_name), program, parts };
 }
 
 function letterToOwner({ program, actor, changed }: PayoutDetailsNotice, origin: string | null): Letter {
   const program_name = oneLine(program.name);
   const more = changed.length - MOST_NAMED;
   const at = origin === null ? "in the dashboard" : `at ${origin}/dashboard/partners`;
+  const whose = changed.length === 1 ? "a partner" : `${changed.length} partners`;
+  const what = `of ${whose} of your affiliate program ${program_name}`;
+  const areLinks = changed.some(isLink);
   const parts = [
-    `The payout details of ${changed.length === 1 ? "a partner" : `${changed.length} partners`} of your affiliate program ${program_name} were changed.`,
+    areLinks ? linkText(what) : `The payout details ${what} were changed.`,
     ...changed
       .slice(0, MOST_NAMED)
-      .map(({ partner, changes }) => `${nameOf(partner)}, ${oneLine(partner.email)}\n${changesText(changes)}`),
+      .map((change) => `${nameOf(change.partner)}, ${oneLine(change.partner.email)}\n${changesText(change)}`),
     ...(more > 0 ? [`And ${more} more: see the events of type partner.updated.`] : []),
-    `Details are shown in part. Changed by: ${actorText(actor)}.`,
+    `Details are shown in part. ${areLinks ? "Created" : "Changed"} by: ${actorText(actor)}.`,
     "If you did not expect this, ask the partner in another way than by e-mail before the next payout, and correct the " +
       `details ${at}. If nobody of you did it, end the sessions of the dashboard or make a new API key.`,
-    "Payouts that exist already still go where they went before.",
+    ...afterText(changed),
   ];
-  const subject = `Payout details changed at ${program_name}`;
+  const subject = areLinks ? linkSubject(program_name) : changeSubject(program_name);
   return { to: program.owner_email, reader: { audience: "owner" }, subject, program, parts };
+}
+
+const changeSubject = (program_name: string) => `Payout details changed at ${program_name}`;
+const linkSubject = (program_name: string) => `Link to a payout account created at ${program_name}`;
+
+function subjectOf(change: PayoutDetailsChange, program_name: string): string {
+  return isLink(change) ? linkSubject(program_name) : changeSubject(program_name);
+}
+
+/** Whether it is a link to the vendor's pages of the connected account, with nothing changed here. */
+function isLink({ linked_account }: PayoutDetailsChange): boolean {
+  return linked_account !== undefined;
+}
+
+function linkText(what: string): string {
+  return (
+    `A link to the payout account at ${transferName()} ${what} was created. ` +
+    `It leads to the pages of ${transferName()} where the bank account that receives the payouts is entered.`
+  );
+}
+
+/** What holds for payouts that exist. What is changed behind a link the service does not see. */
+function afterText(changed: readonly PayoutDetailsChange[]): string[] {
+  return changed.some(isLink) ? [] : ["Payouts that exist already still go where they went before."];
 }
 
 const FIELDS: Record<PayoutDetail, () => string> = {
@@ -72,7 +101,8 @@ const FIELDS: Record<PayoutDetail, () => string> = {
   provider_a_account_id: () => `Account at ${transferName()}`,
 };
 
-function changesText(changes: PayoutDetailsChange["changes"]): string {
+function changesText({ changes, linked_account }: PayoutDetailsChange): string {
+  if (linked_account !== undefined) return `${FIELDS.provider_a_account_id()}: ${linked_account}`;
   return Object.entries(changes)
     .map(([field, [before, after]]) => `${FIELDS[field as PayoutDetail]()}: ${shown(before)} → ${shown(after)}`)
     .join("\n");

@@ -9,7 +9,7 @@ import { onboardingStart } from "../../api/onboarding.ts";
 import { partnerPatch } from "../../api/partners.ts";
 import { connectOf } from "../../connect.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemsOf, refusalOf, type Problems, type Refusal } from "../forms.ts";
+import { FormFields, parseInput, refusalOf, type Problems, type Refusal } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
@@ -73,19 +73,21 @@ export const details = new Hono<PageEnv>()
       );
       return continuePage(c, started.url);
     } catch (error) {
-      return detailsPage(c, { accountProblems: accountProblems(error, programOf(c)) });
+      return detailsPage(c, accountRefusal(c, error));
     }
   });
 
-function accountProblems(error: unknown, program: OwnProgram): Problems {
+function accountRefusal(c: Context<PageEnv>, error: unknown): DetailsState {
   // Why is between the owner and the provider.
   if (error instanceof AppError && error.code === "provider_not_configured") {
-    return { message: notOffered(program), fields: {} };
+    return { accountProblems: { message: notOffered(programOf(c)), fields: {} } };
   }
   if (error instanceof AppError && error.code === "provider_unavailable") {
-    return { message: `${transferName()} cannot be reached right now. Please try again in a minute.`, fields: {} };
+    const message = `${transferName()} cannot be reached right now. Please try again in a minute.`;
+    return { accountProblems: { message, fields: {} } };
   }
-  return problemsOf(error);
+  const { problems, status } = refusalOf(c, error);
+  return { accountProblems: problems, status };
 }
 
 /** Where payouts to the partner go from now on, with the details that are saved. */

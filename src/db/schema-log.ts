@@ -290,6 +290,8 @@ export const signInLinks = sqliteTable(
     used_at: text(),
     /** When it was tried although it was used or expired, and the audit log has it. */
     failed_at: text(),
+    /** The path that it leads to once it has signed in. */
+    return_to: text(),
   },
   (t) => [index("sign_in_links_email").on(t.email, t.created_at)],
 );

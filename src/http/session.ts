@@ -16,6 +16,7 @@ import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../lib/crypto.ts";
 import { ROLE_TITLES, roleMay, type Right } from "../domain/member.ts";
 import { AppError } from "../lib/errors.ts";
+import { homeOf, returnPath, signInAddress } from "./pages/return-to.ts";
 import { countWrongSecret, refuseGuesser } from "./rate-limit.ts";
 
 /** What the handlers of pages find in their context beside what every route has. */
@@ -73,7 +74,8 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
     if (!session || token === null) {
       // Sent again with every page it would count as a guess each time.
       if (token !== null) forget(c);
-      return c.redirect("/sign-in", 303);
+      const hasEnded = token !== null;
+      return c.redirect(isFramed(c) ? "/sign-in" : signInAddress(addressOf(c), { hasEnded }), 303);
     }
     const own = session.record.audience;
     if (audience !== undefined && own !== audience) return c.redirect(homeOf(own), 303);
@@ -160,8 +162,9 @@ export async function dropSession(c: Context<PageEnv>): Promise<void> {
   forget(c);
 }
 
-export function homeOf(audience: Audience): "/dashboard" | "/portal" {
-  return audience === "owner" ? "/dashboard" : "/portal";
+/** What a browser can be led back to: the address of a page that was opened. */
+function addressOf(c: Context): string | null {
+  return c.req.method === "GET" ? returnPath(`${c.req.path}${new URL(c.req.url).search}`) : null;
 }
 
 function presentedToken(c: Context<PageEnv>): string | null {

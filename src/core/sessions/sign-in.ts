@@ -33,6 +33,8 @@ export interface LinkRequest {
   /** Where the link is stored so far. */
   shard: number;
   link: SignInLink;
+  /** The path that signing in by it leads to, in whatever browser; null: to the first page. */
+  return_to: string | null;
 }
 
 /**
@@ -41,7 +43,11 @@ export interface LinkRequest {
  * after the reply.
  * @throws `rate_limited` for the sixth link of an address within 15 minutes (PAGE-2).
  */
-export async function countRequest(base: BaseCtx, address: string): Promise<LinkRequest> {
+export async function countRequest(
+  base: BaseCtx,
+  address: string,
+  return_to: string | null = null,
+): Promise<LinkRequest> {
   const email = address.toLowerCase();
   const { request, inserted } = await askFirst(base, async (ctx) => {
     const { link, row } = await newLink(ctx, email, undefined);
@@ -50,12 +56,12 @@ export async function countRequest(base: BaseCtx, address: string): Promise<Link
       shaped(
         ctx.db,
         { email: text },
-        sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at)
-        select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}
+        sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at, return_to)
+        select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}, ${return_to}
         where (${recent}) < ${LINKS_PER_ADDRESS} returning email`,
       ),
     ]);
-    return { request: { email, shard: ctx.shard, link }, inserted: rows.length };
+    return { request: { email, shard: ctx.shard, link, return_to }, inserted: rows.length };
   });
   if (inserted === 0) {
     throw new AppError("rate_limited", "Too many sign-in links were requested for this address.", {
@@ -77,7 +83,7 @@ export function linksSince(address: SQL, now: number): SQL {
  */
 export async function openRequest(
   base: BaseCtx,
-  { email, shard, link: counted }: LinkRequest,
+  { email, shard, link: counted, return_to }: LinkRequest,
 ): Promise<{ link: SignInLink; identities: Identity[] } | null> {
   const { identities } = await askIdentities(base, email);
   const [first] = identities;
@@ -85,7 +91,7 @@ export async function openRequest(
   const home = onShard(base, shardOfProgram(first.program_id));
   if (!home || home.shard === shard) return { link: counted, identities };
   const { link, row } = await newLink(home, email, first);
-  await runBatch(home.db, [home.db.insert(signInLinks).values(row)]);
+  await runBatch(home.db, [home.db.insert(signInLinks).values({ ...row, return_to })]);
   return { link, identities };
 }
 
@@ -138,7 +144,7 @@ export async function readLink(
 }
 
 export type Confirmation =
-  | { outcome: "signed_in"; session: OpenedSession }
+  | { outcome: "signed_in"; session: OpenedSession; return_to?: string | null }
   /** The address is several people here; the link is not used up until one is chosen. */
   | { outcome: "choose"; email: string; identities: Identity[] }
   /** Unknown, expired or used. */
@@ -184,7 +190,7 @@ export async function confirmLink(
     await endLinksElsewhere(ctx, email);
     const before = [{ statement: spend(), expect: 1 }, { statement: endLinks(ctx, email) }];
     const proof = { email, proven_at: ctx.now, shard: ctx.shard, before, device };
-    return { outcome: "signed_in", session: await openSession(base, chosen, proof) };
+    return { outcome: "signed_in", session: await openSession(base, chosen, proof), return_to: link.return_to };
   });
   if (confirmed.outcome === "link_refused") await tellOfFailure(base, ctx, token_hash);
   return confirmed;

@@ -1,13 +1,14 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { AppError, notFound } from "../../lib/errors.ts";
-import { currentSession, homeOf, type PageEnv } from "../session.ts";
+import { currentSession, type PageEnv } from "../session.ts";
 import { assets } from "./assets.ts";
 import { dashboard } from "./dashboard/index.ts";
 import { devMails } from "./dev/mails.tsx";
 import { renderPageError } from "./errors.tsx";
 import { inLanguageOfBrowser } from "./locale.ts";
 import { join } from "./join/join.tsx";
+import { homeOf } from "./return-to.ts";
 import { portal } from "./portal/index.ts";
 import { unsubscribe } from "./unsubscribe.tsx";
 import { embed } from "./sign-in/embed.tsx";

@@ -256,6 +256,17 @@ export function Checkbox({ name, value, label, checked, hint, problems }: Checkb
   );
 }
 
+/** What a form sends that nobody types. */
+export function Hidden({ values }: { values: Record<string, string> }) {
+  return (
+    <>
+      {Object.entries(values).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+    </>
+  );
+}
+
 /** A form that is one button: an action that can be undone, or one already confirmed. */
 export function ActionButton(props: {
   action: string;
@@ -265,9 +276,7 @@ export function ActionButton(props: {
 }) {
   return (
     <Form action={props.action} class="inline">
-      {Object.entries(props.values ?? {}).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
+      <Hidden values={props.values ?? {}} />
       <button type="submit" class={props.kind ?? "quiet"}>
         {props.label}
       </button>

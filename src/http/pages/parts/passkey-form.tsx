@@ -1,4 +1,5 @@
 import { CsrfField } from "../page.tsx";
+import { Hidden } from "./form.tsx";
 
 interface PasskeyFormProps {
   action: string;
@@ -7,10 +8,12 @@ interface PasskeyFormProps {
   options: object;
   label: string;
   class?: string;
+  /** What is sent with the browser's answer. */
+  values?: Record<string, string>;
 }
 
 /** A button that asks the browser for a passkey and sends its answer; hidden where the browser cannot (`script.txt`). */
-export function PasskeyForm({ action, purpose, options, label, ...rest }: PasskeyFormProps) {
+export function PasskeyForm({ action, purpose, options, label, values = {}, ...rest }: PasskeyFormProps) {
   return (
     <form
       method="post"
@@ -21,6 +24,7 @@ export function PasskeyForm({ action, purpose, options, label, ...rest }: Passke
       data-options={JSON.stringify(options)}
     >
       <CsrfField />
+      <Hidden values={values} />
       <input type="hidden" name="credential" value="" />
       <p class="notice bad" role="alert" hidden={true}>
         The browser gave no passkey. Try again, or use a link.

@@ -3,11 +3,12 @@ import { Hono } from "hono";
 import { openPortalLink, readPortalLink } from "../../../core/sessions/portal-links.ts";
 import { deviceOf } from "../../../domain/device.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
-import { currentSession, homeOf, isFramed, requireVisit, startSession, type PageEnv } from "../../session.ts";
+import { currentSession, isFramed, requireVisit, startSession, type PageEnv } from "../../session.ts";
 import { FormFields } from "../forms.ts";
 import { framedBy, page } from "../page.tsx";
 import { Form } from "../parts/form.tsx";
 import { limitByAddress } from "../limited.ts";
+import { homeOf } from "../return-to.ts";
 import { Welcome } from "./sign-in.tsx";
 import { programText } from "../parts/shown-name.ts";
 

@@ -25,7 +25,6 @@ import { askerOf, signInMail } from "../../mails/sign-in.ts";
 import {
   currentSession,
   dropSession,
-  homeOf,
   refuseLimited,
   requireSession,
   requireVisit,
@@ -38,7 +37,9 @@ import { Mark, Plain } from "../layout.tsx";
 import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";
 import { readAnswer, requestOptions } from "../passkey-answer.ts";
-import { Field, Form } from "../parts/form.tsx";
+import { homeOf, returnPath, signInAddress } from "../return-to.ts";
+import { Field, Form, Hidden } from "../parts/form.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { PasskeyForm } from "../parts/passkey-form.tsx";
 import { programText } from "../parts/shown-name.ts";
 
@@ -51,13 +52,15 @@ export const signIn = new Hono<PageEnv>()
       await limitByAddress(c, "look");
       return confirmPage(c, token, TOKEN_PATTERN.test(token) ? await readLink(c.var.base, token) : null);
     }
+    const to = returnPath(c.req.query("to"));
     const session = await currentSession(c);
-    return session ? c.redirect(homeOf(session.record.audience), 303) : requestPage(c);
+    return session ? c.redirect(homeOf(session.record.audience, to), 303) : requestPage(c, { to });
   })
   .post("/sign-in/passkey", async (c) => {
     await limitByAddress(c);
     const fields = new FormFields(await c.req.formData());
     const credential = fields.text("credential");
+    const to = returnPath(fields.text("to"));
     const answered = await readAnswer(c, "get", credential);
     const device = deviceOf(c.req.header("user-agent") ?? "");
     const confirmed: Confirmation = answered
@@ -65,9 +68,11 @@ export const signIn = new Hono<PageEnv>()
       : { outcome: "link_refused" };
     if (confirmed.outcome === "signed_in") {
       await startSession(c, confirmed.session);
-      return c.redirect(homeOf(confirmed.session.audience), 303);
+      return c.redirect(homeOf(confirmed.session.audience, to), 303);
     }
-    if (confirmed.outcome === "choose") return choicePage(c, "/sign-in/passkey", confirmed, { credential });
+    if (confirmed.outcome === "choose") {
+      return choicePage(c, "/sign-in/passkey", confirmed, { credential, to: to ?? "" });
+    }
     return confirmed.outcome === "nobody"
       ? refusedPage(c, "You cannot sign in", NOBODY)
       : refusedPage(
@@ -80,13 +85,14 @@ export const signIn = new Hono<PageEnv>()
     await limitByAddress(c);
     const fields = new FormFields(await c.req.formData());
     const parsed = parseInput(email, fields.text("email"));
+    const to = returnPath(fields.text("to"));
     if (!parsed.ok) {
       const problems = { message: "Please check the address.", fields: { email: parsed.problems.fields[""] ?? "" } };
-      return requestPage(c, fields.text("email"), problems);
+      return requestPage(c, { to, value: fields.text("email"), problems });
     }
     const base = publicUrl(c.env);
-    const request = await countRequest(c.var.base, parsed.value);
-    const reply = await sentPage(c, parsed.value);
+    const request = await countRequest(c.var.base, parsed.value, to);
+    const reply = await sentPage(c, parsed.value, to);
     // Who has the address, and the e-mail, after the reply: nothing in it may show that there is something to send.
     c.executionCtx.waitUntil(sendLink(c, base, parsed.value, request));
     return reply;
@@ -101,9 +107,9 @@ export const signIn = new Hono<PageEnv>()
     switch (confirmed.outcome) {
       case "signed_in":
         await startSession(c, confirmed.session);
-        return c.redirect(homeOf(confirmed.session.audience), 303);
+        return c.redirect(homeOf(confirmed.session.audience, returnPath(confirmed.return_to ?? undefined)), 303);
       case "choose":
-        return choicePage(c, "/sign-in/confirm", confirmed, { token });
+        return c.redirect(`/sign-in?token=${token}`, 303);
       case "link_refused":
         return refusedPage(c, "This link no longer works", "Its time is over, or it or a newer one was used already.");
       case "nobody":
@@ -154,14 +160,24 @@ async function sendLink(c: Context<PageEnv>, base: string, to: string, request: 
   }
 }
 
-async function requestPage(c: Context<PageEnv>, value = "", problems?: Problems) {
+interface Asked {
+  /** Where it leads back to. */
+  to: string | null;
+  value?: string;
+  problems?: Problems;
+}
+
+async function requestPage(c: Context<PageEnv>, { to, value = "", problems }: Asked) {
   const options = await requestOptions(c);
+  const values = to === null ? {} : { to };
   return page(
     c,
     { title: "Sign in", status: problems ? 422 : 200 },
     <Welcome title="Sign in">
+      <WhySignIn hasEnded={c.req.query("ended") !== undefined} isLeadBack={to !== null} />
       <p class="muted">For partners, and for the people who run a program. We send you a link; there is no password.</p>
       <Form action="/sign-in" class="stack" problems={problems}>
+        <Hidden values={values} />
         <Field
           name="email"
           label="E-mail address"
@@ -184,14 +200,30 @@ async function requestPage(c: Context<PageEnv>, value = "", problems?: Problems)
           options={options}
           label="Sign in with a passkey"
           class="wide"
+          values={values}
         />
       ) : null}
     </Welcome>,
   );
 }
 
+/** Why somebody who opened another page is here. */
+function WhySignIn({ hasEnded, isLeadBack }: { hasEnded: boolean; isLeadBack: boolean }) {
+  if (!hasEnded && !isLeadBack) return null;
+  const why = hasEnded
+    ? "You were signed out: your session has ended."
+    : "The page that you opened needs you to sign in.";
+  return (
+    <Notice tone="calm">
+      <p>
+        {why} {isLeadBack ? "Sign in, and you are taken to it." : ""}
+      </p>
+    </Notice>
+  );
+}
+
 /** The same for every address, known or not. */
-function sentPage(c: Context<PageEnv>, address: string) {
+function sentPage(c: Context<PageEnv>, address: string, to: string | null) {
   return page(
     c,
     { title: "Check your e-mail" },
@@ -204,7 +236,7 @@ function sentPage(c: Context<PageEnv>, address: string) {
         Nothing there? Look in the spam folder, or ask whoever runs the program which address they have.
       </p>
       <p>
-        <a href="/sign-in">Use another address</a>
+        <a href={signInAddress(to)}>Use another address</a>
       </p>
     </Welcome>,
   );
@@ -216,14 +248,12 @@ interface Account {
   identities: readonly Identity[];
 }
 
-const MOST_NAMED = 10;
-
 /**
  * Names the account, so that nobody is signed in to another's unknowingly by a link that somebody else had made. A link
  * that is used or expired is refused when it is used: whoever only looks finds out nothing.
  */
 function confirmPage(c: Context<PageEnv>, token: string, account: Account | null) {
-  const more = (account?.identities.length ?? 0) - MOST_NAMED;
+  if (account && account.identities.length > 1) return choicePage(c, "/sign-in/confirm", account, { token });
   return page(
     c,
     { title: "Sign in" },
@@ -234,13 +264,12 @@ function confirmPage(c: Context<PageEnv>, token: string, account: Account | null
             You sign in as <strong>{account.email}</strong>:
           </p>
           <ul>
-            {account.identities.slice(0, MOST_NAMED).map((identity) => (
+            {account.identities.map((identity) => (
               <li>
                 {roleText(identity)} of{" "}
                 <bdi>{programText({ name: identity.program_name, id: identity.program_id })}</bdi>
               </li>
             ))}
-            {more > 0 ? <li>and {more} more</li> : null}
           </ul>
           <p class="muted">Not your address? Then close this page: somebody else asked for this link.</p>
         </>
@@ -277,9 +306,7 @@ function choicePage(
         The accounts of <strong>{email}</strong>:
       </p>
       <Form action={action} class="choices">
-        {Object.entries(values).map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
+        <Hidden values={values} />
         {identities.map((identity) => (
           <button type="submit" name="as" value={identityKey(identity)}>
             <bdi>{programText({ name: identity.program_name, id: identity.program_id })}</bdi>
@@ -290,7 +317,9 @@ function choicePage(
           </button>
         ))}
       </Form>
-      {current === undefined ? null : (
+      {current === undefined ? (
+        <p class="muted">Not your address? Then close this page: somebody else asked to sign in with it.</p>
+      ) : (
         <p>
           <a href="/">Stay where you are</a>
         </p>

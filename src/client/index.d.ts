@@ -1385,6 +1385,7 @@ type Routes = {
             | "promotion_codes"
             | "status"
             | null;
+          unread: number;
         }[];
         problems: {
           line: number;
@@ -1393,9 +1394,9 @@ type Routes = {
           message: string;
         }[];
         notes: {
+          line: number;
           column: string;
           message: string;
-          line: number;
         }[];
       };
       outputFormat: "json";

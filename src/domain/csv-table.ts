@@ -1,4 +1,5 @@
 import { withoutApostrophe } from "./csv.ts";
+import { isEdge, trimText } from "./invisible.ts";
 
 /** A line of a CSV table with the number of the line it begins on, counted from 1; a short line has fewer cells. */
 export interface CsvLine {
@@ -16,7 +17,7 @@ export type CsvTable =
 
 /**
  * Reads RFC 4180 with a head line. Comma, semicolon or tab, whichever the head line has most of, or what a line `sep=;`
- * before it says; quoted cells may hold separators and line ends. Blank lines are left out, cells trimmed, and the
+ * before it says; quoted cells may hold separators and line ends. Blank lines are left out, cells trimmed (`trimText`), and the
  * apostrophe that keeps a spreadsheet from computing a cell is taken off. Of a file in sections, each under its
  * `[[NAME]]`, the first is read. Lines beyond `most` are counted, not kept.
  *
@@ -151,13 +152,13 @@ class Records {
       if (code === QUOTE) {
         this.#from = this.#at + 1;
         this.#state = "quoted";
-      } else if (!isBlank(code)) this.#state = "plain";
+      } else if (!isEdge(code)) this.#state = "plain";
     } else if (this.#state === "quote" && code === QUOTE) {
       // A doubled quote: the cell goes on.
       this.#state = "quoted";
     } else if (this.#state !== "plain") {
       this.#state = "behind";
-      if (!isBlank(code)) this.#problem ??= "A quote inside a quoted cell is not doubled.";
+      if (!isEdge(code)) this.#problem ??= "A quote inside a quoted cell is not doubled.";
     }
   }
 
@@ -175,7 +176,7 @@ class Records {
   #content(): string {
     const content = this.#text.slice(this.#from, this.#to ?? this.#at);
     const written = this.#to === null ? content : content.replaceAll('""', '"');
-    return withoutApostrophe(written.trim()).trim();
+    return trimText(withoutApostrophe(trimText(written)));
   }
 
   #endRecord(): void {
@@ -201,15 +202,6 @@ class Records {
     }
   }
 }
-
-/** As `trim` sees it. */
-function isBlank(code: number): boolean {
-  return code <= 0x20
-    ? code === 0x20 || (code >= 0x09 && code <= 0x0d)
-    : code > 0x7f && BLANK.test(String.fromCharCode(code));
-}
-
-const BLANK = /\s/;
 
 function lineEndsBefore(text: string, end: number): number {
   let count = 0;

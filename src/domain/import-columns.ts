@@ -14,7 +14,11 @@ const COMMON = {
       ...["referral link", "affiliate link", "partner link", "tracking link", "referral url", "affiliate url"],
       ...["referral links", "link", "links", "via", "ref"],
     ],
-    promotion_codes: ["promotion_codes", "promotion code"],
+    promotion_codes: [
+      ...["promotion codes", "promotion code", "promo codes", "promo code", "coupon codes", "coupon code", "coupons"],
+      ...["coupon", "discount codes", "discount code", "voucher codes", "voucher code", "vouchers", "voucher"],
+      ...["affiliate coupons", "affiliate coupon", "affiliate coupon code", "partner coupon", "partner coupon code"],
+    ],
     status: ["status", "state", "account status", "partner status", "affiliate status", "enrollment status"],
     commission_pct: [
       "commission_pct",
@@ -23,13 +27,22 @@ const COMMON = {
       "commission percentage",
       "commission %",
     ],
-    payout_method: ["payout method"],
+    payout_method: ["payout method", "payment method", "payout type", "preferred payout method", "payout option"],
     payout_email: ["payout email", "paypal email", "paypal", "payment email", "affiliate paypal email", "wise email"],
   },
   customers: {
     customer_id: [
       ...["customer id", "stripe customer id", "paddle customer id", "provider customer id", "external customer id"],
-      ...["customer external id", "external id", "customer key", "uid"],
+      ...["customer external id", "external id", "stripe id", "paddle id", "stripe customer", "paddle customer"],
+      ...[
+        "provider id",
+        "provider key",
+        "payment provider id",
+        "billing customer id",
+        "imported id",
+        "customer key",
+        "uid",
+      ],
     ],
     customer_email: [
       "customer email",
@@ -74,37 +87,67 @@ export interface Matched {
   problem: string | null;
 }
 
+/** What the cells of the columns show, each column by its place. */
+export interface ColumnCells {
+  /** Whether some line has something in this column and nothing in any of the `others`. */
+  adds: (column: number, others: readonly number[]) => boolean;
+  /** Whether the column has a customer id of the form that vendors give. */
+  holdsIds: (column: number) => boolean;
+}
+
 /** Fields that may be in several columns: a partner has many codes, and is paid at the one address or the other. */
-const SEVERAL: ReadonlySet<ImportField> = new Set(["code", "payout_email"]);
+const SEVERAL: ReadonlySet<ImportField> = new Set(["code", "promotion_codes", "payout_email", "customer_id"]);
+
+/** All columns with common names of these are of the same thing; those of links' codes are of different things. */
+const ALIKE: ReadonlySet<ImportField> = new Set(["promotion_codes", "payout_email"]);
 
 /**
  * What each column is taken for: as the owner chose (null: leave it), else by the product's own names, else by common
- * ones; case, blanks and punctuation never matter. A field has one column; only those of `SEVERAL` may be in more.
+ * ones; case, blanks and punctuation never matter. Of several columns for a field that needs one, the first with anything
+ * in it is taken: an empty column does not hide a filled one. A partner's code is looked for in further columns as long as
+ * lines lack it, and a customer's id in all that have ids of the vendors' form.
  */
 export function matchColumns(
   kind: ImportKind,
   names: ColumnNames,
   columns: readonly string[],
+  cells: ColumnCells,
   chosen: readonly (ImportField | null | undefined)[] = [],
 ): Matched {
   const keys = columns.map(columnKey);
-  const fields: (ImportField | null)[] = columns.map((_, i) => chosen[i] ?? null);
-  const isFree = (i: number) => fields[i] === null && chosen[i] === undefined;
-  const take = (field: ImportField, among: readonly string[], all: boolean) => {
-    for (const name of among.map(columnKey)) {
-      const i = keys.findIndex((key, at) => key === name && isFree(at));
-      if (i < 0) continue;
-      fields[i] = field;
-      if (!all) return;
-    }
+  const fields = columns.map((_, i) => chosen[i] ?? null);
+  const own = namesOf(kind, names);
+  const placesOf = (field: ImportField) => fields.flatMap((each, i) => (each === field ? [i] : []));
+  const isTaken = (field: ImportField) => placesOf(field).length > 0;
+  const found = (among: readonly string[] = []) =>
+    among.map(columnKey).flatMap((name) => {
+      return keys.flatMap((key, i) => (key === name && fields[i] === null && chosen[i] === undefined ? [i] : []));
+    });
+  const take = (field: ImportField, places: readonly number[]) => {
+    for (const i of places) fields[i] = field;
   };
-  const isTaken = (field: ImportField) => fields.includes(field);
-  for (const source of [names[kind] ?? {}, COMMON[kind]] as Record<string, readonly string[]>[]) {
-    const own = source !== COMMON[kind];
-    for (const field of importFields(kind)) {
-      // Common names of codes are of different things; a product's own, and addresses to be paid at, are of the same.
-      const isPayout = field === "payout_email";
-      if (isPayout || !isTaken(field)) take(field, source[field] ?? [], isPayout || (own && field === "code"));
+  const isChosen = new Set(importFields(kind).filter(isTaken));
+  const open = importFields(kind).filter((field) => !isChosen.has(field));
+  if (open.includes("customer_id")) {
+    const named = [...found(own.customer_id), ...found(namesOf(kind).customer_id)];
+    take("customer_id", named.filter(cells.holdsIds));
+  }
+  for (const field of open) {
+    if (isTaken(field)) continue;
+    const all = found(own[field]);
+    take(field, field === "code" || ALIKE.has(field) ? all : firstFilled(all, cells));
+  }
+  for (const field of open) {
+    if (field === "customer_id" && isTaken(field) && placesOf(field).some(cells.holdsIds)) continue;
+    const all = found(namesOf(kind)[field]);
+    const taken = placesOf(field);
+    if (ALIKE.has(field)) take(field, all);
+    else if (field === "code" && kind === "partners") addMissing(taken, all, cells, (i) => take(field, [i]));
+    else if (!taken.some((i) => cells.adds(i, []))) {
+      const [first] = firstFilled(all, cells);
+      if (first === undefined || (taken.length > 0 && !cells.adds(first, []))) continue;
+      for (const i of taken) fields[i] = null;
+      take(field, [first]);
     }
   }
   return {
@@ -113,9 +156,36 @@ export function matchColumns(
   };
 }
 
+/** The names of the columns of a product, or the common ones. */
+function namesOf(kind: ImportKind, names: ColumnNames = COMMON): Partial<Record<ImportField, readonly string[]>> {
+  return names[kind] ?? {};
+}
+
+/** The first column that has anything in it, else the first. */
+function firstFilled(places: readonly number[], cells: ColumnCells): number[] {
+  const [first] = places;
+  return first === undefined ? [] : [places.find((i) => cells.adds(i, [])) ?? first];
+}
+
+/** Takes further columns while lines have nothing in those taken so far; one column in any case. */
+function addMissing(
+  taken: readonly number[],
+  further: readonly number[],
+  cells: ColumnCells,
+  take: (column: number) => void,
+): void {
+  const all = [...taken];
+  for (const i of further) {
+    if (!cells.adds(i, all)) continue;
+    all.push(i);
+    take(i);
+  }
+  if (all.length === 0 && further[0] !== undefined) take(further[0]);
+}
+
 /**
  * In which columns each field is. Of a field in several the order is that of the product's names, because the first
- * code may become the slug, then that of the common names of addresses to be paid at, then that of the file.
+ * code may become the slug, then that of the file for names that only the owner knows, then that of the common names.
  */
 export function columnPlaces(
   kind: ImportKind,
@@ -128,21 +198,34 @@ export function columnPlaces(
     if (others) others.push(i);
     else if (field !== null) places.set(field, [i]);
   }
-  for (const field of SEVERAL) {
-    const own = (names[kind] as Record<string, readonly string[]> | undefined)?.[field] ?? [];
-    const common = field === "payout_email" ? COMMON.partners.payout_email : [];
-    const order = [...new Set([...own, ...common].map(columnKey))];
-    const ranks = new Map(order.map((key, rank) => [key, rank]));
-    const rankOf = (i: number) => ranks.get(columnKey(columns[i]?.column ?? "")) ?? order.length;
-    const ranked = (places.get(field) ?? []).map((i) => ({ i, rank: rankOf(i) }));
-    if (ranked.length > 1) {
-      places.set(
-        field,
-        ranked.toSorted((a, b) => a.rank - b.rank).map(({ i }) => i),
-      );
+  for (const [field, all] of places) {
+    if (all.length < 2) continue;
+    const ranks = new Map<string, number>();
+    for (const name of namesOf(kind, names)[field] ?? []) ranks.set(columnKey(name), ranks.size - MAX_NAMES);
+    for (const name of namesOf(kind)[field] ?? []) {
+      const key = columnKey(name);
+      if (!ranks.has(key)) ranks.set(key, ranks.size + 1);
     }
+    const ranked = all.map((i) => ({ i, rank: ranks.get(columnKey(columns[i]?.column ?? "")) ?? 0 }));
+    places.set(
+      field,
+      ranked.toSorted((a, b) => a.rank - b.rank).map(({ i }) => i),
+    );
   }
   return places;
+}
+
+/** More than a field has names. */
+const MAX_NAMES = 1_000;
+
+/**
+ * Whether the column, if it is not the first for codes, has a partner's code only for lines that have no other: its name is a
+ * common one, and such columns may be of different things.
+ */
+export function isFurtherCode(names: ColumnNames, column: string): boolean {
+  const key = columnKey(column);
+  const has = (among: ColumnNames) => (namesOf("partners", among).code ?? []).some((name) => columnKey(name) === key);
+  return has(COMMON) && !has(names);
 }
 
 /** Column names are the same where only case, blanks and punctuation differ. */

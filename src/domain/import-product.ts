@@ -58,7 +58,7 @@ export const IMPORT_PRODUCTS = {
     linksEnd: true,
     columns: {
       partners: { code: ["partner_key"] },
-      customers: { customer_id: ["customer_key"], code: ["partner_key"] },
+      customers: { customer_id: ["customer_key", "provider_key"], code: ["partner_key"] },
     },
   },
   refersion: { name: "Refersion", params: ["rfsn"], linksEnd: true, columns: {} },

@@ -3,6 +3,7 @@ import { CONDITION_FIELDS, CONDITION_OPS, conditionProblem } from "../../src/dom
 import { IMPORT_KINDS, importFields, matchColumns } from "../../src/domain/import-columns.ts";
 import { GUIDES } from "../../src/http/guides/list.ts";
 import { call } from "../support/program.ts";
+import { ALL_FILLED } from "../support/import-cells.ts";
 
 const SOURCES = import.meta.glob<string>("../../src/docs/*.md", { query: "?raw", import: "default", eager: true });
 
@@ -105,7 +106,7 @@ describe("GET /docs/:guide", () => {
     const sentence = /columns are recognized by common names \(([^)]*)\)/.exec(guide)?.[1] ?? "";
     const columns = [...sentence.matchAll(/`([^`]+)`/g)].map(([, column = ""]) => column);
     for (const kind of IMPORT_KINDS) {
-      const fields = new Set(columns.map((column) => matchColumns(kind, {}, [column]).columns[0]?.field));
+      const fields = new Set(columns.map((column) => matchColumns(kind, {}, [column], ALL_FILLED).columns[0]?.field));
       expect([kind, importFields(kind).filter((field) => !fields.has(field))]).toEqual([kind, []]);
     }
   });

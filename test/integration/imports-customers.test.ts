@@ -237,11 +237,34 @@ describe("a file of customers", () => {
         message: "This is not a customer id of Stripe, which begins with cus_.",
       },
     ]);
+    expect(body.notes).toMatchObject([{ line: 2, column: "uid", message: expect.stringMatching(/e-mail address.$/) }]);
     await sendA(
       program,
       sessionCompleted({ id: "cs_1", customer: "cus_1", email: "Ann.B@x.example", created: soon() }),
     );
     expect(await earners(program)).toEqual({ cs_1: "ann by email" });
+  });
+
+  it("is bound by the vendor's id, in whichever column the line has it (IMP-8)", async () => {
+    const program = await programWith("ann", "bob");
+    const file = [
+      "customer_key,name,email,partner_key,provider_key,stripe_id",
+      "8812,Shop,,ann,cus_1,",
+      "8813,Shop,s@x.example,ann,cus\u200b_2,",
+      "8814,Shop,,bob,,cus_3",
+      "8815,Shop,,bob,cus_4,cus_5",
+    ].join("\n");
+    const { body } = await sendImport(program, { ...CUSTOMERS, product: "partnerstack" }, file);
+    expect(countsOf(body)).toEqual([3, 0, 0, 0, 1]);
+    expect(body.problems).toMatchObject([
+      { line: 5, column: "stripe_id", message: "This line has another customer id, “cus_4”." },
+    ]);
+    for (const id of ["cus_1", "cus_2", "cus_3"]) {
+      await sendA(program, sessionCompleted({ id: `cs_${id}`, customer: id, created: soon() }));
+    }
+    expect(Object.values(await earners(program)).toSorted()).toEqual([
+      ...["ann by customer", "ann by customer", "bob by customer"],
+    ]);
   });
 
   it("is refused with the form of the id where payments of the named provider have no address (IMP-4)", async () => {

@@ -194,10 +194,14 @@ describe("the import of partners (PAGE-7)", () => {
     expect(status).toBe(200);
     const shown = textOf(body);
     expect(shown).toContain(
-      "2 new partners, 1 line adding to a partner, 0 lines already there and left alone, 4 lines with errors.",
+      "3 new partners, 1 line adding to a partner, 0 lines already there and left alone, 3 lines with errors.",
     );
     expect(shown).toContain("4 error email: This must be an e-mail address.");
-    expect(shown).toContain("5 error commission_pct: This must be at most 100.");
+    expect(shown).toMatch(
+      /5 will be added commission_pct: .*at most 100. Left out. A new partner earns the program's rate/,
+    );
+    expect(shown).toContain("Cells that cannot be read are left out: commission_pct (1).");
+    expect(shown).toContain("1 commission rate cannot be read: a new partner without a rate of their own earns");
     expect(shown).toContain("6 adds to a partner ONE@import.example five");
     expect(shown).toContain("7 error slug: Same is on line 8 for another partner.");
     expect(shown).toContain("8 error slug: same is on line 7 for another partner.");
@@ -209,9 +213,10 @@ describe("the import of partners (PAGE-7)", () => {
     const { imported, visitor } = await freshProgram();
     await visitor.post("/dashboard/partners/import", { csv: CSV });
     const done = await visitor.post("/dashboard/partners/import", { csv: CSV, confirmed: "yes" });
-    expect(textOf(done.body)).toContain("2 partners added, 0 completed.");
+    expect(textOf(done.body)).toContain("3 partners added, 0 completed.");
+    expect(textOf(done.body)).toContain("Cells that cannot be read were left out: commission_pct (1).");
     const { data } = await partnersOf(imported);
-    expect(data).toHaveLength(2);
+    expect(data).toHaveLength(3);
     const two = data.find(({ slug }) => slug === "two");
     expect(two).toMatchObject({
       email: "two@import.example",
@@ -220,14 +225,14 @@ describe("the import of partners (PAGE-7)", () => {
       status: "invited",
     });
     const types = await imported.api<{ total: number }>("GET", "/api/v1/events?type=partner.created");
-    expect(types.body.total).toBe(2);
+    expect(types.body.total).toBe(3);
     await imported.api("PATCH", `/api/v1/partners/${String(two?.["id"])}`, { first_name: "Renamed" });
 
     const again = await visitor.post("/dashboard/partners/import", { csv: CSV });
-    expect(textOf(again.body)).toContain("0 new partners, 0 lines adding to a partner, 3 lines already there");
+    expect(textOf(again.body)).toContain("0 new partners, 0 lines adding to a partner, 4 lines already there");
     await visitor.post("/dashboard/partners/import", { csv: CSV, confirmed: "yes" });
     const after = await partnersOf(imported);
-    expect(after.total).toBe(2);
+    expect(after.total).toBe(3);
     expect(after.data.find(({ slug }) => slug === "two")).toMatchObject({ first_name: "Renamed", commission_pct: 25 });
   });
 

@@ -261,6 +261,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
       ...["| `/api/v1/partners/:id/provider-a-accou", "| `/api/v1/payouts/:id/pay`"].map(
         (text) => `integrate.md: ${text}`,
       ),
+      "migrate.md: - The payout method is read in",
       "operate.md: | payouts",
       ...[
         ...["| `provider_a_api_key`", "| `provider_a` ", "To connect an account", "| through Stripe"],

@@ -11,7 +11,7 @@ export interface ImportReply {
   unchanged: number;
   left_out: number;
   refused: number;
-  columns: { column: string; taken_as: string | null }[];
+  columns: { column: string; taken_as: string | null; unread: number }[];
   problems: { line: number; column: string | null; outcome: string; message: string }[];
   notes: { line: number; column: string; message: string }[];
   error?: { code: string; details?: { path: string; message: string }[] };

@@ -280,9 +280,10 @@ const LINES: Parser[] = (["partners", "customers"] as const).flatMap((kind) =>
 function readLine(kind: ImportKind, field: string, text: string) {
   const others: Record<string, string> = { email: "a@b.co", code: "ann", customer_email: "b@b.co" };
   const cell = (of: string) => (of === field ? text : (others[of] ?? ""));
-  const cells: LineCells = { line: 2, cell, each: (of) => [{ column: of, text: cell(of) }] };
+  const each: LineCells["each"] = (of) => [{ column: of, text: cell(of), isFurther: false }];
+  const cells: LineCells = { line: 2, cell, each, columnOf: (of) => of };
   const file: ImportFile = {
-    ...{ order: { ...ORDER, kind }, params: ["ref"], statuses: {}, columns: [], places: new Map() },
+    ...{ order: { ...ORDER, kind }, params: ["ref"], statuses: {}, columns: [], places: new Map(), further: new Set() },
   };
   return kind === "partners" ? readPartnerLine(file, cells) : readCustomerLine(file, cells);
 }

@@ -8,9 +8,19 @@ import { readCsvTable } from "../../src/domain/csv-table.ts";
 import { csvRecord, withoutApostrophe } from "../../src/domain/csv.ts";
 import { addressKey, emailKey } from "../../src/domain/email.ts";
 import { holdsAddress, isAddress, withoutAddresses } from "../../src/domain/erasure.ts";
-import { isReferred, readCodes, readPercentage, readStatus, splitName } from "../../src/domain/import-cell.ts";
+import {
+  cellText,
+  isReferred,
+  readCodes,
+  readPayoutMethod,
+  readPercentage,
+  readStatus,
+  splitName,
+  splitPromotionCodes,
+} from "../../src/domain/import-cell.ts";
 import { columnKey, matchColumns } from "../../src/domain/import-columns.ts";
 import { LINK_PARAM_PATTERN } from "../../src/domain/import-product.ts";
+import { trimText } from "../../src/domain/invisible.ts";
 import { linkTarget } from "../../src/domain/link.ts";
 import { codeKey, suggestedSlugs } from "../../src/domain/code.ts";
 import { maskAccount, maskAddress } from "../../src/domain/mask.ts";
@@ -41,6 +51,7 @@ import { providerB } from "../../src/providers/provider-b/index.ts";
 import type { Vendor } from "../../src/providers/provider.ts";
 import { invoicePaid, sessionCompleted } from "./provider-a.ts";
 import { transactionCompleted } from "./provider-b.ts";
+import { ALL_FILLED } from "./import-cells.ts";
 import { allSlices } from "./slices.ts";
 
 export interface Parser {
@@ -84,7 +95,7 @@ const OF_THE_IMPORT: Parser[] = [
   parser("domain/csv.ts", "csvRecord", "=1", (text) => csvRecord([text])),
   parser("domain/import-columns.ts", "columnKey", "E-mail", columnKey),
   parser("domain/import-columns.ts", "matchColumns", "email\ncode", (text) =>
-    matchColumns("partners", {}, text.split(/[\n,]/).slice(0, 200)),
+    matchColumns("partners", {}, text.split(/[\n,]/).slice(0, 200), ALL_FILLED),
   ),
   parser("domain/import-cell.ts", "readCodes", "ann, https://x.example/?ref=bob", (text) => readCodes(text, PARAMS), {
     frames: [
@@ -94,11 +105,15 @@ const OF_THE_IMPORT: Parser[] = [
       ["ann x.example/#", "#?ref=ann"],
     ],
     worst: {
-      "one link again and again": (n) => "x?ref=a ".repeat(n / 8),
+      "one link again and again": (n) => "x?ref=a,".repeat(n / 8),
       "other letters in every place": (n) => `https://${otherLetters(n)}.example/?ref=a`,
     },
   }),
-  parser("domain/import-cell.ts", "readStatus", "Approved", (text) => readStatus(text, { a: "active" }, "invited")),
+  parser("domain/import-cell.ts", "readStatus", "Approved", (text) => readStatus(text, { a: "active" })),
+  parser("domain/import-cell.ts", "readPayoutMethod", "Bank transfer", (text) => readPayoutMethod(text, new Map())),
+  parser("domain/import-cell.ts", "splitPromotionCodes", "ANN20; BOB", splitPromotionCodes),
+  parser("domain/import-cell.ts", "cellText", "n/a", cellText, { frames: [["(", ")"]] }),
+  parser("domain/invisible.ts", "trimText", " a\u200b", trimText, { frames: [["a", "b"]] }),
   parser("domain/import-cell.ts", "isReferred", "active", isReferred),
   parser("domain/import-cell.ts", "readPercentage", "12,5 %", readPercentage, {
     frames: [

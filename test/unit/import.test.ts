@@ -1,14 +1,32 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeCsv } from "../../src/domain/csv-encoding.ts";
-import { isReferred, readCodes, readPercentage, readStatus, splitName } from "../../src/domain/import-cell.ts";
-import { importFields, IMPORT_KINDS, matchColumns, type ImportKind } from "../../src/domain/import-columns.ts";
+import {
+  cellText,
+  isReferred,
+  readCodes,
+  readPayoutMethod,
+  readPercentage,
+  readStatus,
+  splitName,
+  splitPromotionCodes,
+} from "../../src/domain/import-cell.ts";
+import {
+  importFields,
+  IMPORT_KINDS,
+  isFurtherCode,
+  matchColumns,
+  type ImportField,
+  type ImportKind,
+} from "../../src/domain/import-columns.ts";
 import { dataParam, importProduct, IMPORT_PRODUCT_IDS, type ImportProductId } from "../../src/domain/import-product.ts";
+import { trimText } from "../../src/domain/invisible.ts";
 import { SLUG_PATTERN } from "../../src/domain/partner.ts";
 import { providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";
+import { ALL_FILLED } from "../support/import-cells.ts";
 
 function matched(kind: ImportKind, product: ImportProductId, ...columns: string[]) {
-  return matchColumns(kind, importProduct(product).columns, columns);
+  return matchColumns(kind, importProduct(product).columns, columns, ALL_FILLED);
 }
 
 function fieldsOf(kind: ImportKind, product: ImportProductId, ...columns: string[]) {
@@ -25,7 +43,7 @@ const CUSTOMER_COLUMN: Record<ListedVendor, string> = {
 
 describe("the columns of a file", () => {
   it.each(Object.entries(CUSTOMER_COLUMN))("are known by the customer ids of %s", (_, column) => {
-    const { columns } = matchColumns("customers", {}, [column, "partner code"]);
+    const { columns } = matchColumns("customers", {}, [column, "partner code"], ALL_FILLED);
     expect(columns).toContainEqual({ column, field: "customer_id" });
   });
 
@@ -45,7 +63,10 @@ describe("the columns of a file", () => {
     // docs.firstpromoter.com, promoters API
     [
       "firstpromoter",
-      { email: "email", first_name: "first_name", ref_id: "code", status: "status", cust_id: null, promo_code: null },
+      {
+        ...{ email: "email", first_name: "first_name", ref_id: "code", status: "status", cust_id: null },
+        promo_code: "promotion_codes",
+      },
     ],
     // The export of Dub, with the key of the link that has to be added to it
     [
@@ -120,13 +141,66 @@ describe("the columns of a file", () => {
   it("are what the owner says before what they look like", () => {
     const names = importProduct("other").columns;
     const columns = ["email", "Team", "Tracking ID"];
-    const chosen = matchColumns("partners", names, columns, [undefined, null, "code"]);
+    const chosen = matchColumns("partners", names, columns, ALL_FILLED, [undefined, null, "code"]);
     expect(chosen.columns.map(({ field }) => field)).toEqual(["email", null, "code"]);
     expect(chosen.problem).toBeNull();
-    expect(matchColumns("partners", names, columns, ["code", undefined, undefined]).problem).toContain("e-mail");
-    expect(matchColumns("partners", names, columns, ["email", "email", "code"]).problem).toContain(
+    expect(matchColumns("partners", names, columns, ALL_FILLED, ["code", undefined, undefined]).problem).toContain(
+      "e-mail",
+    );
+    expect(matchColumns("partners", names, columns, ALL_FILLED, ["email", "email", "code"]).problem).toContain(
       "Both email and Team",
     );
+  });
+
+  it.each<{ kind: ImportKind; product: ImportProductId; columns: string[]; filled: string[]; code: string[] }>([
+    // A product's own column, or a common one, that is empty does not hide another.
+    {
+      ...{ kind: "partners", product: "firstpromoter", filled: ["Email", "Link"], code: ["Default Ref ID", "Link"] },
+      columns: ["Email", "Default Ref ID", "Link"],
+    },
+    {
+      ...{ kind: "partners", product: "other", filled: ["email", "link", "ref"], code: ["link"] },
+      columns: ["email", "code", "link", "ref"],
+    },
+    {
+      ...{ kind: "customers", product: "partnerstack", filled: ["customer key", "link"], code: ["link"] },
+      columns: ["customer key", "partner_key", "link"],
+    },
+    // The first, if all are empty.
+    { kind: "partners", product: "other", columns: ["email", "link", "code"], filled: [], code: ["code"] },
+  ])("of $product are chosen by what is in them: $columns (IMP-8)", ({ kind, product, columns, filled, code }) => {
+    const isFilled = (i: number) => filled.includes(columns[i] ?? "");
+    const match = matchColumns(kind, importProduct(product).columns, columns, {
+      adds: (i, others) => isFilled(i) && !others.some(isFilled),
+      holdsIds: () => false,
+    });
+    expect(match.problem).toBeNull();
+    expect(match.columns.flatMap(({ column, field }) => (field === "code" ? column : []))).toEqual(code);
+  });
+
+  it("of customers are those that hold ids of the vendors' form, wherever they are (IMP-8)", () => {
+    const columns = ["customer_key", "name", "email", "partner_key", "provider_key", "stripe id"];
+    const read = (...ids: string[]) =>
+      matchColumns("customers", importProduct("partnerstack").columns, columns, {
+        ...ALL_FILLED,
+        holdsIds: (i) => ids.includes(columns[i] ?? ""),
+      }).columns.flatMap(({ column, field }) => (field === "customer_id" ? column : []));
+    expect(read("provider_key")).toEqual(["provider_key"]);
+    expect(read("customer_key")).toEqual(["customer_key"]);
+    expect(read("provider_key", "stripe id")).toEqual(["provider_key", "stripe id"]);
+    expect(read()).toEqual(["customer_key"]);
+  });
+
+  it.each(["Coupon", "coupons", "coupon code", "Discount Code", "Promo code", "promotion_codes", "Voucher"])(
+    "of partners called %s hold promotion codes (IMP-5)",
+    (column) => {
+      expect(fieldsOf("partners", "refersion", "email", "code", column)).toMatchObject({ [column]: "promotion_codes" });
+    },
+  );
+
+  it("with common names of codes count only for lines without another", () => {
+    const own = importProduct("firstpromoter").columns;
+    expect(["Link", "ref_id", "Handle"].map((column) => isFurtherCode(own, column))).toEqual([true, false, false]);
   });
 
   it("are refused where one is missing, or its name occurs twice", () => {
@@ -155,7 +229,8 @@ describe("the columns of a file", () => {
           const taken = all.flatMap(({ field }) => field ?? []);
           expect(taken.every((field) => importFields(kind).includes(field))).toBe(true);
           if (problem === null) {
-            const single = taken.filter((field) => field !== "code" && field !== "payout_email");
+            const several = new Set<ImportField>(["code", "promotion_codes", "payout_email", "customer_id"]);
+            const single = taken.filter((field) => !several.has(field));
             expect(new Set(single).size).toBe(single.length);
           }
         },
@@ -167,7 +242,7 @@ describe("the columns of a file", () => {
 describe("the cells of a file", () => {
   it.each([
     ["adam", ["adam"]],
-    ["adam, adam-yt;Adam|ADAM_2", ["adam", "adam-yt", "ADAM_2"]],
+    ["adam, adam-yt;Adam|ADAM_2\r\nadam-3", ["adam", "adam-yt", "ADAM_2", "adam-3"]],
     ["https://www.example.com/?via=adam", ["adam"]],
     ["example.com/pricing?utm_source=x&fpr=joe13", ["joe13"]],
     ["http://shop.example/#a_aid=4f37f8fe", ["4f37f8fe"]],
@@ -182,8 +257,12 @@ describe("the cells of a file", () => {
     ["https://example.com/?other=adam", "is a link without ?via="],
     ["https://example.com/?via=", "is a link without ?via="],
     ["https://", "is a link without ?via="],
-    ["adam bj%C3%B6rn", "cannot be a slug"],
-    [Array.from({ length: 21 }, (_, i) => `code-${i}`).join(" "), "At most 20 codes"],
+    ["bj%C3%B6rn", "cannot be a slug"],
+    // A blank is part of a code, and no code has one: half of it would be a slug that nobody asked for.
+    ["per cent", "“per cent” cannot be a slug"],
+    ["adam, per\u00a0cent", "cannot be a slug"],
+    ["https://example.com/?via=adam https://example.com/?via=eve", "cannot be a slug"],
+    [Array.from({ length: 21 }, (_, i) => `code-${i}`).join(","), "At most 20 codes"],
   ])("refuse the code %j", (cell, message) => {
     expect(readCodes(cell, ["via"])).toMatchObject({ ok: false, message: expect.stringContaining(message) as string });
   });
@@ -200,21 +279,95 @@ describe("the cells of a file", () => {
   it("give the state in the product's words", () => {
     const { statuses = {} } = importProduct("post_affiliate_pro");
     const read = (cell: string, own = {}) => {
-      const status = readStatus(cell, own, "invited");
+      const status = readStatus(cell, own);
       return status.ok ? status.value : status.message;
     };
     expect(["A", "P", "D"].map((cell) => read(cell, statuses))).toEqual(["active", "invited", "deactivated"]);
-    expect(["Approved", "pending", "Denied", "banned", ""].map((cell) => read(cell))).toEqual([
-      ...["active", "invited", "deactivated", "deactivated", "invited"],
+    expect(["Approved", "pending_approval", "Denied", "banned", "Not approved", ""].map((cell) => read(cell))).toEqual([
+      ...["active", "invited", "deactivated", "deactivated", "deactivated", null],
     ]);
-    expect(read("A")).toContain("no state that is known");
-    expect(read("constructor", statuses)).toContain("no state that is known");
+    expect(read("A")).toContain("is not a known state");
+    expect(read("constructor", statuses)).toContain("is not a known state");
     expect(["active", "cancelled", "lead", ""].every(isReferred)).toBe(true);
     expect(["Visitor", "moved", "Denied"].some(isReferred)).toBe(false);
   });
 
+  it.each<[string, string | null, ...string[]]>([
+    [
+      "wallet",
+      "wallet",
+      "PayPal",
+      "paypal",
+      "PAYPAL (USD)",
+      "PayPal email",
+      "Wise",
+      "TransferWise",
+      "Payoneer",
+      "wallet",
+    ],
+    ["a bank", "bank_transfer", "Bank transfer", "bank", "ACH", "wire", "Wire Transfer", "SEPA", "bank_transfer"],
+    ["a bank, decorated", "bank_transfer", "US bank (ACH)", "International wire", "Direct deposit", "SWIFT/IBAN"],
+    ["the vendor", "provider_a", "Vendor", "vendor connect", "Vendor Express account", "provider_a"],
+    ["crypto", "crypto", "Crypto", "BTC", "USDT", "crypto"],
+    ["no method", null, "", "none", "N/A", "-", "–", "n/a", "Manual", "null", "(none)", "not set", "NA"],
+    [
+      "what is not known",
+      "not known",
+      "Store credit",
+      "PayPal or bank",
+      "not PayPal",
+      "transfer",
+      "constructor",
+      "check",
+    ],
+  ])("give the payout method by the word for %s (IMP-7)", (_, expected, ...cells) => {
+    const own = new Map(["vendor", "provider_a"].map((name) => [name, "provider_a" as const]));
+    for (const cell of cells) {
+      const method = readPayoutMethod(cellText(cell), own);
+      expect([cell, method.ok ? method.value : "not known"]).toEqual([cell, expected]);
+    }
+  });
+
+  it("give promotion codes, which may have blanks", () => {
+    expect(splitPromotionCodes("ANN 20; BOB,CID|DAN\nEVE")).toEqual({
+      ok: true,
+      value: ["ANN 20", "BOB", "CID", "DAN", "EVE"],
+    });
+  });
+
+  it("are read without the characters that people cannot see, and names keep those that mean something (IMP-7)", () => {
+    const unseen = [
+      "\u200b",
+      "\u200d",
+      "\ufeff",
+      "\u00ad",
+      "\u202a",
+      "\u2066",
+      "\u2060",
+      "\u061c",
+      "\u0007",
+      "\u{e0001}",
+    ];
+    for (const one of unseen) {
+      expect(cellText(`${one}a${one}b@x.example${one}`)).toBe("ab@x.example");
+    }
+    expect(["n/a", "N/A", "-", "—", "none", "\u200b-\u200b"].map(cellText)).toEqual(["", "", "", "", "", ""]);
+    expect(["na", "nona", "a-b", "Nil"].map(cellText)).toEqual(["na", "nona", "a-b", "Nil"]);
+    const names = [
+      "മോഹന്\u200d",
+      "👩\u200d💻",
+      "❤\ufe0f",
+      "نام\u200cخانوادگی",
+      "🏴\u{e0067}\u{e0062}\u{e007f}",
+      "Ann\u00adLee",
+    ];
+    for (const name of names) expect(trimText(`\u200b\u00a0\ufeff${name}\u200e \u2069`)).toBe(name);
+  });
+
   it("give rates and names", () => {
-    expect(["", "30", "30%", "12,5 %", "0.25"].map(readPercentage)).toEqual([null, 30, 30, 12.5, 0.25]);
+    expect(["", "30", "30%", "12,5 %", "0.25", "% 7", "20 percent"].map(readPercentage)).toEqual([
+      ...[null, 30, 30, 12.5, 0.25, 7, 20],
+    ]);
     expect(["x", "-5", "1.2.3", "$30", "1e2"].map(readPercentage)).toEqual(Array.from({ length: 5 }, () => Number.NaN));
     expect(splitName("Ada King Lovelace")).toEqual({ first_name: "Ada", last_name: "King Lovelace" });
     expect(splitName("Ada")).toEqual({ first_name: "Ada", last_name: null });

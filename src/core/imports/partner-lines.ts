@@ -23,8 +23,8 @@ export interface PartnerLine {
   /** What the partner's links carry. */
   codes: readonly string[];
   promotion_codes: readonly GivenCode[];
-  /** The state of a new partner; null where the line does not say. */
-  status: PartnerStatus | null;
+  /** The state of a new partner; null if the line has none, `unread` if it has one that cannot be read. */
+  status: PartnerStatus | "unread" | null;
 }
 
 type FilledText = Exclude<keyof LineInput, "email" | "commission_pct" | "payout_method" | "payout_email">;
@@ -208,8 +208,7 @@ function decidePartner(
     return refuseAll("promotion_codes", `A partner has at most ${MAX_CODES} promotion codes.`);
   }
   const stated = statedBy(ordered);
-  const status = ordered.find((line) => line.status !== null)?.status ?? null;
-  const after = before ? filledIn(before, stated) : register({ ...stated, slug: slug ?? "" }, status);
+  const after = before ? filledIn(before, stated) : register({ ...stated, slug: slug ?? "" }, statusOf(lines));
   const codes = [...new Set(lines.flatMap((line) => line.codes.map(slugKey).filter((key) => !holders.has(key))))];
   const verdicts = verdictsOf(lines, before, after, isNew);
   const isChanged = verdicts.some(({ verdict }) => verdict !== "known");
@@ -219,10 +218,16 @@ function decidePartner(
 /** What a line says that only one of two can be right about, or null where it says nothing. */
 const EXCLUSIVE: Record<"commission_pct" | "status" | "payout_email", (line: PartnerLine) => string | null> = {
   commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
-  status: ({ status }) => status,
+  status: ({ status }) => (status === "unread" ? null : status),
   payout_email: (line) =>
     states(line, "payout") ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? "")]) : null,
 };
+
+/** A state that cannot be read may be any: its partner is not active before somebody signs in or activates them. */
+function statusOf(lines: readonly PartnerLine[]): PartnerStatus | null {
+  const stated = lines.flatMap(({ status }) => status ?? []);
+  return stated.find((status) => status !== "unread") ?? (stated.length > 0 ? "invited" : null);
+}
 
 /** Of who is there only what is missing is looked for in the lines. */
 function contradictionOf(lines: readonly PartnerLine[], before: KnownPartner | null) {

@@ -1,8 +1,7 @@
 import type { CustomerIdentity, CustomerLine } from "../../core/imports/customer-lines.ts";
 import { emailKey, LONGEST_ADDRESS } from "../../domain/email.ts";
-import { isReferred, readCodes } from "../../domain/import-cell.ts";
-import type { ImportField } from "../../domain/import-columns.ts";
-import type { CellOf, ImportFile, LineCells, ReadLine } from "./line.ts";
+import { isReferred, quoted, readCodes } from "../../domain/import-cell.ts";
+import { unread, type ImportFile, type ImportOrder, type LineCells, type ReadLine } from "./line.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { VENDOR_WITH_EMAIL, providerNamed, providerOfCustomer, VENDORS } from "../../providers/registry.ts";
 import { ownId } from "../api/facts.ts";
@@ -12,47 +11,73 @@ import { providerWithin } from "../brand-names.ts";
  * A line of a file of referred customers. One that names no customer, or nobody who referred it, is left out. Where the
  * customer can be read and the partner cannot, core is called with that: other lines of the customer are in doubt then.
  */
-export function readCustomerLine(file: ImportFile, { line, cell }: LineCells): ReadLine<CustomerLine> {
+export function readCustomerLine(file: ImportFile, cells: LineCells): ReadLine<CustomerLine> {
+  const { line, cell, each, columnOf } = cells;
   const status = cell("status");
-  if (!isReferred(status)) return leftOut("status", "The referral does not count in this state.");
+  if (!isReferred(status)) return leftOut(columnOf("status"), "The referral does not count in this state.");
   if (cell("customer_id") === "" && cell("customer_email") === "") return leftOut(null, "It names no customer.");
   if (cell("code") === "" && cell("partner_email") === "") return leftOut(null, "It names no partner.");
-  const customer = customerOf(file, cell);
+  const customer = customerOf(file.order, cells);
   if (!customer.ok) return customer;
+  const { notes } = customer;
   const customer_email = addressOrNull(cell("customer_email"));
+  if (customer_email === null && cell("customer_email") !== "") {
+    notes.push(unread(columnOf("customer_email"), `${NO_ADDRESS} Left out.`));
+  }
   const value = { line, customer: customer.value, customer_email, codes: [], partner_email: null, unreadable: null };
-  const codes = readCodes(cell("code"), file.params);
-  if (!codes.ok) return { ok: true, value: { ...value, unreadable: { field: "code", message: codes.message } } };
+  const codes = readCodes(
+    each("code")
+      .map(({ text }) => text)
+      .join("\n"),
+    file.params,
+  );
+  if (!codes.ok) return { ok: true, value: { ...value, unreadable: { field: "code", message: codes.message } }, notes };
   const partner_email = addressOrNull(cell("partner_email"));
   if (partner_email === null && cell("partner_email") !== "") {
-    return { ok: true, value: { ...value, unreadable: { field: "partner_email", message: NO_ADDRESS } } };
+    return { ok: true, value: { ...value, unreadable: { field: "partner_email", message: NO_ADDRESS } }, notes };
   }
-  return { ok: true, value: { ...value, codes: codes.value, partner_email } };
+  return { ok: true, value: { ...value, codes: codes.value, partner_email }, notes };
+}
+
+/** Whether the id has the form of the named vendor's customer ids, or of any vendor's if the file names none. */
+export function hasExpectedForm({ provider }: Pick<ImportOrder, "provider">, id: string): boolean {
+  const own = providerOfCustomer(id);
+  return own !== null && (provider === null || own === provider);
 }
 
 /**
  * The provider's id where there is one, for an address may change; else the address. An id that is not of the provider's form is
  * a number of the owner's or of the product before: no payment carries it.
  */
-function customerOf({ order }: ImportFile, cell: CellOf): ReadLine<CustomerIdentity> {
-  const [id, email] = [cell("customer_id"), cell("customer_email")];
+function customerOf(order: ImportOrder, { cell, each, columnOf }: LineCells): ReadLine<CustomerIdentity> {
+  const ids = each("customer_id").filter(({ text }) => text !== "");
+  const expected = ids.filter(({ text }) => hasExpectedForm(order, text));
+  const other = expected.find(({ text }) => text !== expected[0]?.text);
+  if (other) return refused(other.column, `This line has another customer id, ${quoted(expected[0]?.text ?? "")}.`);
+  const { text: id = "", column = columnOf("customer_id") } = expected[0] ?? ids[0] ?? {};
+  const email = cell("customer_email");
   const own = providerOfCustomer(id);
   const named = order.provider === null ? undefined : providerNamed(order.provider);
   if (own !== null && named?.reported_by === "webhook" && own !== named.name) {
-    return refused("customer_id", "This is an id of another provider.");
+    return refused(column, "This is an id of another provider.");
   }
   const provider = named?.reported_by !== "owner" ? own : named.id_pattern.test(id) ? named.name : null;
-  if (provider !== null) return { ok: true, value: { provider, scope: "customer", subject: id } };
+  if (provider !== null) return { ok: true, value: { provider, scope: "customer", subject: id }, notes: [] };
   const payer = named ?? VENDOR_WITH_EMAIL;
   const hasAddresses = payer !== undefined && (payer.reported_by === "owner" || payer.customers.has_email);
-  if (id !== "" && (email === "" || !hasAddresses)) return refused("customer_id", wrongForm(named, id));
+  if (id !== "" && (email === "" || !hasAddresses)) return refused(column, wrongForm(named, id));
   const address = addressOrNull(email);
-  if (address === null) return refused("customer_email", NO_ADDRESS);
+  if (address === null) return refused(columnOf("customer_email"), NO_ADDRESS);
   if (!hasAddresses) {
     const whose = payer ? providerWithin(payer.name) : "any provider";
-    return refused("customer_email", `Payments of ${whose} have no e-mail address: give the customer's id there.`);
+    return refused(
+      columnOf("customer_email"),
+      `Payments of ${whose} have no e-mail address: give the customer's id there.`,
+    );
   }
-  return { ok: true, value: { provider: payer.name, scope: "email", subject: emailKey(address) } };
+  const notes =
+    id === "" ? [] : [unread(column, `${wrongForm(named, id)} The customer is known by the e-mail address.`)];
+  return { ok: true, value: { provider: payer.name, scope: "email", subject: emailKey(address) }, notes };
 }
 
 function wrongForm(named: Provider | undefined, id: string): string {
@@ -72,10 +97,10 @@ function addressOrNull(text: string): string | null {
   return text.length <= LONGEST_ADDRESS && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text) ? text : null;
 }
 
-function leftOut(field: ImportField | null, message: string): ReadLine<never> {
-  return { ok: false, outcome: "left_out", field, message };
+function leftOut(column: string | null, message: string): ReadLine<never> {
+  return { ok: false, outcome: "left_out", column, message };
 }
 
-function refused(field: ImportField, message: string): ReadLine<never> {
-  return { ok: false, outcome: "refused", field, message };
+function refused(column: string | null, message: string): ReadLine<never> {
+  return { ok: false, outcome: "refused", column, message };
 }

@@ -4,11 +4,19 @@ import type { CustomerLine } from "../../core/imports/customer-lines.ts";
 import { importPartners, previewPartners, MAX_IMPORT_LINES } from "../../core/imports/partners.ts";
 import type { Given, PartnerLine } from "../../core/imports/partner-lines.ts";
 import { readCsvTable, type CsvLine } from "../../domain/csv-table.ts";
-import { columnPlaces, matchColumns, type ImportField, type MatchedColumn } from "../../domain/import-columns.ts";
+import { cellText } from "../../domain/import-cell.ts";
+import {
+  columnPlaces,
+  isFurtherCode,
+  matchColumns,
+  type ColumnCells,
+  type ImportField,
+  type MatchedColumn,
+} from "../../domain/import-columns.ts";
 import { importProduct } from "../../domain/import-product.ts";
 import { inSlices, SliceCounter } from "../../lib/slices.ts";
-import { readCustomerLine } from "./customer-line.ts";
-import type { CellOf, ImportFile, ImportOrder, LineCells, ReadLine } from "./line.ts";
+import { hasExpectedForm, readCustomerLine } from "./customer-line.ts";
+import type { ImportFile, ImportOrder, LineCells, LineNote, NamedCell, ReadLine } from "./line.ts";
 import { readPartnerLine } from "./partner-line.ts";
 
 /** What the columns are to be taken for: of the columns of the file the field, null to leave it, undefined to match it. */
@@ -24,8 +32,8 @@ export interface ImportRow {
   /** The column that is the reason, as the file calls it. */
   column: string | null;
   message: string | null;
-  /** Which of two values in the line was taken. */
-  note: { column: string; message: string } | null;
+  /** Which cells were left out, and which of two was taken. */
+  notes: LineNote[];
   /** What the line's partner got beside their first slug. */
   gives: Given;
   /** The person in the line, and the partner: for people to find it again. */
@@ -35,7 +43,12 @@ export interface ImportRow {
 
 export type ImportedFile =
   | { ok: false; message: string; columns: MatchedColumn[] }
-  | { ok: true; columns: MatchedColumn[]; rows: ImportRow[] };
+  | { ok: true; columns: ReadColumn[]; rows: ImportRow[] };
+
+/** A column, and how many of its cells were left out because they cannot be read. */
+export interface ReadColumn extends MatchedColumn {
+  unread: number;
+}
 
 /**
  * Imports a CSV as `order` says, or in a dry run reports what importing it would do, line by line; where it is imported,
@@ -51,7 +64,14 @@ export async function importFile(
   const table = await inSlices(readCsvTable(csv, MAX_IMPORT_LINES));
   if (!table.ok) return { ok: false, message: table.message, columns: [] };
   const product = importProduct(order.product);
-  const { columns, problem } = matchColumns(order.kind, product.columns, table.columns, choose(table.columns));
+  const chosen = choose(table.columns);
+  const { columns, problem } = matchColumns(
+    order.kind,
+    product.columns,
+    table.columns,
+    columnCells(order, table.lines),
+    chosen,
+  );
   if (problem !== null) return { ok: false, message: problem, columns };
   if (table.count === 0) return { ok: false, message: "There is no line below the column names.", columns };
   if (table.count > MAX_IMPORT_LINES) {
@@ -60,7 +80,12 @@ export async function importFile(
   }
   const params = order.param === null ? product.params : [order.param, ...product.params];
   const places = columnPlaces(order.kind, product.columns, columns);
-  const file = { order, params, statuses: product.statuses ?? {}, columns, places };
+  const further = new Set(
+    (order.kind === "partners" ? (places.get("code") ?? []) : [])
+      .slice(1)
+      .filter((i) => isFurtherCode(product.columns, columns[i]?.column ?? "")),
+  );
+  const file = { order, params, statuses: product.statuses ?? {}, columns, places, further };
   const rows =
     order.kind === "partners"
       ? await rowsOf(file, table.lines, readPartnerLine, (lines) =>
@@ -69,18 +94,60 @@ export async function importFile(
       : await rowsOf(file, table.lines, readCustomerLine, (lines) =>
           isDryRun ? previewCustomers(caller, lines) : importCustomers(caller, lines),
         );
-  return { ok: true, columns, rows };
+  return { ok: true, columns: countUnread(columns, rows), rows };
 }
 
-function cellsOf({ columns, places }: ImportFile, { line, cells }: CsvLine): LineCells {
-  const each: LineCells["each"] = (field) =>
-    (places.get(field) ?? []).map((i) => ({ column: columns[i]?.column ?? "", text: cells[i] ?? "" }));
-  const cell: CellOf = (field) =>
+function countUnread(columns: readonly MatchedColumn[], rows: readonly ImportRow[]): ReadColumn[] {
+  const counts = new Map<string | null, number>();
+  for (const { kind, column } of rows.flatMap(({ notes }) => notes)) {
+    if (kind === "unread") counts.set(column, (counts.get(column) ?? 0) + 1);
+  }
+  return columns.map((each) => ({ ...each, unread: each.field === null ? 0 : (counts.get(each.column) ?? 0) }));
+}
+
+/** Longer texts are never another way to write nothing. */
+const MAX_NOTHING = 40;
+
+function columnCells(order: ImportOrder, lines: readonly CsvLine[]): ColumnCells {
+  const filled = new Map<number, boolean[]>();
+  const filledIn = (column: number) => {
+    const known = filled.get(column);
+    if (known) return known;
+    const made = lines.map(({ cells }) => {
+      const text = cells[column] ?? "";
+      return text.length > MAX_NOTHING || (text !== "" && cellText(text) !== "");
+    });
+    filled.set(column, made);
+    return made;
+  };
+  return {
+    adds: (column, others) =>
+      filledIn(column).some((isFilled, line) => isFilled && !others.some((other) => filledIn(other)[line])),
+    holdsIds: (column) => lines.some(({ cells }) => hasExpectedForm(order, cellText(cells[column] ?? ""))),
+  };
+}
+
+const FREE_TEXTS: ReadonlySet<ImportField> = new Set(["name", "first_name", "last_name"]);
+
+function cellsOf({ columns, places, further }: ImportFile, { line, cells }: CsvLine): LineCells {
+  const each = (field: ImportField): NamedCell[] =>
+    (places.get(field) ?? []).map((i) => {
+      const text = cells[i] ?? "";
+      return {
+        column: columns[i]?.column ?? "",
+        text: FREE_TEXTS.has(field) ? text : cellText(text),
+        isFurther: further.has(i),
+      };
+    });
+  const cell = (field: ImportField) =>
     each(field)
-      .map(({ text }) => text)
-      .join(" ")
-      .trim();
-  return { line, cell, each };
+      .flatMap(({ text }) => text || [])
+      .join(", ");
+  const columnOf = (field: ImportField) => {
+    const own = each(field);
+    return (own.find(({ text }) => text !== "") ?? own[0])?.column ?? null;
+  };
+  return { line, cell, each, columnOf };
 }
 
 interface CoreVerdict {
@@ -111,7 +178,7 @@ async function rowsOf<T extends PartnerLine | CustomerLine>(
   const readings = await inSlices(readLines(file, lines, read));
   const good = readings.flatMap(({ reading }) => (reading.ok ? [reading.value] : []));
   const verdicts = new Map((good.length > 0 ? await core(good) : []).map((each) => [each.line, each]));
-  return inSlices(reportLines(file, readings, verdicts));
+  return inSlices(reportLines(readings, verdicts));
 }
 
 interface Reading<T> {
@@ -130,7 +197,7 @@ function* readLines<T>(
     const cells = cellsOf(file, line);
     const problem = line.problem ?? tooLong(file, line);
     const reading: ReadLine<T> =
-      problem === null ? read(file, cells) : { ok: false, outcome: "refused", field: null, message: problem };
+      problem === null ? read(file, cells) : { ok: false, outcome: "refused", column: null, message: problem };
     readings.push({ cells, reading });
     if (slice.add(LINE_WORK + line.cells.reduce((sum, text) => sum + text.length, 0))) yield;
   }
@@ -149,39 +216,36 @@ function tooLong({ places }: ImportFile, { cells }: CsvLine): string | null {
 const LINE_WORK = 500;
 
 function* reportLines(
-  file: ImportFile,
   readings: readonly Reading<unknown>[],
   verdicts: ReadonlyMap<number, CoreVerdict>,
 ): Generator<void, ImportRow[], void> {
   const slice = new SliceCounter();
   const rows: ImportRow[] = [];
   for (const { cells, reading } of readings) {
-    rows.push(rowOf(file, cells, reading, verdicts.get(cells.line)));
+    rows.push(rowOf(cells, reading, verdicts.get(cells.line)));
     if (slice.add(LINE_WORK)) yield;
   }
   return rows;
 }
 
 function rowOf(
-  file: ImportFile,
-  { line, cell }: LineCells,
+  { line, cell, columnOf }: LineCells,
   reading: ReadLine<unknown>,
   verdict: CoreVerdict | undefined,
 ): ImportRow {
   const who = shown(cell("email") || cell("customer_email") || cell("customer_id"));
   const code = shown(cell("code") || cell("partner_email"));
   if (!reading.ok) {
-    const { outcome, message, column = columnOf(file, reading.field) } = reading;
-    return { line, outcome, column, message, note: null, gives: NOTHING, who, code };
+    const { outcome, message, column } = reading;
+    return { line, outcome, column, message, notes: [], gives: NOTHING, who, code };
   }
-  const { note } = reading;
   return {
     line,
     outcome: OUTCOMES[verdict?.verdict ?? "refused"],
-    column: columnOf(file, verdict?.field ?? null),
+    column: verdict?.field === undefined ? null : columnOf(verdict.field),
     message: verdict?.message ?? null,
     gives: verdict?.gives ?? NOTHING,
-    note: note && verdict?.fills?.includes(note.of) ? { column: note.column, message: note.message } : null,
+    notes: reading.notes.filter((note) => note.kind === "unread" || verdict?.fills?.includes(note.of)),
     who,
     code,
   };
@@ -193,11 +257,6 @@ const MAX_SHOWN = 320;
 /** As much of a cell as people need to find its line again. */
 function shown(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
-}
-
-function columnOf(file: ImportFile, field: ImportField | null): string | null {
-  const [first] = field === null ? [] : (file.places.get(field) ?? []);
-  return first === undefined ? null : (file.columns[first]?.column ?? null);
 }
 
 /** How many lines come to each outcome. */

@@ -17,12 +17,26 @@ export interface ImportOrder {
 
 /** A line as its reader gives it to core, or why it is not given on. */
 export type ReadLine<T> =
-  | { ok: true; value: T; note?: LineNote }
-  | { ok: false; outcome: "left_out" | "refused"; field: ImportField | null; message: string; column?: string };
+  | { ok: true; value: T; notes: LineNote[] }
+  | { ok: false; outcome: "left_out" | "refused"; column: string | null; message: string };
 
-/** Which of two things was taken; it is said where the line fills in this detail of its partner. */
-export interface LineNote {
+/** What was done with a cell of a line that is imported. */
+export type LineNote = NoteText & ({ kind: "unread" } | ChoiceNote);
+
+/** The cell cannot be read, and is left out. */
+export const unread = (column: string | null, message: string): LineNote => ({
+  kind: "unread",
+  column: column ?? "",
+  message,
+});
+
+/** Which of two cells was taken; reported if the line fills in this detail of its partner. */
+interface ChoiceNote {
+  kind: "choice";
   of: "payout";
+}
+
+interface NoteText {
   column: string;
   message: string;
 }
@@ -35,15 +49,25 @@ export interface ImportFile {
   columns: readonly MatchedColumn[];
   /** In which columns each field is. */
   places: ReadonlyMap<ImportField, readonly number[]>;
+  /** The columns that hold a partner's code only for lines that have no other. */
+  further: ReadonlySet<number>;
 }
 
-/** The cell of a field, empty where no column holds it; of several columns together. */
-export type CellOf = (field: ImportField) => string;
+/** A cell with its column's name. */
+export interface NamedCell {
+  column: string;
+  text: string;
+  /** It counts only if those before it are empty. */
+  isFurther: boolean;
+}
 
-/** The cells of a line. */
+/** The cells of a line, as `cellText` reads them but for names. */
 export interface LineCells {
   line: number;
-  cell: CellOf;
-  /** The cells of a field that may be in several columns, the preferred first, each with its column's name. */
-  each: (field: ImportField) => { column: string; text: string }[];
+  /** The cell of a field, empty if no column holds it; of several columns joined by commas. */
+  cell: (field: ImportField) => string;
+  /** The cells of a field that may be in several columns, the preferred first. */
+  each: (field: ImportField) => NamedCell[];
+  /** The first column in which the line has the field, or could have it; null if there is none. */
+  columnOf: (field: ImportField) => string | null;
 }

@@ -1,7 +1,9 @@
 import type { GivenCode, PartnerLine } from "../../core/imports/partner-lines.ts";
 import { emailKey } from "../../domain/email.ts";
 import {
+  quoted,
   readCodes,
+  readPayoutMethod,
   readPercentage,
   readStatus,
   splitName,
@@ -9,48 +11,104 @@ import {
   type CellReading,
 } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
-import { PAYOUT_METHODS } from "../../domain/partner.ts";
+import { PAYOUT_METHODS, TRANSFER_METHOD, type PayoutMethod } from "../../domain/partner.ts";
 import type { ProviderName, VendorName } from "../../domain/provider-name.ts";
 import { VENDOR_NAMES, vendorNamed } from "../../providers/registry.ts";
 import { codeText } from "../api/codes.ts";
 import { partnerCreate } from "../api/partners.ts";
-import { parseInput } from "../pages/forms.ts";
-import type { ImportFile, LineCells, LineNote, ReadLine } from "./line.ts";
+import { parseInput, problemText } from "../pages/forms.ts";
+import { unread, type ImportFile, type LineCells, type LineNote, type ReadLine } from "./line.ts";
 
 const partnerLine = partnerCreate.omit({ slug: true, metadata: true });
+const payoutEmail = partnerLine.shape.payout_email;
+type Input = Record<keyof PartnerLine["input"], unknown>;
 
-/** A line of a file of partners. An address to be paid at without a method means the wallet, which is what takes one. */
-export function readPartnerLine(file: ImportFile, { line, cell, each }: LineCells): ReadLine<PartnerLine> {
+/**
+ * A line of a file of partners. It is refused only if it does not identify its partner: any other cell that cannot be read is
+ * left out, with a note. An address to be paid at without a method means the wallet, which is what takes one.
+ */
+export function readPartnerLine(file: ImportFile, cells: LineCells): ReadLine<PartnerLine> {
+  const { line, cell, columnOf } = cells;
+  const notes: LineNote[] = [];
+  /** The value of a cell; `otherwise`, with a note, if it cannot be read. */
+  const read = <T>(field: ImportField, reading: CellReading<T>, otherwise: T, effect = ""): T => {
+    if (reading.ok) return reading.value;
+    notes.push(unread(columnOf(field), leftOut(reading.message, effect)));
+    return otherwise;
+  };
+  const input = readInput(cells, notes);
+  if (!input.ok) return refused(columnOf("email"), input.message);
+  const codes = readLinkCodes(cells, file.params, notes);
+  if (!codes.ok) return codes;
+  const promotion_codes = read("promotion_codes", readPromotionCodes(cell("promotion_codes"), file.order.provider), []);
+  const reading = readStatus(cell("status"), file.statuses);
+  const status = read<PartnerLine["status"]>("status", reading, "unread", UNREAD_STATUS);
+  return { ok: true, value: { line, input: input.value, codes: codes.value, promotion_codes, status }, notes };
+}
+
+const UNREAD_STATUS = "A new partner is invited.";
+const UNREAD_RATE = "A new partner earns the program's rate, not one of their own.";
+
+const leftOut = (message: string, effect = "") => `${message} Left out.${effect && ` ${effect}`}`;
+
+/** The partner's details. Those that the schema refuses are left out one by one; without an address there is no partner. */
+function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): CellReading<PartnerLine["input"]> {
   const named = splitName(cell("name"));
   const hasOwnNames = cell("first_name") !== "" || cell("last_name") !== "";
-  const payout = payoutAddress(each("payout_email"));
-  const input: Record<keyof PartnerLine["input"], unknown> = {
+  const payout = payoutAddress(each("payout_email"), notes);
+  const method = readPayoutMethod(cell("payout_method"), ownMethods());
+  if (!method.ok) {
+    const known = `It is one of ${PAYOUT_METHODS.join(", ")}, or a word for one.`;
+    const effect = payout === null ? "" : "The address is taken for a wallet's.";
+    notes.push(unread(columnOf("payout_method"), leftOut(`${method.message} ${known}`, effect)));
+  }
+  const rate = readPercentage(cell("commission_pct"));
+  if (Number.isNaN(rate)) {
+    notes.push(
+      unread(
+        columnOf("commission_pct"),
+        leftOut(`${quoted(cell("commission_pct"))} is not a percentage.`, UNREAD_RATE),
+      ),
+    );
+  }
+  const input: Input = {
     email: cell("email"),
     first_name: hasOwnNames ? cell("first_name") || null : named.first_name,
     last_name: hasOwnNames ? cell("last_name") || null : named.last_name,
-    commission_pct: readPercentage(cell("commission_pct")),
-    payout_method: cell("payout_method").toLowerCase() || (payout ? "wallet" : null),
-    payout_email: payout?.text ?? null,
+    commission_pct: Number.isNaN(rate) ? null : rate,
+    payout_method: (method.ok ? method.value : null) ?? (payout === null ? null : "wallet"),
+    payout_email: payout,
   };
   const parsed = parseInput(partnerLine, input);
-  if (!parsed.ok) {
-    const [[field, message] = ["", parsed.problems.message]] = Object.entries(parsed.problems.fields);
-    if (field === "payout_email" && payout) return { ...refused(field, message), column: payout.column };
-    return refused(
-      field as ImportField,
-      field === "payout_method" ? `This is one of ${PAYOUT_METHODS.join(", ")}.` : message,
-    );
+  if (parsed.ok) return parsed;
+  const { email, ...others } = parsed.problems.fields;
+  if (email !== undefined) return { ok: false, message: email };
+  for (const [field, message] of Object.entries(others)) {
+    const column = columnOf(field as ImportField) ?? columnOf("name");
+    notes.push(unread(column, leftOut(message, field === "commission_pct" ? UNREAD_RATE : "")));
+    input[field as keyof Input] = null;
   }
-  const codes = readCodes(cell("code"), file.params);
-  if (!codes.ok) return refused("code", codes.message);
-  const promotion_codes = readPromotionCodes(cell("promotion_codes"), file.order.provider);
-  if (!promotion_codes.ok) return refused("promotion_codes", promotion_codes.message);
-  const status = readStatus(cell("status"), file.statuses, file.order.status);
-  if (!status.ok) return refused("status", status.message);
-  const given = cell("status") === "" ? null : status.value;
-  const carried = { codes: codes.value, promotion_codes: promotion_codes.value };
-  const value = { line, input: parsed.value, ...carried, status: given };
-  return { ok: true, value, ...(payout?.note ? { note: payout.note } : {}) };
+  return { ok: true, value: partnerLine.parse(input) };
+}
+
+/** What this deployment calls the method of its transfers, and the API its methods. */
+function ownMethods(): ReadonlyMap<string, PayoutMethod> {
+  const names = [vendorNamed(TRANSFER_METHOD)?.text ?? TRANSFER_METHOD].map((name) => name.toLowerCase());
+  return new Map([...names, TRANSFER_METHOD].map((name) => [name, TRANSFER_METHOD]));
+}
+
+/** The codes of the partner's links; those in further columns only if the line has no others, and as far as they can be read. */
+function readLinkCodes({ each }: LineCells, params: readonly string[], notes: LineNote[]): ReadLine<string[]> {
+  const codes = new Map<string, string>();
+  for (const { column, text, isFurther } of each("code")) {
+    if (text === "" || (isFurther && codes.size > 0)) continue;
+    const reading = readCodes(text, params);
+    if (reading.ok)
+      for (const code of reading.value) codes.set(code.toLowerCase(), codes.get(code.toLowerCase()) ?? code);
+    else if (isFurther) notes.push(unread(column, leftOut(reading.message)));
+    else return refused(column, reading.message);
+  }
+  return { ok: true, value: [...codes.values()], notes };
 }
 
 /** Each code is of the provider whose name and a colon are before it, else of the file's. */
@@ -62,7 +120,8 @@ function readPromotionCodes(cell: string, provider: ProviderName | null): CellRe
     const [prefix, own] = prefixOf(part);
     const of = prefix ?? (provider && vendorNamed(provider)?.name);
     if (!of) {
-      return { ok: false, message: `Write whose code it is before it: ${VENDOR_NAMES[0]}:${own.slice(0, 60)}.` };
+      const example = `${VENDOR_NAMES[0]}:${own.slice(0, 60).toWellFormed()}`;
+      return { ok: false, message: `Choose the provider of the codes, or write it before each: ${example}.` };
     }
     const code = codeText.safeParse(own);
     if (!code.success) return { ok: false, message: code.error.issues[0]?.message ?? "This is no code." };
@@ -78,24 +137,28 @@ function prefixOf(text: string): [VendorName | null, string] {
 }
 
 /**
- * The address to be paid at: of several columns the first that has one in this line. Where that was a choice, the note
- * says which was taken.
+ * The address to be paid at: of several columns the first that has one in this line; others are left out. If that was a
+ * choice, a note says which was taken.
  */
-function payoutAddress(columns: readonly { column: string; text: string }[]) {
-  const given = columns.filter(({ text }) => text !== "");
+function payoutAddress(columns: readonly { column: string; text: string }[], notes: LineNote[]): string | null {
+  const given = columns.filter(({ column, text }) => {
+    if (text === "") return false;
+    const parsed = parseInput(payoutEmail, text);
+    if (!parsed.ok) notes.push(unread(column, leftOut(problemText(parsed.problems))));
+    return parsed.ok;
+  });
   const [taken] = given;
   if (!taken) return null;
   const { column, text } = taken;
+  const choose = (message: string) => notes.push({ kind: "choice", of: "payout", column, message });
   const others = given.filter((other) => emailKey(other.text) !== emailKey(text));
-  const note = (message: string): LineNote => ({ of: "payout", column, message });
   if (others.length > 0) {
     const left = others.map((other) => other.column).join(", ");
-    return { column, text, note: note(`Payouts go to the address in ${column}, not to that in ${left}.`) };
-  }
-  const isFirst = columns[0]?.column === column;
-  return { column, text, note: isFirst ? null : note(`Payouts go to the address in ${column}.`) };
+    choose(`Payouts go to the address in ${column}, not to that in ${left}.`);
+  } else if (columns[0]?.column !== column) choose(`Payouts go to the address in ${column}.`);
+  return text;
 }
 
-function refused(field: ImportField, message: string) {
-  return { ok: false, outcome: "refused", field, message } as const;
+function refused(column: string | null, message: string) {
+  return { ok: false, outcome: "refused", column, message } as const;
 }

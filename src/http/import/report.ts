@@ -1,6 +1,6 @@
-import type { ImportKind, MatchedColumn } from "../../domain/import-columns.ts";
+import type { ImportKind } from "../../domain/import-columns.ts";
 import type { ImportProductId } from "../../domain/import-product.ts";
-import type { ImportRow, RowOutcome } from "./file.ts";
+import type { ImportRow, ReadColumn, RowOutcome } from "./file.ts";
 
 /** A report stays small; the counts are exact. */
 export const MAX_PROBLEMS = 500;
@@ -10,7 +10,7 @@ interface Imported {
   product: ImportProductId;
   dry_run: boolean;
   data_param: string | null;
-  columns: readonly MatchedColumn[];
+  columns: readonly ReadColumn[];
   rows: readonly ImportRow[];
   counts: Record<RowOutcome, number>;
 }
@@ -18,7 +18,7 @@ interface Imported {
 /** What an import came to, as the API shows it. Customers are not named: whoever is must be forgettable. */
 export function viewImport({ kind, product, dry_run, data_param, columns, rows, counts }: Imported) {
   const problems = rows.filter(({ message }) => message !== null);
-  const notes = rows.flatMap(({ line, note }) => (note === null ? [] : [{ line, ...note }]));
+  const notes = rows.flatMap((row) => row.notes.map(({ column, message }) => ({ line: row.line, column, message })));
   return {
     kind,
     product,
@@ -30,7 +30,7 @@ export function viewImport({ kind, product, dry_run, data_param, columns, rows, 
     unchanged: counts.unchanged,
     left_out: counts.left_out,
     refused: counts.refused,
-    columns: columns.map(({ column, field }) => ({ column, taken_as: field })),
+    columns: columns.map(({ column, field, unread }) => ({ column, taken_as: field, unread })),
     problems: problems.slice(0, MAX_PROBLEMS).map(({ line, column, message, outcome }) => ({
       line,
       column,

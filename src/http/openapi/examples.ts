@@ -359,9 +359,9 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     left_out: 0,
     refused: 1,
     columns: [
-      { column: "email", taken_as: "email" },
-      { column: "ref_id", taken_as: "code" },
-      { column: "clicks", taken_as: null },
+      { column: "email", taken_as: "email", unread: 0 },
+      { column: "ref_id", taken_as: "code", unread: 0 },
+      { column: "clicks", taken_as: null, unread: 0 },
     ],
     problems: [{ line: 3, column: "email", outcome: "refused", message: "This must be an e-mail address." }],
     notes: [],

@@ -299,6 +299,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   columns: "Each column, and the field it was taken for.",
   column: "The column's name in the file.",
   taken_as: "The field that it fills; null: it was ignored.",
+  unread: "How many of its cells cannot be read and were left out; `notes` says why.",
   "problems.outcome": "The result of the line.",
   line: "The line's number; the column names are line 1.",
 

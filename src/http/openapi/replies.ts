@@ -369,7 +369,9 @@ const imported = () =>
     unchanged: z.int().describe("Lines that changed nothing."),
     left_out: z.int().describe("Lines that were left out, such as a customer of another partner."),
     refused: z.int().describe("Lines with a mistake."),
-    columns: z.array(z.strictObject({ column: z.string(), taken_as: z.enum(ALL_IMPORT_FIELDS).nullable() })),
+    columns: z.array(
+      z.strictObject({ column: z.string(), taken_as: z.enum(ALL_IMPORT_FIELDS).nullable(), unread: z.int() }),
+    ),
     problems: z
       .array(
         z.strictObject({
@@ -382,7 +384,7 @@ const imported = () =>
       .describe("The lines left out and refused, and why; the first 500."),
     notes: z
       .array(z.strictObject({ line: z.int(), column: z.string(), message: z.string() }))
-      .describe("Choices made in imported lines, such as one of two payout addresses; the first 500."),
+      .describe("Cells that were left out, and choices such as one of two payout addresses; the first 500."),
   });
 
 const integrations = () =>

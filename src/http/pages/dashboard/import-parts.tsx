@@ -1,13 +1,14 @@
 import { MAX_IMPORT_LINES } from "../../../core/imports/partners.ts";
 import { importFields, type ImportField, type ImportKind, type MatchedColumn } from "../../../domain/import-columns.ts";
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
-import type { ImportRow, RowOutcome } from "../../import/file.ts";
+import type { ImportRow, ReadColumn, RowOutcome } from "../../import/file.ts";
 import type { ImportOrder } from "../../import/line.ts";
 import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Field, SelectField, TextArea } from "../parts/form.tsx";
 import { Badge, countText, plural } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Table } from "../parts/table.tsx";
 import { providerWithin } from "../../brand-names.ts";
 
@@ -50,16 +51,7 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
           { value: "active", label: "active at once" },
         ]}
       />
-      <SelectField
-        name="provider"
-        label="Provider of the customers and promotion codes"
-        value={order.provider ?? ""}
-        options={[
-          { value: "", label: "as each line shows" },
-          ...PROVIDER_NAMES.map((value) => ({ value, label: providerWithin(value) })),
-        ]}
-        hint="Ids of another form than the provider's count as none: the e-mail address does. A promotion code may have its provider before it."
-      />
+      <ProviderField order={order} />
       <Field
         name="param"
         label="Query parameter of the old links"
@@ -70,6 +62,21 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
         hint="Only where it is not the product's usual one: the word between ? and = in a link."
       />
     </>
+  );
+}
+
+function ProviderField({ order }: { order: ImportOrder }) {
+  return (
+    <SelectField
+      name="provider"
+      label="Provider of the customers and promotion codes"
+      value={order.provider ?? ""}
+      options={[
+        { value: "", label: "as each line shows" },
+        ...PROVIDER_NAMES.map((value) => ({ value, label: providerWithin(value) })),
+      ]}
+      hint="Ids of another form than the provider's count as none: the e-mail address does. A promotion code may have its provider before it."
+    />
   );
 }
 
@@ -119,12 +126,12 @@ const FIELD_LABELS: Record<ImportField, string> = {
 };
 
 /** Which column was taken for what, to be changed; shown at once where it has to be. */
-export function ColumnChoices(props: { kind: ImportKind; columns: readonly MatchedColumn[]; open: boolean }) {
-  const { kind, columns, open } = props;
+export function ColumnChoices(props: { order: ImportOrder; columns: readonly MatchedColumn[]; open: boolean }) {
+  const { order, columns, open } = props;
   const left = columns.filter(({ field }) => field === null).length;
   const options = [
     { value: "", label: "left out" },
-    ...importFields(kind).map((value) => ({ value, label: FIELD_LABELS[value] })),
+    ...importFields(order.kind).map((value) => ({ value, label: FIELD_LABELS[value] })),
   ];
   return (
     <details class="card" open={open ? true : undefined}>
@@ -135,8 +142,31 @@ export function ColumnChoices(props: { kind: ImportKind; columns: readonly Match
         {columns.map(({ column, field }, i) => (
           <SelectField name={`column_${i}`} label={column || "without a name"} value={field} options={options} />
         ))}
+        <ProviderField order={order} />
       </div>
     </details>
+  );
+}
+
+/** Which columns have cells that were left out; of a rate that is, the partner earns another. */
+export function UnreadCells({ columns, when }: { columns: readonly ReadColumn[]; when: "before" | "after" }) {
+  const unread = columns.filter((column) => column.unread > 0);
+  if (unread.length === 0) return null;
+  const rates = unread.reduce((sum, { field, unread: count }) => sum + (field === "commission_pct" ? count : 0), 0);
+  const cells = unread.map(({ column, unread: count }) => `${column} (${countText(count)})`).join(", ");
+  return (
+    <Notice tone="warn">
+      <p>
+        Cells that cannot be read {when === "before" ? "are" : "were"} left out: {cells}. The lines below say why.
+        {when === "before" ? " Correct them, or choose what each column is taken for." : ""}
+      </p>
+      {rates > 0 ? (
+        <p>
+          {plural(rates, "commission rate")} cannot be read: a new partner without a rate of their own earns the
+          program's.
+        </p>
+      ) : null}
+    </Notice>
   );
 }
 
@@ -162,10 +192,12 @@ const SHOWN = 100;
 
 const ORDER: Record<RowOutcome, number> = { refused: 0, left_out: 1, added: 2, completed: 3, unchanged: 4 };
 
-/** Lines with errors first: they are what one looks for. */
+/** Lines with errors first, then those of which a cell was left out: they are what one looks for. */
 export function Rows(props: { kind: ImportKind; rows: readonly ImportRow[]; when: "before" | "after" }) {
   const { kind, rows, when } = props;
-  const sorted = rows.toSorted((a, b) => ORDER[a.outcome] - ORDER[b.outcome] || a.line - b.line);
+  const isUnread = ({ notes }: ImportRow) => notes.some((note) => note.kind === "unread");
+  const rankOf = (row: ImportRow) => (isUnread(row) ? Math.min(1, ORDER[row.outcome]) : ORDER[row.outcome]);
+  const sorted = rows.toSorted((a, b) => rankOf(a) - rankOf(b) || a.line - b.line);
   return (
     <>
       <Table
@@ -176,7 +208,7 @@ export function Rows(props: { kind: ImportKind; rows: readonly ImportRow[]; when
           { label: kind === "partners" ? "E-mail" : "Customer", grow: true },
           { label: kind === "partners" ? "Code" : "Partner" },
         ]}
-        rows={sorted.slice(0, SHOWN).map(({ line, outcome, column, message, note, who, code }) => [
+        rows={sorted.slice(0, SHOWN).map(({ line, outcome, column, message, notes, who, code }) => [
           String(line),
           <span>
             <Badge state={STATES[outcome]} label={OUTCOMES[kind][when][outcome]} />
@@ -186,7 +218,12 @@ export function Rows(props: { kind: ImportKind; rows: readonly ImportRow[]; when
                 {message}
               </span>
             )}
-            {note === null ? null : <span class="second">{note.message}</span>}
+            {notes.map((note) => (
+              <span class="second">
+                {note.kind === "unread" ? `${note.column}: ` : ""}
+                {note.message}
+              </span>
+            ))}
           </span>,
           who || "–",
           code ? <code>{code}</code> : "–",

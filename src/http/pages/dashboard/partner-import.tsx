@@ -25,7 +25,7 @@ import { Notice } from "../parts/notice.tsx";
 import { Preview, PreviewPlace } from "../parts/preview.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
 import { scriptTag } from "../parts/snippets.ts";
-import { ColumnChoices, FileFields, HowItLooks, OrderFields, Rows } from "./import-parts.tsx";
+import { ColumnChoices, FileFields, HowItLooks, OrderFields, Rows, UnreadCells } from "./import-parts.tsx";
 
 const PARTNERS = "/dashboard/partners";
 const AT = `${PARTNERS}/import` as const;
@@ -51,7 +51,7 @@ export const partnerImport = new Hono<PageEnv>()
     if (sent.problems) return uploadPage(c, sent, sent.problems);
     const imported = await importFile(c.var.ctx, sent.order, sent.csv, sent.choose, !sent.isConfirmed);
     if (!imported.ok && imported.columns.length === 0) return uploadPage(c, sent, about("csv", imported.message));
-    return imported.ok && sent.isConfirmed ? donePage(c, sent, imported.rows) : previewPage(c, sent, imported);
+    return imported.ok && sent.isConfirmed ? donePage(c, sent, imported) : previewPage(c, sent, imported);
   });
 
 async function readForm(fields: FormFields): Promise<Sent> {
@@ -143,12 +143,15 @@ function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: Imported
         <Notice tone={judged.ok && counts.refused === 0 ? "calm" : "warn"}>
           <p>{said}</p>
         </Notice>
+        {judged.ok ? <UnreadCells columns={judged.columns} when="before" /> : null}
         <Form action={AT} class="stack spaced" multipart={true}>
           <input type="hidden" name="csv" value={csv} />
-          {Object.entries(order).map(([name, value]) => (
-            <input type="hidden" name={name} value={value ?? ""} />
-          ))}
-          <ColumnChoices kind={order.kind} columns={judged.columns} open={!judged.ok} />
+          {Object.entries(order)
+            .filter(([name]) => name !== "provider")
+            .map(([name, value]) => (
+              <input type="hidden" name={name} value={value ?? ""} />
+            ))}
+          <ColumnChoices order={order} columns={judged.columns} open={!judged.ok} />
           <div class="actions">
             {judged.ok && changes > 0 ? (
               <button type="submit" name="confirmed" value="yes" class="primary">
@@ -188,8 +191,9 @@ function summary({ kind }: ImportOrder, counts: ReturnType<typeof countRows>): s
   return `${lines.join(", ")}.${next}`;
 }
 
-function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow[]) {
-  const remarkable = rows.filter(({ message, note }) => message !== null || note !== null);
+function donePage(c: Context<PageEnv>, { order }: Sent, imported: Extract<ImportedFile, { ok: true }>) {
+  const { columns, rows } = imported;
+  const remarkable = rows.filter(({ message, notes }) => message !== null || notes.length > 0);
   const done = countRows(rows);
   const param = dataParam(order.product, order.param);
   const product: ImportProduct = importProduct(order.product);
@@ -207,6 +211,7 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
             : `${plural(done.added, "customer")} bound. What they pay from now on is their partner's, unless a payment names another; what they paid before earns nothing by it.`}
         </p>
       </Notice>
+      <UnreadCells columns={columns} when="after" />
       {order.kind === "partners" ? (
         <section class="card stack">
           <h2>{isEnding ? `Links of ${product.name} end with it` : "Old links go on working"}</h2>

@@ -1486,11 +1486,12 @@ type Routes = {
         url: string;
         installed: boolean;
         checks: {
-          check: "click" | "click_policy" | "page" | "program" | "script" | "script_policy";
+          check: "click" | "click_address" | "click_policy" | "page" | "program" | "script" | "script_policy";
           result: "failed" | "ok" | "unknown";
           reason:
             | "absent"
             | "dns"
+            | "elsewhere"
             | "held_back"
             | "no_click"
             | "no_program"

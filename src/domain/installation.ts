@@ -1,7 +1,7 @@
 /** The check of an installation (PROG-12): what a page of the owner's site says, judged, each point with what to do. */
 import { readPolicies, whyNotCalled, whyNotLoaded, type ContentPolicy } from "./content-policy.ts";
 
-export const CHECKS = ["page", "script", "program", "script_policy", "click_policy", "click"] as const;
+export const CHECKS = ["page", "script", "program", "script_policy", "click_policy", "click_address", "click"] as const;
 export type CheckName = (typeof CHECKS)[number];
 
 /** `unknown`: an earlier check has failed, so it cannot be said. */
@@ -11,7 +11,7 @@ export type CheckResult = (typeof CHECK_RESULTS)[number];
 /** Why a check has failed. */
 export const CHECK_REASONS = [
   ...(["refused", "dns", "unreachable", "timed_out", "too_many_redirects", "status", "not_html", "too_large"] as const),
-  ...(["absent", "held_back", "no_program", "other_program", "policy", "no_click"] as const),
+  ...(["absent", "held_back", "no_program", "other_program", "policy", "elsewhere", "no_click"] as const),
 ] as const;
 export type CheckReason = (typeof CHECK_REASONS)[number];
 
@@ -24,7 +24,10 @@ export interface Check {
 }
 
 export type PageTrouble = {
-  reason: Exclude<CheckReason, "absent" | "held_back" | "no_program" | "other_program" | "policy" | "no_click">;
+  reason: Exclude<
+    CheckReason,
+    "absent" | "held_back" | "no_program" | "other_program" | "policy" | "elsewhere" | "no_click"
+  >;
   /** What was found: an address, a status, a type. */
   found: string;
 };
@@ -32,7 +35,9 @@ export type PageTrouble = {
 /** A script element that may be the tracking script's. */
 export interface ScriptTag {
   src: string | null;
+  /** `data-program` and `data-origin`: each can be in the script's address instead (`clickAddressOf`). */
   program: string | null;
+  origin: string | null;
   type: string | null;
   nonce: string | null;
   integrity: string | null;
@@ -57,6 +62,8 @@ export interface Expected {
   /** The address of the tracking script. */
   script_url: string;
   has_clicks: boolean;
+  /** Whether the address of `clickAddressOf` leads to this service; null if it was not asked. */
+  arrives: boolean | null;
   /** A page to try a click on. */
   try_url: string;
 }
@@ -65,23 +72,30 @@ export interface Expected {
 export function checksOf(page: SitePage | PageTrouble, expected: Expected): Check[] {
   const click = clickCheck(expected);
   if ("reason" in page) {
-    return [failed("page", page.reason, PAGE_TEXTS[page.reason](page.found)), ...unknowns(CHECKS.slice(1, 5)), click];
+    return [failed("page", page.reason, PAGE_TEXTS[page.reason](page.found)), ...unknowns(CHECKS.slice(1, 6)), click];
   }
   const ok = passed("page", `The page ${page.url.href} answers.`);
   const script = scriptOf(page, expected);
   if (script === null) {
     const held = page.scripts.find(isTracker);
     const reason = held ? "held_back" : "absent";
-    return [ok, failed("script", reason, scriptText(held, expected)), ...unknowns(CHECKS.slice(2, 5)), click];
+    return [ok, failed("script", reason, scriptText(held, expected)), ...unknowns(CHECKS.slice(2, 6)), click];
   }
-  const { tag, url } = script;
+  const { url } = script;
   return [
     ok,
     passed("script", `The script is there, from ${url.href}.`),
-    programCheck(tag.program, expected),
-    ...policyChecks(page, tag, url),
+    programCheck(optionOf(script, "program"), expected),
+    ...policyChecks(page, script),
+    addressCheck(script, expected),
     click,
   ];
+}
+
+/** The address to which the page's script reports clicks; null if the page has no script, or its address is not one. */
+export function clickAddressOf(page: SitePage | PageTrouble, expected: Pick<Expected, "script_url">): URL | null {
+  const script = "reason" in page ? null : scriptOf(page, expected);
+  return script === null ? null : clickAddress(script);
 }
 
 /** True where there is nothing to do. */
@@ -93,15 +107,29 @@ const RUNS = /^(?:|module|(?:text|application)\/(?:x-)?(?:java|ecma)script)$/i;
 const isTracker = ({ src, program }: ScriptTag) =>
   src !== null && (program !== null || /\/service\.js(?:[?#]|$)/.test(src));
 
+interface FoundScript {
+  tag: ScriptTag;
+  url: URL;
+}
+
+/** An option of the script: its attribute, or the parameter of its address (TRACK-23). */
+function optionOf({ tag, url }: FoundScript, name: "program" | "origin"): string | null {
+  return tag[name] || url.searchParams.get(name);
+}
+
+function clickAddress(script: FoundScript): URL | null {
+  return URL.parse("/click", optionOf(script, "origin") ?? script.url.href);
+}
+
 /** The tag that the tracking script takes its options from: the first that names a program, else the first of its address. */
-function scriptOf(page: SitePage, { script_url }: Expected): { tag: ScriptTag; url: URL } | null {
+function scriptOf(page: SitePage, { script_url }: Pick<Expected, "script_url">): FoundScript | null {
   const base = (page.base === null ? null : URL.parse(page.base, page.url)) ?? page.url;
   const found = page.scripts.filter(isTracker).flatMap((tag) => {
     const url = URL.parse(tag.src ?? "", base);
     return url !== null && RUNS.test(tag.type?.trim() ?? "") ? [{ tag, url }] : [];
   });
   return (
-    found.find(({ tag }) => tag.program?.startsWith("prog_")) ??
+    found.find((script) => optionOf(script, "program")?.startsWith("prog_")) ??
     found.find(({ url }) => url.href === script_url) ??
     found[0] ??
     null
@@ -114,22 +142,23 @@ export const CONSENT_CALL = "(window.Service = window.Service || []).push((servi
 function scriptText(held: ScriptTag | undefined, { script_url }: Expected): string {
   return held
     ? `The script is there with type="${held.type ?? ""}", so browsers do not run it: a consent tool may hold it back. Load it always, with data-consent="required", and have the tool run this where visitors have agreed: ${CONSENT_CALL}`
-    : `No script from ${script_url} is in the HTML of the page. Paste the script tag before the closing body tag of every page, and publish the site. One that a tag manager adds is not in the HTML: then only a click shows that it works.`;
+    : `No script from ${script_url} is in the HTML of the page. Paste the script tag before the closing body tag of every page, and publish the site. A script that a tag manager adds is not in the HTML: put the program's id into its address, ${script_url}?program=prog_…, and open a partner's link to see that a click arrives.`;
 }
 
 function programCheck(program: string | null, { program_id }: Expected): Check {
-  if (program === program_id) return passed("program", `data-program is ${program_id}.`);
+  if (program === program_id) return passed("program", `The script's program is ${program_id}.`);
   const fix = `Set data-program="${program_id}" on the script tag.`;
   return program === null || program === ""
     ? failed("program", "no_program", `The script tag has no data-program. ${fix}`)
-    : failed("program", "other_program", `data-program is ${program}, which is not this program. ${fix}`);
+    : failed("program", "other_program", `The script's program is ${program}, which is not this program. ${fix}`);
 }
 
-function policyChecks(page: SitePage, tag: ScriptTag, url: URL): Check[] {
+function policyChecks(page: SitePage, script: FoundScript): Check[] {
+  const { tag, url } = script;
   const header = page.policy === null ? [] : readPolicies(page.policy);
   const metas = page.meta_policies.map((text) => readPolicies(text));
   const before: ContentPolicy[] = [...header, ...metas.slice(0, tag.policies_before).flat()];
-  const click = new URL("/click", url);
+  const click = clickAddress(script) ?? new URL("/click", url);
   const load = whyNotLoaded(before, { url, nonce: tag.nonce, integrity: tag.integrity }, page.url);
   const call = whyNotCalled([...header, ...metas.flat()], click, page.url);
   const where = page.policy === null ? "a meta element" : "the header or a meta element";
@@ -146,9 +175,21 @@ function policyChecks(page: SitePage, tag: ScriptTag, url: URL): Check[] {
       : failed(
           "click_policy",
           "policy",
-          `The page's Content-Security-Policy (${where}) does not let the script report clicks to ${click.href}: add ${url.origin} to connect-src.`,
+          `The page's Content-Security-Policy (${where}) does not let the script report clicks to ${click.href}: add ${click.origin} to connect-src.`,
         ),
   ];
+}
+
+function addressCheck(script: FoundScript, { script_url, arrives }: Expected): Check {
+  const { href } = clickAddress(script) ?? {};
+  const { origin } = new URL(script_url);
+  return arrives
+    ? passed("click_address", `The script reports clicks to ${href}, which is this service.`)
+    : failed(
+        "click_address",
+        "elsewhere",
+        `The script reports clicks to ${href ?? "no address"}, which does not lead to this service, so no click arrives. Load the script from ${script_url}, or set data-origin="${origin}" on the tag of the copy.`,
+      );
 }
 
 function clickCheck({ has_clicks, try_url }: Expected): Check {

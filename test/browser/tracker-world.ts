@@ -58,6 +58,8 @@ export interface Visitor {
   page: Page;
   /** What the pages threw, unhandled rejections included. */
   thrown: string[];
+  /** The script's own lines in the console. */
+  warnings: string[];
   getRef(): Promise<string | null>;
   cookies(): Promise<
     Record<string, { value: string; domain: string; expires: number; secure: boolean; sameSite: string }>
@@ -126,10 +128,11 @@ export async function startTrackerWorld(): Promise<TrackerWorld> {
 
 async function answer(world: TrackerWorld, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? "/", `http://${request.headers.host}`);
-  if (url.hostname !== "service.test") {
+  const isScript = url.pathname.endsWith("/service.js");
+  if (url.hostname !== "service.test" && !isScript) {
     response.writeHead(200, { "content-type": "text/html; charset=utf-8", ...world.headers });
     response.end(`<!doctype html><title>shop</title><body>${world.html(url)}</body>`);
-  } else if (url.pathname === "/service.js") {
+  } else if (isScript) {
     response.writeHead(200, { "content-type": "text/javascript; charset=utf-8", "cache-control": "no-store" });
     response.end(SCRIPT);
   } else if (url.pathname === "/click" && request.method === "POST") {
@@ -169,6 +172,10 @@ async function newVisitor(browser: Browser, tests: number): Promise<Visitor> {
   const page = await context.newPage();
   const thrown: string[] = [];
   page.on("pageerror", (error) => thrown.push(error.message));
+  const warnings: string[] = [];
+  page.on("console", (line) => {
+    if (line.type() === "warning" && line.text().startsWith("Service: ")) warnings.push(line.text());
+  });
   const cookies = async () => {
     const found = await context.cookies();
     return Object.fromEntries(found.map(({ name, ...cookie }) => [name, cookie]));
@@ -177,6 +184,7 @@ async function newVisitor(browser: Browser, tests: number): Promise<Visitor> {
     context,
     page,
     thrown,
+    warnings,
     getRef: () =>
       page.evaluate(() => (globalThis as unknown as { Service: { getRef(): string | null } }).Service.getRef()),
     cookies,

@@ -144,7 +144,6 @@ describe("an arrival with a reference (TRACK-2)", () => {
     `?ref=${"a".repeat(65)}`,
     "?href=jane",
     "?my-ref=jane",
-    "#?ref=jane",
     "?ref=j%C3%A4ne",
   ]) {
     it(`finds nothing in ${query.slice(0, 40) || "an address without a query"} (TRACK-3)`, async () => {

@@ -156,7 +156,7 @@ describe("auto-approval", () => {
         vi.setSystemTime(Date.now() + DAY);
       }
       const reported = { ...saidSale(jane.slug), occurred_at: "2020-01-01T00:00:00.000Z" };
-    const reportedAt = Date.now();
+      const reportedAt = Date.now();
       for (let i = 0; i < 2; i++) {
         expect((await program.api("POST", "/api/v1/track/sale", reported)).status).toBeLessThan(300);
         vi.setSystemTime(Date.now() + DAY);

@@ -46,6 +46,12 @@ async function check(
   return { found, asked: world.requests.map((request) => request.url.href) };
 }
 
+/** The service's own answer to an empty click. */
+const refuseAsService = () =>
+  callWith({}, "/click", { method: "POST", headers: { "content-type": "text/plain" }, body: "{}" }).then(
+    ({ body, status }) => Response.json(body, { status }),
+  );
+
 const makeSite = (settings: Record<string, unknown> = {}) => makeProgram({ domain: SITE, ...settings });
 
 /** What is not `ok`, by the check. */
@@ -78,7 +84,7 @@ describe("a page that has the script (PROG-12)", () => {
     await withClick(program);
     const after = await check(program, site, { url: "https://shop.example/pricing" });
     expect(after.found).toMatchObject({ url: "https://shop.example/pricing", installed: true });
-    expect(resultsOf(after.found.checks)).toEqual(["ok", "ok", "ok", "ok", "ok", "ok"]);
+    expect(resultsOf(after.found.checks)).toEqual(Array(7).fill("ok"));
   });
 
   it.each([
@@ -98,7 +104,11 @@ describe("a page that has the script (PROG-12)", () => {
     ],
   ])("is found with %s", async (_, body) => {
     const program = await makeSite();
-    expect(faults(await check(program, () => html(body(program.id))))).toEqual({ click: "no_click" });
+    const played = await check(program, {
+      [SITE]: () => html(body(program.id)),
+      "cdn.shop.example": refuseAsService,
+    });
+    expect(faults(played)).toEqual({ click: "no_click" });
   });
 
   it.each([
@@ -111,9 +121,41 @@ describe("a page that has the script (PROG-12)", () => {
     const program = await makeSite();
     const played = await check(program, () => html(body(program.id)));
     expect(faults(played)).toEqual({ ...faulty, click: "no_click" });
-    if ("script" in faulty)
-      expect(resultsOf(played.found.checks).slice(2, 5)).toEqual(["unknown", "unknown", "unknown"]);
+    if ("script" in faulty) expect(resultsOf(played.found.checks).slice(2, 6)).toEqual(Array(4).fill("unknown"));
     if ("program" in faulty) expect(played.found.checks[2]?.text).toContain(`data-program="${program.id}"`);
+  });
+});
+
+describe("where the page's script reports clicks (PROG-12, TRACK-23)", () => {
+  const SHOP_SCRIPT = "/cache/min/1/service.js?ver=1";
+
+  it.each([
+    ["a copy on the shop's host, which answers nothing", "", () => new Response("Not found", { status: 404 }), false],
+    ["a copy whose host answers any address", "", () => html("<p>Shop</p>"), false],
+    ["a copy whose host answers in JSON", "", () => Response.json({ known: true, error: "x" }), false],
+    ["a copy whose host is away", "", () => Promise.reject(new Error("away")), false],
+    ["a copy behind a proxy of the service", "", refuseAsService, true],
+    ["a copy that names the service", ` data-origin="https://service.example"`, null, true],
+    ["a copy that names another host", ` data-origin="https://other.example"`, null, false],
+    ["a copy that names no address", ` data-origin="nonsense"`, null, false],
+  ] as const)("%s", async (_, attributes, answer, arrives) => {
+    const program = await makeSite();
+    const tag = `<script src="${SHOP_SCRIPT}" data-program="${program.id}"${attributes}></script>`;
+    const asked: string[] = [];
+    const site: Receiver = ({ method, url, text }) => {
+      if (method === "GET") return html(tag);
+      asked.push(`${url.pathname} ${text}`);
+      return answer?.() ?? new Response();
+    };
+    const played = await check(program, site);
+    expect(faults(played)).toEqual(arrives ? { click: "no_click" } : { click_address: "elsewhere", click: "no_click" });
+    expect(asked).toEqual(answer === null ? [] : ["/click {}"]);
+  });
+
+  it("takes the program from the script's address", async () => {
+    const program = await makeSite();
+    const tag = `<script src="${SCRIPT_URL}?program=${program.id}"></script>`;
+    expect(faults(await check(program, () => html(tag)))).toEqual({ click: "no_click" });
   });
 });
 
@@ -207,7 +249,7 @@ describe("a page that cannot be read (PROG-12)", () => {
     const played = await check(program, receivers, { url, zone });
     expect(played.found.checks[0]).toMatchObject({ check: "page", result: "failed", reason });
     expect(played.found.installed).toBe(false);
-    expect(resultsOf(played.found.checks).slice(1, 5)).toEqual(["unknown", "unknown", "unknown", "unknown"]);
+    expect(resultsOf(played.found.checks).slice(1, 6)).toEqual(Array(5).fill("unknown"));
     expect(played.asked.length).toBeLessThanOrEqual(6);
     for (const asked of played.asked) expect(asked).toMatch(/^https:\/\/shop\.example\//);
   });
@@ -284,7 +326,7 @@ describe("GET /api/v1/integrations/script and its page (PROG-12)", () => {
     expect(status).toBe(200);
     expect(textOf(body)).toContain("There is something to do");
     expect(textOf(body)).toContain("The page https://shop.example/a answers.");
-    expect(body).toContain("data-program is &lt;b&gt;x");
+    expect(body).toContain("program is &lt;b&gt;x");
     const long = await owner.post("/dashboard/integration/check", { url: "x".repeat(3_000) });
     expect(long.status).toBe(422);
   });

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import type { Program } from "../../src/core/kernel/rows.ts";
 import { assetProblem, bannerHtml, readAssets, textWithLink } from "../../src/domain/asset.ts";
 import { readPolicies, whyNotCalled, whyNotLoaded } from "../../src/domain/content-policy.ts";
-import { checksOf } from "../../src/domain/installation.ts";
+import { checksOf, clickAddressOf } from "../../src/domain/installation.ts";
 import { mayRequest } from "../../src/http/pages/rights.tsx";
 import { FormFields } from "../../src/http/pages/forms.ts";
 import { localeOf } from "../../src/http/pages/locale.ts";
@@ -126,7 +126,15 @@ export const PAGES: Parser[] = [
     name: "what a page of the owner's site has",
     good: "script-src 'self'",
     read: (text) => {
-      const script = { src: SCRIPT_AT, program: text, type: null, nonce: text, integrity: text, policies_before: 1 };
+      const script = {
+        src: SCRIPT_AT,
+        program: text,
+        origin: null,
+        type: null,
+        nonce: text,
+        integrity: text,
+        policies_before: 1,
+      };
       const page = {
         url: SITE,
         base: text,
@@ -134,7 +142,8 @@ export const PAGES: Parser[] = [
         meta_policies: [text],
         scripts: [{ ...script, src: text }, script],
       };
-      return checksOf(page, { script_url: SCRIPT_AT, program_id: "prog_1", has_clicks: false, try_url: SITE.href });
+      const expected = { script_url: SCRIPT_AT, program_id: "prog_1", has_clicks: false, arrives: null };
+      return [clickAddressOf(page, expected), checksOf(page, { ...expected, try_url: SITE.href })];
     },
   },
   {

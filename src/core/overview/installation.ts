@@ -1,10 +1,10 @@
 import { sql, type SQL } from "drizzle-orm";
 import { orNull, shaped, text, whole } from "../../db/rows.ts";
-import { checksOf, isInstalled, type Check } from "../../domain/installation.ts";
+import { checksOf, clickAddressOf, isInstalled, type Check } from "../../domain/installation.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { readSitePage, type SiteReach } from "./site-page.ts";
+import { answersClicks, readSitePage, type SiteReach } from "./site-page.ts";
 
 export interface InstallationInput {
   /** A page of the owner's site; the program's domain unless given. */
@@ -42,8 +42,12 @@ export async function checkInstallation(
   const address = url ?? (program.domain === null ? null : `https://${program.domain}/`);
   if (address === null) throw invalidField("url", "Give the address of a page, or set the program's domain.");
   await reach.count(program.id);
-  const checks = checksOf(await readSitePage(address, reach), {
-    ...{ program_id: program.id, script_url, has_clicks: seen?.clicks === 1 },
+  const page = await readSitePage(address, reach);
+  const clicks = clickAddressOf(page, { script_url });
+  // The service cannot call itself.
+  const arrives = clicks && (clicks.origin === new URL(script_url).origin || (await answersClicks(clicks, reach)));
+  const checks = checksOf(page, {
+    ...{ program_id: program.id, script_url, has_clicks: seen?.clicks === 1, arrives },
     try_url: `https://${program.domain ?? URL.parse(address)?.host ?? "your-domain.example"}/?ref=SLUG`,
   });
   return { url: address, installed: isInstalled(checks), checks };

@@ -40,11 +40,62 @@ export async function readSitePage(address: string, reach: SiteReach): Promise<S
   }
 }
 
+/**
+ * Whether an address answers a click as the service does, behind the same guard: it is sent one without a program, which
+ * the service refuses in its own words and stores nowhere. Never throws.
+ */
+export async function answersClicks(address: URL, reach: SiteReach): Promise<boolean> {
+  const deadline = startDeadline(reach.timeoutMs);
+  try {
+    const opened = await open(address.href, reach, deadline, {
+      method: "POST",
+      headers: { ...AGENT, "content-type": "text/plain" },
+      body: "{}",
+    });
+    if ("reason" in opened) return false;
+    const { bytes } = await readAtMost(opened.response.body, MOST_REFUSAL_BYTES, deadline);
+    return isOwnRefusal(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return false;
+  } finally {
+    deadline.clear();
+  }
+}
+
+const AGENT = { "user-agent": "Mozilla/5.0 (compatible; Service-Check/1.0)" };
+const MOST_REFUSAL_BYTES = 4096;
+
+/** The service's answer to a click that is not valid (TRACK-9). */
+function isOwnRefusal(answer: unknown): boolean {
+  const { code, request_id } = (answer as { error?: { code?: unknown; request_id?: unknown } } | null)?.error ?? {};
+  return code === "validation_failed" && typeof request_id === "string" && request_id.startsWith("req_");
+}
+
 async function ask(
   at: string,
   reach: SiteReach,
   deadline: Deadline,
 ): Promise<SitePage | PageTrouble | { next: string }> {
+  const opened = await open(at, reach, deadline, { headers: { ...AGENT, accept: "text/html" } });
+  if ("reason" in opened) return opened;
+  const { response, url } = opened;
+  const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
+  if (location !== null || !response.ok) {
+    await drop(response);
+    return location === null
+      ? { reason: "status", found: String(response.status) }
+      : { next: URL.parse(location, url)?.href ?? location };
+  }
+  return readPage(response, url, deadline);
+}
+
+/** Sends one request to an address that the guard lets through; follows no redirect. */
+async function open(
+  at: string,
+  reach: SiteReach,
+  deadline: Deadline,
+  init: RequestInit,
+): Promise<{ response: Response; url: URL } | PageTrouble> {
   const target = checkTargetUrl(at);
   if (!target.ok) return { reason: "refused", found: `its address, ${at.slice(0, 200)}, ${target.reason}` };
   const { url } = target;
@@ -54,19 +105,11 @@ async function ask(
     return { reason: "refused", found: `its host, ${url.hostname}, ${resolution.reason}` };
   if (resolution.kind === "dns") return { reason: "dns", found: resolution.reason };
   const response = await fetchWithin(deadline, reach.fetch, url.href, {
-    headers: { accept: "text/html", "user-agent": "Mozilla/5.0 (compatible; Service-Check/1.0)" },
+    ...init,
     redirect: "manual",
     cache: "no-store",
   });
-  if (response === EXPIRED) return { reason: "timed_out", found: at };
-  const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
-  if (location !== null || !response.ok) {
-    await drop(response);
-    return location === null
-      ? { reason: "status", found: String(response.status) }
-      : { next: URL.parse(location, url)?.href ?? location };
-  }
-  return readPage(response, url, deadline);
+  return response === EXPIRED ? { reason: "timed_out", found: at } : { response, url };
 }
 
 async function readPage(response: Response, url: URL, deadline: Deadline): Promise<SitePage | PageTrouble> {
@@ -108,11 +151,11 @@ async function readHtml(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<H
     .on("script[src]", {
       element: (element) => {
         const src = attributeOf(element, "src");
-        const program = attributeOf(element, "data-program");
+        const [program, origin] = [attributeOf(element, "data-program"), attributeOf(element, "data-origin")];
         if (scripts.length >= MOST_TAGS || (program === null && !src?.includes("service.js"))) return;
         const [tagType, nonce, integrity] = ["type", "nonce", "integrity"].map((name) => attributeOf(element, name));
         scripts.push({
-          ...{ src, program, type: tagType ?? null, nonce: nonce ?? null, integrity: integrity ?? null },
+          ...{ src, program, origin, type: tagType ?? null, nonce: nonce ?? null, integrity: integrity ?? null },
           policies_before: meta_policies.length,
         });
       },

@@ -65,6 +65,7 @@ const NAMES: Record<CheckName, string> = {
   program: "Its program",
   script_policy: "Permission to load",
   click_policy: "Permission to report clicks",
+  click_address: "Where it reports clicks",
   click: "A click",
 };
 

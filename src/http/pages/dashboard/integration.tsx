@@ -17,7 +17,7 @@ import { PageHead } from "../layout.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
-import { apiSnippet, redirectLink, referralLink, saleSnippet, scriptTag } from "../parts/snippets.ts";
+import { apiSnippet, redirectLink, referralLink, saleSnippet, scriptTag, tagManagerTag } from "../parts/snippets.ts";
 import { ActionLink } from "../rights.tsx";
 import { Checkout } from "./checkout.tsx";
 import { placeAfter, resultIn, type ActionResult } from "./provider-actions.tsx";
@@ -106,6 +106,14 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
           page, once they have agreed:
         </p>
         <CopyBlock label="Consent" text={CONSENT_CALL} />
+        <details class="spaced">
+          <summary>Do you use a tag manager?</summary>
+          <p>
+            Tag managers drop <code>data-</code> attributes. Use this tag, with the options in the script's address, and
+            run it on every page:
+          </p>
+          <CopyBlock label="Tag for a tag manager" text={tagManagerTag(origin, program, param)} />
+        </details>
         <details class="spaced">
           <summary>You come from another product?</summary>
           <p>

@@ -17,23 +17,27 @@ export function redirectLink(origin: string, program: Pick<Program, "id">, slug:
   return `${origin}/r/${program.id}/${slug}`;
 }
 
-/**
- * The tracking script's tag (TRACK-11), with the settings that differ from its defaults; `param` is the `data-param`
- * for links of another product.
- */
-export function scriptTag(
-  origin: string,
-  program: Pick<Program, "id" | "cookie_days" | "attribution">,
-  param: string | null = null,
-): string {
-  const attributes = [
-    `src="${origin}/service.js"`,
-    `data-program="${program.id}"`,
-    ...(program.cookie_days === 60 ? [] : [`data-cookie-days="${program.cookie_days}"`]),
-    ...(program.attribution === "last" ? [] : [`data-attribution="${program.attribution}"`]),
-    ...(param === null ? [] : [`data-param="${param}"`]),
+type Scripted = Pick<Program, "id" | "cookie_days" | "attribution">;
+
+/** The tracking script's tag (TRACK-11); `param` is the `data-param` for links of another product. */
+export function scriptTag(origin: string, program: Scripted, param: string | null = null): string {
+  const attributes = scriptOptions(program, param).map(([name, value]) => ` data-${name}="${value}"`);
+  return `<script src="${origin}/service.js"${attributes.join("")} defer></script>`;
+}
+
+/** The same with all in the script's address, for tag managers, which drop attributes (TRACK-23). */
+export function tagManagerTag(origin: string, program: Scripted, param: string | null = null): string {
+  return `<script src="${origin}/service.js?${new URLSearchParams(scriptOptions(program, param)).toString()}"></script>`;
+}
+
+/** The program, and what differs from the script's defaults. */
+function scriptOptions(program: Scripted, param: string | null): [string, string][] {
+  return [
+    ["program", program.id],
+    ...(program.cookie_days === 60 ? [] : [["cookie-days", String(program.cookie_days)] as [string, string]]),
+    ...(program.attribution === "last" ? [] : [["attribution", program.attribution] as [string, string]]),
+    ...(param === null ? [] : [["param", param] as [string, string]]),
   ];
-  return `<script ${attributes.join(" ")} defer></script>`;
 }
 
 /** A sale of a checkout without a payment provider (FACT-1). */

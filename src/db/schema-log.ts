@@ -282,7 +282,7 @@ export const signInLinks = sqliteTable(
     token_hash: text().primaryKey(),
     audience: text().$type<"owner" | "partner">().notNull(),
     email: text().notNull(),
-    /** The account it was made for; null where its address was not looked up before. It signs in whoever has the address then. */
+    /** The account it was made for; null if its address was not looked up before. */
     program_id: text(),
     partner_id: text(),
     created_at: text().notNull(),
@@ -292,6 +292,8 @@ export const signInLinks = sqliteTable(
     failed_at: text(),
     /** The path that it leads to once it has signed in. */
     return_to: text(),
+    /** Decides how long it is valid and which accounts it opens (`core/sessions/sign-in.ts`). */
+    purpose: text().$type<"sign_in" | "invitation">().notNull().default("invitation"),
   },
   (t) => [index("sign_in_links_email").on(t.email, t.created_at)],
 );
@@ -311,6 +313,8 @@ export const sessions = sqliteTable(
     last_seen_at: text(),
     /** What it was opened with, in words of `domain/device.ts`. */
     device: text(),
+    /** The one account (`identityKey`) that its link was made for; null if the address itself was proven at `created_at`. */
+    proven_as: text(),
   },
   (t) => [
     index("sessions_program").on(t.program_id, t.audience),

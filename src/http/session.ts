@@ -6,6 +6,7 @@ import type { Audience } from "../core/sessions/identities.ts";
 import {
   actorOf,
   endSession,
+  isFresh,
   noteSeen,
   readSession,
   type OpenedSession,
@@ -14,9 +15,10 @@ import {
 import { TOKEN_PATTERN } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../lib/crypto.ts";
-import { ROLE_TITLES, roleMay, type Right } from "../domain/member.ts";
+import { needsProof, ROLE_TITLES, roleMay, type Right } from "../domain/member.ts";
 import { AppError } from "../lib/errors.ts";
 import { homeOf, returnPath, signInAddress } from "./pages/return-to.ts";
+import { pathOf } from "./request-path.ts";
 import { countWrongSecret, refuseGuesser } from "./rate-limit.ts";
 
 /** What the handlers of pages find in their context beside what every route has. */
@@ -87,17 +89,30 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
   };
 }
 
-/** Refuses a member whose role has not the right that the route needs (TEAM-1): nothing of it was read or done. */
-export function requireRight(rightOf: (method: string, pattern: string) => Right): MiddlewareHandler<PageEnv> {
+export interface Rights {
+  of: (method: string, pattern: string) => Right;
+  /** The page that asks for a fresh proof, of a request to this address; it leads back to the page of the request. */
+  proofPage: (method: string, address: ReturnType<typeof pathOf>) => string;
+}
+
+/**
+ * Refuses a member whose role has not the right that the route needs (TEAM-1), and asks for a fresh proof of the address if
+ * the right needs one (PROOF-3): nothing of it was read or done.
+ */
+export function requireRight(rights: Rights): MiddlewareHandler<PageEnv> {
   return async function requireRight(c, next) {
     const { member } = c.var.session;
     const route = matchedRoutes(c).find(({ method }) => method !== "ALL");
-    if (!member || !route || !roleMay(member.role, rightOf(route.method, route.path))) {
+    const right = route && rights.of(route.method, route.path);
+    if (!member || !right || !roleMay(member.role, right)) {
       const role = member ? ` Your role is ${ROLE_TITLES[member.role]}.` : "";
       throw new AppError(
         "forbidden",
         `This is for others of the team to do.${role} An owner can give you another one.`,
       );
+    }
+    if (needsProof(right) && !isFresh(c.var.session)) {
+      return c.redirect(rights.proofPage(c.req.method, pathOf(c.req.raw)), 303);
     }
     return next();
   };
@@ -164,7 +179,8 @@ export async function dropSession(c: Context<PageEnv>): Promise<void> {
 
 /** What a browser can be led back to: the address of a page that was opened. */
 function addressOf(c: Context): string | null {
-  return c.req.method === "GET" ? returnPath(`${c.req.path}${new URL(c.req.url).search}`) : null;
+  const { pathname, search } = pathOf(c.req.raw);
+  return c.req.method === "GET" ? returnPath(`${pathname}${search}`) : null;
 }
 
 function presentedToken(c: Context<PageEnv>): string | null {

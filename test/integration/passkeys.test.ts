@@ -244,7 +244,8 @@ describe("adding one (PASS-2)", () => {
     await env.DB.prepare("update sessions set created_at = ? where program_id = ?")
       .bind(iso(Date.now() - 16 * MINUTE), program.program.id)
       .run();
-    expect((await visitor.post(`${SESSIONS}/passkeys`, { credential })).status).toBe(403);
+    const { headers } = await visitor.post(`${SESSIONS}/passkeys`, { credential });
+    expect(headers.get("location")).toBe(`/sign-in/again?to=${encodeURIComponent(SESSIONS)}`);
     await visitor.get(SESSIONS);
     expect(visitor.html).not.toContain("data-passkey");
     const again = makeVisitor();

@@ -73,8 +73,8 @@ describe("the table of rights (TEAM-1)", () => {
     expect(new Set(named).size).toBe(named.length);
   });
 
-  it("lets only owners at what it does not name", () => {
-    expect([rightOfRoute("GET", "/dashboard/later"), rightOfRoute("POST", "/dashboard")]).toEqual(["manage", "manage"]);
+  it("lets only owners who prove themselves at what it does not name", () => {
+    expect([rightOfRoute("GET", "/dashboard/later"), rightOfRoute("POST", "/dashboard")]).toEqual(["secure", "secure"]);
     expect(mayRequest("finance", "POST", "/dashboard/later")).toBe(false);
   });
 });

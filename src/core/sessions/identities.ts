@@ -82,6 +82,14 @@ export function identityKey(identity: Pick<Identity, "program_id" | "partner_id"
   return identity.partner_id ?? identity.program_id;
 }
 
+/** The identity that somebody acts as, by its program and partner. */
+export function isOfAccount(
+  one: Pick<Identity, "program_id" | "partner_id">,
+  other: Pick<Identity, "program_id" | "partner_id">,
+): boolean {
+  return one.program_id === other.program_id && one.partner_id === other.partner_id;
+}
+
 export function findIdentity(identities: readonly Identity[], key: string | null): Identity | undefined {
   return identities.find((identity) => identityKey(identity) === key);
 }

@@ -8,6 +8,7 @@ import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { askAll } from "../kernel/shards.ts";
+import { isOfAccount } from "./identities.ts";
 import { actAs, endRecord, hasKeyInForce, inForce, sessionId, type Session, type SessionRecord } from "./sessions.ts";
 import { endLinks } from "./sign-in.ts";
 
@@ -27,13 +28,11 @@ export interface ListedSession extends Pick<SessionRecord, "audience" | "created
 type Found = SessionRecord & { program_name: string; role: MemberRole | null };
 type Ending = Pick<SessionRecord, "token_hash" | "email" | "program_id" | "partner_id">;
 
-/**
- * The sessions of the address that was proven for this one, whatever account and database they are of: each can be
- * switched to each. The newest 50, newest first.
- */
+/** The sessions of this one's account: no program is named in another's. The newest 50, newest first. */
 export async function listSessions(base: BaseCtx, { record }: Session): Promise<ListedSession[]> {
   const { found } = await sessionsOf(base, record.email);
   return found
+    .filter((one) => isOfAccount(one, record))
     .slice(0, MOST_LISTED)
     .map(({ audience, created_at, last_seen_at, device, program_name, role, token_hash }) => ({
       id: sessionId({ token_hash }),
@@ -42,10 +41,10 @@ export async function listSessions(base: BaseCtx, { record }: Session): Promise<
     }));
 }
 
-/** Ends one of the sessions of the address. @throws `not_found` where it has none of this id. */
+/** Ends one of the sessions of the account. @throws `not_found` if it has none of this id. */
 export async function endOwnSession(base: BaseCtx, { record }: Session, id: string): Promise<void> {
   const { found, failure } = await sessionsOf(base, record.email);
-  const ended = found.find((session) => sessionId(session) === id);
+  const ended = found.find((session) => isOfAccount(session, record) && sessionId(session) === id);
   if (!ended && failure) throw failure.reason;
   if (!ended) throw notFound("session");
   await endRecord(base, ended);

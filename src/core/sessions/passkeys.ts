@@ -21,14 +21,11 @@ import { actingAs, type BaseCtx, type ProgramCtx, type Reader } from "../kernel/
 import { untilWon } from "../kernel/races.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { askIdentities, findIdentity, type Identity } from "./identities.ts";
-import { actAs, openSession, type Session } from "./sessions.ts";
+import { actAs, isFresh, openSession, type Session } from "./sessions.ts";
 import type { Confirmation } from "./sign-in.ts";
 
 /** Of one address. Two that are added at the same moment in two databases may be one more. */
 export const MOST_PASSKEYS = 10;
-
-/** A passkey is added within this time of the sign-in: a stolen session alone makes none (PASS-2). */
-const FRESH_FOR = 15 * MINUTE;
 
 /** How long a challenge is good for. */
 export const CHALLENGE_VALID_FOR = 15 * MINUTE;
@@ -39,11 +36,6 @@ export type Passkey = typeof passkeys.$inferSelect;
 
 /** What a browser answered, the challenge that it had to answer, and when that was made (ms). */
 export type Answered<T> = PasskeyExpected & { answer: T; challenged_at: number };
-
-/** Whether this session is one that a passkey can be added in. */
-export function canAddPasskey({ record, ctx, limited }: Session): boolean {
-  return record.audience === "owner" && limited === null && Date.parse(record.created_at) > ctx.now - FRESH_FOR;
-}
 
 /** The user handle of a passkey that this session adds: random, with the shard, where it is looked for when it is used. */
 export function newHandle({ ctx }: Session): string {
@@ -95,7 +87,7 @@ export async function addPasskey(
   { answer, challenged_at, ...expected }: Answered<RegistrationJson>,
   device: string | null,
 ): Promise<void> {
-  if (!canAddPasskey(session)) throw notFresh();
+  if (session.member === null || !isFresh(session)) throw notFresh();
   refuseOld(base, challenged_at);
   const made = await readRegistration(answer, expected).catch(refuse);
   if ((await listPasskeys(base, session)).length >= MOST_PASSKEYS) throw tooMany();
@@ -125,7 +117,7 @@ export async function addPasskey(
 }
 
 function notFresh(): AppError {
-  return new AppError("forbidden", "To add a passkey, sign in again with a link.");
+  return new AppError("forbidden", "To add a passkey, confirm that it is you: sign in again.");
 }
 
 function tooMany(): AppError {
@@ -253,9 +245,9 @@ export async function confirmPasskey(
       return { outcome: "link_refused" };
     }
     const chosen = as === null && owned.length === 1 ? first : findIdentity(owned, as);
-    if (!chosen) return { outcome: "choose", email: passkey.email, identities: owned };
+    if (!chosen) return { outcome: "choose", email: passkey.email, identities: owned, is_partial: false };
     const before = [use(ctx, passkey, { ...read, challenged_at })];
-    const proof = { email: passkey.email, proven_at: ctx.now, shard: ctx.shard, before, device };
+    const proof = { email: passkey.email, proven_as: null, proven_at: ctx.now, shard: ctx.shard, before, device };
     return { outcome: "signed_in", session: await openSession(base, chosen, proof) };
   });
 }

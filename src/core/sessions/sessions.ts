@@ -14,11 +14,14 @@ import { onShard } from "../kernel/shards.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 import { partnerChanged, wakeWaitingPayments } from "../partners/partners.ts";
-import type { Audience, Identity } from "./identities.ts";
+import { identityKey, type Audience, type Identity } from "./identities.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 /** 14 days for partners, 12 hours for members (PAGE-3), from the moment the address was proven. */
 export const SESSION_LIFETIME: Record<Audience, number> = { owner: 12 * HOUR, partner: 14 * DAY };
+
+/** How long a proof of the address, by a link that was asked for or a passkey, counts as fresh (PROOF-3). */
+export const FRESH_FOR = 15 * MINUTE;
 
 /** A member's session ends after so long without a request (PAGE-3). */
 const OWNER_IDLE = 2 * HOUR;
@@ -50,6 +53,8 @@ export interface Session {
 
 export interface SessionProof {
   email: string;
+  /** The one account (`identityKey`) that the link was made for; null if the address itself was proven. */
+  proven_as: string | null;
   /** When the address was proven (ms): a session made by switching lives no longer for it. */
   proven_at: number;
   /** What the new session replaces or uses up, in the database `shard`; without it there is no session. */
@@ -82,9 +87,9 @@ export async function openSession(base: BaseCtx, identity: Identity, proof: Sess
     ...(isHere ? proof.before : []),
     {
       statement: ctx.db.run(sql`insert into sessions
-          (token_hash, audience, email, program_id, partner_id, created_at, expires_at, last_seen_at, device)
+          (token_hash, audience, email, program_id, partner_id, created_at, expires_at, last_seen_at, device, proven_as)
         select ${await sha256Hex(token)}, ${audience}, ${proof.email}, ${program_id}, ${partner_id},
-          ${iso(proof.proven_at)}, ${expires_at}, ${iso(ctx.now)}, ${proof.device} from ${allowed}`),
+          ${iso(proof.proven_at)}, ${expires_at}, ${iso(ctx.now)}, ${proof.device}, ${proof.proven_as} from ${allowed}`),
       expect: 1,
     },
   ];
@@ -211,6 +216,7 @@ function recordOf(link: InferSelectModel<typeof portalLinks>, token_hash: string
   return {
     ...{ token_hash, audience: "partner", email, program_id, partner_id },
     ...{ created_at: used_at ?? created_at, expires_at, last_seen_at: null, device },
+    proven_as: identityKey({ program_id, partner_id }),
   };
 }
 
@@ -274,9 +280,22 @@ export async function endRecord(
   }
 }
 
+/** Whether the person of this session proved the address within `FRESH_FOR`: a stolen session cannot (PROOF-3). */
+export function isFresh({ record, limited, ctx }: Pick<Session, "record" | "limited" | "ctx">): boolean {
+  return limited === null && record.proven_as === null && Date.parse(record.created_at) > ctx.now - FRESH_FOR;
+}
+
+/** Whether a session may go on as an identity of its address: into a team only with a fresh proof (PROOF-1). */
+function maySwitch(session: Session, identity: Identity): boolean {
+  const { proven_as, created_at } = session.record;
+  if (proven_as !== null && proven_as !== identityKey(identity)) return false;
+  if (identity.audience === "owner") return isFresh(session);
+  return Date.parse(created_at) + SESSION_LIFETIME.partner > session.ctx.now;
+}
+
 /**
- * Acts as another identity of the same address, under a new token; the old session ends. Null when the proof is too old
- * for that identity: then a new link is needed.
+ * Acts as another identity of the same address, under a new token; the old session ends. Null if its proof does not
+ * suffice for that identity: then a new one is needed.
  */
 export async function switchSession(
   base: BaseCtx,
@@ -284,10 +303,10 @@ export async function switchSession(
   identity: Identity,
 ): Promise<OpenedSession | null> {
   const { ctx, record } = session;
-  const proven_at = Date.parse(record.created_at);
-  if (proven_at + SESSION_LIFETIME[identity.audience] <= base.now) return null;
+  if (!maySwitch(session, identity)) return null;
   const end = ctx.db.delete(sessions).where(eq(sessions.token_hash, record.token_hash));
-  const { email, device } = record;
+  const { email, device, proven_as } = record;
+  const proven_at = Date.parse(record.created_at);
   const before = [{ statement: end, expect: 1 }];
-  return openSession(base, identity, { email, device, proven_at, shard: ctx.shard, before });
+  return openSession(base, identity, { email, device, proven_as, proven_at, shard: ctx.shard, before });
 }

@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { orNull, shaped, text } from "../../db/rows.ts";
+import { orNull, shaped, text, textOf } from "../../db/rows.ts";
 import { signInLinks } from "../../db/schema.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
@@ -10,12 +10,12 @@ import { commit, type Write } from "../kernel/commit.ts";
 import type { BaseCtx, ProgramCtx } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import { askAll, askFirst, onShard } from "../kernel/shards.ts";
-import { askIdentities, findIdentity, identitiesOf, type Identity } from "./identities.ts";
-import { actAs, openSession, type OpenedSession } from "./sessions.ts";
+import { askIdentities, findIdentity, identitiesOf, identityKey, isOfAccount, type Identity } from "./identities.ts";
+import { actAs, FRESH_FOR, openSession, type OpenedSession } from "./sessions.ts";
 
-const LINK_VALID_FOR = 15 * MINUTE;
-/** Of the link in an e-mail that nobody asked for a moment ago (PART-13). */
-export const INVITATION_VALID_FOR = 7 * DAY;
+type LinkPurpose = (typeof signInLinks.$inferSelect)["purpose"];
+/** `sign_in`: asked for by its reader. `invitation`: in an e-mail that a program has sent (PART-13, TEAM-4). */
+const VALID_FOR: Record<LinkPurpose, number> = { sign_in: FRESH_FOR, invitation: 7 * DAY };
 /** Within `LINK_WINDOW` (PAGE-2). */
 export const LINKS_PER_ADDRESS = 5;
 export const LINK_WINDOW = 15 * MINUTE;
@@ -37,6 +37,19 @@ export interface LinkRequest {
   return_to: string | null;
 }
 
+/** Whether a link opens an identity of its address: one that outlives a fresh proof only the one it was made for (PROOF-1). */
+function opens(link: Pick<LinkRow, "purpose" | "program_id" | "partner_id">, identity: Identity): boolean {
+  return isForOne(link)
+    ? link.program_id !== null && isOfAccount({ ...link, program_id: link.program_id }, identity)
+    : true;
+}
+
+function isForOne({ purpose }: Pick<LinkRow, "purpose">): boolean {
+  return VALID_FOR[purpose] > FRESH_FOR;
+}
+
+type LinkRow = typeof signInLinks.$inferSelect;
+
 /**
  * Counts a request for a link, in the first database that answers: the same statement whatever the address, so that
  * neither the answer nor its time shows which addresses are known. Who has the address is looked up by `openRequest`,
@@ -50,14 +63,14 @@ export async function countRequest(
 ): Promise<LinkRequest> {
   const email = address.toLowerCase();
   const { request, inserted } = await askFirst(base, async (ctx) => {
-    const { link, row } = await newLink(ctx, email, undefined);
+    const { link, row } = await newLink(ctx, email, "sign_in", undefined);
     const recent = linksSince(sql`${email}`, ctx.now);
     const [rows] = await runBatch(ctx.db, [
       shaped(
         ctx.db,
         { email: text },
-        sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at, return_to)
-        select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}, ${return_to}
+        sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at, return_to, purpose)
+        select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}, ${return_to}, ${row.purpose}
         where (${recent}) < ${LINKS_PER_ADDRESS} returning email`,
       ),
     ]);
@@ -90,7 +103,7 @@ export async function openRequest(
   if (!first) return null;
   const home = onShard(base, shardOfProgram(first.program_id));
   if (!home || home.shard === shard) return { link: counted, identities };
-  const { link, row } = await newLink(home, email, first);
+  const { link, row } = await newLink(home, email, "sign_in", first);
   await runBatch(home.db, [home.db.insert(signInLinks).values({ ...row, return_to })]);
   return { link, identities };
 }
@@ -107,14 +120,14 @@ export async function createLinkByHand(base: BaseCtx, address: string): Promise<
   if (first?.audience !== "owner" && failure) throw failure.reason;
   const ctx = first && onShard(base, shardOfProgram(first.program_id));
   if (!ctx) throw notFound("member or partner");
-  const { link, row } = await newLink(ctx, email, first);
+  const { link, row } = await newLink(ctx, email, "sign_in", first);
   await runBatch(ctx.db, [ctx.db.insert(signInLinks).values(row)]);
   return link;
 }
 
 /**
  * A one-time link for a partner, or a member where `partner_id` is null, who did not ask for it: it is in an e-mail that waits
- * to be read, and is good for `INVITATION_VALID_FOR`. With the statement that stores it, for the commit of what the e-mail is
+ * to be read, is valid for 7 days, and opens this account alone. With the statement that stores it, for the commit of what the e-mail is
  * about. (In a list, because a query is a thenable.)
  */
 export async function invitationLink(
@@ -123,15 +136,18 @@ export async function invitationLink(
 ): Promise<{ link: SignInLink; writes: Write[] }> {
   const audience = partner_id === null ? "owner" : "partner";
   const identity = { audience, program_id: ctx.program.id, partner_id } as const;
-  const { link, row } = await newLink(ctx, email.toLowerCase(), identity, INVITATION_VALID_FOR);
+  const { link, row } = await newLink(ctx, email.toLowerCase(), "invitation", identity);
   return { link, writes: [{ statement: ctx.db.insert(signInLinks).values(row) }] };
 }
 
-/** The address that a link proves, and who it is here. Null for a link that is unknown, expired or used. Changes nothing. */
+/**
+ * The address of a link and the accounts that it opens; `is_partial` if the address has others. Null for a link that is
+ * unknown, expired or used. Changes nothing.
+ */
 export async function readLink(
   base: BaseCtx,
   token: string,
-): Promise<{ email: string; identities: Identity[] } | null> {
+): Promise<{ email: string; identities: Identity[]; is_partial: boolean } | null> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return null;
   const [[link]] = await runBatch(ctx.db, [
@@ -140,21 +156,24 @@ export async function readLink(
       .from(signInLinks)
       .where(usable(ctx, await sha256Hex(token))),
   ]);
-  return link ? { email: link.email, identities: await identitiesOf(base, link.email) } : null;
+  if (!link) return null;
+  const all = await identitiesOf(base, link.email);
+  const identities = all.filter((identity) => opens(link, identity));
+  return { email: link.email, identities, is_partial: identities.length < all.length };
 }
 
 export type Confirmation =
   | { outcome: "signed_in"; session: OpenedSession; return_to?: string | null }
   /** The address is several people here; the link is not used up until one is chosen. */
-  | { outcome: "choose"; email: string; identities: Identity[] }
+  | { outcome: "choose"; email: string; identities: Identity[]; is_partial: boolean }
   /** Unknown, expired or used. */
   | { outcome: "link_refused" }
-  /** The link was good, and nobody active has its address any more. */
+  /** The link was good, and no active account that it opens is left. */
   | { outcome: "nobody" };
 
 /**
  * Uses a link up, exactly once, and opens a new session for it (PAGE-2); every other link of its address ends,
- * whoever it was made for. `as` chooses among several identities by their `identityKey`, `device` is what the
+ * whoever it was made for. `as` chooses among the identities that it opens by their `identityKey`, `device` is what the
  * person signs in with. A partner's first sign-in turns
  * `invited` into `active`. An attempt with a used or expired link is in the audit log.
  */
@@ -178,7 +197,8 @@ export async function confirmLink(
     const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(isUsable)]);
     if (!link) return { outcome: "link_refused" };
     const { email } = link;
-    const { identities, failure } = await askIdentities(base, email);
+    const { identities: all, failure } = await askIdentities(base, email);
+    const identities = all.filter((identity) => opens(link, identity));
     if (identities.length === 0) {
       // Whoever it is may be in the database that did not answer: the link stays good.
       if (failure) throw failure.reason;
@@ -186,10 +206,11 @@ export async function confirmLink(
       return { outcome: "nobody" };
     }
     const chosen = as === null && identities.length === 1 ? identities[0] : findIdentity(identities, as);
-    if (!chosen) return { outcome: "choose", email, identities };
+    if (!chosen) return { outcome: "choose", email, identities, is_partial: identities.length < all.length };
     await endLinksElsewhere(ctx, email);
     const before = [{ statement: spend(), expect: 1 }, { statement: endLinks(ctx, email) }];
-    const proof = { email, proven_at: ctx.now, shard: ctx.shard, before, device };
+    const proven_as = isForOne(link) ? identityKey(chosen) : null;
+    const proof = { email, proven_as, proven_at: ctx.now, shard: ctx.shard, before, device };
     return { outcome: "signed_in", session: await openSession(base, chosen, proof), return_to: link.return_to };
   });
   if (confirmed.outcome === "link_refused") await tellOfFailure(base, ctx, token_hash);
@@ -208,16 +229,23 @@ async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: st
   const [[tried]] = await runBatch(db, [
     shaped(
       db,
-      { email: text, used_at: orNull(text) },
+      {
+        email: text,
+        used_at: orNull(text),
+        purpose: textOf<LinkPurpose>(),
+        program_id: orNull(text),
+        partner_id: orNull(text),
+      },
       sql`update sign_in_links set failed_at = ${iso(now)}
       where token_hash = ${token_hash} and not exists (select 1 from sign_in_links o
-        where o.email = sign_in_links.email and o.failed_at > ${iso(now - TOLD_EVERY)}) returning email, used_at`,
+        where o.email = sign_in_links.email and o.failed_at > ${iso(now - TOLD_EVERY)}) returning email, used_at, purpose, program_id, partner_id`,
     ),
   ]);
   if (!tried) return;
   const { email, used_at } = tried;
   const reason = used_at === null ? "expired" : "used";
-  for (const identity of (await identitiesOf(base, email)).slice(0, MOST_TOLD)) {
+  const identities = (await identitiesOf(base, email)).filter((identity) => opens(tried, identity));
+  for (const identity of identities.slice(0, MOST_TOLD)) {
     const { bound, partner } = await actAs(base, { ...identity, email });
     const payload = { ...(partner && { partner_id: partner.id }), email, reason } as const;
     await commit(bound, { writes: [], occurrences: [{ type: "sign_in.failed", payload }] });
@@ -279,8 +307,8 @@ export function signInsPast(now: number): SQL {
 async function newLink(
   ctx: BaseCtx,
   email: string,
+  purpose: LinkPurpose,
   identity: Pick<Identity, "audience" | "program_id" | "partner_id"> | undefined,
-  valid_for = LINK_VALID_FOR,
 ) {
   const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const row = {
@@ -290,7 +318,8 @@ async function newLink(
     program_id: identity?.program_id ?? null,
     partner_id: identity?.partner_id ?? null,
     created_at: iso(ctx.now),
-    expires_at: iso(ctx.now + valid_for),
+    expires_at: iso(ctx.now + VALID_FOR[purpose]),
+    purpose,
   };
   return { row, link: { token, expires_at: row.expires_at } satisfies SignInLink };
 }

@@ -4,11 +4,13 @@ import { createContext, useContext } from "hono/jsx";
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Bindings } from "../../env.ts";
+import { pathOf } from "../request-path.ts";
 import { NO_FRAME } from "../security-headers.ts";
 import type { PageEnv } from "../session.ts";
 import { PageZone } from "./locale.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
-import { ReaderRole } from "./rights.tsx";
+import { isFresh } from "../../core/sessions/sessions.ts";
+import { pageOfForm, ReaderContext, type Reader } from "./rights.tsx";
 
 /** For a page that shows another address of this origin in a frame. */
 const FRAMES = "frame-src 'self'";
@@ -71,7 +73,7 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
         </head>
         <body>
           <PageZone.Provider value={session?.program.time_zone ?? options.zone ?? null}>
-            <ReaderRole.Provider value={session?.member?.role ?? null}>{body}</ReaderRole.Provider>
+            <ReaderContext.Provider value={readerOf(c)}>{body}</ReaderContext.Provider>
           </PageZone.Provider>
         </body>
       </html>
@@ -86,6 +88,13 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
   c.header("Content-Security-Policy", [policy, ...more].join("; "));
   c.header("Vary", "Cookie, Accept-Language");
   return c.html(html`<!doctype html>${document}`, options.status ?? 200);
+}
+
+function readerOf(c: Context<PageEnv>): Reader {
+  const session = c.get("session") as PageEnv["Variables"]["session"] | undefined;
+  const { pathname, search } = pathOf(c.req.raw);
+  const at = c.req.method === "GET" ? `${pathname}${search}` : pageOfForm(pathname);
+  return { role: session?.member?.role ?? null, is_fresh: session !== undefined && isFresh(session), at };
 }
 
 const Csrf = createContext("");

@@ -1,5 +1,5 @@
 import { Hono, type Context } from "hono";
-import { addPasskey, canAddPasskey, listPasskeys, newHandle, removePasskey } from "../../core/sessions/passkeys.ts";
+import { addPasskey, listPasskeys, newHandle, removePasskey } from "../../core/sessions/passkeys.ts";
 import { deviceOf } from "../../domain/device.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { PageEnv } from "../session.ts";
@@ -9,6 +9,7 @@ import { When } from "./parts/figures.tsx";
 import { ActionButton } from "./parts/form.tsx";
 import { PasskeyForm } from "./parts/passkey-form.tsx";
 import { Table } from "./parts/table.tsx";
+import { IfMay, ProveFirst, useMay } from "./rights.tsx";
 
 const SESSIONS = "/dashboard/settings/sessions";
 const AT = `${SESSIONS}/passkeys`;
@@ -40,7 +41,7 @@ export async function passkeySection(c: Context<PageEnv>) {
       <h2>Passkeys</h2>
       <div class="inset stack">
         <p class="muted">Sign in with your device's fingerprint, face or PIN in place of an e-mail.</p>
-        {addForm(canAddPasskey(session), options)}
+        {options ? <AddForm options={options} /> : <p>{NO_PASSKEYS}</p>}
       </div>
       {listed.length === 0 ? null : (
         <Table
@@ -50,7 +51,9 @@ export async function passkeySection(c: Context<PageEnv>) {
             one.device ?? "Unknown device",
             <When at={one.created_at} />,
             one.last_used_at === null ? "Never" : <When at={one.last_used_at} />,
-            <ActionButton action={`${AT}/remove`} label="Remove" values={{ id: one.id }} />,
+            <IfMay right="own_secure">
+              <ActionButton action={`${AT}/remove`} label="Remove" values={{ id: one.id }} />
+            </IfMay>,
           ])}
         />
       )}
@@ -58,8 +61,9 @@ export async function passkeySection(c: Context<PageEnv>) {
   );
 }
 
-function addForm(isFresh: boolean, options: object | null) {
-  if (!options) return <p>This service takes none before whoever runs it has set its address and key.</p>;
-  if (!isFresh) return <p>To add one, sign out and in again: it can be added within 15 minutes of signing in.</p>;
+const NO_PASSKEYS = "This service takes none before whoever runs it has set its address and key.";
+
+function AddForm({ options }: { options: object }) {
+  if (!useMay("own_secure")) return <ProveFirst to="add or remove a passkey" />;
   return <PasskeyForm action={AT} purpose="create" options={options} label="Add a passkey" />;
 }

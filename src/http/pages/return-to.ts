@@ -6,7 +6,7 @@ const MAX_LENGTH = 1_000;
 /** The pages of a session, without what an address does not need or could be read as another host: quotes, spaces, backslashes. */
 const PATTERN = /^\/(?:dashboard|portal)(?:[/?][\w\-./?&=%+~:,;*!'()@]*)?$/;
 
-/** Of whom a query may say something: an address that was searched for. */
+/** A query may contain the address of a person who was searched for. */
 const ADDRESS = /@|%40/i;
 
 /**

@@ -1,17 +1,13 @@
 /** What each page and form of the dashboard needs of the member who asks (TEAM-1): the one place that says so. */
 import { createContext, useContext } from "hono/jsx";
 import type { Child } from "hono/jsx";
-import { roleMay, type MemberRole, type Right } from "../../domain/member.ts";
+import type { pathOf } from "../request-path.ts";
+import { needsProof, roleMay, type MemberRole, type Right } from "../../domain/member.ts";
 
-/** By right, each route below `/dashboard`. One that is not here is an owner's alone, and fails `team-rights.test.ts`. */
+/** By right, each route below `/dashboard`. One that is not here is `secure`, and fails `team-rights.test.ts`. */
 export const ROUTES_OF: Record<Right, readonly string[]> = {
-  own: [
-    "GET /settings/sessions",
-    "POST /settings/sessions/end",
-    "POST /settings/sessions/end-all",
-    "POST /settings/sessions/passkeys",
-    "POST /settings/sessions/passkeys/remove",
-  ],
+  own: ["GET /settings/sessions", "POST /settings/sessions/end", "POST /settings/sessions/end-all"],
+  own_secure: ["POST /settings/sessions/passkeys", "POST /settings/sessions/passkeys/remove"],
   read: [
     ...[
       "GET ",
@@ -76,7 +72,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
     ...["GET /flows/new", "POST /flows/new", "POST /flows/:id", "POST /flows/:id/switch"],
     ...["GET /flows/:id/delete", "POST /flows/:id/delete"],
     "POST /integration/check",
-    ...["POST /integration/:provider/destination", "POST /integration/:provider/reconcile"],
+    "POST /integration/:provider/reconcile",
     ...["GET /partners/new", "POST /partners/new", "GET /partners/import", "POST /partners/import"],
     ...[
       "GET /partners/:id/edit",
@@ -89,27 +85,25 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
     ...["POST /partners/:id/codes", "POST /partners/:id/codes/:code_id/remove"],
     ...["POST /partners/applications/chosen", "POST /partners/applications/chosen/confirmed"],
     ...["POST /partners/applications/:id/approve", "POST /partners/applications/:id/decline"],
-    ...["POST /settings", "POST /settings/secrets", "GET /settings/api-key", "POST /settings/api-key"],
-    ...[
-      "POST /settings/keys",
-      "POST /settings/keys/:id/rotate",
-      "GET /settings/keys/:id/delete",
-      "POST /settings/keys/:id/delete",
-    ],
-    ...["GET /settings/secrets/:name/remove", "POST /settings/secrets/:name/remove"],
-    ...["POST /settings/mails", "POST /settings/mails/:id/send-again"],
-    ...["POST /settings/team", "POST /settings/team/:id"],
-    ...["GET /settings/team/:id/remove", "POST /settings/team/:id/remove"],
-    ...["GET /webhooks/new", "POST /webhooks/new", "GET /webhooks/:id/edit", "POST /webhooks/:id/edit"],
+    ...["POST /settings", "POST /settings/mails", "POST /settings/mails/:id/send-again"],
     ...[
       "GET /webhooks/:id/delete",
       "POST /webhooks/:id/delete",
       "POST /webhooks/:id/switch",
       "POST /webhooks/:id/test",
     ],
-    ...["GET /webhooks/:id/rotate-secret", "POST /webhooks/:id/rotate-secret"],
     ...["GET /webhooks/:id/recover", "POST /webhooks/:id/recover"],
     "POST /webhooks/:id/deliveries/:delivery_id/redeliver",
+  ],
+  secure: [
+    "POST /integration/:provider/destination",
+    ...["POST /settings/secrets", "GET /settings/secrets/:name/remove", "POST /settings/secrets/:name/remove"],
+    ...["GET /settings/api-key", "POST /settings/api-key", "POST /settings/keys", "POST /settings/keys/:id/rotate"],
+    ...["GET /settings/keys/:id/delete", "POST /settings/keys/:id/delete"],
+    ...["POST /settings/team", "POST /settings/team/:id"],
+    ...["GET /settings/team/:id/remove", "POST /settings/team/:id/remove"],
+    ...["GET /webhooks/new", "POST /webhooks/new", "GET /webhooks/:id/edit", "POST /webhooks/:id/edit"],
+    ...["GET /webhooks/:id/rotate-secret", "POST /webhooks/:id/rotate-secret"],
   ],
 };
 
@@ -121,7 +115,7 @@ const RIGHT_OF = new Map<string, Right>(
 
 /** Of a route by its pattern, as the router has it: `/dashboard/flows/:id`. */
 export function rightOfRoute(method: string, pattern: string): Right {
-  return RIGHT_OF.get(`${method} ${pattern.slice(DASHBOARD.length)}`) ?? "manage";
+  return RIGHT_OF.get(`${method} ${pattern.slice(DASHBOARD.length)}`) ?? "secure";
 }
 
 interface Matched {
@@ -139,21 +133,73 @@ const MATCHED: readonly Matched[] = [...RIGHT_OF]
     return { method, right, isAddress: new RegExp(`^${path.replaceAll(/:[a-z_]+/g, "[^/]+")}$`) };
   });
 
-/** Whether a member may send a request to an address of a page's link or form; anything else than the dashboard is no matter. */
-export function mayRequest(role: MemberRole | null, method: "GET" | "POST", address: string): boolean {
+/** The right that a request to an address of the dashboard needs; null for any other address. */
+function rightOfRequest(method: "GET" | "POST", address: string): Right | null {
   const [path = ""] = address.split(/[?#]/);
-  if (role === null || (path !== DASHBOARD && !path.startsWith(`${DASHBOARD}/`))) return true;
+  if (path !== DASHBOARD && !path.startsWith(`${DASHBOARD}/`)) return null;
   const below = path.slice(DASHBOARD.length);
-  const found = MATCHED.find((one) => one.method === method && one.isAddress.test(below));
-  return roleMay(role, found?.right ?? "manage");
+  return MATCHED.find((one) => one.method === method && one.isAddress.test(below))?.right ?? "secure";
 }
 
-/** Of the member who reads the page; null where it is no member's. */
-export const ReaderRole = createContext<MemberRole | null>(null);
+/** Whether a member may send a request to an address of a page's link or form; anything else than the dashboard is no matter. */
+export function mayRequest(role: MemberRole | null, method: "GET" | "POST", address: string): boolean {
+  const right = role === null ? null : rightOfRequest(method, address);
+  return role === null || right === null || roleMay(role, right);
+}
 
+/** The page that a request comes from, which shows its form: its own address, or the nearest above it that is a page. */
+export function pageOfForm(path: string): string {
+  const isPage = (below: string) => MATCHED.some((one) => one.method === "GET" && one.isAddress.test(below));
+  let below = path.slice(DASHBOARD.length);
+  while (below !== "" && !isPage(below)) below = below.slice(0, below.lastIndexOf("/"));
+  return `${DASHBOARD}${below}`;
+}
+
+/** Who reads the page. */
+export interface Reader {
+  /** Null if the reader is not a member. */
+  role: MemberRole | null;
+  /** Whether the address was proven within 15 minutes. */
+  is_fresh: boolean;
+  /** The address of the page, to return to. */
+  at: string;
+}
+
+export const ReaderContext = createContext<Reader>({ role: null, is_fresh: false, at: "/" });
+
+/** Whether the reader may now: for what needs a fresh proof, only with it. */
 export function useMay(right: Right): boolean {
-  const role = useContext(ReaderRole);
-  return role === null || roleMay(role, right);
+  const { role, is_fresh } = useContext(ReaderContext);
+  return role === null || (roleMay(role, right) && (is_fresh || !needsProof(right)));
+}
+
+/** How the reader may send a form; `unproven`: once the address is proven again. */
+export function useSending(action: string | undefined): "allowed" | "unproven" | "forbidden" {
+  const { role, is_fresh, at } = useContext(ReaderContext);
+  const right = role === null ? null : rightOfRequest("POST", action ?? at);
+  if (role === null || right === null) return "allowed";
+  if (!roleMay(role, right)) return action === undefined ? "allowed" : "forbidden";
+  return is_fresh || !needsProof(right) ? "allowed" : "unproven";
+}
+
+/** The page that asks for a fresh proof, and leads back to the path. */
+export function proofPage(to: string): string {
+  return `/sign-in/again?${new URLSearchParams({ to }).toString()}`;
+}
+
+/** The same for a request: a form that was sent leads back to the page that shows it. */
+export function proofFor(method: string, { pathname, search }: ReturnType<typeof pathOf>): string {
+  return proofPage(method === "GET" ? `${pathname}${search}` : pageOfForm(pathname));
+}
+
+/** The way to a fresh proof, in place of a form that needs one (PROOF-3). */
+export function ProveFirst({ to = "change this" }: { to?: string | undefined }) {
+  const { at } = useContext(ReaderContext);
+  return (
+    <p class="muted">
+      To {to}, <a href={proofPage(at)}>confirm that it is you</a>: you signed in more than 15 minutes ago.
+    </p>
+  );
 }
 
 /** What only who has the right sees. */
@@ -168,7 +214,7 @@ export function Masked({ children }: { children?: Child }) {
 
 /** A link to where something is done: for others it is not there, and within a text only its words are. */
 export function ActionLink({ href, children, ...rest }: { href: string; class?: string; children?: Child }) {
-  if (mayRequest(useContext(ReaderRole), "GET", href)) {
+  if (mayRequest(useContext(ReaderContext).role, "GET", href)) {
     return (
       <a class={rest.class} href={href}>
         {children}

@@ -20,8 +20,7 @@ const DONE = {
 };
 
 /**
- * The sessions of who is signed in, below the page `parent`: each can be ended, or all at once. They are those of the
- * address, for whoever has one of them can switch to its other accounts.
+ * The sessions of the account that is signed in, below the page `parent`: each can be ended, or all of the address at once.
  */
 export function sessions(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
   const at = `${parent}/sessions`;
@@ -36,7 +35,7 @@ export function sessions(parent: "/dashboard/settings" | "/portal/details", labe
           <Done code={c.req.query("done")} texts={DONE} />
           <PageHead
             title="Sessions"
-            lede={`Where ${session.record.email} is signed in.`}
+            lede={`Where ${session.record.email} is signed in to this account. "Sign out everywhere" ends the sessions of its other accounts too.`}
             back={{ href: parent, label }}
             actions={<ActionButton action={`${at}/end-all`} label="Sign out everywhere" kind="danger" />}
           />

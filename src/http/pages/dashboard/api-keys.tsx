@@ -117,8 +117,8 @@ function KeyTable({ keys, now }: { keys: readonly Listed[]; now: number }) {
         <When at={key.created_at} only="day" />,
         key.last_used_at === null ? "never" : <When at={key.last_used_at} />,
         <End at={key.expires_at} now={now} />,
-        <IfMay right="manage">
-          <span class="actions">
+        <span class="actions">
+          <IfMay right="secure">
             <ActionButton
               action={`${AT}/${key.id}/rotate`}
               label={
@@ -127,11 +127,13 @@ function KeyTable({ keys, now }: { keys: readonly Listed[]; now: number }) {
                 </>
               }
             />
+          </IfMay>
+          <IfMay right="manage">
             <a href={`${AT}/${key.id}/delete`} aria-label={`Delete ${key.name}`}>
               Delete
             </a>
-          </span>
-        </IfMay>,
+          </IfMay>
+        </span>,
       ])}
     />
   );
@@ -228,7 +230,7 @@ function NewKey({ values, problems }: { values: KeyValues; problems: Problems | 
   // Of one of them, or of all.
   const isUnscoped = Object.keys(problems?.fields ?? {}).some((path) => path.startsWith("scopes"));
   return (
-    <Form action={`${AT}#make`} class="stack form-narrow" problems={problems}>
+    <Form action={`${AT}#make`} class="stack form-narrow" problems={problems} to="make or rotate a key">
       <Field
         name="name"
         label="Name"

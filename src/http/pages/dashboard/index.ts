@@ -3,7 +3,7 @@ import { requireRight, requireSession, type PageEnv } from "../../session.ts";
 import { limitFiles } from "../limited.ts";
 import { failedMails, mails } from "../mails.tsx";
 import { passkeys } from "../passkeys.tsx";
-import { rightOfRoute } from "../rights.tsx";
+import { proofFor, rightOfRoute } from "../rights.tsx";
 import { sessions } from "../sessions.tsx";
 import { apiKeys } from "./api-keys.tsx";
 import { applications } from "./applications.tsx";
@@ -35,7 +35,7 @@ import { webhooks } from "./webhooks.tsx";
 
 /** `/dashboard`: the owner's pages (PAGE-7). They call the verbs of core, as the API does. */
 export const dashboard = new Hono<PageEnv>()
-  .use("*", requireSession("owner"), requireRight(rightOfRoute), limitFiles())
+  .use("*", requireSession("owner"), requireRight({ of: rightOfRoute, proofPage: proofFor }), limitFiles())
   .route("/", overview)
   .route("/partners/import", partnerImport)
   .route("/partners/applications", applications)

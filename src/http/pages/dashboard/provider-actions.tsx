@@ -78,7 +78,7 @@ export function ProviderActions({ program, provider, result }: ProviderActionsPr
         </Form>
       )}
       {destinations === undefined ? null : (
-        <Form action={`${AT}/${name}/destination`}>
+        <Form action={`${AT}/${name}/destination`} to={`enter our address at ${providerWithin(name)}`}>
           {mayReplace ? <input type="hidden" name="replace" value="yes" /> : null}
           <p class="muted">
             {webhook_secret === null

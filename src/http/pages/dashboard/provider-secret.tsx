@@ -27,7 +27,7 @@ function SecretForm({ provider, setting, field, isSet, problems }: SecretFormPro
   const own =
     problems && message !== undefined ? { ...problems, fields: { [`${setting}-secret`]: message } } : undefined;
   return (
-    <Form action={`${AT}/secrets`} class="secret">
+    <Form action={`${AT}/secrets`} class="secret" to={`change the ${label.toLowerCase()}`}>
       <input type="hidden" name="name" value={setting} />
       <Field
         name="secret"

@@ -124,7 +124,7 @@ async function teamPage(c: Context<PageEnv>, { values, problems, refused }: Team
         <MemberTable members={members} />
       </section>
       <div class="grid pairs">
-        <Form action={AT} class="card stack" problems={problems}>
+        <Form action={AT} class="card stack" problems={problems} to="change the team">
           <h2>Add a member</h2>
           <Field
             name="email"
@@ -189,7 +189,7 @@ function MemberTable({ members }: { members: readonly Listed[] }) {
 }
 
 function Role({ member: { id, email, role } }: { member: Listed }) {
-  if (!useMay("manage")) return <>{ROLE_TITLES[role]}</>;
+  if (!useMay("secure")) return <>{ROLE_TITLES[role]}</>;
   return (
     <Form action={`${AT}/${id}`} class="inline">
       <select name="role" aria-label={`Role of ${email}`}>

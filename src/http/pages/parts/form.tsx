@@ -1,8 +1,8 @@
 import { html, raw } from "hono/html";
-import { useContext, type Child } from "hono/jsx";
+import type { Child } from "hono/jsx";
 import { CsrfField, classes, type Children } from "../page.tsx";
 import { CHECK_FIELDS, type Problems } from "../forms.ts";
-import { mayRequest, ReaderRole } from "../rights.tsx";
+import { ProveFirst, useSending } from "../rights.tsx";
 
 interface FormProps extends Children {
   action?: string;
@@ -13,15 +13,26 @@ interface FormProps extends Children {
   readable?: boolean;
   /** The script shows the answer in the page's `PreviewPlace` as it is filled in. */
   preview?: boolean;
+  /** What it is for, where it needs a fresh proof: "make a key". */
+  to?: string;
   class?: string;
 }
 
 /**
  * A form that posts, with its token, and what is wrong with it as a whole first. Not there for a member who may not send it
- * (TEAM-1); where its page is the member's at all, `action` says where it goes.
+ * (TEAM-1); where its page is the member's at all, `action` says where it goes. In place of one that needs a fresh proof
+ * is the way to give it (PROOF-3).
  */
-export function Form({ action, problems, multipart, readable, preview, children, ...rest }: FormProps) {
-  if (action !== undefined && !mayRequest(useContext(ReaderRole), "POST", action)) {
+export function Form({ action, problems, multipart, readable, preview, to, children, ...rest }: FormProps) {
+  const sending = useSending(action);
+  if (sending === "unproven") {
+    return (
+      <div class={rest.class}>
+        <ProveFirst to={to} />
+      </div>
+    );
+  }
+  if (sending === "forbidden") {
     if (!readable) return null;
     return (
       <fieldset class={classes("read-only", rest.class)} disabled={true}>

@@ -12,7 +12,7 @@ import {
   type Confirmation,
   type LinkRequest,
 } from "../../../core/sessions/sign-in.ts";
-import { switchSession } from "../../../core/sessions/sessions.ts";
+import { switchSession, type OpenedSession, type Session } from "../../../core/sessions/sessions.ts";
 import { deviceOf } from "../../../domain/device.ts";
 import { ROLE_TITLES } from "../../../domain/member.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
@@ -37,41 +37,43 @@ import { Mark, Plain } from "../layout.tsx";
 import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";
 import { readAnswer, requestOptions } from "../passkey-answer.ts";
-import { homeOf, returnPath, signInAddress } from "../return-to.ts";
 import { Field, Form, Hidden } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PasskeyForm } from "../parts/passkey-form.tsx";
 import { programText } from "../parts/shown-name.ts";
+import { homeOf, returnPath, signInAddress } from "../return-to.ts";
 
 /** Signing in and out (PAGE-2). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
 export const signIn = new Hono<PageEnv>()
   .use("/sign-in/*", requireVisit())
   .get("/sign-in", async (c) => {
     const token = c.req.query("token");
+    const onward = onwardOf((name) => c.req.query(name));
     if (token !== undefined) {
       await limitByAddress(c, "look");
-      return confirmPage(c, token, TOKEN_PATTERN.test(token) ? await readLink(c.var.base, token) : null);
+      return confirmPage(c, token, onward.as, TOKEN_PATTERN.test(token) ? await readLink(c.var.base, token) : null);
     }
-    const to = returnPath(c.req.query("to"));
     const session = await currentSession(c);
-    return session ? c.redirect(homeOf(session.record.audience, to), 303) : requestPage(c, { to });
+    return session ? c.redirect(homeOf(session.record.audience, onward.to), 303) : requestPage(c, { onward });
+  })
+  .get("/sign-in/again", async (c) => {
+    const onward = onwardOf((name) => c.req.query(name));
+    const session = await currentSession(c);
+    return session && session.limited === null ? againPage(c, session, onward) : requestPage(c, { onward });
   })
   .post("/sign-in/passkey", async (c) => {
     await limitByAddress(c);
     const fields = new FormFields(await c.req.formData());
     const credential = fields.text("credential");
-    const to = returnPath(fields.text("to"));
+    const onward = onwardOf((name) => fields.text(name));
     const answered = await readAnswer(c, "get", credential);
     const device = deviceOf(c.req.header("user-agent") ?? "");
     const confirmed: Confirmation = answered
-      ? await confirmPasskey(c.var.base, answered, fields.text("as") || null, device)
+      ? await confirmPasskey(c.var.base, answered, onward.as, device)
       : { outcome: "link_refused" };
-    if (confirmed.outcome === "signed_in") {
-      await startSession(c, confirmed.session);
-      return c.redirect(homeOf(confirmed.session.audience, to), 303);
-    }
+    if (confirmed.outcome === "signed_in") return goOn(c, confirmed.session, onward.to);
     if (confirmed.outcome === "choose") {
-      return choicePage(c, "/sign-in/passkey", confirmed, { credential, to: to ?? "" });
+      return choicePage(c, "/sign-in/passkey", confirmed, { credential, ...carried({ ...onward, as: null }) });
     }
     return confirmed.outcome === "nobody"
       ? refusedPage(c, "You cannot sign in", NOBODY)
@@ -84,30 +86,30 @@ export const signIn = new Hono<PageEnv>()
   .post("/sign-in", async (c) => {
     await limitByAddress(c);
     const fields = new FormFields(await c.req.formData());
+    const onward = onwardOf((name) => fields.text(name));
     const parsed = parseInput(email, fields.text("email"));
-    const to = returnPath(fields.text("to"));
     if (!parsed.ok) {
       const problems = { message: "Please check the address.", fields: { email: parsed.problems.fields[""] ?? "" } };
-      return requestPage(c, { to, value: fields.text("email"), problems });
+      return requestPage(c, { onward, value: fields.text("email"), problems });
     }
     const base = publicUrl(c.env);
-    const request = await countRequest(c.var.base, parsed.value, to);
-    const reply = await sentPage(c, parsed.value, to);
+    const request = await countRequest(c.var.base, parsed.value, onward.to);
+    const reply = await sentPage(c, parsed.value, onward.to);
     // Who has the address, and the e-mail, after the reply: nothing in it may show that there is something to send.
-    c.executionCtx.waitUntil(sendLink(c, base, parsed.value, request));
+    c.executionCtx.waitUntil(sendLink(c, { base, to: parsed.value, as: onward.as }, request));
     return reply;
   })
   .post("/sign-in/confirm", async (c) => {
     await limitByAddress(c);
     const fields = new FormFields(await c.req.formData());
     const token = fields.text("token");
+    const as = fields.text("as") || null;
     const confirmed = TOKEN_PATTERN.test(token)
-      ? await confirmLink(c.var.base, token, fields.text("as") || null, deviceOf(c.req.header("user-agent") ?? ""))
+      ? await confirmLink(c.var.base, token, as, deviceOf(c.req.header("user-agent") ?? ""))
       : ({ outcome: "link_refused" } as const);
     switch (confirmed.outcome) {
       case "signed_in":
-        await startSession(c, confirmed.session);
-        return c.redirect(homeOf(confirmed.session.audience, returnPath(confirmed.return_to ?? undefined)), 303);
+        return goOn(c, confirmed.session, returnPath(confirmed.return_to ?? undefined));
       case "choose":
         return c.redirect(`/sign-in?token=${token}`, 303);
       case "link_refused":
@@ -124,8 +126,11 @@ export const signIn = new Hono<PageEnv>()
   .use("/switch", requireSession(), refuseLimited())
   .get("/switch", async (c) => {
     const { record } = c.var.session;
-    const identities = await identitiesOf(c.var.base, record.email);
-    return choicePage(c, "/switch", { email: record.email, identities }, {}, record.partner_id ?? record.program_id);
+    const { email, proven_as } = record;
+    const all = await identitiesOf(c.var.base, email);
+    const identities = all.filter((one) => proven_as === null || identityKey(one) === proven_as);
+    const is_partial = identities.length < all.length;
+    return choicePage(c, "/switch", { email, identities, is_partial }, {}, identityKey(record));
   })
   .post("/switch", async (c) => {
     const { session } = c.var;
@@ -134,25 +139,49 @@ export const signIn = new Hono<PageEnv>()
     if (!chosen) throw new AppError("not_found", "This address has no such account.");
     const opened = await switchSession(c.var.base, session, chosen);
     if (!opened) {
-      return refusedPage(
-        c,
-        "Please sign in again",
-        "A session of the dashboard lasts 12 hours; yours began longer ago than that.",
-      );
+      return c.redirect(`/sign-in/again?${new URLSearchParams({ as: identityKey(chosen) }).toString()}`, 303);
     }
-    await startSession(c, opened);
-    return c.redirect(homeOf(opened.audience), 303);
+    return goOn(c, opened, null);
   });
 
 const NOBODY = "There is no active account for this address any more.";
 
+/** What is carried from the request for a link to the session: the account (`identityKey`) and the page to go on at. */
+interface Onward {
+  as: string | null;
+  to: string | null;
+}
+
+const ACCOUNT = /^\w{1,60}$/;
+
+function onwardOf(given: (name: keyof Onward) => string | undefined): Onward {
+  const as = given("as") ?? "";
+  return { as: ACCOUNT.test(as) ? as : null, to: returnPath(given("to")) };
+}
+
+/** As fields of a form, or parameters of an address. */
+function carried({ as, to }: Onward): Record<string, string> {
+  return { ...(as !== null && { as }), ...(to !== null && { to }) };
+}
+
+async function goOn(c: Context<PageEnv>, opened: OpenedSession, to: string | null): Promise<Response> {
+  await startSession(c, opened);
+  return c.redirect(homeOf(opened.audience, to), 303);
+}
+
+interface LinkMail {
+  base: string;
+  to: string;
+  as: string | null;
+}
+
 /** Never throws: nobody waits for it. */
-async function sendLink(c: Context<PageEnv>, base: string, to: string, request: LinkRequest): Promise<void> {
+async function sendLink(c: Context<PageEnv>, { base, to, as }: LinkMail, request: LinkRequest): Promise<void> {
   const { request_id } = c.var;
   try {
     const opened = await openRequest(c.var.base, request);
     if (!opened) return;
-    const url = `${base}/sign-in?token=${opened.link.token}`;
+    const url = `${base}/sign-in?${new URLSearchParams({ token: opened.link.token, ...carried({ as, to: null }) }).toString()}`;
     const mail = signInMail(to, url, opened.identities, askerOf(c.req.raw));
     await sendNow(mailOf(c.env).senders, { id: newId("mail", c.var.now), ...mail }, request_id);
   } catch (error) {
@@ -161,23 +190,21 @@ async function sendLink(c: Context<PageEnv>, base: string, to: string, request: 
 }
 
 interface Asked {
-  /** Where it leads back to. */
-  to: string | null;
+  onward: Onward;
   value?: string;
   problems?: Problems;
 }
 
-async function requestPage(c: Context<PageEnv>, { to, value = "", problems }: Asked) {
+async function requestPage(c: Context<PageEnv>, { onward, value = "", problems }: Asked) {
   const options = await requestOptions(c);
-  const values = to === null ? {} : { to };
   return page(
     c,
     { title: "Sign in", status: problems ? 422 : 200 },
     <Welcome title="Sign in">
-      <WhySignIn hasEnded={c.req.query("ended") !== undefined} isLeadBack={to !== null} />
+      <WhySignIn hasEnded={c.req.query("ended") !== undefined} isLeadBack={onward.to !== null} />
       <p class="muted">For partners, and for the people who run a program. We send you a link; there is no password.</p>
       <Form action="/sign-in" class="stack" problems={problems}>
-        <Hidden values={values} />
+        <Hidden values={carried(onward)} />
         <Field
           name="email"
           label="E-mail address"
@@ -199,8 +226,8 @@ async function requestPage(c: Context<PageEnv>, { to, value = "", problems }: As
           purpose="get"
           options={options}
           label="Sign in with a passkey"
+          values={carried(onward)}
           class="wide"
-          values={values}
         />
       ) : null}
     </Welcome>,
@@ -219,6 +246,43 @@ function WhySignIn({ hasEnded, isLeadBack }: { hasEnded: boolean; isLeadBack: bo
         {why} {isLeadBack ? "Sign in, and you are taken to it." : ""}
       </p>
     </Notice>
+  );
+}
+
+/** Asks for a fresh proof of the address of a session (PROOF-3): to sign in again is the proof. */
+async function againPage(c: Context<PageEnv>, { record, member }: Session, onward: Onward) {
+  const { email } = record;
+  const options = member ? await requestOptions(c) : null;
+  const values = carried({ ...onward, as: onward.as ?? identityKey(record) });
+  return page(
+    c,
+    { title: "Confirm that it is you" },
+    <Welcome title="Confirm that it is you">
+      <p>
+        What comes next decides who gets in. It needs a proof of the last 15 minutes that you read the mail of{" "}
+        <strong>{email}</strong>
+        {options ? " or have its passkey" : ""}; then you go on where you were. Nothing has been changed yet.
+      </p>
+      {options ? (
+        <PasskeyForm
+          action="/sign-in/passkey"
+          purpose="get"
+          options={options}
+          label="Use a passkey"
+          values={values}
+          class="primary wide"
+        />
+      ) : null}
+      <Form action="/sign-in" class="stack">
+        <Hidden values={{ ...values, email }} />
+        <button type="submit" class="primary wide">
+          E-mail me a link
+        </button>
+      </Form>
+      <p>
+        <a href={homeOf(record.audience)}>Not now</a>
+      </p>
+    </Welcome>,
   );
 }
 
@@ -242,35 +306,40 @@ function sentPage(c: Context<PageEnv>, address: string, to: string | null) {
   );
 }
 
-/** Whose accounts a proven address opens. */
+/** The accounts that a link or a session opens. */
 interface Account {
   email: string;
   identities: readonly Identity[];
+  /** Whether the address has others: those need a fresh link (PROOF-1). */
+  is_partial: boolean;
 }
 
 /**
  * Names the account, so that nobody is signed in to another's unknowingly by a link that somebody else had made. A link
  * that is used or expired is refused when it is used: whoever only looks finds out nothing.
  */
-function confirmPage(c: Context<PageEnv>, token: string, account: Account | null) {
-  if (account && account.identities.length > 1) return choicePage(c, "/sign-in/confirm", account, { token });
+function confirmPage(c: Context<PageEnv>, token: string, as: string | null, account: Account | null) {
+  const asked = account?.identities.filter((one) => identityKey(one) === as) ?? [];
+  const identities = asked.length > 0 ? asked : (account?.identities ?? []);
+  if (account && identities.length > 1) return choicePage(c, "/sign-in/confirm", account, { token });
   return page(
     c,
     { title: "Sign in" },
     <Welcome title="One more click">
-      {account && account.identities.length > 0 ? (
+      {account && identities.length > 0 ? (
         <>
           <p>
             You sign in as <strong>{account.email}</strong>:
           </p>
           <ul>
-            {account.identities.map((identity) => (
+            {identities.map((identity) => (
               <li>
                 {roleText(identity)} of{" "}
                 <bdi>{programText({ name: identity.program_name, id: identity.program_id })}</bdi>
               </li>
             ))}
           </ul>
+          <Others account={account} />
           <p class="muted">Not your address? Then close this page: somebody else asked for this link.</p>
         </>
       ) : null}
@@ -278,12 +347,22 @@ function confirmPage(c: Context<PageEnv>, token: string, account: Account | null
         The button is there because some mail software opens links automatically, which would use yours up.
       </p>
       <Form action="/sign-in/confirm" class="stack">
-        <input type="hidden" name="token" value={token} />
+        <Hidden values={{ token, ...carried({ as, to: null }) }} />
         <button type="submit" class="primary wide" autofocus={true}>
           Sign in
         </button>
       </Form>
     </Welcome>,
+  );
+}
+
+/** How the other accounts of the address are opened. */
+function Others({ account }: { account: Account }) {
+  if (!account.is_partial) return null;
+  return (
+    <p class="muted">
+      This opens no other account of the address. For those, <a href="/sign-in/again">have a fresh link sent</a>.
+    </p>
   );
 }
 
@@ -294,10 +373,11 @@ function roleText({ role }: Identity): string {
 function choicePage(
   c: Context<PageEnv>,
   action: string,
-  { email, identities }: Account,
+  account: Account,
   values: Record<string, string>,
   current?: string,
 ) {
+  const { email, identities } = account;
   return page(
     c,
     { title: "Choose an account" },
@@ -317,6 +397,7 @@ function choicePage(
           </button>
         ))}
       </Form>
+      <Others account={account} />
       {current === undefined ? (
         <p class="muted">Not your address? Then close this page: somebody else asked to sign in with it.</p>
       ) : (

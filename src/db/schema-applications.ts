@@ -1,6 +1,6 @@
 /** People who ask to become partners. */
 import { sql } from "drizzle-orm";
-import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Answer, ApplicationStatus } from "../domain/application.ts";
 import { programs } from "./schema-program.ts";
 
@@ -23,6 +23,9 @@ export const applicationDrafts = sqliteTable(
     expires_at: text().notNull(),
     /** The `addressKey` of the address, by which forms are counted (JOIN-2); null of what an earlier version stored. */
     mailbox: text(),
+    /** Keyed hashes of the networks that the form came from (JOIN-2); null outside the platform. */
+    network: text(),
+    site: text(),
   },
   (t) => [
     index("application_drafts_email").on(sql`lower(${t.email})`, t.created_at),
@@ -30,6 +33,17 @@ export const applicationDrafts = sqliteTable(
     index("application_drafts_program").on(t.program_id, t.created_at),
     index("application_drafts_past").on(t.expires_at),
   ],
+);
+
+/** Stamps of forms that were stored, until they expire: a stamp is good for one form (JOIN-2). WITHOUT ROWID. */
+export const usedStamps = sqliteTable(
+  "used_stamps",
+  {
+    expires_at: text().notNull(),
+    nonce: text().notNull(),
+    program_id: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.expires_at, t.nonce] })],
 );
 
 /** Applications whose address is proved. */

@@ -1,6 +1,8 @@
 import type { Context } from "hono";
+import type { HashedNetworks } from "../core/kernel/shared-budget.ts";
 import { networksOf, type Networks } from "../domain/address.ts";
 import type { AppEnv, Bindings } from "../env.ts";
+import { hmacSha256, toHex } from "../lib/crypto.ts";
 import { AppError } from "../lib/errors.ts";
 import { remember, type Remembered } from "../lib/remembered.ts";
 import { MINUTE } from "../lib/time.ts";
@@ -28,6 +30,22 @@ export function callerKeys(headers: Headers, at?: string): CallerKeys | null {
   const keyOf = (of: string) => (at === undefined ? of : `${of} ${at}`) as AddressKey;
   return { network: keyOf(network), site: keyOf(site) };
 }
+
+/**
+ * Hashes of the caller's networks, for counts in the database: keyed, and of one `scope`, so that they cannot be compared
+ * with those of another. Null outside the platform.
+ */
+export async function hashNetworks({ req, env }: Pick<Caller, "req" | "env">, scope: string): Promise<HashedNetworks> {
+  const { ENCRYPTION_KEY: key } = env;
+  const keys = callerKeys(req.raw.headers, scope);
+  if (!key || keys === null) return null;
+  const hash = async (of: string) =>
+    toHex(await hmacSha256(key, JSON.stringify(["network", of]))).slice(0, HASH_DIGITS);
+  return { network: await hash(keys.network), site: await hash(keys.site) };
+}
+
+/** 128 bits. */
+const HASH_DIGITS = 32;
 
 /** For the limit of an API key, which is known by its hash. */
 export function apiKeyKey(api_key_hash: string): LimitKey<"api_key"> {

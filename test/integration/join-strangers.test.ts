@@ -6,12 +6,13 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
-import { sendForm, stampOf } from "../support/applications.ts";
+import { originOf, sendForm, stampOf } from "../support/applications.ts";
 import { sendA } from "../support/ledger.ts";
 import { openMailbox } from "../support/mailbox.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { uniqueId } from "../support/vendor.ts";
+import { playLimiter } from "../support/rate-limits.ts";
 import { makeVisitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
@@ -95,6 +96,83 @@ describe("the e-mail that a form has sent (JOIN-2)", () => {
         .run();
     }
 
+    /** Sends a form from a network; whether it was stored. */
+    async function sendFrom(program: TestProgram, network: string, site = network, now = Date.now()): Promise<boolean> {
+      const sent = sendForm(program, {}, now, originOf(now, { network, site }));
+      return sent.then(
+        () => true,
+        (error: unknown) => {
+          expect(error).toMatchObject(refused);
+          return false;
+        },
+      );
+    }
+
+    const isTrue = (one: boolean) => one;
+
+    it("is sent for 20 forms of a network within an hour, also where they come at once", async () => {
+      const program = await makeJoinable();
+      const now = Date.now();
+      const sent = await Promise.all(Array.from({ length: 30 }, () => sendFrom(program, "one", "one", now)));
+      expect(sent.filter(isTrue)).toHaveLength(20);
+      expect(await sendFrom(program, "other")).toBe(true);
+      expect(await sendFrom(await makeJoinable(), "one")).toBe(true);
+      expect(await sendFrom(program, "one", "one", now + HOUR)).toBe(true);
+    });
+
+    it("is sent for 160 forms of a site, however many networks it has (HTTP-37)", async () => {
+      const program = await makeJoinable();
+      let stored = 0;
+      for (let n = 0; n < 165; n++) if (await sendFrom(program, `network ${n}`, "site")) stored++;
+      expect(stored).toBe(160);
+      expect(await sendFrom(program, "other")).toBe(true);
+    });
+
+    it("is sent for a network that has sent none when others have used up half of the 500 (HTTP-37)", async () => {
+      const program = await makeJoinable();
+      await sendFrom(program, "one");
+      await fill(program, 249, Date.now() - MINUTE);
+      expect(await sendFrom(program, "one")).toBe(false);
+      expect([await sendFrom(program, "two"), await sendFrom(program, "two")]).toEqual([true, false]);
+      await fill(program, 249, Date.now() - 2 * MINUTE);
+      expect(await sendFrom(program, "three")).toBe(false);
+    });
+
+    it("is sent to an honest visitor when 10 networks have sent 500 forms, and no address of a visitor is stored (HTTP-37)", async () => {
+      const program = await makeJoinable();
+      const { bindings } = openMailbox();
+      const limiter = playLimiter(Infinity);
+      const more = { ...bindings, RATE_LIMIT_SIGN_IN: limiter, RATE_LIMIT_SIGN_IN_SITE: limiter };
+      const visitorFrom = (address: string) =>
+        makeVisitor((path, init) => {
+          const headers = new Headers(init.headers);
+          headers.set("cf-connecting-ip", address);
+          return callWith<string>(more, path, { ...init, headers });
+        });
+      const apply = async (address: string, count: number) => {
+        const visitor = visitorFrom(address);
+        const { body: opened } = await visitor.get(`/join/${program.id}`);
+        const statuses: number[] = [];
+        for (let n = 0; n < count; n++) {
+          visitor.html = opened;
+          const email = `${uniqueId("flood-")}@flood.example`;
+          const typed = { opened: await stampOf(program, visitor), name: "Jane Roe", email, website: "" };
+          statuses.push((await visitor.post(`/join/${program.id}`, typed)).status);
+        }
+        return statuses;
+      };
+      const hostile = ["198.51.100.7", "2001:db8:77:1::7", ...Array.from({ length: 8 }, (_, n) => `192.0.2.${n}`)];
+      const flood = (await Promise.all(hostile.map((address) => apply(address, 50)))).flat();
+      expect(flood.filter((status) => status === 200)).toHaveLength(200);
+      expect(await apply("203.0.113.11", 1)).toEqual([200]);
+      const drafts = await env.DB.prepare("select * from application_drafts where program_id = ?")
+        .bind(program.id)
+        .all();
+      expect(new Set(drafts.results.map(({ network }) => network)).size).toBe(11);
+      for (const part of ["198.51", "192.0.2", "203.0.113", "2001:db8"])
+        expect(JSON.stringify(drafts.results)).not.toContain(part);
+    });
+
     it("is refused where 500 of the last hour are not proved, of that program alone", async () => {
       const program = await makeJoinable();
       const now = Date.now();
@@ -130,7 +208,13 @@ describe("the e-mail that a form has sent (JOIN-2)", () => {
       const visitor = makeVisitor((path, init) => callWith<string>(bindings, path, init));
       await visitor.get(`/join/${program.id}`);
       const email = `${uniqueId("late-")}@applicants.example`;
-      const typed = { opened: await stampOf(program), name: "Jane Roe", email, website: "", contact_hours: "" };
+      const typed = {
+        opened: await stampOf(program, visitor),
+        name: "Jane Roe",
+        email,
+        website: "",
+        contact_hours: "",
+      };
       const reply = await visitor.post(`/join/${program.id}`, typed);
       expect([reply.status, reply.headers.get("retry-after")]).toEqual([429, "900"]);
       expect(reply.body).toContain(email);

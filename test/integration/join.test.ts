@@ -18,7 +18,7 @@ import {
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
 import { makeApplication, sendForm, stampOf } from "../support/applications.ts";
 import { uniqueId } from "../support/vendor.ts";
-import { makeVisitor, textOf, type Visitor } from "../support/visitor.ts";
+import { csrfIn, makeVisitor, textOf, type Visitor } from "../support/visitor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const DAY = 86_400_000;
@@ -50,17 +50,18 @@ function visit(more: Record<string, unknown> = {}): Visitor {
 
 const address = () => `${uniqueId("jane-")}@applicants.example`;
 
-async function fill(program: TestProgram, fields: Record<string, string> = {}): Promise<Record<string, string>> {
+function fill(fields: Record<string, string> = {}): Record<string, string> {
   return {
-    ...{ opened: await stampOf(program), name: "Jane Roe", email: address(), website: "jane.example.com" },
+    ...{ name: "Jane Roe", email: address(), website: "jane.example.com" },
     ...{ answer_0: "People who bake.", answer_1: "", terms: "on", contact_hours: "" },
     ...fields,
   };
 }
 
+/** Opens the page, and sends its form a minute later. */
 async function send(program: TestProgram, fields: Record<string, string>, visitor = visit()) {
   await visitor.get(`/join/${program.id}`);
-  return visitor.post(`/join/${program.id}`, fields);
+  return visitor.post(`/join/${program.id}`, { opened: await stampOf(program, visitor), ...fields });
 }
 
 async function mailTo(program: TestProgram, email: string) {
@@ -125,7 +126,7 @@ describe("the page for applications (JOIN-1)", () => {
     const open = await makeJoinable();
     const visitor = visit();
     await visitor.get(`/join/${open.id}`);
-    expect((await visitor.post(`/join/${program.id}`, await fill(program))).status).toBe(404);
+    expect((await visitor.post(`/join/${program.id}`, fill())).status).toBe(404);
   });
 
   it("costs one read of the database, and is small", async () => {
@@ -159,7 +160,7 @@ describe("the form (JOIN-2)", () => {
     ["name", "a\0b"],
   ])("refuses %s %j beside the field, and loses nothing", async (field, value) => {
     const program = await makeJoinable();
-    const fields = await fill(program, { answer_1: "<b>\"typed'</b>", [field]: value });
+    const fields = fill({ answer_1: "<b>\"typed'</b>", [field]: value });
     const reply = await send(program, fields);
     expect(reply.status).toBe(422);
     expect(reply.body).toMatch(new RegExp(`id="f-${field}(?:-on)?-problem"`));
@@ -176,7 +177,7 @@ describe("the form (JOIN-2)", () => {
 
   it("names what is not filled in, in the list that leads to each field", async () => {
     const program = await makeJoinable({ questions: ["Who reads you?", "Since when?"] });
-    const fields = await fill(program, { name: "\u200b", answer_0: "", answer_1: " " });
+    const fields = fill({ name: "\u200b", answer_0: "", answer_1: " " });
     const text = textOf((await send(program, fields)).body);
     for (const said of ["Enter your name.", "Answer this: Who reads you?", "Answer this: Since when?"])
       expect(text.split(said)).toHaveLength(3);
@@ -184,33 +185,68 @@ describe("the form (JOIN-2)", () => {
 
   it("of somebody in too much of a hurry, or from before a change of what is asked, is shown again", async () => {
     const program = await makeJoinable();
-    const early = await send(program, await fill(program, { opened: await stampOf(program, -DAY) }));
+    const visitor = visit();
+    await visitor.get(`/join/${program.id}`);
+    const early = await send(program, fill({ opened: await stampOf(program, visitor, -DAY) }), visitor);
     expect([early.status, textOf(early.body)]).toEqual([422, expect.stringContaining("very quick")]);
-    for (const opened of ["", "1.2", await stampOf(program, 2 * DAY), `${Date.now() - 60_000}.${"0".repeat(64)}`]) {
-      const reply = await send(program, await fill(program, { opened }));
+    const unsigned = `${Date.now() - 60_000}.${"A".repeat(22)}.${"0".repeat(64)}`;
+    for (const opened of ["", "1.2", await stampOf(program, visitor, 2 * DAY), unsigned]) {
+      const reply = await send(program, fill({ opened }), visitor);
       expect([opened, reply.status]).toEqual([opened, 422]);
       expect(textOf(reply.body)).toContain("has changed since you opened it");
       expect(reply.body).toContain("People who bake.");
     }
-    const fields = await fill(program);
+    const opened = await stampOf(program, visitor);
     await program.api("PATCH", "/api/v1/programs/me", { terms: "Bid on nothing." });
-    const stale = await send(program, fields);
+    const stale = await send(program, fill({ opened }), visitor);
     expect([stale.status, textOf(stale.body)]).toEqual([422, expect.stringContaining("Bid on nothing.")]);
     expect(await rowsOf(program, "application_drafts")).toEqual([]);
   });
 
   it("that a program filled in is thrown away, with the reply of any other", async () => {
     const program = await makeJoinable();
-    const fields = await fill(program);
+    const fields = fill();
     const sent = await send(program, { ...fields, contact_hours: "9-5" });
     expect(await rowsOf(program, "application_drafts")).toEqual([]);
     const other = await send(program, fields);
     expect([sent.status, textOf(sent.body)]).toEqual([other.status, textOf(other.body)]);
   });
 
+  it("is stored once for each time it was opened, however often and however fast it is sent", async () => {
+    const program = await makeJoinable();
+    const visitor = visit();
+    await visitor.get(`/join/${program.id}`);
+    const fields = fill({ opened: await stampOf(program, visitor) });
+    const at = `/join/${program.id}`;
+    const wrong = await visitor.post(at, { ...fields, name: "" });
+    expect([wrong.status, wrong.body.includes(`value="${fields["opened"]}"`)]).toEqual([422, true]);
+    const sent = await Promise.all(
+      Array.from({ length: 6 }, () => visitor.post(at, { ...fields, email: address(), csrf: csrfIn(wrong.body) })),
+    );
+    expect(sent.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 5 }, () => 422)]);
+    expect(await rowsOf(program, "application_drafts")).toHaveLength(1);
+    await env.DB.prepare("delete from application_drafts where program_id = ?").bind(program.id).run();
+    const again = await visitor.post(at, fields);
+    expect([again.status, textOf(again.body)]).toEqual([422, expect.stringContaining("was sent already")]);
+    expect(again.body).toContain("People who bake.");
+    const fresh = /name="opened" value="([^"]+)"/.exec(again.body)?.[1];
+    expect(fresh).not.toBe(fields["opened"]);
+    expect((await visitor.post(at, { ...fields, opened: fresh! })).body).toContain("very quick");
+    expect((await visitor.post(at, { ...fields, opened: await stampOf(program, visitor) })).status).toBe(200);
+  });
+
+  it("is of the visit that opened it", async () => {
+    const program = await makeJoinable();
+    const other = visit();
+    await other.get(`/join/${program.id}`);
+    const reply = await send(program, fill({ opened: await stampOf(program, other) }));
+    expect([reply.status, await rowsOf(program, "application_drafts")]).toEqual([422, []]);
+    expect(reply.body).toContain("People who bake.");
+  });
+
   it("comes from the page itself", async () => {
     const program = await makeJoinable();
-    const fields = await fill(program);
+    const fields = fill();
     expect((await visit().post(`/join/${program.id}`, { ...fields, csrf: "x" })).status).toBe(403);
   });
 
@@ -218,7 +254,7 @@ describe("the form (JOIN-2)", () => {
     const program = await makeJoinable();
     const limit = limitOf("RATE_LIMIT_SIGN_IN");
     const limited = { RATE_LIMIT_SIGN_IN: playLimiter(limit) };
-    const fields = await fill(program, { email: "nobody" });
+    const fields = fill({ email: "nobody" });
     const visitor = makeVisitor((path, init) => {
       const headers = new Headers(init.headers);
       headers.set("cf-connecting-ip", "203.0.113.9");
@@ -229,8 +265,8 @@ describe("the form (JOIN-2)", () => {
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
     expect(refused.body).toContain("People who bake.");
     const email = address();
-    for (let i = 0; i < 5; i++) expect((await send(program, await fill(program, { email }))).status).toBe(200);
-    const sixth = await send(program, await fill(program, { email: email.toUpperCase() }));
+    for (let i = 0; i < 5; i++) expect((await send(program, fill({ email }))).status).toBe(200);
+    const sixth = await send(program, fill({ email: email.toUpperCase() }));
     expect([sixth.status, sixth.headers.get("retry-after")]).toEqual([429, "900"]);
     expect(await mailTo(program, email)).toHaveLength(5);
   });
@@ -246,7 +282,7 @@ describe("the e-mail that follows (JOIN-4)", () => {
     const replies = new Set<string>();
     for (const email of [address(), waiting, partner.email.toUpperCase(), gone.email]) {
       const before = (await rowsOf(program, "application_drafts")).length;
-      const { status, body } = await send(program, await fill(program, { email }));
+      const { status, body } = await send(program, fill({ email }));
       replies.add(`${status} ${textOf(body).replace(email, "")}`);
       expect((await rowsOf(program, "application_drafts")).length).toBe(before + 1);
     }
@@ -262,7 +298,7 @@ describe("the e-mail that follows (JOIN-4)", () => {
 
   it("has a link that stores nothing before it is pressed, and is forgotten after a day (JOIN-3)", async () => {
     const program = await makeJoinable();
-    const fields = await fill(program);
+    const fields = fill();
     await send(program, fields);
     const [mail] = await mailTo(program, fields["email"]!);
     const link = linkIn(mail!.text);
@@ -279,7 +315,7 @@ describe("the e-mail that follows (JOIN-4)", () => {
     };
     // The daily round of them was a moment ago.
     await forget(Date.now());
-    const fields = await fill(program);
+    const fields = fill();
     await send(program, fields);
     expect(await mailTo(program, fields["email"]!)).toHaveLength(1);
     expect(await rowsOf(program, "application_drafts")).toHaveLength(1);
@@ -292,7 +328,7 @@ describe("the e-mail that follows (JOIN-4)", () => {
   it("is in no list where its e-mail was refused, and is not sent any more once the link is over (JOIN-3)", async () => {
     const program = await makeJoinable();
     const [refused, late] = [address(), address()];
-    for (const email of [refused, late]) await send(program, await fill(program, { email }));
+    for (const email of [refused, late]) await send(program, fill({ email }));
     const result = { result: "refused", reason: "no such address" } as const;
     const asked: string[] = [];
     const sender = {
@@ -315,7 +351,7 @@ describe("the e-mail that follows (JOIN-4)", () => {
 describe("the proof of the address (JOIN-5)", () => {
   it("stores the application once, with the terms that were agreed to and when", async () => {
     const program = await makeJoinable();
-    const fields = await fill(program);
+    const fields = fill();
     await send(program, fields);
     const [mail] = await mailTo(program, fields["email"]!);
     const [draft] = await rowsOf(program, "application_drafts");
@@ -408,7 +444,7 @@ describe("the proof of the address (JOIN-5)", () => {
 
 describe("what the page says of a proof is true (JOIN-5)", () => {
   async function linkOf(program: TestProgram, email = address()): Promise<string> {
-    await send(program, await fill(program, { email }));
+    await send(program, fill({ email }));
     return linkIn((await mailTo(program, email)).at(-1)!.text);
   }
   const said = async (link: string) => textOf((await follow(link)).body);

@@ -107,7 +107,7 @@ const LISTED: Record<string, Listed> = {
   },
   "core/applications/apply.ts": {
     outside: [],
-    commit: ["application_drafts", "applications"],
+    commit: ["application_drafts", "applications", "used_stamps"],
     why: "it runs reads",
   },
   "core/applications/decide.ts": {

@@ -1,25 +1,36 @@
 /** People who apply to a program, as the pages do it: form, e-mail, link. */
 import { env } from "cloudflare:workers";
-import { proveAddress, takeForm, type ApplicationInput } from "../../src/core/applications/apply.ts";
+import { proveAddress, takeForm, type ApplicationInput, type FormOrigin } from "../../src/core/applications/apply.ts";
 import type { Notice } from "../../src/core/kernel/notices.ts";
 import { actingAs, forProgram } from "../../src/core/kernel/context.ts";
 import { actors } from "../../src/domain/actor.ts";
-import { formStamp } from "../../src/http/pages/join/form.tsx";
+import type { Networks } from "../../src/domain/address.ts";
+import { newStamp } from "../../src/http/pages/join/form.tsx";
+import { randomToken } from "../../src/lib/crypto.ts";
+import { iso } from "../../src/lib/time.ts";
 import { testContext, type Reply, type TestProgram } from "./program.ts";
 import { uniqueId } from "./vendor.ts";
-import { makeVisitor } from "./visitor.ts";
+import { csrfIn, makeVisitor, type Visitor } from "./visitor.ts";
+
+/** A stamp that was not used yet, and the networks that a form comes from. */
+export function originOf(now: number, networks: Networks | null = null): FormOrigin {
+  return { networks, stamp: { nonce: randomToken(16), expires_at: iso(now + 86_400_000) } };
+}
 
 /** Sends the form; gives the token of the link that is e-mailed, null where there is nothing to prove. */
 export async function sendForm(
   program: TestProgram,
   input: Partial<ApplicationInput> = {},
   now: number = Date.now(),
+  origin: FormOrigin = originOf(now),
 ): Promise<string | null> {
   const notices: Notice[] = [];
   const mailer = { compose: async (notice: Notice) => (notices.push(notice), []), wake: () => {} };
   const ctx = forProgram(actingAs({ ...testContext(now), mailer }, actors.visitor()), program.program);
   const email = `${uniqueId("ann-")}@applicants.example`;
-  await takeForm(ctx, { email, name: "Ann Applicant", website: null, answers: [], terms_version: null, ...input });
+  const form = { email, name: "Ann Applicant", website: null, answers: [], terms_version: null, ...input };
+  const outcome = await takeForm(ctx, form, origin);
+  if (outcome !== "stored") throw new Error(outcome);
   const [notice] = notices;
   if (notice?.kind !== "application_address") throw new Error("no e-mail");
   return notice.state.is === "new" ? notice.state.token : null;
@@ -45,12 +56,13 @@ export async function openLink(program: TestProgram): Promise<() => Promise<Repl
   return () => visitor.post(page, { token });
 }
 
-/** The stamp of a form that was opened so long ago. */
-export async function stampOf(program: TestProgram, ago_ms = 60_000): Promise<string> {
+/** A stamp of a form that the visitor, who is on the page, opened so long ago. */
+export async function stampOf(program: TestProgram, visitor: Visitor, ago_ms = 60_000): Promise<string> {
   const row = await env.DB.prepare("select questions, terms_version from programs where id = ?")
     .bind(program.id)
     .first<{ questions: string | null; terms_version: number }>();
   const questions = row?.questions ? (JSON.parse(row.questions) as string[]) : null;
   const asked = { ...program.program, questions, terms_version: row?.terms_version ?? 0 };
-  return formStamp((env as unknown as { ENCRYPTION_KEY: string }).ENCRYPTION_KEY, asked, Date.now() - ago_ms);
+  const key = (env as unknown as { ENCRYPTION_KEY: string }).ENCRYPTION_KEY;
+  return newStamp({ key, visit: csrfIn(visitor.html), program: asked }, Date.now() - ago_ms);
 }

@@ -65,11 +65,13 @@ export const PAGES: Parser[] = [
     good: "https://www.example.com",
     read: async (text) => {
       const fields = form(text, "name", "email", "website", "answer_0", "terms");
-      return [readForm(PROGRAM, fields), joinValues(PROGRAM, fields), await readStamp("key", PROGRAM, text, 0)];
+      const stamp = await readStamp({ key: "key", visit: "visit", program: PROGRAM }, text, 0);
+      return [readForm(PROGRAM, fields), joinValues(PROGRAM, fields), stamp];
     },
     frames: [
       ["https://", ""],
       ["1.", ""],
+      [`1.${"n".repeat(22)}.`, ""],
     ],
   },
   {

@@ -43,6 +43,7 @@ export const TABLES: Record<TableName, Fate> = {
   claims: { erased: "claims.test.ts: the order, or the day and the domain" },
   applications: { erased: "applications.test.ts: of who has applied too", forgotten: true },
   application_drafts: { erased: "applications.test.ts: of who has applied too", forgotten: true },
+  used_stamps: FORGOTTEN,
   // The audit log names no customer: payloads have no address, and an erasure is no event.
   ...{ events: STAYS, event_counts: STAYS, event_hours: STAYS },
   ...{

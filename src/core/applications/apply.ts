@@ -1,7 +1,7 @@
 import { eq, sql, type InferSelectModel } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { shaped, text, textOf } from "../../db/rows.ts";
-import { applicationDrafts, applications, programs } from "../../db/schema.ts";
+import { applicationDrafts, applications, programs, usedStamps } from "../../db/schema.ts";
 import { UNPROVED_FOR_MS, type Answer } from "../../domain/application.ts";
 import { actors } from "../../domain/actor.ts";
 import { addressKey } from "../../domain/email.ts";
@@ -18,6 +18,7 @@ import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "../kernel/c
 import type { AddressState } from "../kernel/notices.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
+import { isUsedUp, type HashedNetworks, type SharedBudget } from "../kernel/shared-budget.ts";
 import type { Application, Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { partnerCreated } from "../partners/partners.ts";
@@ -27,8 +28,8 @@ import { commitWithPartner, planPartner } from "./new-partner.ts";
 /** Within `FORM_WINDOW`, for one mailbox, over all programs of a database (JOIN-2). */
 const FORMS_PER_ADDRESS = 5;
 const FORM_WINDOW = 15 * MINUTE;
-/** Within an hour, of those whose address is not proved: each is an e-mail to somebody who need not have asked (JOIN-2). */
-const UNPROVED_PER_PROGRAM = 500;
+/** Of a program within an hour, forms whose address is not proved: each is an e-mail to somebody who need not have asked (JOIN-2). */
+const UNPROVED: SharedBudget = { most: 500, network: 20, site: 160 };
 const TOKEN_BYTES = 32;
 
 /** What was sent with the form. */
@@ -39,6 +40,19 @@ export interface ApplicationInput {
   answers: Answer[];
   /** Null where the program has no terms. */
   terms_version: number | null;
+}
+
+/** How a form came. */
+export interface FormOrigin {
+  networks: HashedNetworks;
+  stamp: FormStamp;
+}
+
+/** The part of a stamp that makes it good for one form. */
+export interface FormStamp {
+  nonce: string;
+  /** ISO 8601. */
+  expires_at: string;
 }
 
 /**
@@ -78,10 +92,15 @@ async function programBySlug(base: BaseCtx, slug: string): Promise<Found | null>
 /**
  * Takes what was sent with the form, and e-mails the address what holds for it: a link that proves it, or that it has
  * applied, or is a partner's, already (JOIN-4). The same statements whatever holds: nothing of it shows in the reply.
- * @throws `rate_limited` for the sixth form of a mailbox within 15 minutes, and for one more than 500 of the program within an
- * hour that are not proved.
+ * @returns `stamp_used` if a form with this stamp was stored before; nothing is written then
+ * @throws `rate_limited` for the sixth form of a mailbox within 15 minutes, and if the network's share of the program's
+ * unproved forms of the last hour (`UNPROVED`) is used up.
  */
-export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promise<void> {
+export async function takeForm(
+  ctx: ProgramCtx,
+  input: ApplicationInput,
+  { networks, stamp }: FormOrigin,
+): Promise<"stored" | "stamp_used"> {
   const email = input.email.toLowerCase();
   const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const state = await addressState(ctx, email, token);
@@ -89,11 +108,13 @@ export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promis
   const sent = sql`select count(*) from application_drafts where mailbox = ${mailbox}
     and created_at > ${iso(ctx.now - FORM_WINDOW)}`;
   // A proof deletes its draft.
-  const unproved = sql`select count(*) from application_drafts where program_id = ${ctx.program.id}
+  const unproved = sql`from application_drafts where program_id = ${ctx.program.id}
     and created_at > ${iso(ctx.now - HOUR)}`;
   const draft = {
     ...input,
     mailbox,
+    network: networks?.network ?? null,
+    site: networks?.site ?? null,
     token_hash: await sha256Hex(token),
     program_id: ctx.program.id,
     created_at: iso(ctx.now),
@@ -102,22 +123,24 @@ export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promis
   try {
     await commit(ctx, {
       writes: [
-        refuseWhere(ctx, sql`(${sent}) >= ${FORMS_PER_ADDRESS} or (${unproved}) >= ${UNPROVED_PER_PROGRAM}`),
+        { statement: ctx.db.insert(usedStamps).values({ ...stamp, program_id: ctx.program.id }) },
+        refuseWhere(ctx, sql`(${sent}) >= ${FORMS_PER_ADDRESS} or ${isUsedUp(UNPROVED, unproved, networks)}`),
         { statement: ctx.db.insert(applicationDrafts).values(draft) },
       ],
       occurrences: [],
       notices: [{ kind: "application_address", program: ctx.program, email: input.email, state }],
     });
   } catch (error) {
-    if (!(error instanceof CommitConflict) || error.kind !== "lost_race") throw error;
+    if (!(error instanceof CommitConflict)) throw error;
+    if (error.constraint.includes("used_stamps")) return "stamp_used";
+    if (error.kind !== "lost_race") throw error;
     throw new AppError(
       "rate_limited",
-      "Too many forms were sent for this address, or to this program. Please try again later.",
-      {
-        retryAfter: FORM_WINDOW / 1000,
-      },
+      "Too many forms were sent for this address, from your network, or to this program. Please try again later.",
+      { retryAfter: FORM_WINDOW / 1000 },
     );
   }
+  return "stored";
 }
 
 async function addressState(ctx: ProgramCtx, email: string, token: string): Promise<AddressState> {

@@ -48,9 +48,13 @@ export function forgetOld({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> 
   return forget(db, kindsPast(now));
 }
 
-/** Forgets what people sent whose address nobody has proved: not a day later, as the rest may be. */
+/** Forgets what people sent whose address nobody has proved, and the stamps of forms: not a day later, as the rest may be. */
 export function forgetUnproved({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
-  return forget(db, [whole("application_drafts", "token_hash", sql`expires_at <= ${iso(now)}`)]);
+  const expired = sql`expires_at <= ${iso(now)}`;
+  return forget(db, [
+    whole("application_drafts", "token_hash", expired),
+    whole("used_stamps", "expires_at, nonce", expired),
+  ]);
 }
 
 function forget(db: Database, all: readonly Kind[]): Work<Past> {

@@ -43,7 +43,7 @@ const INTRODUCTION = `Every API operation acts on the program that owns the API 
 
 **Reading your own writes**: where the deployment reads from replicas of its database, lists and gets may lag by a moment. Each reply then carries \`X-D1-Bookmark\`; send it with a later request, and what you read is at least as new as that reply. Elsewhere reads are always current, and there is no such header.
 
-**Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per address, and separate limits for clicks. Beyond a limit, the answer is 429 with \`Retry-After\`. Bodies may have at most 64 KiB (1 MiB for inbound webhooks and imports, 4 KiB for clicks).
+**Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per network, and separate limits for clicks. Beyond a limit, the answer is 429 with \`Retry-After\`. Bodies may have at most 64 KiB (1 MiB for inbound webhooks and imports, 4 KiB for clicks).
 
 **Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret; the Standard Webhooks headers are sent as well. An endpoint must answer 2xx within 5 seconds; otherwise the delivery is tried again after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import type { ApplicationInput } from "../../../core/applications/apply.ts";
+import type { ApplicationInput, FormStamp } from "../../../core/applications/apply.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { MAX_ANSWER, readQuestion } from "../../../domain/application.ts";
-import { constantTimeEqualText, hmacSha256, toHex } from "../../../lib/crypto.ts";
-import { DAY, SECOND } from "../../../lib/time.ts";
+import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../../../lib/crypto.ts";
+import { DAY, iso, SECOND } from "../../../lib/time.ts";
 import { email, text } from "../../validate.ts";
 import { parseInput, type FormFields, type Parsed, type Problems } from "../forms.ts";
 import { Checkbox, Field, Form, TextArea } from "../parts/form.tsx";
@@ -11,30 +11,46 @@ import { isVisible } from "../../../domain/visible.ts";
 
 /** A field that no person sees: what is written in it was not written by one. */
 export const TRAP = "contact_hours";
-export const STAMP = "opened";
+export const STAMP_FIELD = "opened";
 
 /** Nobody reads and fills the form in less. */
 const FILLED_WITHIN_MS = 2 * SECOND;
 const OPEN_FOR_MS = DAY;
 const MAX_WEBSITE = 300;
 
-/**
- * When a form was opened, signed, so that whoever sends it cannot say otherwise; also for which program, questions and terms:
- * a form from before a change of them is out of date.
- */
-export async function formStamp(key: string, program: Program, opened_at: number): Promise<string> {
-  const { id, questions, terms_version } = program;
-  const signed = JSON.stringify(["join form", id, questions, terms_version, opened_at]);
-  return `${opened_at}.${toHex(await hmacSha256(key, signed))}`;
+/** What the stamp of a form is signed for: another visit, and a form from before a change of what is asked, cannot use it. */
+export interface StampedForm {
+  /** The deployment's secret. */
+  key: string;
+  /** The token of the visit's forms. */
+  visit: string;
+  program: Program;
 }
 
-export type StampState = "good" | "early" | "out_of_date";
+/** A stamp of a form that is opened now (ms): signed, so that its sender cannot change when that was, and good for one form. */
+export async function newStamp(form: StampedForm, now: number): Promise<string> {
+  return stampFor(form, now, randomToken(NONCE_BYTES));
+}
 
-export async function readStamp(key: string, program: Program, stamp: string, now: number): Promise<StampState> {
-  const opened_at = Number(/^(\d{1,15})\./.exec(stamp)?.[1] ?? Number.NaN);
-  const isSigned = await constantTimeEqualText(stamp, await formStamp(key, program, opened_at));
-  if (!isSigned || opened_at + OPEN_FOR_MS < now) return "out_of_date";
-  return opened_at + FILLED_WITHIN_MS > now ? "early" : "good";
+async function stampFor({ key, visit, program }: StampedForm, opened_at: number, nonce: string): Promise<string> {
+  const { id, questions, terms_version } = program;
+  const signed = JSON.stringify(["join form", visit, id, questions, terms_version, opened_at, nonce]);
+  return `${opened_at}.${nonce}.${toHex(await hmacSha256(key, signed))}`;
+}
+
+const NONCE_BYTES = 16;
+const STAMP = /^(\d{1,15})\.([\w-]{22})\./;
+
+export type StampReading = { state: "good"; stamp: FormStamp } | { state: "early" | "out_of_date" };
+
+/** Reads the stamp that was sent with a form. Whether it was used before is found out when the form is stored. */
+export async function readStamp(form: StampedForm, text: string, now: number): Promise<StampReading> {
+  const [, opened = "", nonce = ""] = STAMP.exec(text) ?? [];
+  const opened_at = Number(opened);
+  const isSigned = await constantTimeEqualText(text, await stampFor(form, opened_at, nonce));
+  if (!isSigned || opened_at + OPEN_FOR_MS < now) return { state: "out_of_date" };
+  if (opened_at + FILLED_WITHIN_MS > now) return { state: "early" };
+  return { state: "good", stamp: { nonce, expires_at: iso(opened_at + OPEN_FOR_MS) } };
 }
 
 /** An address of the web, with or without its scheme. */
@@ -105,7 +121,7 @@ interface JoinFormProps {
 export function JoinForm({ program, values, stamp, problems }: JoinFormProps) {
   return (
     <Form class="stack" problems={problems}>
-      <input type="hidden" name={STAMP} value={stamp} />
+      <input type="hidden" name={STAMP_FIELD} value={stamp} />
       <Field
         {...{ name: "name", label: "Your name", value: values["name"], problems }}
         required={true}

@@ -8,13 +8,24 @@ import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError, notFound } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { retryAfterOf } from "../../errors.ts";
+import { hashNetworks } from "../../rate-limit.ts";
 import { requireVisit, type PageEnv } from "../../session.ts";
 import { FormFields, type Problems } from "../forms.ts";
 import { Plain, ProgramName } from "../layout.tsx";
 import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";
 import { Form } from "../parts/form.tsx";
-import { JoinForm, formStamp, joinValues, readForm, readStamp, STAMP, TRAP, type JoinValues } from "./form.tsx";
+import {
+  JoinForm,
+  joinValues,
+  newStamp,
+  readForm,
+  readStamp,
+  STAMP_FIELD,
+  TRAP,
+  type JoinValues,
+  type StampedForm,
+} from "./form.tsx";
 import { programText } from "../parts/shown-name.ts";
 
 /** `/join/<program slug or id>`: the public page for applications (JOIN-1 to JOIN-5). */
@@ -28,11 +39,11 @@ export const join = new Hono<PageEnv>()
     const ctx = await programOf(c);
     const { program } = ctx;
     const fields = new FormFields(await c.req.formData());
-    const shown = { values: joinValues(program, fields), stamp: fields.text(STAMP) };
+    const shown = { values: joinValues(program, fields), stamp: fields.text(STAMP_FIELD) };
     try {
       await limitByAddress(c, "join");
-      const problems = await takeFields(c, ctx, fields);
-      if (problems) return await formPage(c, program, { ...shown, problems });
+      const refused = await takeFields(c, ctx, fields);
+      if (refused) return await formPage(c, program, { ...shown, ...refused });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "rate_limited") throw error;
       c.header("Retry-After", String(retryAfterOf(error)));
@@ -63,30 +74,38 @@ async function programOf(c: Context<PageEnv>): Promise<ProgramCtx> {
   return ctx;
 }
 
-/** What is wrong with what was sent; null where all is well. What only a program writes is thrown away without a word. */
-async function takeFields(c: Context<PageEnv>, ctx: ProgramCtx, fields: FormFields): Promise<Problems | null> {
+/** Why the form is shown again; null if it was stored. A form that only a program writes is dropped with the same reply. */
+async function takeFields(
+  c: Context<PageEnv>,
+  ctx: ProgramCtx,
+  fields: FormFields,
+): Promise<Pick<Shown, "problems" | "stamp"> | null> {
   const parsed = readForm(ctx.program, fields);
-  if (!parsed.ok) return parsed.problems;
-  const state = await readStamp(keyOf(c), ctx.program, fields.text(STAMP), c.var.now);
-  if (state !== "good") return { message: STAMP_PROBLEMS[state], fields: {} };
-  if (fields.text(TRAP) === "") await takeForm(ctx, parsed.value);
-  return null;
+  if (!parsed.ok) return { problems: parsed.problems };
+  const read = await readStamp(formOf(c, ctx.program), fields.text(STAMP_FIELD), c.var.now);
+  if (read.state !== "good") return { problems: { message: STAMP_PROBLEMS[read.state], fields: {} } };
+  if (fields.text(TRAP) !== "") return null;
+  const networks = await hashNetworks(c, `join ${ctx.program.id}`);
+  const outcome = await takeForm(ctx, parsed.value, { networks, stamp: read.stamp });
+  return outcome === "stored" ? null : { stamp: "", problems: { message: STAMP_PROBLEMS[outcome], fields: {} } };
 }
 
 const STAMP_PROBLEMS = {
   early: "That was very quick. Please look over what you typed, and send it again.",
   out_of_date: "This form has changed since you opened it. Please look it over, and send it again.",
+  stamp_used:
+    "This form was sent already. Check your e-mail for the link. To send another one, look this over and apply.",
 };
 
-function keyOf(c: Context<PageEnv>): string {
-  const { ENCRYPTION_KEY } = c.env;
-  if (!ENCRYPTION_KEY) throw new AppError("not_configured", "The secret ENCRYPTION_KEY is not set.");
-  return ENCRYPTION_KEY;
+function formOf(c: Context<PageEnv>, program: Program): StampedForm {
+  const { ENCRYPTION_KEY: key } = c.env;
+  if (!key) throw new AppError("not_configured", "The secret ENCRYPTION_KEY is not set.");
+  return { key, visit: c.var.csrf, program };
 }
 
 interface Shown {
   values: JoinValues;
-  /** Of the form that was sent: kept while it is good, so that nobody waits twice. */
+  /** Of the form that was sent. It is kept while it is good, so that nobody waits twice. */
   stamp?: string;
   problems?: Problems;
   status?: 429;
@@ -94,8 +113,9 @@ interface Shown {
 
 async function formPage(c: Context<PageEnv>, program: Program, { values, stamp = "", problems, status }: Shown) {
   const { now } = c.var;
-  const isOutOfDate = (await readStamp(keyOf(c), program, stamp, now)) === "out_of_date";
-  const kept = isOutOfDate ? await formStamp(keyOf(c), program, now) : stamp;
+  const form = formOf(c, program);
+  const { state } = await readStamp(form, stamp, now);
+  const kept = state === "out_of_date" ? await newStamp(form, now) : stamp;
   return page(
     c,
     { title: `Become a partner of ${programText(program)}`, status: status ?? (problems ? 422 : 200) },

@@ -42,6 +42,10 @@ export const mails = sqliteTable(
       .on(t.program_id, t.refused_at)
       .where(sql`refused_at is not null`),
     index("mails_past").on(t.created_at),
+    // What counts toward a program's budget of invitations.
+    index("mails_to_strangers")
+      .on(t.program_id, t.created_at)
+      .where(sql`kind in ('invitation', 'member_invited')`),
     uniqueIndex("mails_once")
       .on(t.program_id, t.kind, t.subject_id)
       .where(sql`subject_id is not null`),

@@ -14,6 +14,8 @@ interface MailKindRules {
   audiences: readonly MailReader["audience"][];
   /** Whether a reader may switch it off: not what somebody's money may depend on. */
   may_be_off: boolean;
+  /** Whether a program sends it to an address that need not have asked for anything: a program has a budget of them (MAIL-15). */
+  to_strangers?: true;
 }
 
 /**
@@ -26,8 +28,8 @@ export const MAIL_KINDS = {
   application_received: { title: "Application received", audiences: ["applicant"], may_be_off: false },
   application_approved: { title: "Application approved", audiences: ["partner"], may_be_off: false },
   application_declined: { title: "Application declined", audiences: ["applicant"], may_be_off: false },
-  invitation: { title: "Invitation", audiences: ["partner"], may_be_off: false },
-  member_invited: { title: "Invitation to the team", audiences: ["owner"], may_be_off: false },
+  invitation: { title: "Invitation", audiences: ["partner"], may_be_off: false, to_strangers: true },
+  member_invited: { title: "Invitation to the team", audiences: ["owner"], may_be_off: false, to_strangers: true },
   endpoint_disabled: { title: "Webhook endpoint disabled", audiences: ["owner"], may_be_off: true },
   ledger_differs: { title: "The ledger does not add up", audiences: ["owner"], may_be_off: false },
   payout_generated: { title: "Payout made", audiences: ["partner"], may_be_off: true },
@@ -52,6 +54,11 @@ export const TO_APPLICANTS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap((
 );
 /** To an address that nobody has proved: it is in no list, and forgotten once the e-mail is over (JOIN-3). */
 export const TO_UNPROVED = "application_address" satisfies MailKind;
+
+/** What counts toward a program's budget of invitations. An application's address is proved; its form has a budget of its own (JOIN-2). */
+export const TO_STRANGERS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { to_strangers }]) =>
+  to_strangers ? [kind as MailKind] : [],
+);
 
 /** To a partner whatever their status: who deactivates them silences no warning (OUT-9). */
 export const TO_DEACTIVATED = "payout_details" satisfies MailKind;

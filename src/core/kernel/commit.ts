@@ -11,6 +11,7 @@ import { CommitConflict, conflictIn, refuseIf, refuseUnlessChanged } from "./con
 import type { ProgramCtx, Statement } from "./context.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 import { addToCounts, countAt } from "./event-counts.ts";
+import { admitInvitations, refuseBeyondBudget } from "./invitation-budget.ts";
 import { insertMails, insertMailsAbout, type MailsAbout } from "./mails.ts";
 import type { Notice } from "./notices.ts";
 import { insertOwnerMail, type OwnerMail } from "./owner-mails.ts";
@@ -90,7 +91,8 @@ export interface CommitPlan {
  * transaction, with the e-mails about it; then the wake-ups. All of it or nothing (architecture, invariant 1). Returns the ids of the
  * audit events, in order.
  *
- * @throws {CommitConflict} when a guard or a unique index refused; nothing was written.
+ * @throws {CommitConflict} when a guard or a unique index refused; nothing was written. `rate_limited` beyond the
+ * program's budget of invitations.
  */
 export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[]> {
   const occurrences = plan.occurrences.map((occurrence) => ({
@@ -105,7 +107,11 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   const sources = (plan.selected ?? []).map((selected) => selectedSource(ctx, selected));
   if (occurrences.length > 0) sources.push(givenSource(ctx, occurrences));
   if (writes.length === 0 && sources.length === 0) return [];
-  const made = await transact(ctx, writes, sources);
+  const made = await transact(ctx, writes, sources).catch(async (error: unknown) => {
+    if (error instanceof CommitConflict && error.kind === "lost_race")
+      await refuseBeyondBudget(ctx, plan.notices ?? []);
+    throw error;
+  });
   ctx.assumed?.held();
   alongside?.committed();
   const wakeUps = wakeUpsOf(made);
@@ -132,7 +138,7 @@ async function mailsOf(
   const details: Notice[] = changed.length > 0 ? [{ kind: "payout_details", program, actor, changed }] : [];
   const mails = (await Promise.all([...details, ...notices].map(ctx.mailer.compose))).flat();
   const written = mails.length > 0 ? await insertMails(ctx, mails) : [];
-  return [...written, ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
+  return [...written, ...admitInvitations(ctx, mails), ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
 }
 
 /** By program, the types of webhooks to which nothing was subscribed of late, as far as this isolate has seen. */

@@ -229,7 +229,7 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Partners",
     summary: "Invite a partner by e-mail",
     description:
-      "E-mails an invited partner a sign-in link, which works once within seven days; signing in makes the partner `active`. Called again, it sends another link; at most five for an address within 15 minutes.",
+      "E-mails an invited partner a sign-in link, which works once within seven days; signing in makes the partner `active`. Called again, it sends another link. 429 beyond five for an address within 15 minutes, and beyond 200 invitations of the program within 24 hours to addresses that have not signed in.",
     body: { schema: "Nothing", optional: true },
     replies: ok("Partner", "The partner, still `invited`."),
     errors: ["not_found", "invalid_transition", "not_configured"],

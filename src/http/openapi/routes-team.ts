@@ -16,7 +16,7 @@ export const TEAM_ROUTES: Route[] = [
     path: "/api/v1/members",
     tag: "Team",
     summary: "Add a member",
-    description: `At most ${MAX_MEMBERS}. The person gets an e-mail with a sign-in link, valid for 7 days.`,
+    description: `At most ${MAX_MEMBERS}. The person gets an e-mail with a sign-in link, valid for 7 days. 429 beyond 200 invitations of the program within 24 hours to addresses that have not signed in.`,
     body: { schema: "MemberCreate" },
     replies: created("Member", "The new member."),
     errors: ["already_exists", "not_configured"],

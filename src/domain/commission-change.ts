@@ -1,3 +1,4 @@
+import type { Cents } from "./money.ts";
 import { canBecome, flaggedBy, heldReasons, type CommissionStatus, type ReviewState } from "./commission.ts";
 
 /** What the owner asks of a commission. */
@@ -6,6 +7,18 @@ export interface CommissionChange {
   /** Only with `rejected`. */
   reason?: string | undefined;
   flagged?: boolean | undefined;
+}
+
+/**
+ * Whether a change lets a commission be paid, by approval or by time, or forgives what is owed back: an API key needs the
+ * scope `payouts` for it (ACCESS-13). What takes from a partner, or makes a commission wait, it may do with `write`.
+ */
+export function favorsPartner(
+  { amount_cents }: { amount_cents: Cents },
+  { status, flagged }: CommissionChange,
+): boolean {
+  if (status === "rejected") return amount_cents < 0 || flagged === false;
+  return status === "approved" || status === "pending" || flagged === false;
 }
 
 /** What such a change looks at and writes. */

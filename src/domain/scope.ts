@@ -1,5 +1,5 @@
 /**
- * What an API key may do (ACCESS-10). `payouts`: pay, and see and change payout details. `keys`: make keys and see or change
+ * What an API key may do (ACCESS-10). `payouts`: decide that a partner is paid (ACCESS-13), pay, and see and change payout details. `keys`: make keys and see or change
  * secrets.
  */
 export const SCOPES = ["read", "write", "payouts", "keys"] as const;

@@ -7,6 +7,7 @@ import type { AppEnv } from "../env.ts";
 export const ROUTE_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
   "GET /api/v1/programs/me": ["read"],
   // Secrets among the settings need `keys` as well.
+  // So does approval by time need `payouts`, and in every route whatever has an `apply_from`.
   "PATCH /api/v1/programs/me": ["write"],
 
   "GET /api/v1/api-keys": ["keys"],
@@ -65,13 +66,15 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
 
   "GET /api/v1/payments": ["read"],
   "GET /api/v1/payments/:id": ["read"],
-  "POST /api/v1/payments/:id/reprocess": ["write"],
+  // It credits one payment by hand.
+  "POST /api/v1/payments/:id/reprocess": ["write", "payouts"],
 
   "POST /api/v1/track/lead": ["write"],
   "POST /api/v1/track/sale": ["write"],
   "POST /api/v1/track/refund": ["write"],
 
   "GET /api/v1/commissions": ["read"],
+  // A bonus needs `payouts` as well, and so does a change in the partner's favor (`favorsPartner`).
   "POST /api/v1/commissions": ["write"],
   "POST /api/v1/commissions/bulk": ["write"],
   "GET /api/v1/commissions/:id": ["read"],
@@ -79,7 +82,8 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
 
   "GET /api/v1/claims": ["read"],
   "GET /api/v1/claims/:id": ["read"],
-  "POST /api/v1/claims/:id/grant": ["write"],
+  // It credits one payment by hand.
+  "POST /api/v1/claims/:id/grant": ["write", "payouts"],
   "POST /api/v1/claims/:id/decline": ["write"],
 
   "GET /api/v1/payouts": ["read"],

@@ -5,6 +5,8 @@ import { app } from "../../src/app.ts";
 import { SCOPES, type Scope } from "../../src/domain/scope.ts";
 import { ROUTE_SCOPES } from "../../src/http/scopes.ts";
 import { newKey, type TestKey } from "../support/keys.ts";
+import { commissionsOf, makeCommissions, type CommissionRow } from "../support/payouts.ts";
+import type { Plain } from "../support/plain.ts";
 import { makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 import { operationAt, operations } from "../support/openapi.ts";
 
@@ -20,6 +22,8 @@ const ROUTES = [
 interface Refused {
   error?: { code: string; message: string };
 }
+
+const FLOW = { name: "Half", conditions: [], action_type: "percentage", action_value: 50 };
 
 const NOBODY = "none_00000000000000000000000000";
 
@@ -64,16 +68,92 @@ describe("the scopes of a key", () => {
   it("that a field needs in addition are in the reference where its route is described (HTTP-32)", async () => {
     const key = keys.get("write")!;
     const { id } = await makePartner(program);
+    const flow = (await program.api<{ id: string }>("POST", "/api/v1/flows", FLOW)).body;
     const details = { payout_method: "wallet", payout_email: "pay@example.com" };
     for (const [method, path, body, scope] of [
       ["PATCH", "/api/v1/programs/me", { provider_a_api_key: null }, "keys"],
       ["POST", "/api/v1/partners", { slug: "new", email: "new@example.com", ...details }, "payouts"],
       ["PATCH", `/api/v1/partners/${id}`, details, "payouts"],
       ["PATCH", `/api/v1/partners/${id}`, { email: "other@example.com" }, "payouts"],
+      ["PATCH", `/api/v1/partners/${id}`, { commission_pct: 90, apply_from: "2026-01-01" }, "payouts"],
+      ["PATCH", "/api/v1/programs/me", { auto_approve_days: 0 }, "payouts"],
+      ["PATCH", "/api/v1/programs/me", { default_commission_pct: 90, apply_from: "2026-01-01" }, "payouts"],
+      ["POST", "/api/v1/flows", { ...FLOW, apply_from: "2026-01-01" }, "payouts"],
+      ["PATCH", `/api/v1/flows/${flow.id}`, { priority: 2, apply_from: "2026-01-01" }, "payouts"],
+      ["POST", "/api/v1/commissions", { partner_id: id, amount_cents: 1, note: "Bonus" }, "payouts"],
+      ["POST", "/api/v1/commissions/bulk", { filter: {}, status: "approved" }, "payouts"],
+      ["PATCH", `/api/v1/commissions/${NOBODY}`, { status: "approved" }, "payouts"],
     ] as const) {
       expect([path, forbiddenOf(await key.api<Refused>(method, path, body))]).toEqual([path, scope]);
-      expect(operationAt(method, path)?.operation.description).toContain(`need the scope \`${scope}\` too`);
+      expect(operationAt(method, path)?.operation.description).toMatch(new RegExp(`needs? the scope \`${scope}\` too`));
     }
+  });
+
+  it("let `write` take from a partner and make commissions wait, and decide for no partner (ACCESS-13)", async () => {
+    const own = await makeProgram();
+    const { id: partner_id } = await makePartner(own);
+    const [less, enough] = [await newKey(own, ["read", "write"]), await newKey(own, ["read", "write", "payouts"])];
+    const states: Record<string, Partial<Plain<CommissionRow>>> = {
+      pending: { status: "pending", approved_at: null },
+      flagged: {
+        status: "pending",
+        approved_at: null,
+        flagged: true,
+        review_reason: "manual",
+        review_reasons: "manual",
+      },
+      approved: { status: "approved" },
+      rejected: { status: "rejected", approved_at: null },
+      owed: { status: "approved", kind: "clawback", amount_cents: -500 },
+    };
+    const cases: [keyof typeof states, object, boolean][] = [
+      ["pending", { status: "approved" }, false],
+      ["pending", { status: "rejected" }, true],
+      ["pending", { flagged: true }, true],
+      ["flagged", { flagged: false }, false],
+      ["flagged", { status: "rejected" }, true],
+      ["flagged", { status: "rejected", flagged: false }, false],
+      ["approved", { status: "rejected" }, true],
+      ["rejected", { status: "pending" }, false],
+      ["owed", { status: "rejected" }, false],
+      ["owed", { flagged: true }, true],
+    ];
+    for (const [state, change, isAllowed] of cases) {
+      const ways = [
+        ["PATCH", (id: string) => `/api/v1/commissions/${id}`, () => change],
+        ["POST", () => "/api/v1/commissions/bulk", (id: string) => ({ ids: [id], ...change })],
+        [
+          "POST",
+          () => "/api/v1/commissions/bulk",
+          () => ({ filter: { partner_id }, include_flagged: true, ...change }),
+        ],
+      ] as const;
+      for (const [method, path, bodyOf] of "flagged" in change ? ways.slice(0, 1) : ways) {
+        await env.DB.prepare("delete from commissions where program_id = ?").bind(own.id).run();
+        const [row, other] = await makeCommissions(own, partner_id, [states[state]!, { status: "paid" }]);
+        const call = (key: TestKey) => key.api<Refused>(method, path(row!.id), bodyOf(row!.id));
+        const about = [state, change, method];
+        expect([...about, forbiddenOf(await call(less))]).toEqual([...about, isAllowed ? null : "payouts"]);
+        if (isAllowed) continue;
+        expect([...about, await commissionsOf(own)]).toEqual([
+          ...about,
+          [row!, other!].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+        ]);
+        expect([...about, (await call(enough)).status]).toEqual([...about, 200]);
+      }
+    }
+    // One that is refused keeps the whole call from changing anything.
+    const [earned, owed] = await makeCommissions(own, partner_id, [states["pending"]!, states["owed"]!]);
+    const both = { ids: [earned!.id, owed!.id], status: "rejected" };
+    expect(forbiddenOf(await less.api<Refused>("POST", "/api/v1/commissions/bulk", both))).toBe("payouts");
+    expect((await commissionsOf(own)).find(({ id }) => id === earned!.id)).toEqual(earned);
+    const manual = (amount_cents: number) => ({ partner_id, amount_cents, note: "By hand" });
+    expect(forbiddenOf(await less.api<Refused>("POST", "/api/v1/commissions", manual(1)))).toBe("payouts");
+    expect((await less.api("POST", "/api/v1/commissions", manual(-1))).status).toBe(201);
+    // A stored reply is for a key that may as much.
+    const again = { "Idempotency-Key": "bonus" };
+    expect((await enough.api("POST", "/api/v1/commissions", manual(1), again)).status).toBe(201);
+    expect(forbiddenOf(await less.api<Refused>("POST", "/api/v1/commissions", manual(1), again))).toBe("payouts");
   });
 
   it("decide each route: allowed, or 403 that names the missing one, with nothing done (ACCESS-11)", async () => {

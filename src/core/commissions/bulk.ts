@@ -1,23 +1,33 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { flag, orNull, shaped, text, whole } from "../../db/rows.ts";
+import { amount, flag, orNull, shaped, text, whole } from "../../db/rows.ts";
 import { commissions } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
-import { checkChange } from "../../domain/commission-change.ts";
+import { checkChange, favorsPartner } from "../../domain/commission-change.ts";
 import { canBecome, COMMISSION_STATUSES, type CommissionStatus } from "../../domain/commission.ts";
+import { NOTHING, type Cents } from "../../domain/money.ts";
 import { AppError } from "../../lib/errors.ts";
 import { SECOND } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
+import { requireScope } from "../kernel/scopes.ts";
 import { exactSum, readSum } from "../kernel/sums.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { commissionChanged, type ChangedCommission } from "../ledger/plan.ts";
 import { MAX_INLINE, raise, settleEach, type Tried } from "../ledger/settle.ts";
-import { among, changed, changedMeanwhile, matching, readAllJudged, type CommissionMatch } from "./commissions.ts";
+import {
+  among,
+  changed,
+  changedMeanwhile,
+  matching,
+  readAllJudged,
+  requireForChange,
+  type CommissionMatch,
+} from "./commissions.ts";
 
 /** One change of many commissions at once. */
 export interface BulkChange {
@@ -80,6 +90,7 @@ async function moveChosen(
     const { rows, differing } = await readAllJudged(caller, ids);
     const [ctx] = await prove(caller);
     const byId = new Map(rows.map((row) => [row.id, row]));
+    for (const id of ids) requireForChange(ctx, byId.get(id), change);
     const changes: { before: Commission; after: ChangedCommission }[] = [];
     const results = ids.map((id): BulkResult => {
       const before = byId.get(id);
@@ -135,7 +146,7 @@ export interface SeenMatching {
 /**
  * Moves all that match, oldest first, in steps that are each whole: broken off at any point, the same call goes
  * on with the rest. No more of them than there were when it began: what comes meanwhile is for the next call.
- * @throws `invalid_transition` for more than were `seen`; after the last step, the first failure of settling what hangs on
+ * @throws `forbidden` before it begins, for a key that may not make all of the changes (ACCESS-13); `invalid_transition` for more than were `seen`; after the last step, the first failure of settling what hangs on
  * them (COM-8).
  */
 export async function updateMatching(
@@ -145,10 +156,13 @@ export async function updateMatching(
   { clock, seen }: { clock: () => number; seen?: SeenMatching },
 ): Promise<BulkReport> {
   const unchanged_since = seen?.at;
-  const { matched, groups } = await previewMatching(caller, match, change, unchanged_since);
-  const eligible = groups
-    .filter(({ flagged }) => change.include_flagged || !flagged)
-    .reduce((sum, { count }) => sum + count, 0);
+  const preview = await previewMatching(caller, match, change, unchanged_since);
+  const [ctx] = await prove(caller);
+  const { matched } = preview;
+  const groups = preview.groups.filter(({ flagged }) => change.include_flagged || !flagged);
+  const amounts = [NOTHING, ...groups.map(({ least_cents }) => least_cents)];
+  if (amounts.some((amount_cents) => favorsPartner({ amount_cents }, change))) requireScope(ctx, "payouts");
+  const eligible = groups.reduce((sum, { count }) => sum + count, 0);
   if (seen && eligible > seen.count) throw new AppError("invalid_transition", "More match by now than you were shown.");
   const began = clock();
   const statuses = movableFrom(match, change.status);
@@ -175,6 +189,8 @@ export async function updateMatching(
 export interface BulkGroup extends Amount {
   flagged: boolean;
   count: number;
+  /** The smallest of the amounts. */
+  least_cents: Cents;
 }
 
 /** How many match, and what could be moved of them. Changes nothing. */
@@ -187,10 +203,10 @@ export async function previewMatching(
   const [rows] = await ctx.read(
     shaped(
       ctx.db,
-      { currency: text, flagged: flag, movable: flag, count: whole, amount_cents: orNull(text) },
+      { currency: text, flagged: flag, movable: flag, count: whole, amount_cents: orNull(text), least_cents: amount },
       sql`
       select currency, flagged, ${movable(match, status, unchanged_since)} as movable, count(*) as count,
-        ${exactSum(sql`amount_cents`)} as amount_cents
+        ${exactSum(sql`amount_cents`)} as amount_cents, min(amount_cents) as least_cents
       from ${commissions} where ${matching(ctx, match)} group by 1, 2, 3`,
     ),
   );
@@ -198,10 +214,11 @@ export async function previewMatching(
     matched: rows.reduce((sum, { count }) => sum + count, 0),
     groups: rows
       .filter((row) => row.movable === 1)
-      .map(({ currency, flagged, count, amount_cents }) => ({
+      .map(({ currency, flagged, count, amount_cents, least_cents }) => ({
         currency,
         flagged: flagged === 1,
         count,
+        least_cents,
         amount_cents: readSum(amount_cents),
       })),
   };

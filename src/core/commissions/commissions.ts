@@ -4,7 +4,12 @@ import { jsonOf } from "../../db/json-object.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, HOLD_BEGINS, partners, programs } from "../../db/schema.ts";
-import { checkChange, type ChangeableCommission, type CommissionChange } from "../../domain/commission-change.ts";
+import {
+  checkChange,
+  favorsPartner,
+  type ChangeableCommission,
+  type CommissionChange,
+} from "../../domain/commission-change.ts";
 import type { CommissionStatus } from "../../domain/commission.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
@@ -16,6 +21,7 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import { isTimed, readPage, type PagedList } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
+import { requireScope } from "../kernel/scopes.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewCommission, viewCommissionRow, type CommissionView } from "../kernel/views.ts";
@@ -100,7 +106,7 @@ export async function getCommission(caller: Caller, id: string): Promise<Commiss
  * Changes a commission by hand. Of two opposite changes at once one wins; the other is refused, since what it was
  * decided on is no more. A change that changes nothing writes nothing. It is answered once what hangs on it is settled (COM-8):
  * where that fails, that is thrown, and the change holds.
- * @throws `invalid_transition` for an illegal move, or while a payout holds the commission (COM-1, COM-2).
+ * @throws `forbidden` for a key that may not make the change (ACCESS-13); `invalid_transition` for an illegal move, or while a payout holds the commission (COM-1, COM-2).
  */
 export async function updateCommission(caller: Caller, id: string, change: CommissionChange): Promise<CommissionView> {
   let seen: CommissionStatus | undefined;
@@ -110,6 +116,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
       differing,
     } = await readAllJudged(caller, [id]);
     const [ctx] = await prove(caller);
+    requireForChange(ctx, before, change);
     if (!before) throw notFound("commission");
     seen ??= before.status;
     if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
@@ -148,6 +155,11 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
   return viewCommission(rows[0] ?? after, ctx.program);
 }
 
+/** @throws `forbidden` for a key without `payouts` if the change favors the partner; of a row that is not there, by the change alone. */
+export function requireForChange(ctx: ProgramCtx, before: Commission | undefined, change: CommissionChange): void {
+  if (favorsPartner(before ?? { amount_cents: NOTHING }, change)) requireScope(ctx, "payouts");
+}
+
 /** Commissions, and the payments among theirs on which differences hang, which a decision changes too. */
 export async function readAllJudged(
   ctx: Reader,
@@ -179,7 +191,8 @@ export function among(ids: readonly string[]): SQL {
 
 /**
  * A commission by the owner's hand: a bonus, or with a negative amount a correction. It waits as `pending` and passes
- * the same approval as any other. Only `active` partners get commissions (COM-3).
+ * the same approval as any other. Only `active` partners get commissions (COM-3). @throws `forbidden` for a bonus by a key
+ * without `payouts` (ACCESS-13)
  */
 export async function createManualCommission(caller: Caller, input: ManualCommission): Promise<CommissionView> {
   return untilWon(async () => {
@@ -190,6 +203,7 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
         .from(partners)
         .where(and(eq(partners.id, input.partner_id), sql`${partners.program_id} = ${caller.programId}`)),
     );
+    if (input.amount_cents > 0) requireScope(ctx, "payouts");
     if (!partner) throw invalidField("partner_id", "No such partner.");
     if (partner.status !== "active") throw invalidField("partner_id", "Only active partners get commissions.");
     const stamp = iso(ctx.now);

@@ -15,6 +15,7 @@ import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/c
 import type { Owner, Work } from "../kernel/job.ts";
 import type { Payment, Program } from "../kernel/rows.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
+import { requireScope } from "../kernel/scopes.ts";
 import { PAYMENT_KEY } from "./facts.ts";
 import { decideAs, settleUnsettled } from "./settle.ts";
 import type { LedgerState } from "./state.ts";
@@ -61,10 +62,13 @@ export function appliedFrom(
  * Part of the transaction of a change, after it; nothing where it applies from now on. The rule as it is now decides every
  * payment made since `apply_from`, whenever the payment was heard of and whatever the rule was in between, until the next
  * change. What is paid or in a payout gets a difference beside it (LAW-4). Marks the newest of these payments as
- * unsettled; `settleApplied` settles them next, and a job marks the others.
+ * unsettled; `settleApplied` settles them next, and a job marks the others. @throws `forbidden` for a key without `payouts`
+ * (ACCESS-13)
  */
 export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { apply_from?: string }): Write[] {
   if (apply_from === undefined) return [];
+  // It changes what is approved, and what is paid gets an approved difference.
+  requireScope(ctx, "payouts");
   const partner_id = rule.source === "partner" ? rule.partner_id : "";
   const owner = sql`program_id = ${ctx.program.id} and partner_id = ${partner_id}`;
   const own = sql`program_id = ${ctx.program.id} and seq = (select max(seq) from past_rules where ${owner})`;

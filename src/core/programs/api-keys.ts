@@ -88,11 +88,16 @@ export async function rotateApiKey(ctx: Caller & Reader, id: string): Promise<Ma
   return { ...(await createApiKey(ctx, { name, scopes, expires_at: ends })), before };
 }
 
-/** Ends a key: it is unknown from the next request on. */
+/**
+ * Ends a key: it is unknown from the next request on. A key ends itself, and none that may do more. @throws `not_found`;
+ * `forbidden` for a scope of the key that the one which acts lacks
+ */
 export async function deleteApiKey(caller: Caller, id: string): Promise<ApiKey> {
   return untilWon(async () => {
     const [ctx, [key]] = await prove(caller, caller.db.select().from(apiKeys).where(owned(caller, id)));
     if (!key) throw notFound("API key");
+    const missing = ctx.actor.id === key.id ? undefined : missingScope(key.scopes, SCOPES.filter(ctx.may));
+    if (missing) throw lacksScope(missing);
     await commit(ctx, {
       writes: [{ statement: ctx.db.delete(apiKeys).where(owned(ctx, id)), expect: 1 }],
       occurrences: [{ type: "api_key.deleted", payload: payloadOf(key) }],

@@ -111,7 +111,7 @@ export async function getProgram(caller: Caller): Promise<Program> {
 }
 
 /**
- * Changes settings; secrets among them need `keys`. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
+ * Changes settings; secrets among them need `keys`, and approval by time needs `payouts` (ACCESS-13). A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
  * a commission or a lead exists (PROG-3); that holds also where the first one comes in at the same moment.
  */
 export async function updateProgram(caller: Caller, { apply_from, ...patch }: ProgramPatch): Promise<Program> {
@@ -123,6 +123,7 @@ export async function updateProgram(caller: Caller, { apply_from, ...patch }: Pr
     );
     if (!before) throw notFound("program");
     if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
+    if (patch.auto_approve_days !== undefined) requireScope(ctx, "payouts");
     const changes = changedSettings(before, patch);
     const secrets = await changedSecrets(ctx, before, patch);
     const from = appliedFrom(ctx, apply_from, patch.default_commission_pct !== undefined);

@@ -83,7 +83,7 @@ export const MONEY_ROUTES: Route[] = [
     path: "/api/v1/commissions",
     tag: "Commissions",
     summary: "Add a commission by hand",
-    description: "A bonus, or with a negative amount a correction. Only for active partners.",
+    description: "A bonus, or with a negative amount a correction. Only for active partners. A positive amount needs the scope `payouts` too.",
     body: { schema: "CommissionCreate" },
     replies: created("Commission", "The new commission, `pending`."),
   },
@@ -93,7 +93,7 @@ export const MONEY_ROUTES: Route[] = [
     tag: "Commissions",
     summary: "Update many commissions",
     description:
-      "Either up to 100 by `ids`, each on its own: one that is refused does not affect the others. Or all that match a `filter`, oldest first, up to 5,000 per call; while `remaining` is not 0, send it again. Unless `include_flagged` is true, a filter leaves flagged commissions out, and flagged ones among `ids` are not approved.",
+      "Either up to 100 by `ids`, each on its own: one that is refused does not affect the others. Or all that match a `filter`, oldest first, up to 5,000 per call; while `remaining` is not 0, send it again. Unless `include_flagged` is true, a filter leaves flagged commissions out, and flagged ones among `ids` are not approved. Approving and reopening need the scope `payouts` too, and so does rejecting a negative amount; without it, nothing is changed.",
     body: { schema: "CommissionBulk" },
     replies: ok("BulkResults", "What was changed, and what was not."),
   },
@@ -111,7 +111,7 @@ export const MONEY_ROUTES: Route[] = [
     tag: "Commissions",
     summary: "Approve, reject or flag a commission",
     description:
-      "`pending → approved`, `pending|approved → rejected`, `rejected → pending`. A commission is paid by its payout, and cannot change while a payout holds it.",
+      "`pending → approved`, `pending|approved → rejected`, `rejected → pending`. A commission is paid by its payout, and cannot change while a payout holds it. Approving, reopening, clearing a flag and rejecting a negative amount need the scope `payouts` too.",
     body: { schema: "CommissionUpdate" },
     replies: ok("Commission", "The commission as it is now."),
     errors: ["not_found", "invalid_transition"],

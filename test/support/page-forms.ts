@@ -15,6 +15,27 @@ export const CHANGING = [
   "/portal/details",
 ] as const;
 
+/**
+ * Of each form that changes a thing: a field that one person changes to this or that, as it is typed and as the page shows it, and a
+ * field that another changes. A form does not compile without.
+ */
+export const EDITED: Record<
+  (typeof CHANGING)[number],
+  { same: [name: string, one: string, two: string]; other: [string, string] }
+> = {
+  "/dashboard/partners/:id/edit": { same: ["commission_pct", "33", "34"], other: ["first_name", "Renate"] },
+  "/dashboard/flows/:id": { same: ["priority", "7", "8"], other: ["name", "Very large orders"] },
+  "/dashboard/webhooks/:id/edit": {
+    same: ["url", "https://one.example.com/", "https://two.example.com/"],
+    other: ["description", "The one of the shop"],
+  },
+  "/dashboard/settings": { same: ["default_commission_pct", "22", "23"], other: ["name", "Another name"] },
+  "/portal/details": {
+    same: ["payout_email", "one@wallet.example", "two@wallet.example"],
+    other: ["last_name", "Quast"],
+  },
+};
+
 /** What else is posted, by what it is. */
 export const OTHERS: Record<string, string[]> = {
   "a button, or the page that asks before it acts": [

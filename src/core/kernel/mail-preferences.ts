@@ -5,6 +5,7 @@ import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import { commit, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
+import { meantOf, type Shown } from "./stale.ts";
 
 /** Whoever gets e-mails of a program and may choose which. */
 export type ChoosingReader = Exclude<MailReader, { audience: "applicant" }>;
@@ -61,13 +62,16 @@ export async function readSwitchedOff(ctx: ProgramCtx, reader: ChoosingReader): 
 
 /**
  * Switches kinds on and off for a reader; the others stay as they are, and so do those that may not be switched off or
- * that the reader does not get.
+ * that the reader does not get. `shown` is which were on in the form that it is from: what is as shown is left as it is.
  */
 export async function switchMails(
   ctx: ProgramCtx,
   reader: ChoosingReader,
-  wanted: Partial<Record<MailKind, boolean>>,
+  given: Partial<Record<MailKind, boolean>>,
+  shown?: Shown,
 ): Promise<void> {
+  // A box is ticked or not: two who change the same one agree.
+  const wanted = meantOf(shown ?? {}, given, { shown });
   const own = kindsFor(reader.audience).filter(({ kind, may_be_off }) => may_be_off && wanted[kind] !== undefined);
   const on = own.flatMap(({ kind }) => (wanted[kind] ? [kind] : []));
   const off = own.flatMap(({ kind }) => (wanted[kind] ? [] : [kind]));

@@ -18,6 +18,7 @@ import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Decided, InputOf, Partner, PayloadOf } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { requireScope } from "../kernel/scopes.ts";
+import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -147,9 +148,10 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
  * Changes a partner; its e-mail address and payout details need `payouts`. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
  * sessions, and so does another address. A slug it had before stays its own. @throws `rate_limited` for a partner's own
  * sixth change of payout details within 15 minutes (OUT-9).
+ * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
  */
-export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch): Promise<Partner> {
-  return (await changePartner(caller, id, patch, "partner.updated")).partner;
+export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch, shown?: Shown): Promise<Partner> {
+  return (await changePartner(caller, id, patch, "partner.updated", { shown })).partner;
 }
 
 /** Soft delete: the partner turns `deactivated`, its history stays (PART-3). `was` is what it was at that moment. */
@@ -159,18 +161,17 @@ export async function deletePartner(caller: Caller, id: string): Promise<{ partn
 
 /** Takes the deactivation of an invited partner back: it waits as before. Nothing where it is not deactivated by then. */
 export async function inviteAgain(caller: Caller, id: string): Promise<Partner> {
-  return (await changePartner(caller, id, { status: "invited" }, "partner.updated", "deactivated")).partner;
+  return (await changePartner(caller, id, { status: "invited" }, "partner.updated", { only: "deactivated" })).partner;
 }
 
-/** `only`: the status that is changed; a partner of another one stays as it is. */
+/** `only`: the status that is changed; a partner of another one stays as it is. `shown` is of `updatePartner`. */
 async function changePartner(
   caller: Caller,
   id: string,
-  { apply_from, ...patch }: PartnerPatch,
+  { apply_from, ...all }: PartnerPatch,
   type: "partner.updated" | "partner.deleted",
-  only?: PartnerStatus,
+  { only, shown }: { only?: PartnerStatus; shown?: Shown | undefined } = {},
 ): Promise<{ partner: Partner; was: PartnerStatus }> {
-  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
   const { ctx, partner, was, activated } = await untilWon(async () => {
     const [ctx, [before], holders] = await prove(
       caller,
@@ -181,11 +182,14 @@ async function changePartner(
         .where(
           and(
             sql`${partnerSlugs.program_id} = ${caller.programId}`,
-            eq(partnerSlugs.slug_key, slugKey(patch.slug ?? "")),
+            eq(partnerSlugs.slug_key, slugKey(all.slug ?? "")),
           ),
         ),
     );
     if (!before) throw notFound("partner");
+    const always = apply_from === undefined ? [] : ["commission_pct"];
+    const patch: typeof all = meantOf(before, all, { shown, together: [PAYOUT_FIELDS], always });
+    const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
     if (LEADING_TO_PAYOUTS.some((field) => patch[field] !== undefined)) requireScope(ctx, "payouts");
     const from = appliedFrom(ctx, apply_from, patch.commission_pct !== undefined);
     const was = before.status;

@@ -9,6 +9,7 @@ import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Flow, InputOf, PayloadOf } from "../kernel/rows.ts";
+import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
@@ -84,15 +85,23 @@ export async function getFlow(ctx: Reader, id: string): Promise<Flow> {
 /**
  * Changes a flow, for payments from now on or since `apply_from`; `conditions` replaces the whole array. The flow as it
  * comes out is judged, not the patch alone.
+ * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
  */
 export async function updateFlow(
   caller: Caller,
   id: string,
   { apply_from, ...patch }: FlowPatch & ApplyFrom,
+  shown?: Shown,
 ): Promise<Flow> {
-  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as GivenFields;
+  const all = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as GivenFields;
   const { ctx, flow } = await untilWon(async () => {
     const before = await getFlow(caller, id);
+    const always = apply_from === undefined ? [] : Object.keys(all);
+    const given = meantOf(asGiven(before), all, {
+      shown,
+      together: [["event", "action_type", "action_value"]],
+      always,
+    });
     const [ctx] = await prove(caller);
     const from = appliedFrom(ctx, apply_from, true);
     if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, flow: before };

@@ -2,6 +2,7 @@ import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { shaped, text, whole } from "../../db/rows.ts";
 import { NOTHING, percent } from "../../domain/money.ts";
+import { isLiveOnly } from "../../domain/program.ts";
 import { keyOn, programIdOn, shardOfProgram } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -15,6 +16,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Holder } from "../kernel/key-lookup.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
+import { meantOf, type Shown } from "../kernel/stale.ts";
 import type { InputOf, OwnColumns, Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { requireScope } from "../kernel/scopes.ts";
@@ -113,8 +115,13 @@ export async function getProgram(caller: Caller): Promise<Program> {
 /**
  * Changes settings; secrets among them need `keys`, and approval by time needs `payouts` (ACCESS-13). A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
  * a commission or a lead exists (PROG-3); that holds also where the first one comes in at the same moment.
+ * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
  */
-export async function updateProgram(caller: Caller, { apply_from, ...patch }: ProgramPatch): Promise<Program> {
+export async function updateProgram(
+  caller: Caller,
+  { apply_from, ...given }: ProgramPatch,
+  shown?: Shown,
+): Promise<Program> {
   const { ctx, program } = await untilWon(async () => {
     const [ctx, [before], [locked]] = await prove(
       caller,
@@ -122,6 +129,9 @@ export async function updateProgram(caller: Caller, { apply_from, ...patch }: Pr
       shaped(caller.db, { any: whole }, sql`select ${isCurrencyLocked(caller.programId)} as "any"`),
     );
     if (!before) throw notFound("program");
+    const always = apply_from === undefined ? [] : ["default_commission_pct"];
+    const stored = { ...before, live_only: isLiveOnly(before) };
+    const patch: typeof given = meantOf(stored, given, { shown, together: [["currency", "min_payout_cents"]], always });
     if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
     if (patch.auto_approve_days !== undefined) requireScope(ctx, "payouts");
     const changes = changedSettings(before, patch);

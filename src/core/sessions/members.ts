@@ -14,6 +14,7 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { InputOf, Member, PayloadOf, Program } from "../kernel/rows.ts";
 import { requireNoEndBefore } from "../kernel/scopes.ts";
+import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { endLastPasskeys, endPasskeysWithoutTeam, selectLastPasskeys } from "./passkeys.ts";
 import { endInvitationsOf, invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
@@ -73,10 +74,14 @@ export async function addMember(caller: Caller, { email, role }: MemberInput): P
   });
 }
 
-/** Gives a member another role, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2), `forbidden` to a key that ends. */
-export async function updateMember(caller: Caller, id: string, { role }: MemberPatch): Promise<Member> {
+/**
+ * Gives a member another role, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2), `forbidden` to a key that ends.
+ * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
+ */
+export async function updateMember(caller: Caller, id: string, patch: MemberPatch, shown?: Shown): Promise<Member> {
   return untilWon(async () => {
     const { ctx, before, program, members } = await readTeam(caller, id);
+    const { role } = meantOf(before, patch, { shown });
     requireNoEndBefore(ctx, NO_END);
     if (role === undefined || role === before.role) return before;
     const member: Member = { ...before, role, updated_at: nextStamp(before.updated_at, ctx.now) };

@@ -11,6 +11,7 @@ import { commit, type Occurrence } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Endpoint, InputOf, PayloadOf } from "../kernel/rows.ts";
+import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 
 /** At most this many endpoints a program (HOOK-1). */
@@ -93,14 +94,23 @@ export async function listEndpoints(ctx: Reader): Promise<Endpoint[]> {
   return rows;
 }
 
-/** Changes an endpoint. Setting it active again forgets its failures, so that it is not disabled for old ones. */
-export async function updateEndpoint(caller: Caller, id: string, patch: EndpointPatch): Promise<Endpoint> {
-  const given: Partial<Endpoint> = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-  if (given.url !== undefined) refuseOwnHost(caller, given.url);
-  if (given.events) given.events = eventList(given.events);
-  if (given.active) Object.assign(given, { disabled_at: null, failing_since: null, failure_count: 0 });
+/**
+ * Changes an endpoint. Setting it active again forgets its failures, so that it is not disabled for old ones.
+ * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
+ */
+export async function updateEndpoint(
+  caller: Caller,
+  id: string,
+  patch: EndpointPatch,
+  shown?: Shown,
+): Promise<Endpoint> {
+  const all: Partial<Endpoint> = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  if (all.url !== undefined) refuseOwnHost(caller, all.url);
+  if (all.events) all.events = eventList(all.events);
+  if (all.active) Object.assign(all, { disabled_at: null, failing_since: null, failure_count: 0 });
   return untilWon(async () => {
     const before = await readEndpoint(caller, id);
+    const given = meantOf(before, all, { shown });
     const [ctx] = await prove(caller);
     if (Object.keys(given).length === 0) return before;
     const endpoint: Endpoint = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };

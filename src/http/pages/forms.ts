@@ -12,6 +12,8 @@ import { startOfTyped } from "./filters.ts";
 export interface Problems {
   message: string;
   fields: Record<string, string>;
+  /** What somebody else made of fields while the form was open, as the fields show it (`edits.ts`). */
+  meanwhile?: Record<string, { value: string; by: string | null }>;
 }
 
 /** All of it as one text, where no field is there to be marked. */
@@ -96,6 +98,13 @@ export class FormFields {
   /** All of it that is text, as it was typed. */
   texts(): [name: string, value: string][] {
     return [...this.#data].filter((field): field is [string, string] => typeof field[1] === "string");
+  }
+
+  /** The fields whose name, or the part of it before a dot, is wanted. */
+  only(isWanted: (name: string) => boolean): FormFields {
+    const some = new FormData();
+    for (const [name, value] of this.texts()) if (isWanted(name.split(".", 1)[0]!)) some.append(name, value);
+    return new FormFields(some);
   }
 
   file(name: string): File | null {

@@ -1,9 +1,11 @@
 import { Hono } from "hono";
 import { readFailedMails, sendMailAgain, type FailedMail } from "../../core/kernel/failed-mails.ts";
 import { readSwitchedOff, switchMails, type ChoosingReader } from "../../core/kernel/mail-preferences.ts";
+import type { Shown } from "../../core/kernel/stale.ts";
 import { kindsFor, MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Session } from "../../core/sessions/sessions.ts";
 import type { PageEnv } from "../session.ts";
+import { shownIn } from "./edits.ts";
 import { FormFields } from "./forms.ts";
 import { framed } from "./framed.tsx";
 import { PageHead } from "./layout.tsx";
@@ -37,7 +39,7 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
             back={{ href: parent, label }}
           />
           <section class="card form-narrow">
-            <Form action={at} readable={true} class="stack">
+            <Form action={at} readable={true} class="stack" shown={shownMails(reader, off)}>
               <MailChoices reader={reader} off={off} />
               <IfMay right="manage">
                 <div class="actions">
@@ -54,7 +56,8 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
     })
     .post("/", async (c) => {
       const { ctx, session } = c.var;
-      await switchMails(ctx, readerOf(session), chosenIn(new FormFields(await c.req.formData())));
+      const fields = new FormFields(await c.req.formData());
+      await switchMails(ctx, readerOf(session), chosenIn(fields), shownIn(fields));
       return c.redirect(`${at}?done=saved`, 303);
     });
 }
@@ -67,6 +70,12 @@ export const failedMails = new Hono<PageEnv>().post("/:id/send-again", async (c)
 
 function readerOf({ partner }: Session): ChoosingReader {
   return partner ? { audience: "partner", partner_id: partner.id } : { audience: "owner" };
+}
+
+/** What a form of choices shows: of each kind that may be switched off whether it is on. */
+export function shownMails(reader: ChoosingReader, off: ReadonlySet<MailKind>): Shown {
+  const own = kindsFor(reader.audience).filter(({ may_be_off }) => may_be_off);
+  return Object.fromEntries(own.map(({ kind }) => [kind, !off.has(kind)]));
 }
 
 /** What was ticked, by kind; a kind that the form lacks is left as it is. */

@@ -8,9 +8,10 @@ import { MAIL_KINDS } from "../../domain/mail.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { readUnsubscribeToken, type Unsubscribing } from "../mails/unsubscribe.ts";
 import type { PageEnv } from "../session.ts";
+import { shownIn } from "./edits.ts";
 import { FormFields } from "./forms.ts";
 import { Mark, Plain } from "./layout.tsx";
-import { chosenIn, MailChoices } from "./mails.tsx";
+import { chosenIn, MailChoices, shownMails } from "./mails.tsx";
 import { page } from "./page.tsx";
 import { Form } from "./parts/form.tsx";
 import { Notice } from "./parts/notice.tsx";
@@ -31,7 +32,8 @@ export const unsubscribe = new Hono<PageEnv>()
     const { ctx, reader, kind } = opened;
     const fields = await sentFields(c);
     const isChoice = fields.has("choices");
-    await switchMails(ctx, reader, isChoice ? chosenIn(fields) : { [kind]: false });
+    if (isChoice) await switchMails(ctx, reader, chosenIn(fields), shownIn(fields));
+    else await switchMails(ctx, reader, { [kind]: false });
     const done = isChoice ? "Saved." : `You no longer get this e-mail: ${MAIL_KINDS[kind].title}.`;
     return choicesPage(c, opened, done);
   });
@@ -101,7 +103,7 @@ async function choicesPage(c: Context<PageEnv>, { ctx, reader, kind }: Opened, d
           </Form>
         )}
         <h2>Choose which you get</h2>
-        <Form class="stack">
+        <Form class="stack" shown={shownMails(reader, off)}>
           <input type="hidden" name="choices" value="1" />
           <MailChoices reader={reader} off={off} />
           <button type="submit" class="wide">

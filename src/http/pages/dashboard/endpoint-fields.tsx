@@ -2,6 +2,7 @@ import type { EndpointInput } from "../../../core/webhooks/endpoints.ts";
 import type { Endpoint } from "../../../core/kernel/rows.ts";
 import { EVENTS, OUTBOUND_EVENT_TYPES } from "../../../domain/event.ts";
 import { MAX_TARGET_URL_LENGTH } from "../../../domain/target-url.ts";
+import type { EditForm } from "../edits.ts";
 import type { FormFields, Problems } from "../forms.ts";
 import { Checkbox, Field } from "../parts/form.tsx";
 
@@ -17,16 +18,28 @@ export function endpointValues(stored: Endpoint | null, fields?: FormFields): En
   return {
     url: fields?.given("url") ?? stored?.url ?? "",
     description: fields?.given("description") ?? stored?.description ?? "",
-    events: fields?.all("events") ?? stored?.events ?? ["*"],
+    events: (fields && tickedIn(fields)) ?? stored?.events ?? ["*"],
   };
 }
+
+/** Undefined of a form without them; a form that has them says so, also where none is ticked. */
+function tickedIn(fields: FormFields): string[] | undefined {
+  return fields.has("events") ? fields.all("events").filter((type) => type !== "") : undefined;
+}
+
+/** Of an endpoint that is edited (PAGE-30). */
+export const ENDPOINT_FORM: EditForm<Endpoint> = {
+  columns: ({ url, description, events }) => ({ url, description, events }),
+  texts: (endpoint) => ({ ...endpointValues(endpoint) }),
+  changes: ({ id }) => ({ type: "webhook_endpoint.updated", about: ["endpoint_id", id] }),
+};
 
 /** What was typed, as the schemas of the API take it. */
 export function endpointInput(fields: FormFields): Record<keyof EndpointInput, unknown> {
   return {
     url: fields.given("url"),
     description: fields.textOrNull("description"),
-    events: fields.all("events"),
+    events: tickedIn(fields),
   };
 }
 
@@ -49,6 +62,7 @@ export function EndpointFields({ values, problems }: { values: EndpointValues; p
       <Field name="description" label="Description" value={values.description} problems={problems} maxlength={500} />
       <fieldset aria-describedby={problem === undefined ? undefined : "f-events-problem"}>
         <legend>What to send</legend>
+        <input type="hidden" name="events" value="" />
         <div class="rows">
           <Checkbox
             name="events"
@@ -69,7 +83,7 @@ export function EndpointFields({ values, problems }: { values: EndpointValues; p
         </div>
         {problem === undefined ? null : (
           <p class="problem" id="f-events-problem">
-            Choose at least one.
+            {problems?.meanwhile?.["events"] === undefined ? "Choose at least one." : problem}
           </p>
         )}
       </fieldset>

@@ -9,6 +9,7 @@ import {
   MAX_CONDITIONS,
   type Condition,
 } from "../../../domain/flow.ts";
+import type { EditForm } from "../edits.ts";
 import { FormFields, moneyValue, parseMoney, type Problems } from "../forms.ts";
 import { Checkbox, Field, SelectField } from "../parts/form.tsx";
 import { EVENT_TEXTS, FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
@@ -55,6 +56,21 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
       value: typeof value === "number" ? moneyValue(value, currency) : value,
     })),
     apply_from: "",
+  };
+}
+
+/** Of a flow that is edited (PAGE-30). */
+export function flowForm(currency: string): EditForm<Flow> {
+  return {
+    columns: (flow) => {
+      const { name, event, action_type, action_value, priority, active } = flow;
+      return { name, event, action_type, action_value, priority, active, conditions: givenConditions(flow) };
+    },
+    texts: (flow) => {
+      const values = flowValues(flow, currency);
+      return { ...values, conditions: values.conditions.length === 0 ? "none" : values.conditions };
+    },
+    changes: ({ id }) => ({ type: "flow.updated", about: ["flow_id", id] }),
   };
 }
 

@@ -2,11 +2,13 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/programs/flows.ts";
 import type { Decided, Flow, Program } from "../../../core/kernel/rows.ts";
+import type { Shown } from "../../../core/kernel/stale.ts";
 import { simulateFlow } from "../../../core/programs/simulate.ts";
 import { actionOf, flowProblem, givenConditions } from "../../../domain/flow.ts";
 import { flowCreate } from "../../api/flows.ts";
 import { settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
+import { refusedEdit, sentEdit, shownIn, type EditForm } from "../edits.ts";
 import { CHECK_FIELDS, FormFields, moneyValue, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -17,7 +19,16 @@ import { Preview, PreviewPlace } from "../parts/preview.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { conditionText, EVENT_TEXTS } from "../parts/words.ts";
 import { ActionLink, IfMay, useMay } from "../rights.tsx";
-import { FlowFields, flowInput, flowValues, formOf, NEW_FLOW, typedFlow, type FlowValues } from "./flow-form.tsx";
+import {
+  FlowFields,
+  flowForm,
+  flowInput,
+  flowValues,
+  formOf,
+  NEW_FLOW,
+  typedFlow,
+  type FlowValues,
+} from "./flow-form.tsx";
 import { APPLIED, previewPage, stepOf } from "./apply-from.tsx";
 import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
 import type * as z from "zod";
@@ -84,7 +95,7 @@ export const flows = new Hono<PageEnv>()
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
     const values = flowValues(flow, c.var.session.program.currency);
     const action_value = c.req.query("action_value");
-    if (action_value === undefined) return editPage(c, { flow, values });
+    if (action_value === undefined) return editPage(c, { flow, values, shown: formOfFlow(c).columns(flow) });
     return save(c, flow, formOf({ ...values, action_value }));
   })
   .post("/:id", async (c) => {
@@ -95,8 +106,11 @@ export const flows = new Hono<PageEnv>()
     // Of the preview of a rate, with the type that it showed: all else as it is.
     const previewed = { action_value: rate ?? "", action_type: typed.given("action_type") ?? stored.action_type };
     const fields = rate === undefined ? typed : formOf({ ...stored, ...previewed });
+    const sent = shownIn(typed);
+    // All else of the flow is as it was read just now, whatever it will be when it is saved.
+    const shown = rate === undefined || sent === undefined ? sent : { ...formOfFlow(c).columns(flow), ...sent };
     return save(c, flow, fields, async (input) => {
-      await updateFlow(c.var.ctx, flow.id, input);
+      await updateFlow(c.var.ctx, flow.id, input, shown);
       return c.redirect(`${AT}/${flow.id}?done=${doneOf(input, "saved")}`, 303);
     });
   })
@@ -164,10 +178,12 @@ async function save(
 ): Promise<Response> {
   const { program } = c.var.session;
   const values = typedFlow(fields, flow ? flowValues(flow, program.currency) : NEW_FLOW);
+  const edit = flow ? sentEdit(formOfFlow(c), flow, fields) : undefined;
+  const shown = edit?.shown;
   const step = stepOf(fields);
-  if (step === "edit") return editPage(c, { flow, values });
+  if (step === "edit") return editPage(c, { flow, values, shown });
   const parsed = parseFlow(flowInput(fields, program));
-  if (!parsed.ok) return editPage(c, { flow, values, problems: parsed.problems });
+  if (!parsed.ok) return editPage(c, { flow, values, shown, problems: parsed.problems });
   try {
     const { apply_from, ...typed } = parsed.value;
     const rule = { flow: typed, ...(flow ? { flow_id: flow.id } : {}) };
@@ -178,9 +194,12 @@ async function save(
     if (verb && !fields.has("simulate")) return await verb(parsed.value);
     const simulation = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, last: SIMULATED }));
     if (!verb && flow) return await ratePage(c, flow, { value: values.action_value, typed, simulation });
-    return await editPage(c, { flow, values, simulation });
+    return await editPage(c, { flow, values, shown, simulation });
   } catch (error) {
-    return editPage(c, { flow, values, problems: problemsOf(error) });
+    if (!edit) return editPage(c, { flow, values, problems: problemsOf(error) });
+    const again = await refusedEdit(c, formOfFlow(c), edit, error);
+    const asTyped = typedFlow(again.fields ?? fields, flowValues(again.row, program.currency));
+    return editPage(c, { flow: again.row, values: asTyped, shown: again.shown, problems: again.problems });
   }
 }
 
@@ -192,10 +211,16 @@ function parseFlow(input: unknown): Parsed<Input> {
   return { ok: false, problems: { message: CHECK_FIELDS, fields } };
 }
 
+function formOfFlow(c: Context<PageEnv>): EditForm<Flow> {
+  return flowForm(c.var.session.program.currency);
+}
+
 interface Edited {
   flow: Flow | null;
   values: FlowValues;
-  problems?: Problems;
+  problems?: Problems | undefined;
+  /** Of one that is changed. */
+  shown?: Shown | undefined;
   simulation?: ShownSimulation;
 }
 
@@ -203,7 +228,7 @@ function addressOf(flow: Flow | null): string {
   return flow ? `${AT}/${flow.id}` : `${AT}/new`;
 }
 
-function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: Edited) {
+function editPage(c: Context<PageEnv>, { flow, values, problems, shown, simulation }: Edited) {
   const { currency } = c.var.session.program;
   const title = flow ? flow.name : "Add flow";
   return framed(
@@ -223,7 +248,7 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: E
         }
       />
       {simulation ? <SimulationResult of={simulation} texts={textsOf(simulation)} /> : null}
-      <Form action={addressOf(flow)} readable={true} class="card stack form-wide" problems={problems}>
+      <Form action={addressOf(flow)} readable={true} class="card stack form-wide" problems={problems} shown={shown}>
         <FlowFields values={values} problems={problems} currency={currency} />
         <IfMay right="manage">
           <div class="actions">
@@ -267,7 +292,7 @@ function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }:
       />
       <Preview said={said}>
         <SimulationResult of={simulation} texts={textsOf(simulation)} said={said}>
-          <Form action={addressOf(flow)} class="inline">
+          <Form action={addressOf(flow)} class="inline" shown={rateOf(flow)}>
             <input type="hidden" name="rate" value={value} />
             <input type="hidden" name="action_type" value={typed.action_type} />
             <button type="submit" class="primary">
@@ -278,6 +303,11 @@ function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }:
       </Preview>
     </>,
   );
+}
+
+/** What the page of a rate showed of the flow. */
+function rateOf({ event, action_type, action_value }: Flow): Shown {
+  return { event, action_type, action_value };
 }
 
 function textsOf({ simulation, count }: ShownSimulation) {

@@ -1,3 +1,4 @@
+import type { EditForm } from "../edits.ts";
 import type { FormFields, Problems } from "../forms.ts";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
@@ -25,6 +26,15 @@ export function partnerValues(stored: Partner | null, fields?: FormFields): Part
     apply_from: fields?.text("apply_from") ?? "",
   };
 }
+
+/** Of a partner that is edited (PAGE-30). */
+export const PARTNER_FORM: EditForm<Partner> = {
+  columns: ({ email, slug, first_name, last_name, commission_pct, payout_method, payout_email }) => ({
+    ...{ email, slug, first_name, last_name, commission_pct, payout_method, payout_email },
+  }),
+  texts: (partner) => partnerValues(partner),
+  changes: ({ id }) => ({ type: "partner.updated", about: ["partner_id", id] }),
+};
 
 /** What was typed, as the schemas of the API take it. */
 export function partnerInput(fields: FormFields): Record<Typed, unknown> {

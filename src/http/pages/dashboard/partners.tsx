@@ -14,6 +14,7 @@ import {
 import { forgetAccount } from "../../../core/partners/onboarding.ts";
 import { invitePartner } from "../../../core/sessions/invite.ts";
 import type { Decided, Partner } from "../../../core/kernel/rows.ts";
+import type { Shown } from "../../../core/kernel/stale.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
 import { PARTNER_STATUSES, SEARCHED_WORDS } from "../../../domain/partner.ts";
 import { AppError } from "../../../lib/errors.ts";
@@ -21,6 +22,7 @@ import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { partnerCreate, partnerPatch } from "../../api/partners.ts";
 import { partnerQuery } from "../../queries.ts";
+import { openEdit, refusedEdit, sentEdit, type Edit } from "../edits.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -35,7 +37,7 @@ import { Empty } from "../parts/table.tsx";
 import { transferName } from "../../brand-names.ts";
 import { ActionLink } from "../rights.tsx";
 import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
-import { PartnerFields, partnerInput, partnerValues, type PartnerValues } from "./partner-fields.tsx";
+import { PARTNER_FORM, PartnerFields, partnerInput, partnerValues, type PartnerValues } from "./partner-fields.tsx";
 import { PartnerDetail } from "./partner-detail.tsx";
 
 const AT = "/dashboard/partners";
@@ -134,20 +136,20 @@ export const partners = new Hono<PageEnv>()
     );
   })
   .get("/list.csv", (c) => csvOf(c, LIST))
-  .get("/new", (c) => editPage(c, null, partnerValues(null)))
+  .get("/new", (c) => newPage(c, partnerValues(null)))
   .post("/new", async (c) => {
     const fields = new FormFields(await c.req.formData());
     // The overview asks for the address alone.
     const slug = fields.given("slug") ?? (await makeSlug(c.var.ctx, "", fields.text("email")));
     const values = { ...partnerValues(null, fields), slug };
     const parsed = parseInput(partnerCreate, { ...partnerInput(fields), slug });
-    if (!parsed.ok) return editPage(c, null, values, parsed.problems);
+    if (!parsed.ok) return newPage(c, values, parsed.problems);
     try {
       const { id } = await createPartner(c.var.ctx, parsed.value);
       const done = fields.has("invite") ? await invited(c, id) : "added";
       return c.redirect(`${AT}/${id}?done=${done}`, 303);
     } catch (error) {
-      return editPage(c, null, values, problemsOf(error));
+      return newPage(c, values, problemsOf(error));
     }
   })
   .get("/:id", async (c) => {
@@ -182,19 +184,19 @@ export const partners = new Hono<PageEnv>()
   })
   .get("/:id/edit", async (c) => {
     const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
-    return editPage(c, partner, partnerValues(partner));
+    return editPage(c, openEdit(PARTNER_FORM, partner));
   })
   .post("/:id/edit", async (c) => {
     const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
     const fields = new FormFields(await c.req.formData());
-    const values = partnerValues(partner, fields);
+    const edit = sentEdit(PARTNER_FORM, partner, fields);
     const step = stepOf(fields);
-    if (step === "edit") return editPage(c, partner, values);
+    if (step === "edit") return editPage(c, edit);
     const parsed = parseInput(partnerPatch, {
       ...partnerInput(fields),
       ...applyFromInput(fields, c.var.session.program),
     });
-    if (!parsed.ok) return editPage(c, partner, values, parsed.problems);
+    if (!parsed.ok) return editPage(c, { ...edit, problems: parsed.problems });
     const { apply_from, commission_pct } = parsed.value;
     try {
       if (step === "preview" && apply_from !== undefined && commission_pct !== undefined) {
@@ -203,10 +205,10 @@ export const partners = new Hono<PageEnv>()
         const rule = { partner_id: partner.id, commission_pct };
         return await previewPage(c, { at: AT, action: `${AT}/${partner.id}/edit`, fields, subject, rule, apply_from });
       }
-      await updatePartner(c.var.ctx, partner.id, parsed.value);
+      await updatePartner(c.var.ctx, partner.id, parsed.value, edit.sent);
       return c.redirect(`${AT}/${partner.id}?done=${apply_from === undefined ? "saved" : "applied"}`, 303);
     } catch (error) {
-      return editPage(c, partner, values, problemsOf(error));
+      return editPage(c, await refusedEdit(c, PARTNER_FORM, edit, error));
     }
   })
   .get("/:id/deactivate", async (c) => {
@@ -350,7 +352,22 @@ function PartnerCell({ partner }: { partner: Listed }) {
   );
 }
 
-function editPage(c: Context<PageEnv>, partner: Partner | null, values: PartnerValues, problems?: Problems) {
+function newPage(c: Context<PageEnv>, values: PartnerValues, problems?: Problems) {
+  return formPage(c, { partner: null, values, problems });
+}
+
+function editPage(c: Context<PageEnv>, { row, shown, fields, problems }: Edit<Partner>) {
+  return formPage(c, { partner: row, values: partnerValues(row, fields), problems, shown });
+}
+
+interface PartnerForm {
+  partner: Partner | null;
+  values: PartnerValues;
+  problems: Problems | undefined;
+  shown?: Shown;
+}
+
+function formPage(c: Context<PageEnv>, { partner, values, problems, shown }: PartnerForm) {
   const title = partner ? `Edit ${partnerText(partner)}` : "Add partner";
   const back = partner ? { href: `${AT}/${partner.id}`, label: partnerText(partner) } : { href: AT, label: "Partners" };
   return framed(
@@ -358,7 +375,7 @@ function editPage(c: Context<PageEnv>, partner: Partner | null, values: PartnerV
     { title, at: AT, status: problems ? 422 : 200 },
     <>
       <PageHead title={title} back={back} />
-      <Form class="card stack form-narrow" problems={problems}>
+      <Form class="card stack form-narrow" problems={problems} shown={shown}>
         <PartnerFields values={values} problems={problems} program={c.var.session.program} isNew={partner === null} />
         <div class="actions">
           <button type="submit" class="primary">

@@ -4,6 +4,7 @@ import type { Program } from "../../../core/kernel/rows.ts";
 import { MAX_QUESTIONS, MAX_TERMS } from "../../../domain/application.ts";
 import { assetsText, MAX_ASSETS, readAssets } from "../../../domain/asset.ts";
 import { isLiveOnly } from "../../../domain/program.ts";
+import type { EditForm } from "../edits.ts";
 import { moneyValue, type FormFields, type Problems } from "../forms.ts";
 import { Field, FieldGroup, SelectField, TextArea } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
@@ -48,6 +49,16 @@ export function programValues(stored: Program, fields?: FormFields): ProgramValu
   const values = Object.fromEntries(FIELDS.map((name) => [name, fields?.given(name) ?? text(name)]));
   return { ...(values as Record<ProgramField, string>), apply_from: fields?.text("apply_from") ?? "" };
 }
+
+/** Of the program's settings (PAGE-30). */
+export const PROGRAM_FORM: EditForm<Program> = {
+  columns: (program) => ({
+    ...Object.fromEntries(FIELDS.map((name) => [name, program[name]])),
+    live_only: isLiveOnly(program),
+  }),
+  texts: (program) => programValues(program),
+  changes: ({ id }) => ({ type: "program.updated", about: ["program_id", id] }),
+};
 
 /** What was typed, as the schema of the API takes it. */
 export function programInput(fields: FormFields, currency: string): Record<ProgramField, unknown> {

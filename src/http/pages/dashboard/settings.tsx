@@ -7,7 +7,8 @@ import { publicUrl } from "../../../lib/public-url.ts";
 import { VENDORS, SECRET_SETTINGS, type Setting } from "../../../providers/registry.ts";
 import { programPatch } from "../../api/programs.ts";
 import { dropSession, type PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { openEdit, refusedEdit, sentEdit, type Edit } from "../edits.ts";
+import { FormFields, parseInput, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead, Plain } from "../layout.tsx";
 import { page } from "../page.tsx";
@@ -19,7 +20,7 @@ import { scriptTag } from "../parts/snippets.ts";
 import { IfMay } from "../rights.tsx";
 import { FirstKey } from "./api-keys.tsx";
 import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
-import { ProgramFields, programInput, programValues } from "./program-fields.tsx";
+import { PROGRAM_FORM, ProgramFields, programInput, programValues } from "./program-fields.tsx";
 import { ProviderSecrets } from "./provider-secret.tsx";
 
 const AT = "/dashboard/settings";
@@ -38,14 +39,14 @@ export const settings = new Hono<PageEnv>()
   .post("/", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const { program } = c.var.session;
-    const values = programValues(program, fields);
+    const edit = sentEdit(PROGRAM_FORM, program, fields);
     const step = stepOf(fields);
-    if (step === "edit") return settingsPage(c, { values });
+    if (step === "edit") return settingsPage(c, { edit });
     const parsed = parseInput(programPatch, {
       ...programInput(fields, program.currency),
       ...applyFromInput(fields, program),
     });
-    if (!parsed.ok) return settingsPage(c, { values, problems: parsed.problems });
+    if (!parsed.ok) return settingsPage(c, { edit: { ...edit, problems: parsed.problems } });
     const { apply_from, default_commission_pct } = parsed.value;
     try {
       if (step === "preview" && apply_from !== undefined && default_commission_pct !== undefined) {
@@ -53,10 +54,10 @@ export const settings = new Hono<PageEnv>()
         const rule = { default_commission_pct };
         return await previewPage(c, { at: AT, action: AT, fields, subject, rule, apply_from });
       }
-      await updateProgram(c.var.ctx, parsed.value);
+      await updateProgram(c.var.ctx, parsed.value, edit.sent);
       return c.redirect(`${AT}?done=${apply_from === undefined ? "saved" : "applied"}`, 303);
     } catch (error) {
-      return settingsPage(c, { values, problems: problemsOf(error) });
+      return settingsPage(c, { edit: await refusedEdit(c, PROGRAM_FORM, edit, error) });
     }
   })
   .post("/secrets", async (c) => {
@@ -137,13 +138,13 @@ async function saveSecret(c: Context<PageEnv>, { setting, provider }: Setting, s
 }
 
 interface SettingsState {
-  values?: ReturnType<typeof programValues>;
-  problems?: Problems;
+  edit?: Edit<Program>;
   secretProblems?: Problems;
 }
 
-function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }: SettingsState = {}) {
+function settingsPage(c: Context<PageEnv>, { edit, secretProblems }: SettingsState = {}) {
   const { program } = c.var.session;
+  const { row, shown, fields, problems } = edit ?? openEdit(PROGRAM_FORM, program);
   const origin = publicUrl(c.env);
   const isWrong = problems !== undefined || secretProblems !== undefined;
   return framed(
@@ -154,8 +155,8 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
       <PageHead title="Settings" />
       <section class="card" id="program">
         <h2>Program</h2>
-        <Form action={AT} readable={true} class="stack" problems={problems}>
-          <ProgramFields values={values ?? programValues(program)} problems={problems} currency={program.currency} />
+        <Form action={AT} readable={true} class="stack" problems={problems} shown={shown}>
+          <ProgramFields values={programValues(row, fields)} problems={problems} currency={row.currency} />
           <IfMay right="manage">
             <div class="actions">
               <button type="submit" class="primary">

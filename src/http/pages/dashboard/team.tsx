@@ -6,6 +6,7 @@ import { MEMBER_ROLES, ROLE_TITLES, type MemberRole } from "../../../domain/memb
 import { AppError, notFound } from "../../../lib/errors.ts";
 import { memberCreate, memberPatch } from "../../api/members.ts";
 import type { PageEnv } from "../../session.ts";
+import { refusedEdit, sentEdit, type EditForm } from "../edits.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -32,6 +33,12 @@ const MAY: Record<MemberRole, string> = {
   viewer: "Sees all but where payouts go, and changes nothing.",
 };
 
+const ROLE_FORM: EditForm<Member> = {
+  columns: ({ role }) => ({ role }),
+  texts: ({ role }) => ({ role: ROLE_TITLES[role] }),
+  changes: ({ id }) => ({ type: "member.changed", about: ["member_id", id] }),
+};
+
 /** `/dashboard/settings/team` (PAGE-7): who signs in to the dashboard, and what they may do. */
 export const team = new Hono<PageEnv>()
   .get("/", (c) => teamPage(c))
@@ -48,10 +55,19 @@ export const team = new Hono<PageEnv>()
     }
   })
   .post("/:id", async (c) => {
-    await memberOf(c);
-    const parsed = parseInput(memberPatch, { role: new FormFields(await c.req.formData()).text("role") });
+    const fields = new FormFields(await c.req.formData());
+    const edit = sentEdit(ROLE_FORM, await memberOf(c), fields);
+    const parsed = parseInput(memberPatch, { role: fields.text("role") });
     if (!parsed.ok) return teamPage(c, { refused: "There is no such role." });
-    return act(c, "changed", () => updateMember(c.var.ctx, c.req.param("id"), parsed.value));
+    const { role } = parsed.value;
+    return act(c, "changed", () => updateMember(c.var.ctx, edit.row.id, { role }, edit.sent)).catch(
+      async (error: unknown) => {
+        const { problems } = await refusedEdit(c, ROLE_FORM, edit, error);
+        const theirs = problems?.fields["role"] ?? problems?.message;
+        const yours = role === undefined ? "" : ` You chose “${ROLE_TITLES[role]}”: choose again.`;
+        return teamPage(c, { refused: `${edit.row.email}: ${theirs ?? ""}${yours}` });
+      },
+    );
   })
   .get("/:id/remove", async (c) => {
     const member = await memberOf(c);
@@ -191,7 +207,7 @@ function MemberTable({ members }: { members: readonly Listed[] }) {
 function Role({ member: { id, email, role } }: { member: Listed }) {
   if (!useMay("secure")) return <>{ROLE_TITLES[role]}</>;
   return (
-    <Form action={`${AT}/${id}`} class="inline">
+    <Form action={`${AT}/${id}`} class="inline" shown={{ role }}>
       <select name="role" aria-label={`Role of ${email}`}>
         {ROLE_OPTIONS.map(({ value, label }) => (
           <option value={value} selected={value === role ? true : undefined}>

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { recover, redeliver, rotateSecret, sendPing } from "../../../core/webhooks/actions.ts";
 import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
+import type { Shown } from "../../../core/kernel/stale.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -15,6 +16,7 @@ import { DAY } from "../../../lib/time.ts";
 import { recoverBody } from "../../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";
 import type { PageEnv } from "../../session.ts";
+import { openEdit, refusedEdit, sentEdit, type Edit } from "../edits.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -26,7 +28,13 @@ import { Badge, plural, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { ActionLink } from "../rights.tsx";
-import { endpointInput, endpointValues, EndpointFields, type EndpointValues } from "./endpoint-fields.tsx";
+import {
+  ENDPOINT_FORM,
+  endpointInput,
+  endpointValues,
+  EndpointFields,
+  type EndpointValues,
+} from "./endpoint-fields.tsx";
 import { DELIVERY_LIST, EndpointDetail } from "./endpoint-detail.tsx";
 
 const AT = "/dashboard/webhooks";
@@ -88,16 +96,16 @@ export const webhooks = new Hono<PageEnv>()
       </>,
     );
   })
-  .get("/new", (c) => editPage(c, null, endpointValues(null)))
+  .get("/new", (c) => newPage(c, endpointValues(null)))
   .post("/new", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const values = endpointValues(null, fields);
     const parsed = parseInput(endpointCreate, endpointInput(fields));
-    if (!parsed.ok) return editPage(c, null, values, parsed.problems);
+    if (!parsed.ok) return newPage(c, values, parsed.problems);
     try {
       return secretPage(c, "Endpoint added", await createEndpoint(c.var.ctx, parsed.value));
     } catch (error) {
-      return editPage(c, null, values, problemsOf(error));
+      return newPage(c, values, problemsOf(error));
     }
   })
   .get("/:id", async (c) => {
@@ -117,19 +125,19 @@ export const webhooks = new Hono<PageEnv>()
   .get("/:id/deliveries.csv", (c) => csvOf(c, DELIVERY_LIST))
   .get("/:id/edit", async (c) => {
     const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
-    return editPage(c, endpoint, endpointValues(endpoint));
+    return editPage(c, openEdit(ENDPOINT_FORM, endpoint));
   })
   .post("/:id/edit", async (c) => {
     const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
     const fields = new FormFields(await c.req.formData());
-    const values = endpointValues(endpoint, fields);
+    const edit = sentEdit(ENDPOINT_FORM, endpoint, fields);
     const parsed = parseInput(endpointPatch, endpointInput(fields));
-    if (!parsed.ok) return editPage(c, endpoint, values, parsed.problems);
+    if (!parsed.ok) return editPage(c, { ...edit, problems: parsed.problems });
     try {
-      await updateEndpoint(c.var.ctx, endpoint.id, parsed.value);
+      await updateEndpoint(c.var.ctx, endpoint.id, parsed.value, edit.sent);
       return c.redirect(`${AT}/${endpoint.id}?done=saved`, 303);
     } catch (error) {
-      return editPage(c, endpoint, values, problemsOf(error));
+      return editPage(c, await refusedEdit(c, ENDPOINT_FORM, edit, error));
     }
   })
   .post("/:id/switch", async (c) => {
@@ -316,7 +324,22 @@ function secretPage(c: Context<PageEnv>, title: string, { endpoint, secret }: En
   );
 }
 
-function editPage(c: Context<PageEnv>, endpoint: Endpoint | null, values: EndpointValues, problems?: Problems) {
+function newPage(c: Context<PageEnv>, values: EndpointValues, problems?: Problems) {
+  return formPage(c, { endpoint: null, values, problems });
+}
+
+function editPage(c: Context<PageEnv>, { row, shown, fields, problems }: Edit<Endpoint>) {
+  return formPage(c, { endpoint: row, values: endpointValues(row, fields), problems, shown });
+}
+
+interface EndpointForm {
+  endpoint: Endpoint | null;
+  values: EndpointValues;
+  problems: Problems | undefined;
+  shown?: Shown;
+}
+
+function formPage(c: Context<PageEnv>, { endpoint, values, problems, shown }: EndpointForm) {
   const title = endpoint ? "Edit endpoint" : "Add endpoint";
   const back = endpoint ? { href: `${AT}/${endpoint.id}`, label: "The endpoint" } : { href: AT, label: "Webhooks" };
   return framed(
@@ -324,7 +347,7 @@ function editPage(c: Context<PageEnv>, endpoint: Endpoint | null, values: Endpoi
     { title, at: AT, status: problems ? 422 : 200 },
     <>
       <PageHead title={title} back={back} />
-      <Form class="card stack form-narrow" problems={problems}>
+      <Form class="card stack form-narrow" problems={problems} shown={shown}>
         <EndpointFields values={values} problems={problems} />
         <div class="actions">
           <button type="submit" class="primary">

@@ -1,6 +1,8 @@
 import { html, raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import { CsrfField, classes, type Children } from "../page.tsx";
+import type { Shown } from "../../../core/kernel/stale.ts";
+import { meanwhileText, SHOWN_FIELD } from "../edits.ts";
 import { CHECK_FIELDS, type Problems } from "../forms.ts";
 import { ProveFirst, useSending } from "../rights.tsx";
 
@@ -11,6 +13,8 @@ interface FormProps extends Children {
   multipart?: boolean;
   /** Its fields show what is: who may not send it sees them, and cannot change them. */
   readable?: boolean;
+  /** Of what it changes, as `edits.ts` has it. */
+  shown?: Shown | undefined;
   /** The script shows the answer in the page's `PreviewPlace` as it is filled in. */
   preview?: boolean;
   /** What it is for, where it needs a fresh proof: "make a key". */
@@ -23,7 +27,7 @@ interface FormProps extends Children {
  * (TEAM-1); where its page is the member's at all, `action` says where it goes. In place of one that needs a fresh proof
  * is the way to give it (PROOF-3).
  */
-export function Form({ action, problems, multipart, readable, preview, to, children, ...rest }: FormProps) {
+export function Form({ action, problems, multipart, readable, preview, shown, to, children, ...rest }: FormProps) {
   const sending = useSending(action);
   if (sending === "unproven") {
     return (
@@ -51,6 +55,7 @@ export function Form({ action, problems, multipart, readable, preview, to, child
       data-preview={preview ? "" : undefined}
     >
       <CsrfField />
+      {shown === undefined ? null : <input type="hidden" name={SHOWN_FIELD} value={JSON.stringify(shown)} />}
       {problems && fields !== null ? <ProblemSummary problems={problems} fields={fields} /> : null}
       {fields === null ? children : raw(fields)}
     </form>
@@ -75,7 +80,9 @@ function ProblemSummary({ problems, fields }: { problems: Problems; fields: stri
           <ul>
             {marked.map(([name, message]) => (
               <li>
-                <a href={`#${fieldId(name)}`}>{message}</a>
+                <a href={`#${fieldId(name)}`}>
+                  {problems.meanwhile?.[name] === undefined ? message : `Changed meanwhile: ${nameText(name)}`}
+                </a>
               </li>
             ))}
           </ul>
@@ -83,6 +90,11 @@ function ProblemSummary({ problems, fields }: { problems: Problems; fields: stri
       </div>
     </div>
   );
+}
+
+/** A field without a label at hand, in words. */
+function nameText(name: string): string {
+  return name.replace(/_(?:cents|pct)$/, "").replaceAll("_", " ");
 }
 
 /** At its field, at the field whose part it is (`events` of `events.0`), or as a text. */
@@ -171,7 +183,10 @@ interface SelectProps {
 }
 
 export function SelectField({ name, label, options, value, problems, hint, ...rest }: SelectProps) {
-  const { id, described, problem } = about(name, problems, hint);
+  const { id, described, ...marked } = about(name, problems, hint);
+  const other = problems?.meanwhile?.[name];
+  const labelOf = (chosen: string) => options.find((option) => option.value === chosen)?.label ?? chosen;
+  const problem = other === undefined ? marked.problem : meanwhileText(labelOf(other.value), other.by);
   return (
     <div class={classes("field", problem !== undefined && "has-problem", rest.class)}>
       <label for={id}>{label}</label>

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
+import { StaleChange } from "../../../core/kernel/stale.ts";
 import { startOnboarding } from "../../../core/partners/onboarding.ts";
 import { updatePartner } from "../../../core/partners/partners.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
@@ -9,6 +10,7 @@ import { onboardingStart } from "../../api/onboarding.ts";
 import { partnerPatch } from "../../api/partners.ts";
 import { connectOf } from "../../connect.ts";
 import type { PageEnv } from "../../session.ts";
+import { openEdit, refusedEdit, sentEdit, type Edit, type EditForm } from "../edits.ts";
 import { FormFields, parseInput, refusalOf, type Problems, type Refusal } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -28,34 +30,49 @@ const CONNECTED = "Welcome back. It may take a moment until what you entered is 
 /** What partners may change about themselves; the rest is the owner's. */
 const own = partnerPatch.pick({ payout_method: true, payout_email: true, first_name: true, last_name: true });
 
+const OWN_FORM: EditForm<Self> = {
+  columns: ({ payout_method, payout_email, first_name, last_name }) => ({
+    ...{ payout_method, payout_email, first_name, last_name },
+  }),
+  texts: (partner) => partner,
+  changes: ({ id }) => ({ type: "partner.updated", about: ["partner_id", id] }),
+};
+
+/** What was typed, and of what was not sent what is stored. */
+function valuesOf({ row, fields }: Edit<Self>): Record<keyof typeof own.shape, string | null> {
+  return {
+    payout_method: fields?.given("payout_method") ?? row.payout_method,
+    payout_email: fields?.given("payout_email") ?? row.payout_email,
+    first_name: fields?.given("first_name") ?? row.first_name,
+    last_name: fields?.given("last_name") ?? row.last_name,
+  };
+}
+
 /** `/portal/details`: how the partner is paid. */
 export const details = new Hono<PageEnv>()
   .get("/", (c) => detailsPage(c))
   .post("/", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const stored = selfOf(c);
-    const values = {
-      payout_method: fields.given("payout_method") ?? stored.payout_method,
-      payout_email: fields.given("payout_email") ?? stored.payout_email,
-      first_name: fields.given("first_name") ?? stored.first_name,
-      last_name: fields.given("last_name") ?? stored.last_name,
-    };
+    const edit = sentEdit(OWN_FORM, selfOf(c), fields);
+    const values = valuesOf(edit);
     const parsed = parseInput(own, {
       payout_method: fields.textOrNull("payout_method"),
       payout_email: fields.textOrNull("payout_email"),
       first_name: fields.textOrNull("first_name"),
       last_name: fields.textOrNull("last_name"),
     });
-    if (!parsed.ok) return detailsPage(c, { values, problems: parsed.problems });
+    if (!parsed.ok) return detailsPage(c, { edit: { ...edit, problems: parsed.problems } });
     if (values.payout_method === "wallet" && !values.payout_email) {
       const message = addressMissing();
-      return detailsPage(c, { values, problems: { message, fields: { payout_email: message } } });
+      return detailsPage(c, { edit: { ...edit, problems: { message, fields: { payout_email: message } } } });
     }
     try {
-      await updatePartner(c.var.ctx, selfOf(c).id, parsed.value);
+      await updatePartner(c.var.ctx, edit.row.id, parsed.value, edit.sent);
       return c.redirect(`${AT}?done=saved`, 303);
     } catch (error) {
-      return detailsPage(c, { values, ...refusalOf(c, error) });
+      if (error instanceof StaleChange) return detailsPage(c, { edit: await refusedEdit(c, OWN_FORM, edit, error) });
+      const { problems, status } = refusalOf(c, error);
+      return detailsPage(c, { edit: { ...edit, problems }, status });
     }
   })
   .post("/provider-a-account", async (c) => {
@@ -99,17 +116,18 @@ function destinationText(partner: Self, program: OwnProgram): string {
 }
 
 interface DetailsState {
-  values?: Record<keyof typeof own.shape, string | null>;
-  problems?: Problems;
+  edit?: Edit<Self>;
   accountProblems?: Problems;
   /** Of what is wrong; 422 unless given. */
   status?: Refusal["status"];
 }
 
 function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
-  const { problems, accountProblems: wrong, status = 422 } = state;
+  const { accountProblems: wrong, status = 422 } = state;
   const partner = selfOf(c);
-  const values = state.values ?? partner;
+  const edit = state.edit ?? openEdit(OWN_FORM, partner);
+  const { problems, shown } = edit;
+  const values = valuesOf(edit);
   const program = programOf(c);
   const isWrong = problems !== undefined || wrong !== undefined;
   const done = { saved: `Saved. ${destinationText(partner, program)}`, connected: CONNECTED };
@@ -121,7 +139,7 @@ function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
       {isWrong ? null : <Done code={c.req.query("done")} texts={done} />}
       <PageHead title="Payout details" />
       <section class="card form-narrow">
-        <Form action={AT} class="stack" problems={problems}>
+        <Form action={AT} class="stack" problems={problems} shown={shown}>
           <SelectField
             name="payout_method"
             label="Pay me by"

@@ -1,0 +1,36 @@
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { orNull, shaped, text } from "../../db/rows.ts";
+import type { Actor } from "../../domain/actor.ts";
+import type { ChangeEventType } from "../../domain/event.ts";
+import type { Reader } from "../kernel/context.ts";
+
+/** So many of the newest events of the type are looked at. */
+const LOOKED_AT = 100;
+
+export interface ChangedObject {
+  type: ChangeEventType;
+  /** The field of the event's payload that has the object's id, and the id. */
+  about: readonly [field: string, id: string];
+}
+
+/** Who changed one of these columns of an object last; null if none of the newest events says so. */
+export async function readLastChange(
+  ctx: Reader,
+  { type, about: [field, id] }: ChangedObject,
+  columns: readonly string[],
+): Promise<Actor | null> {
+  const [[found]] = await ctx.read(
+    shaped(
+      ctx.db,
+      { actor: orNull(text) },
+      sql`select actor from (select actor, payload, changes, id from events indexed by events_type
+          where program_id = ${ctx.programId} and type = ${literal(type)} and type <> 'click'
+          order by id desc limit ${literal(LOOKED_AT)})
+        where payload ->> ${field} = ${id} and exists (select 1 from json_each(changes)
+          where key in (select value from json_each(${JSON.stringify(columns)})))
+        order by id desc limit 1`,
+    ),
+  );
+  return found?.actor === undefined || found.actor === null ? null : (JSON.parse(found.actor) as Actor);
+}

@@ -26,6 +26,7 @@ import { authenticate, authenticateOperator } from "./http/authenticate.ts";
 import { requireBookmarkForm } from "./http/bookmark.ts";
 import { requestContext } from "./http/context.ts";
 import { idempotency } from "./http/idempotency.ts";
+import { refuseUnknownParameters } from "./http/known-parameters.ts";
 import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
 import { renderPageError } from "./http/pages/errors.tsx";
 import { pages } from "./http/pages/index.ts";
@@ -78,7 +79,7 @@ const limitImport = bodyLimit({
   },
 });
 
-app.use("/api/v1/*", authenticate(), requireBookmarkForm, (c, next) =>
+app.use("/api/v1/*", authenticate(), refuseUnknownParameters, requireBookmarkForm, (c, next) =>
   (c.req.path === "/api/v1/imports" ? limitImport : limitBody)(c, next),
 );
 app.use("/api/v1/webhooks/:id/rotate-secret", waitWhereRepeated);
@@ -110,7 +111,7 @@ const api = app
 /** What every route under /api/v1 takes and answers with; the typed client is made from it (`src/dev/build-client.ts`). */
 export type Api = typeof api;
 
-app.use("/admin/*", authenticateOperator(), limitBody);
+app.use("/admin/*", authenticateOperator(), refuseUnknownParameters, limitBody);
 app.route("/admin", admin);
 
 app.route("/webhooks", inbound);

@@ -27,7 +27,7 @@ export const programCreate = z.strictObject({
 
 export const linkCreate = z.strictObject({ email });
 
-const programId = z.string().refine(isProgramId, { message: "must be a program id (prog_…)" });
+const programId = z.string().refine(isProgramId, { message: "This must be a program id (prog_…)." });
 
 export const reconcileBody = z
   .strictObject({

@@ -83,4 +83,4 @@ export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).opt
 export const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
 /** What is summed up by day: of the last thirty days unless asked otherwise. */
-export const summaryQuery = z.strictObject({ ...timeRange.shape, partner_id: id });
+export const summaryQuery = z.object({ ...timeRange.shape, partner_id: id });

@@ -6,6 +6,9 @@ import { isDate } from "../domain/time-zone.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError, invalidField, type ErrorDetail } from "../lib/errors.ts";
 import { DAY } from "../lib/time.ts";
+import { takesParameters } from "./known-parameters.ts";
+// eslint-disable-next-line import/no-unassigned-import -- what is wrong with a field is in its words, whoever reads it
+import "./messages.ts";
 
 /** The body as `schema` reads it: 415 for another media type, 400 for broken JSON, 422 with the field's path. */
 export function jsonBody<T extends z.ZodType>(schema: T) {
@@ -22,9 +25,9 @@ export function takes<Input>() {
   ) => z.strictObject<S>(shape);
 }
 
-/** The query string as `schema` reads it, 422 with the parameter's name. */
-export function query<T extends z.ZodType>(schema: T) {
-  return zValidator("query", schema, refuse);
+/** The query string as `schema` reads it, 422 with the parameter's name; any other parameter is refused (HTTP-6). */
+export function query<T extends z.ZodObject>(schema: T) {
+  return takesParameters(zValidator("query", schema, refuse), Object.keys(schema.shape));
 }
 
 /**
@@ -142,7 +145,7 @@ export function summaryRange({ from: asked, to: until }: z.output<typeof timeRan
   const to = until ?? Math.max(now + 1, asked ?? 0);
   const end = Math.ceil(to / DAY) * DAY;
   const from = asked ?? end - DEFAULT_DAYS * DAY;
-  if (to - from > MAX_DAYS * DAY) throw invalidField("from", `must be at most ${MAX_DAYS} days before to`);
+  if (to - from > MAX_DAYS * DAY) throw invalidField("from", `This must be at most ${MAX_DAYS} days before to.`);
   const start = Math.floor(from / DAY) * DAY;
   return { from: start, to: from < to ? end : start };
 }

@@ -96,21 +96,21 @@ function isStorable(text: string): boolean {
 const LONGEST_TEXT = 255;
 
 /** A vendor's id. */
-export const id = z.string().min(1).max(LONGEST_TEXT).refine(isStorable, "expected a text of whole characters");
+export const id = z.string().min(1).max(LONGEST_TEXT).refine(isStorable, "This must be a text of whole characters.");
 
 /** Custom values. Whatever is there, only a reference is looked for, so no shape of it is refused. */
 export const bag = z.unknown().optional();
 
 /** An id that may be absent, or be expanded as the object it names. */
 export const expandableId = z
-  .union([id, z.object({ id })], { error: "expected an id or an object with an id" })
+  .union([id, z.object({ id })], { error: "This must be an id or an object with an id." })
   .nullish()
   .transform((value) => (typeof value === "string" ? value : (value?.id ?? null)));
 
 /** The same with the custom values of the object, where it is expanded. */
 export const expandable = z
   .union([id.transform((only) => ({ id: only, metadata: undefined })), z.object({ id, metadata: bag })], {
-    error: "expected an id or an object with an id",
+    error: "This must be an id or an object with an id.",
   })
   .nullish()
   .transform((value) => value ?? null);
@@ -124,7 +124,7 @@ export const signedAmount = z.int().brand<"Cents">();
 /** ISO 4217 in either case, given upper. Any three letters: a currency that is new must not lose a payment. */
 export const currency = z
   .string()
-  .regex(/^[A-Za-z]{3}$/, "expected a three-letter currency")
+  .regex(/^[A-Za-z]{3}$/, "This must be a three-letter currency.")
   .transform((code) => code.toUpperCase());
 
 /** A text of which the empty form means absence; so does one that cannot be stored, or is longer than any. */
@@ -148,7 +148,7 @@ function isSortable(ms: number): boolean {
 /** An RFC 3339 instant of any precision, given in ISO 8601 with milliseconds, UTC. */
 export const instant = z
   .string()
-  .refine((text) => RFC_3339.test(text) && isSortable(Date.parse(text)), "expected an RFC 3339 date and time")
+  .refine((text) => RFC_3339.test(text) && isSortable(Date.parse(text)), "This must be an RFC 3339 date and time.")
   .transform((text) => new Date(text).toISOString());
 
 /** The field of a value that may be anything; undefined when there is none. */

@@ -219,7 +219,7 @@ describe("further API keys (PAGE-13)", () => {
     const boss = await signInOwner(keyed);
     await boss.get(KEYS);
     for (const [typed, problem] of [
-      [{ name: "", scopes: "read" }, "Fill this in."],
+      [{ name: "", scopes: "read" }, "This must not be empty."],
       [{ name: "Typed name" }, "Choose at least one."],
       [{ name: "Typed name", scopes: "everything" }, "Choose at least one."],
       [{ name: "Typed name", scopes: "keys", expires_at: "2020-01-01" }, "This time is over."],

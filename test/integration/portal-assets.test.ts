@@ -74,7 +74,7 @@ describe("assets (PORTAL-8)", () => {
     for (const [typed, said] of [
       ["banner: Wide\nhttp://cdn.example/a.png", "Number 1: a banner needs an address that begins with https://."],
       ["text: A\nHello\n---\nfilm: B\nhttps://a.example/", "Number 2: it begins with banner:, text: or link:."],
-      ["text: A", "Number 1: content: Fill this in."],
+      ["text: A", "Number 1: content: This must not be empty."],
     ]) {
       const { body } = await save(typed!);
       expect(textOf(body)).toContain(said);

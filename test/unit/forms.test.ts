@@ -118,9 +118,9 @@ describe("what is wrong with a form", () => {
         message: "Please check the marked fields.",
         fields: {
           email: "This must be an e-mail address.",
-          name: "Fill this in.",
+          name: "This must not be empty.",
           pct: "This must be a number, with a point before its decimals.",
-          "inner.0.value": "This must be a number, with a point before its decimals.",
+          "inner.0.value": "This must be a number.",
         },
       },
     });

@@ -31,7 +31,7 @@ export const ROUTES: readonly Route[] = [
   ...OUTSIDE_ROUTES,
 ];
 
-const INTRODUCTION = `Every API operation acts on the program that owns the API key, which is sent as \`Authorization: Bearer <API_KEY>\`. Bodies are JSON; unknown fields are refused. Amounts are integers in the smallest unit of their currency. Times are ISO 8601 in UTC.
+const INTRODUCTION = `Every API operation acts on the program that owns the API key, which is sent as \`Authorization: Bearer <API_KEY>\`. Bodies are JSON; unknown fields and query parameters are refused. Amounts are integers in the smallest unit of their currency. Times are ISO 8601 in UTC.
 
 **Scopes**: the program's first key may do everything. Further keys (\`POST /api/v1/api-keys\`) have one or more of the scopes \`read\`, \`write\`, \`payouts\` (approve commissions, pay, and see and change payout details) and \`keys\` (create keys, and see or change secrets). Each operation names the scopes it needs. Without one of them, the answer is 403 \`forbidden\` with the name of the scope, and nothing is done. Without \`payouts\`, payout details are masked.
 

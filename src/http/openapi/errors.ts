@@ -87,16 +87,16 @@ export function errorsOf(route: Route): ErrorCode[] {
   const add = (...more: ErrorCode[]) => more.forEach((code) => codes.add(code));
   const security = securityOf(route);
   const isRead = route.method === "GET";
-  if (security !== null) add("unauthorized", "rate_limited");
+  // Each refuses a parameter that it does not take.
+  if (security !== null) add("unauthorized", "rate_limited", "validation_failed");
   if (security === "api_key") add("forbidden");
   if (security === "operator_token") add("not_found");
   if (security !== null && !isRead) add("payload_too_large");
-  if (takesIdempotencyKey(route)) add("idempotency_conflict", "validation_failed");
+  if (takesIdempotencyKey(route)) add("idempotency_conflict");
   if (route.body) {
     add("invalid_json", "payload_too_large", "validation_failed");
     if (route.tag !== "Inbound") add("unsupported_media_type");
   }
-  if (takesBookmark(route) || (route.query && security !== null)) add("validation_failed");
   if (security !== null || route.body) add("internal_error", "storage_unavailable");
   return [...codes].toSorted((a, b) => statusOf(a) - statusOf(b) || (a < b ? -1 : 1));
 }

@@ -5,6 +5,7 @@ import { isCents } from "../../domain/money.ts";
 import { AppError } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
 import type { PageEnv } from "../session.ts";
+import { NO_NUMBER } from "../messages.ts";
 import { detailsOf } from "../validate.ts";
 import { startOfTyped } from "./filters.ts";
 
@@ -150,7 +151,10 @@ export function parseInput<T extends z.ZodType>(schema: T, input: unknown): Pars
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   const fields: Record<string, string> = {};
-  for (const issue of result.error.issues) fields[issue.path.map(String).join(".")] ??= inWords(issue);
+  // A field for numbers that holds something else is no matter of the forms that its schema allows.
+  for (const { path, input: given } of result.error.issues) {
+    if (Number.isNaN(given)) fields[path.map(String).join(".")] ??= NO_NUMBER;
+  }
   for (const { path, message } of detailsOf(result.error)) fields[path] ??= message;
   return { ok: false, problems: { message: CHECK_FIELDS, fields } };
 }
@@ -172,22 +176,3 @@ export function refusalOf(c: Context<PageEnv>, thrown: unknown): Refusal {
 }
 
 const CORRECTABLE = new Set(["validation_failed", "already_exists", "invalid_transition", "provider_not_configured"]);
-
-const NO_NUMBER = "This must be a number, with a point before its decimals.";
-
-function inWords(issue: z.core.$ZodIssue): string {
-  if (Number.isNaN(issue.input)) return NO_NUMBER;
-  if (issue.code === "invalid_type") {
-    return issue.expected === "number" || issue.expected === "int" ? NO_NUMBER : "Fill this in.";
-  }
-  if (issue.code === "too_small") {
-    return issue.origin === "string" ? "Fill this in." : `This must be at least ${String(issue.minimum)}.`;
-  }
-  if (issue.code === "too_big") {
-    const most = String(issue.maximum);
-    return issue.origin === "string" ? `This is at most ${most} characters long.` : `This must be at most ${most}.`;
-  }
-  return issue.code === "invalid_format" && issue.format === "email"
-    ? "This must be an e-mail address."
-    : issue.message;
-}

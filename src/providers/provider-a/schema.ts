@@ -14,7 +14,7 @@ import {
 /** A coupon, or its id. */
 const coupon = z
   .union([id.transform((only) => ({ id: only, name: null })), z.object({ id, name: optionalText })], {
-    error: "expected an id or an object with an id",
+    error: "This must be an id or an object with an id.",
   })
   .nullish()
   .transform((value) => value ?? null);
@@ -31,7 +31,7 @@ export type PromotionCode = z.output<typeof promotionCode>;
 
 const expandablePromotionCode = z
   .union([id.transform((only): PromotionCode => ({ id: only, code: null, coupon: null })), promotionCode], {
-    error: "expected an id or an object with an id",
+    error: "This must be an id or an object with an id.",
   })
   .nullish()
   .transform((value) => value ?? null);
@@ -48,7 +48,7 @@ export type Discount = z.output<typeof discount>;
 
 const expandableDiscount = z.union(
   [id.transform((only): Discount => ({ id: only, promotion_code: null, coupon: null, customer: null })), discount],
-  { error: "expected an id or an object with an id" },
+  { error: "This must be an id or an object with an id." },
 );
 const discounts = z.array(expandableDiscount).nullish();
 

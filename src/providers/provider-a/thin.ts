@@ -12,7 +12,7 @@ const event_id = id.regex(/^\w+$/);
 /** Ids of coupons are the owner's own, and are encoded. No segment leads up, in either spelling. */
 const path = id.regex(
   /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})+){2,}$/i,
-  "expected a path of the vendor's API",
+  "This must be a path of the vendor's API.",
 );
 /** In whose name the vendor's objects are read. */
 const context = id.regex(/^[\w/]+$/);

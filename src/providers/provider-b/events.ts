@@ -81,9 +81,9 @@ const envelope = z
 function wholeNumber(pattern: RegExp, error: string) {
   return z.union([z.string().regex(pattern).transform(Number), z.number()], { error });
 }
-const total = wholeNumber(/^[0-9]+$/, "expected a whole number of the lowest unit, 0 or more").pipe(amount);
+const total = wholeNumber(/^[0-9]+$/, "This must be a whole number of the lowest unit, 0 or more.").pipe(amount);
 /** What a downgrade gives back is negative. */
-const signedTotal = wholeNumber(/^-?[0-9]+$/, "expected a whole number of the lowest unit").pipe(signedAmount);
+const signedTotal = wholeNumber(/^-?[0-9]+$/, "This must be a whole number of the lowest unit.").pipe(signedAmount);
 
 /** Of an adjustment: tax included and tax, which is as that of a transaction. */
 const totals = z.object({ total, tax: signedTotal });

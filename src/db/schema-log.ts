@@ -294,6 +294,9 @@ export const signInLinks = sqliteTable(
     return_to: text(),
     /** Decides how long it is valid and which accounts it opens (`core/sessions/sign-in.ts`). */
     purpose: text().$type<"sign_in" | "invitation">().notNull().default("invitation"),
+    /** Keyed hashes of the networks that it was asked for from (PAGE-2); null if nobody asked, and outside the platform. */
+    network: text(),
+    site: text(),
   },
   (t) => [index("sign_in_links_email").on(t.email, t.created_at)],
 );

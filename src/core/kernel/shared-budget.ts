@@ -12,7 +12,7 @@ export interface SharedBudget {
   site: number;
 }
 
-/** The caller's networks as keyed hashes: the addresses themselves are not stored. Null outside the platform. */
+/** The caller's networks as keyed hashes: the addresses themselves are not stored. Null outside the platform, where all callers are one network. */
 export type HashedNetworks = Networks | null;
 
 /**
@@ -20,7 +20,7 @@ export type HashedNetworks = Networks | null;
  * that counts, whose columns `network` and `site` are the hashes of its caller.
  */
 export function isUsedUp({ most, network, site }: SharedBudget, uses: SQL, caller: HashedNetworks): SQL {
-  const by = (of: keyof Networks) => sql`count(*) filter (where ${sql.raw(of)} = ${caller?.[of] ?? null})`;
+  const by = (of: keyof Networks) => sql`count(*) filter (where ${sql.raw(of)} is ${caller?.[of] ?? null})`;
   return sql`exists (select 1
     from (select count(*) as used, ${by("network")} as by_network, ${by("site")} as by_site ${uses})
     where used >= ${literal(most)} or by_network >= ${literal(network)} or by_site >= ${literal(site)}

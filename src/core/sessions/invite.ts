@@ -1,12 +1,12 @@
 import { and, eq, sql } from "drizzle-orm";
-import { shaped, whole } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller } from "../kernel/context.ts";
 import type { Partner } from "../kernel/rows.ts";
+import { untilWon } from "../kernel/races.ts";
 import { partnerInvited } from "../partners/partners.ts";
-import { invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
+import { invite, selectInvitations } from "./sign-in.ts";
 
 /**
  * E-mails a partner who is `invited` a link that signs in, and so activates (PART-13). Again as often as it is asked for, up
@@ -17,25 +17,24 @@ import { invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./si
 export async function invitePartner(caller: Caller, id: string): Promise<Partner> {
   const own = and(eq(partners.id, id), sql`${partners.program_id} = ${caller.programId}`);
   const address = sql`(select lower(email) from partners where id = ${id} and program_id = ${caller.programId})`;
-  const [ctx, [partner], [recent]] = await prove(
-    caller,
-    caller.db.select().from(partners).where(own),
-    shaped(caller.db, { links: whole }, sql`select (${linksSince(address, caller.now)}) as links`),
-  );
-  if (!partner) throw notFound("partner");
-  if (ctx.mailer === null) throw new AppError("not_configured", "This service sends no e-mail.");
-  if (partner.status !== "invited") {
-    throw new AppError("invalid_transition", `Only an invited partner is invited; this one is ${partner.status}.`);
-  }
-  if ((recent?.links ?? 0) >= LINKS_PER_ADDRESS) {
-    throw new AppError("rate_limited", "Too many links were sent to this partner.", { retryAfter: LINK_WINDOW / 1000 });
-  }
-  const { link, writes } = await invitationLink(ctx, { email: partner.email, partner_id: id });
-  await commit(ctx, {
-    writes,
-    occurrences: [partnerInvited(partner)],
-    notices: [{ kind: "invitation", program: ctx.program, partner, link }],
-    result: partner,
+  return untilWon(async () => {
+    const [ctx, [partner], [recent]] = await prove(
+      caller,
+      caller.db.select().from(partners).where(own),
+      selectInvitations(caller, address),
+    );
+    if (!partner) throw notFound("partner");
+    if (ctx.mailer === null) throw new AppError("not_configured", "This service sends no e-mail.");
+    if (partner.status !== "invited") {
+      throw new AppError("invalid_transition", `Only an invited partner is invited; this one is ${partner.status}.`);
+    }
+    const { link, writes } = await invite(ctx, { email: partner.email, partner_id: id }, recent?.links ?? 0);
+    await commit(ctx, {
+      writes,
+      occurrences: [partnerInvited(partner)],
+      notices: [{ kind: "invitation", program: ctx.program, partner, link }],
+      result: partner,
+    });
+    return partner;
   });
-  return partner;
 }

@@ -1,5 +1,4 @@
 import { and, asc, eq, sql, type SQL } from "drizzle-orm";
-import { shaped, whole } from "../../db/rows.ts";
 import { programMembers, programs, sessions } from "../../db/schema.ts";
 import { MAX_MEMBERS, type MemberRole } from "../../domain/member.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -17,7 +16,7 @@ import { requireNoEndBefore } from "../kernel/scopes.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { endLastPasskeys, endPasskeysWithoutTeam, selectLastPasskeys } from "./passkeys.ts";
-import { endInvitationsOf, invitationLink, LINK_WINDOW, linksSince, LINKS_PER_ADDRESS } from "./sign-in.ts";
+import { endInvitationsOf, invite, selectInvitations } from "./sign-in.ts";
 
 export type MemberInput = InputOf<Member, "id" | "program_id" | "created_at" | "updated_at", "email" | "role">;
 
@@ -41,11 +40,10 @@ export async function listMembers(ctx: Reader): Promise<Member[]> {
  */
 export async function addMember(caller: Caller, { email, role }: MemberInput): Promise<Member> {
   return untilWon(async () => {
-    const recentLinks = linksSince(sql`${email.toLowerCase()}`, caller.now);
     const [ctx, members, [recent]] = await prove(
       caller,
       selectMembers(caller),
-      shaped(caller.db, { links: whole }, sql`select (${recentLinks}) as links`),
+      selectInvitations(caller, sql`${email.toLowerCase()}`),
     );
     requireNoEndBefore(ctx, NO_END);
     if (members.some((member) => isAddressOf(member, email))) throw memberThere();
@@ -204,10 +202,7 @@ function contactIsOwner(ctx: ProgramCtx): Write {
 
 async function invitation(ctx: ProgramCtx, member: Member, links: number) {
   if (ctx.mailer === null) return { writes: [], notices: [] };
-  if (links >= LINKS_PER_ADDRESS) {
-    throw new AppError("rate_limited", "Too many links were sent to this address.", { retryAfter: LINK_WINDOW / 1000 });
-  }
-  const { link, writes } = await invitationLink(ctx, { email: member.email, partner_id: null });
+  const { link, writes } = await invite(ctx, { email: member.email, partner_id: null }, links);
   return { writes, notices: [{ kind: "member_invited", program: ctx.program, member, link } as const] };
 }
 

@@ -1,14 +1,15 @@
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { orNull, shaped, text, textOf } from "../../db/rows.ts";
+import { orNull, shaped, text, textOf, whole } from "../../db/rows.ts";
 import { signInLinks } from "../../db/schema.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
-import type { BaseCtx, ProgramCtx } from "../kernel/context.ts";
-import { untilWon } from "../kernel/races.ts";
+import type { BaseCtx, ProgramCtx, Reader } from "../kernel/context.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import { isUsedUp, type HashedNetworks, type SharedBudget } from "../kernel/shared-budget.ts";
 import { askAll, askFirst, onShard } from "../kernel/shards.ts";
 import { askIdentities, findIdentity, identitiesOf, identityKey, isOfAccount, type Identity } from "./identities.ts";
 import { actAs, FRESH_FOR, openSession, type OpenedSession } from "./sessions.ts";
@@ -16,9 +17,11 @@ import { actAs, FRESH_FOR, openSession, type OpenedSession } from "./sessions.ts
 type LinkPurpose = (typeof signInLinks.$inferSelect)["purpose"];
 /** `sign_in`: asked for by its reader. `invitation`: in an e-mail that a program has sent (PART-13, TEAM-4). */
 const VALID_FOR: Record<LinkPurpose, number> = { sign_in: FRESH_FOR, invitation: 7 * DAY };
-/** Within `LINK_WINDOW` (PAGE-2). */
-export const LINKS_PER_ADDRESS = 5;
-export const LINK_WINDOW = 15 * MINUTE;
+/** Links of an address within `LINK_WINDOW` that are asked for without a session, by its reader or by strangers (PAGE-2). */
+const REQUESTED: SharedBudget = { most: 20, network: 5, site: 10 };
+/** Links of an address within `LINK_WINDOW` that one program e-mails to it (PART-13, TEAM-4). */
+const INVITED = 5;
+const LINK_WINDOW = 15 * MINUTE;
 const TOKEN_BYTES = 32;
 
 export interface SignInLink {
@@ -54,39 +57,68 @@ type LinkRow = typeof signInLinks.$inferSelect;
  * Counts a request for a link, in the first database that answers: the same statement whatever the address, so that
  * neither the answer nor its time shows which addresses are known. Who has the address is looked up by `openRequest`,
  * after the reply.
- * @throws `rate_limited` for the sixth link of an address within 15 minutes (PAGE-2).
+ * @throws `rate_limited` if the network's share of an address's links within 15 minutes (`REQUESTED`) is used up.
  */
 export async function countRequest(
   base: BaseCtx,
   address: string,
   return_to: string | null = null,
+  networks: HashedNetworks = null,
 ): Promise<LinkRequest> {
   const email = address.toLowerCase();
   const { request, inserted } = await askFirst(base, async (ctx) => {
     const { link, row } = await newLink(ctx, email, "sign_in", undefined);
-    const recent = linksSince(sql`${email}`, ctx.now);
+    const recent = sql`from sign_in_links where email = ${email} and purpose = ${row.purpose}
+      and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
     const [rows] = await runBatch(ctx.db, [
       shaped(
         ctx.db,
         { email: text },
-        sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at, return_to, purpose)
-        select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}, ${return_to}, ${row.purpose}
-        where (${recent}) < ${LINKS_PER_ADDRESS} returning email`,
+        sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at, return_to, purpose, network, site)
+        select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}, ${return_to}, ${row.purpose},
+          ${networks?.network ?? null}, ${networks?.site ?? null}
+        where not ${isUsedUp(REQUESTED, recent, networks)} returning email`,
       ),
     ]);
     return { request: { email, shard: ctx.shard, link, return_to }, inserted: rows.length };
   });
   if (inserted === 0) {
-    throw new AppError("rate_limited", "Too many sign-in links were requested for this address.", {
-      retryAfter: LINK_WINDOW / 1000,
-    });
+    throw tooManyLinks("Too many sign-in links were requested for this address.");
   }
   return request;
 }
 
-/** How many links were made for an address within `LINK_WINDOW`. */
-export function linksSince(address: SQL, now: number): SQL {
-  return sql`select count(*) from sign_in_links where email = ${address} and created_at > ${iso(now - LINK_WINDOW)}`;
+function tooManyLinks(message: string): AppError {
+  return new AppError("rate_limited", message, { retryAfter: LINK_WINDOW / 1000 });
+}
+
+/**
+ * A statement for the number of links that the caller's program has e-mailed to an address (SQL, in lower case) within
+ * `LINK_WINDOW`. Links that strangers ask for are not among them.
+ */
+export function selectInvitations({ db, programId, now }: Reader, address: SQL) {
+  return shaped(db, { links: whole }, sql`select (${invitations(programId, address, now)}) as links`);
+}
+
+function invitations(program_id: string | SQL, address: SQL, now: number): SQL {
+  return sql`select count(*) from sign_in_links where email = ${address} and purpose = 'invitation'
+    and program_id = ${program_id} and created_at > ${iso(now - LINK_WINDOW)}`;
+}
+
+/**
+ * An `invitationLink`, unless the program has sent the address too many; `links` is what `selectInvitations` read.
+ * @throws `rate_limited`
+ */
+export async function invite(
+  ctx: ProgramCtx,
+  to: { email: string; partner_id: string | null },
+  links: number,
+): ReturnType<typeof invitationLink> {
+  if (links >= INVITED) throw tooManyLinks("Too many links were sent to this address.");
+  const { link, writes } = await invitationLink(ctx, to);
+  const all = invitations(ctx.program.id, sql`${to.email.toLowerCase()}`, ctx.now);
+  // Of several at once one may be too many: it reads again, and then knows better.
+  return { link, writes: [...writes, refuseWhere(ctx, sql`(${all}) > ${INVITED}`)] };
 }
 
 /**

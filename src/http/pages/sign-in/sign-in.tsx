@@ -32,6 +32,7 @@ import {
   type PageEnv,
 } from "../../session.ts";
 import { email } from "../../validate.ts";
+import { hashNetworks } from "../../rate-limit.ts";
 import { FormFields, parseInput, type Problems } from "../forms.ts";
 import { Mark, Plain } from "../layout.tsx";
 import { limitByAddress } from "../limited.ts";
@@ -93,7 +94,8 @@ export const signIn = new Hono<PageEnv>()
       return requestPage(c, { onward, value: fields.text("email"), problems });
     }
     const base = publicUrl(c.env);
-    const request = await countRequest(c.var.base, parsed.value, onward.to);
+    const networks = await hashNetworks(c, `sign-in ${parsed.value.toLowerCase()}`);
+    const request = await countRequest(c.var.base, parsed.value, onward.to, networks);
     const reply = await sentPage(c, parsed.value, onward.to);
     // Who has the address, and the e-mail, after the reply: nothing in it may show that there is something to send.
     c.executionCtx.waitUntil(sendLink(c, { base, to: parsed.value, as: onward.as }, request));

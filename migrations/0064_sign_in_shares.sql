@@ -1,0 +1,2 @@
+ALTER TABLE `sign_in_links` ADD `network` text;--> statement-breakpoint
+ALTER TABLE `sign_in_links` ADD `site` text;

@@ -36,6 +36,8 @@ export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabas
   EMAIL_API_URL?: string;
   EMAIL_API_KEY?: string;
   EMAIL_API_STYLE?: string;
+  /** Who is warned of a database that fills up. */
+  OPERATOR_EMAIL?: string;
 }
 
 export interface AppEnv {

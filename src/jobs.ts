@@ -1,5 +1,6 @@
 import { archiveOldClicks, noteOldClicks } from "./clicks/archive.ts";
 import { wakeClickObjects } from "./clicks/wake.ts";
+import { mailClosedDays } from "./core/clicks/budget.ts";
 import { rollUpClicks } from "./core/clicks/roll-up.ts";
 import { actingAs, type BaseCtx, type Ctx } from "./core/kernel/context.ts";
 import { approveDueCommissions } from "./core/commissions/auto-approve.ts";
@@ -19,6 +20,7 @@ import { recountLists } from "./core/operations/recount-lists.ts";
 import { storeSummaries } from "./core/overview/week.ts";
 import { reconcilePrograms } from "./core/reconcile/reconcile.ts";
 import { forgetOld, forgetUnproved } from "./core/operations/retention.ts";
+import { warnOfSize } from "./core/operations/size-warning.ts";
 import { readEventLists } from "./core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "./core/inbound/settle-jobs.ts";
 import { MAX_WAKE_UPS } from "./core/kernel/wake.ts";
@@ -26,6 +28,7 @@ import { disableFailingEndpoints } from "./core/webhooks/health.ts";
 import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";
 import { connectOf, readsOf } from "./http/connect.ts";
+import { warnOperator } from "./http/mails/database-fills.ts";
 import { mailOf } from "./http/mails/mailer.ts";
 import type { Fetch } from "./lib/deadline.ts";
 import { logLine } from "./lib/log.ts";
@@ -75,10 +78,12 @@ export const JOBS = [
   { name: "store e-mails of commissions", every: "minute", work: ({ ctx }) => storeDigests(ctx) },
   { name: "send e-mails", every: "minute", work: ({ ctx, env, onCall }) => sendMails(ctx, mailOf(env), onCall) },
   { name: "forget what is not proved", every: "minute", work: ({ ctx }) => forgetUnproved(ctx) },
+  { name: "mail about closed days of clicks", every: "minute", work: ({ ctx }) => mailClosedDays(ctx) },
   { name: "archive clicks", every: "minute", work: ({ ctx, env, onCall }) => archiveOldClicks(ctx, env, onCall) },
   { name: "disable failing endpoints", every: "day", work: ({ ctx }) => disableFailingEndpoints(ctx) },
   { name: "forget what is past its time", every: "day", work: ({ ctx }) => forgetOld(ctx) },
   { name: "note clicks beyond their retention", every: "day", work: ({ ctx, env }) => noteOldClicks(ctx, env) },
+  { name: "warn of full databases", every: "day", work: ({ ctx, env }) => warnOfSize(ctx, warnOperator(env)) },
   { name: "approve due commissions", every: "day", work: ({ ctx }) => approveDueCommissions(ctx) },
   { name: "recount events", every: "day", work: ({ ctx }) => recountEvents(ctx) },
   { name: "recount lists", every: "day", work: ({ ctx }) => recountLists(ctx) },

@@ -10,6 +10,8 @@ interface __BaseEnv_Env {
 	RATE_LIMIT_FAILED_AUTH_SITE: RateLimit;
 	RATE_LIMIT_CLICK_SITE: RateLimit;
 	RATE_LIMIT_SIGN_IN_SITE: RateLimit;
+	RATE_LIMIT_CLICK_DETAIL: RateLimit;
+	RATE_LIMIT_CLICK_DETAIL_SITE: RateLimit;
 	ENVIRONMENT: string;
 	PUBLIC_URL: string;
 	WORKER_NAME: string;
@@ -34,6 +36,8 @@ declare namespace Cloudflare {
 		RATE_LIMIT_FAILED_AUTH_SITE: RateLimit;
 		RATE_LIMIT_CLICK_SITE: RateLimit;
 		RATE_LIMIT_SIGN_IN_SITE: RateLimit;
+		RATE_LIMIT_CLICK_DETAIL: RateLimit;
+		RATE_LIMIT_CLICK_DETAIL_SITE: RateLimit;
 		ENVIRONMENT: string;
 		PUBLIC_URL: string;
 		WORKER_NAME: string;

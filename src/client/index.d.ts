@@ -516,7 +516,10 @@ type Routes = {
           dropped?:
             | {
                 bot: number;
+                database_full: number;
                 duplicate: number;
+                flood: number;
+                over_budget: number;
                 partner_deactivated: number;
                 unknown_ref: number;
               }
@@ -526,7 +529,10 @@ type Routes = {
         dropped?:
           | {
               bot: number;
+              database_full: number;
               duplicate: number;
+              flood: number;
+              over_budget: number;
               partner_deactivated: number;
               unknown_ref: number;
             }

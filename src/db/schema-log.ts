@@ -2,6 +2,7 @@
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Actor, Changes } from "../domain/actor.ts";
+import type { ClickDropReason } from "../domain/click.ts";
 import type { DeliveryStatus } from "../domain/delivery.ts";
 import type { AuditEventType, SentEventType, Subscription } from "../domain/event.ts";
 import type { Check, Figures } from "../domain/reconciliation.ts";
@@ -134,16 +135,36 @@ export const clickRollups = sqliteTable("click_rollups", {
   next_at: text(),
 });
 
-/** Clicks not recorded, by reason and UTC day. WITHOUT ROWID. */
+/**
+ * Clicks not recorded, by reason and UTC day. A row of `over_budget` closes its day: from then on no click of the program's day
+ * is recorded. WITHOUT ROWID.
+ */
 export const clickDrops = sqliteTable(
   "click_drops",
   {
     program_id: text().notNull(),
     day: text().notNull(),
-    reason: text().notNull(),
+    reason: text().$type<ClickDropReason>().notNull(),
     count: integer().notNull(),
+    /** Of `over_budget`: the e-mail about it is stored. */
+    mailed: integer().$type<1>(),
   },
-  (t) => [primaryKey({ columns: [t.program_id, t.day, t.reason] })],
+  (t) => [
+    primaryKey({ columns: [t.program_id, t.day, t.reason] }),
+    index("click_drops_unmailed")
+      .on(t.program_id, t.day)
+      .where(sql`reason = 'over_budget' and mailed is null`),
+  ],
+);
+
+/** Each fullness (percent) of this database about which the operator has an e-mail. WITHOUT ROWID. */
+export const sizeWarnings = sqliteTable(
+  "size_warnings",
+  {
+    percent: integer().notNull(),
+    warned_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.percent] })],
 );
 
 /** Batches of clicks already flushed: what makes a repeated flush do nothing. WITHOUT ROWID. */

@@ -1,12 +1,26 @@
 import { SUB_PATTERN } from "./link.ts";
 import { SLUG_PATTERN } from "./partner.ts";
 
-/** Why an arrival is not in the audit log. The last two are known only where partners are, when a batch is flushed. */
-export const CLICK_DROP_REASONS = ["bot", "duplicate", "unknown_ref", "partner_deactivated"] as const;
+/** Why an arrival is counted and not in the audit log. The last four are decided when a batch is flushed. */
+export const CLICK_DROP_REASONS = [
+  "bot",
+  "duplicate",
+  "flood",
+  "unknown_ref",
+  "partner_deactivated",
+  "over_budget",
+  "database_full",
+] as const;
 export type ClickDropReason = (typeof CLICK_DROP_REASONS)[number];
 
-/** Characters of `landing` and of `referrer` that are kept. */
-export const KEPT_CHARACTERS = 1_024;
+/**
+ * Bytes of `landing` and of `referrer` that are stored, of their UTF-8 in JSON, each and together (TRACK-25): a row of the log
+ * then takes at most 1,200 bytes of a page, however full the database leaves its pages.
+ */
+export const KEPT_BYTES = { each: 256, both: 384 } as const;
+
+/** Recorded clicks a program has on any day, and how many times its usual day it has beyond that (TRACK-26). */
+export const CLICK_BUDGET = { least: 100_000, times: 10 } as const;
 
 /** A click as the visitor's page reports it, after validation. */
 export interface Click {
@@ -15,7 +29,7 @@ export interface Click {
   ref: string;
   /** The path the visitor arrived at, without query and fragment: those may carry what is nobody's business. */
   landing: string;
-  /** The page the visitor came from, or empty. */
+  /** The page the visitor came from, without query and fragment, or empty. */
   referrer: string;
   /** Where the partner placed the link (TRACK-19). */
   sub?: string | undefined;
@@ -79,7 +93,9 @@ export function parseClick(body: unknown): ParsedClick {
     details.push({ path: "id", message: "must be 1 to 64 letters, digits, ., - or _" });
   }
   if (details.length > 0) return { ok: false, details };
-  return { ok: true, click: { program_id, ref, landing: keptPath(landing), referrer: kept(referrer), sub, id } };
+  landing = kept(landing, KEPT_BYTES.each);
+  referrer = kept(referrer, Math.min(KEPT_BYTES.each, KEPT_BYTES.both - bytesOf(landing)));
+  return { ok: true, click: { program_id, ref, landing, referrer, sub, id } };
 }
 
 /** A program id as far as its form shows; whether it exists comes out at the flush. */
@@ -96,12 +112,37 @@ const SLASH = 0x2f;
 // eslint-disable-next-line no-control-regex -- control characters are what it removes
 const CONTROL_PATTERN = /[\u0000-\u001f\u007f]/g;
 
-function keptPath(path: string): string {
-  const end = path.search(/[?#]/);
-  return kept(end < 0 ? path : path.slice(0, end));
+/**
+ * A text without query, fragment and control characters, cut to so many bytes between two characters. A lone surrogate
+ * cannot be stored as text.
+ */
+function kept(text: string, bytes: number): string {
+  const end = text.search(/[?#]/);
+  // Each character takes a byte or more.
+  const start = text.slice(0, end < 0 ? bytes : Math.min(end, bytes));
+  const clean = start.toWellFormed().replace(CONTROL_PATTERN, "");
+  let taken = 0;
+  let length = 0;
+  for (const character of clean) {
+    taken += bytesOf(character);
+    if (taken > bytes) return clean.slice(0, length);
+    length += character.length;
+  }
+  return clean;
 }
 
-/** Cut to length, never in the middle of a surrogate pair; NUL and lone surrogates cannot be stored as text. */
-function kept(text: string): string {
-  return text.slice(0, KEPT_CHARACTERS).toWellFormed().replace(CONTROL_PATTERN, "");
+/** The bytes of a text in JSON, which escapes quotation marks and backslashes. */
+function bytesOf(text: string): number {
+  let bytes = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === QUOTE || unit === BACKSLASH) bytes += 2;
+    else if (unit < 0x80) bytes += 1;
+    // Two bytes for each half of a surrogate pair.
+    else bytes += unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3;
+  }
+  return bytes;
 }
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;

@@ -41,6 +41,7 @@ export const MAIL_KINDS = {
   payouts_held: { title: "Payouts that cannot be paid", audiences: ["owner"], may_be_off: true },
   webhooks_refused: { title: "Webhooks of a provider refused", audiences: ["owner"], may_be_off: true },
   codes_unknown: { title: "Promotion codes that nobody has", audiences: ["owner"], may_be_off: true },
+  clicks_over_budget: { title: "Clicks that are only counted", audiences: ["owner"], may_be_off: true },
   weekly_summary: { title: "Weekly summary", audiences: ["owner"], may_be_off: true },
   commissions_earned: { title: "Commissions earned, once a day", audiences: ["partner"], may_be_off: true },
 } as const satisfies Record<string, MailKindRules>;
@@ -80,6 +81,7 @@ export const OWNER_NEEDS = [
   "payouts_held",
   "webhooks_refused",
   "codes_unknown",
+  "clicks_over_budget",
 ] as const satisfies MailKind[];
 export type OwnerNeed = (typeof OWNER_NEEDS)[number];
 

@@ -5,6 +5,11 @@
  */
 export const MAX_SHARD = 31;
 
+/** The name of a shard's binding. */
+export function bindingName(shard: number): string {
+  return shard === 0 ? "DB" : `DB_${shard}`;
+}
+
 /** As in ids: Crockford's base 32 in lower case. */
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 const PROGRAM_PREFIX = "prog_";

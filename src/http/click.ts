@@ -3,7 +3,7 @@ import { arrivalOf, droppedArrival } from "../clicks/batch.ts";
 import { leadsToPartner, type Asker, type Known } from "../clicks/known.ts";
 import { clickObject, countryOf, shardForClicks, type VisitorLocation } from "../clicks/region.ts";
 import { isKnownBot } from "../domain/bot.ts";
-import { parseClick, type Click } from "../domain/click.ts";
+import { parseClick, type Click, type ClickDropReason } from "../domain/click.ts";
 import { SLUG_PATTERN } from "../domain/partner.ts";
 import type { Bindings } from "../env.ts";
 import { AppError } from "../lib/errors.ts";
@@ -46,7 +46,10 @@ export async function takeClick(request: Request, env: Bindings, execution: Exec
   }
 }
 
-/** Makes a click durable, or the arrival of a bot, which is counted and not recorded. */
+/**
+ * Makes a click durable, or an arrival that is only counted: of a bot, or of a network that has had its clicks of the minute
+ * on this program (TRACK-25).
+ */
 export async function record(
   click: Click,
   request: Request,
@@ -57,16 +60,21 @@ export async function record(
   const shard = shardForClicks(click.program_id, env);
   if (shard === null) return "refused";
   const location = request.cf as VisitorLocation | undefined;
-  const arrival = isKnownBot(request.headers.get("user-agent"))
-    ? droppedArrival(click.program_id, "bot", now)
-    : arrivalOf(click, now, countryOf(location));
+  const dropped = await whyDropped(click, request.headers, env);
+  const arrival =
+    dropped === null ? arrivalOf(click, now, countryOf(location)) : droppedArrival(click.program_id, dropped, now);
   const host: Host = { bindings: env, CLICKS: env.CLICKS, waitUntil: (work) => execution.waitUntil(work) };
   return accept(arrival, clickObject(location, shard), host);
 }
 
+async function whyDropped({ program_id }: Click, headers: Headers, env: Bindings): Promise<ClickDropReason | null> {
+  if (isKnownBot(headers.get("user-agent"))) return "bot";
+  return (await countCaller(env, "RATE_LIMIT_CLICK_DETAIL", headers, program_id)) === null ? null : "flood";
+}
+
 /**
  * Counts a click, however it comes, towards the limit of its network.
- * @throws `rate_limited`
+ * 2throws `rate_limited`
  */
 export async function limitClicks(headers: Headers, env: Bindings): Promise<void> {
   if ((await countCaller(env, "RATE_LIMIT_CLICK", headers)) === null) return;

@@ -1,30 +1,36 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../env.ts";
 import { readHealth, type Health } from "../core/operations/health.ts";
+import { bindingName } from "../domain/shard.ts";
 import { AppError } from "../lib/errors.ts";
 import { publicUrl } from "../lib/public-url.ts";
 import { newProgramShard } from "./new-program-shard.ts";
 
 /**
  * `GET /healthz`: 200 after a trivial read of each database (HTTP-18), where new programs have one to go to and
- * links have a base. It names the periodic jobs that are more than an hour behind, where there are any.
+ * links have a base. It names the periodic jobs that are more than an hour behind and the databases that are 70 percent full,
+ * where there are any.
  */
 export const health = new Hono<AppEnv>().get("/healthz", async (c) => {
-  const { away, behind } = await readHealth(c.var.base);
+  const { away, behind, filling } = await readHealth(c.var.base);
   if (away.length > 0) {
-    const names = away.map(bindingOf).join(", ");
+    const names = away.map(bindingName).join(", ");
     throw new AppError("storage_unavailable", `The database does not answer: ${names}.`);
   }
   const chosen = newProgramShard(c.env);
   if ("problem" in chosen) throw new AppError("storage_unavailable", chosen.problem);
   publicUrl(c.env);
-  return c.json({ status: "ok" as const, ...(behind.length > 0 ? { jobs: { behind: behind.map(viewLate) } } : {}) });
+  return c.json({
+    status: "ok" as const,
+    ...(behind.length > 0 ? { jobs: { behind: behind.map(viewLate) } } : {}),
+    ...(filling.length > 0 ? { databases: { filling: filling.map(viewFilling) } } : {}),
+  });
 });
 
-function bindingOf(shard: number): string {
-  return shard === 0 ? "DB" : `DB_${shard}`;
+export function viewLate({ job, shard, since, left, failed }: Health["behind"][number]) {
+  return { job, database: bindingName(shard), since, left, failed };
 }
 
-export function viewLate({ job, shard, since, left, failed }: Health["behind"][number]) {
-  return { job, database: bindingOf(shard), since, left, failed };
+export function viewFilling({ shard, percent }: Health["filling"][number]) {
+  return { database: bindingName(shard), percent };
 }

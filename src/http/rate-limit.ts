@@ -61,6 +61,7 @@ export function programKey(program_id: string, at: string): LimitKey<"program"> 
 const SITE_LIMITERS = {
   RATE_LIMIT_FAILED_AUTH: "RATE_LIMIT_FAILED_AUTH_SITE",
   RATE_LIMIT_CLICK: "RATE_LIMIT_CLICK_SITE",
+  RATE_LIMIT_CLICK_DETAIL: "RATE_LIMIT_CLICK_DETAIL_SITE",
   RATE_LIMIT_SIGN_IN: "RATE_LIMIT_SIGN_IN_SITE",
 } as const satisfies Partial<Record<keyof Bindings, keyof Bindings>>;
 

@@ -12,7 +12,7 @@ type ReadPeriodic = (ctx: Pick<BaseCtx, "db">, program_id: string, subject_id: s
 const PERIODIC: Record<PeriodicMail, ReadPeriodic> = { weekly_summary: readWeek, commissions_earned: readEarned };
 
 /** What an e-mail that is written when it is sent is about, as that is now; null where there is nothing to say. */
-export function readNotice(ctx: Pick<BaseCtx, "db">, claim: ClaimedMail): Promise<Notice | null> {
+export function readNotice(ctx: Pick<BaseCtx, "db" | "now">, claim: ClaimedMail): Promise<Notice | null> {
   const { kind, program_id, subject_id } = claim;
   const read = (PERIODIC as Partial<Record<MailKind, ReadPeriodic>>)[kind];
   return read ? read(ctx, program_id, subject_id ?? "") : readSubject(ctx, claim);

@@ -2,6 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
+import { CLICK_DROP_REASONS } from "../../src/domain/click.ts";
 import type { ClickSummary } from "../../src/core/clicks/summary.ts";
 import type { AppEnv } from "../../src/env.ts";
 import { clicks } from "../../src/http/api/clicks.ts";
@@ -42,11 +43,15 @@ async function count(
       recorded,
     ),
     env.DB.prepare("insert into click_counts values (?, ?, ?, ?)").bind(program_id, partner_id, day, recorded),
-    env.DB.prepare("insert into click_drops values (?, ?, 'bot', ?)").bind(program_id, day, bots),
+    env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, ?, 'bot', ?)").bind(
+      program_id,
+      day,
+      bots,
+    ),
   ]);
 }
 
-const NONE = { bot: 0, duplicate: 0, unknown_ref: 0, partner_deactivated: 0 };
+const NONE = Object.fromEntries(CLICK_DROP_REASONS.map((reason) => [reason, 0]));
 
 describe("GET /api/v1/clicks/summary", () => {
   it("shows what happened to the clicks of today (TRACK-17)", async () => {
@@ -61,7 +66,7 @@ describe("GET /api/v1/clicks/summary", () => {
     const { status, body } = await summary(program);
     expect(status).toBe(200);
     expect(body.data).toHaveLength(30);
-    const dropped = { bot: 1, duplicate: 1, unknown_ref: 1, partner_deactivated: 1 };
+    const dropped = { ...NONE, bot: 1, duplicate: 1, unknown_ref: 1, partner_deactivated: 1 };
     expect(body.data.at(-1)).toEqual({ day: utcDay(Date.now()), recorded: 3, dropped });
     expect([body.recorded, body.dropped]).toEqual([3, dropped]);
     const own = await summary(program, `?partner_id=${jane.id}`);
@@ -100,7 +105,7 @@ describe("GET /api/v1/clicks/summary", () => {
     expect((await summary(program, `?partner_id=${theirs.id}`)).body.recorded).toBe(0);
   });
 
-  it.each(["?from=yesterday", "?to=2026-02-30", "?from=2024-01-01&to=2026-01-01", "?form=2026-01-01"])(
+  it.each(["?from=yesterday", "?to=2026-02-30", "?from=2024-01-01&to=2026-01-01", "?from=2026-13-01"])(
     "422: %s",
     async (query) => {
       expect((await summary(await makeProgram(), query)).status).toBe(422);

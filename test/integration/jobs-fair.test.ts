@@ -6,9 +6,10 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { lateJobs } from "../../src/core/kernel/job-runs.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
-import { databases, FAILING, numberOf, programId, START, TRIALS, wipe, type Trial } from "../support/job-trials.ts";
+import { databases, FAILING, numberOf, programId, START, TRIALS, wipe } from "../support/job-trials.ts";
 import { runJob } from "../support/jobs.ts";
 import { openTrial, PROGRAMS } from "../support/open-trial.ts";
+import type { Trial } from "../support/trial.ts";
 import { testContext } from "../support/program.ts";
 
 /** What fails is tried again after six hours at most; a round that was cut has first to come to its end. */

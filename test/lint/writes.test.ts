@@ -68,6 +68,10 @@ const LISTED: Record<string, Listed> = {
     outside: ["click_batches", "click_counts", "click_drops", "click_objects", "click_rollups", "events"],
     why: "a batch of clicks is one transaction of its own, with their events and counts",
   },
+  "core/clicks/budget.ts": {
+    outside: ["click_drops"],
+    why: "a statement of the flush, and the mark that an e-mail about it is stored, which goes through commit",
+  },
   "core/clicks/roll-up.ts": {
     outside: ["click_counts", "click_rollups"],
     why: "counts are made of what is there, and are no state of their own",
@@ -189,6 +193,10 @@ const LISTED: Record<string, Listed> = {
       "provider_events",
     ],
     why: "what is past its time is forgotten; the log stays",
+  },
+  "core/operations/size-warning.ts": {
+    outside: ["size_warnings"],
+    why: "of a database and of no program: there is no log for it",
   },
   "core/webhooks/actions.ts": {
     outside: [],

@@ -5,33 +5,11 @@ import type { JobName, RunContext } from "../../src/jobs.ts";
 import { programIdOn } from "../../src/domain/shard.ts";
 import { ID_PREFIXES, firstIdAt, type IdKind } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso } from "../../src/lib/time.ts";
+import { STORAGE_TRIALS } from "./job-trials-storage.ts";
+import type { Trial } from "./trial.ts";
 
 /** The first of a month: what is due on that day too. */
 export const START = Date.parse("2027-03-01T00:00:30.000Z");
-
-export interface Trial {
-  /** Rows of the program that has the most of them, and why they are not 100,000. */
-  most: number;
-  why?: string;
-  /** Statements that make what is due, one for each row of `trial (program_id, g, i)`, which counts programs and rows. */
-  seed: string[];
-  /** Selects as `program_id` those who have something left, of the same table. */
-  left: string;
-  /** Where a row of the program that always fails fails; null with a reason where nothing of one program can. */
-  fails: { at: string; row: "new" | "old" } | { never: string };
-  /** Within so many runs everybody is served, on 1 database and on 32. */
-  runs: { 1: number; 32: number };
-  /** A round is over although somebody failed: the next one begins in a minute. */
-  isOver?: true;
-  /** The programs have an API key of provider A. */
-  hasKeys?: true;
-  /** The e-mails have a text. */
-  hasTexts?: true;
-  /** It calls more than its database and the queue: `jobs-calls.test.ts` counts that. */
-  calls?: true;
-  /** The context in which it runs; what it reports of the programs that it served is no row. */
-  change?: (context: RunContext, served: (g: number) => void) => RunContext;
-}
 
 const AT = iso(START);
 const LONG_AGO = START - 100 * DAY;
@@ -116,6 +94,7 @@ const objects = (served: (g: number) => void): Bindings["CLICKS"] =>
 const MANY = "more than one step takes; a step of more rows costs no more than one of these";
 
 export const TRIALS: Record<JobName, Trial> = {
+  ...STORAGE_TRIALS,
   "wake due deliveries": {
     most: 100_000,
     seed: [ENDPOINTS, deliveries("pending", START - HOUR, AT)],

@@ -113,6 +113,7 @@ export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   claims_waiting: { kind: "claims_waiting", program: PROGRAM, count: 1 },
   payouts_held: { kind: "payouts_held", program: PROGRAM, count: 2 },
   webhooks_refused: { kind: "webhooks_refused", program: REFUSING },
+  clicks_over_budget: { kind: "clicks_over_budget", program: PROGRAM, day: "2026-11-22", count: 48_211 },
   weekly_summary: {
     kind: "weekly_summary",
     program: REFUSING,

@@ -208,6 +208,8 @@ function metered(env: Bindings): Bindings {
     RATE_LIMIT_FAILED_AUTH_SITE: limiter,
     RATE_LIMIT_CLICK: limiter,
     RATE_LIMIT_CLICK_SITE: limiter,
+    RATE_LIMIT_CLICK_DETAIL: limiter,
+    RATE_LIMIT_CLICK_DETAIL_SITE: limiter,
     RATE_LIMIT_SIGN_IN: limiter,
     RATE_LIMIT_SIGN_IN_SITE: limiter,
   };

@@ -45,6 +45,13 @@ export function meterDatabase(
   return metered as D1Database;
 }
 
+/** A database that says of itself that it has so many bytes. */
+export function sizedDatabase(database: D1Database, bytes: number): D1Database {
+  return meterDatabase(database, (meta) => {
+    meta.size_after = bytes;
+  });
+}
+
 export interface RowMeter {
   binding: D1Database;
   /** Rows read since the last call of this, and the statements that read the most of them. */

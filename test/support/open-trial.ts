@@ -1,10 +1,11 @@
 /** The programs that a periodic job is tried with (`job-trials.ts`), in as many databases as there are to be. */
 import { keyMark } from "../../src/core/payouts/attempt.ts";
 import { iso } from "../../src/lib/time.ts";
-import { FAILING, programId, START, wipe, type Trial } from "./job-trials.ts";
+import { FAILING, programId, START, wipe } from "./job-trials.ts";
 import { playOutside } from "./payouts.ts";
 import { testContext } from "./program.ts";
 import { openVendor } from "./provider-a-api.ts";
+import type { Trial } from "./trial.ts";
 
 export const PROGRAMS = 500;
 /** Of live mode, which programs take alone. */

@@ -1,7 +1,7 @@
 /** Rate limiters whose minute does not end: how many requests a test manages in a minute plays no part. */
 import wranglerToml from "../../wrangler.toml?raw";
 
-type Limited = "FAILED_AUTH" | "CLICK" | "SIGN_IN";
+type Limited = "FAILED_AUTH" | "CLICK" | "CLICK_DETAIL" | "SIGN_IN";
 export type LimiterName = `RATE_LIMIT_${"API" | Limited | `${Limited}_SITE`}`;
 
 /** How many requests a minute a limiter of `wrangler.toml` lets through. */

@@ -18,8 +18,6 @@ import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
 import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
 import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
-import { storeDigests } from "../../src/core/ledger/digests.ts";
-import { storeSummaries } from "../../src/core/overview/week.ts";
 import { freezeRecipients } from "../../src/core/payouts/freeze.ts";
 import { recountCodes } from "../../src/core/operations/recount-codes.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
@@ -46,6 +44,7 @@ import { API_KEY_A, clientOf } from "./payouts.ts";
 import { customerEvent } from "./provider-a.ts";
 import { SECRET_B, testContext } from "./program.ts";
 import { bodyOfB, signB, subscriptionCanceled } from "./provider-b.ts";
+import { MAIL_JOBS } from "./rows-mails.ts";
 import { admin, api, fresh, meter, METERED, meteredContext, send, type Operation, type Subject } from "./rows-world.ts";
 import { nowSeconds } from "./vendor.ts";
 import { followLink, makeVisitor, requestLink } from "./visitor.ts";
@@ -85,15 +84,10 @@ export const OF_JOBS: Record<JobName, string> = {
   "recount earnings": "cron: recount earnings",
   "recount codes": "cron: recount codes",
   "reconcile the ledger": "cron: reconcile the ledger, on another day",
+  "mail about closed days of clicks": "cron: mail about closed days of clicks",
+  "warn of full databases": "cron: warn of full databases",
   "generate the past month's payouts": "cron: the past month's payouts",
 };
-
-/** The round of a program over a day without events, and nobody else's. */
-const DUE_ROUND = `update mail_rounds set next_at = iif(program_id = ?, '2001-01-03T00:00:00.000Z', '9'),
-  since = '2001-01-01T00:00:00.000Z', until = '2001-01-02T00:00:00.000Z', position = null`;
-const MAILER = { compose: async () => [], wake: () => {} };
-/** A round that is behind goes on at once after a day's morning only. */
-const NOON = new Date(now).setUTCHours(12, 0, 0, 0);
 
 /** Clicks go on by the hour from one roll-up to the next: what comes before the last one is counted by its flush. */
 let clickHours = 0;
@@ -131,14 +125,7 @@ export const BACKGROUND: Record<string, Operation> = {
   "cron: journal commissions of before the journal": async () => {
     await serveAll(journalOldCommissions(meteredContext()));
   },
-  "cron: store weekly summaries": async ({ program }) => {
-    await run(DUE_ROUND, program.id);
-    expect(await serveAll(storeSummaries({ ...meteredContext(), mailer: MAILER }))).toBe(1);
-  },
-  "cron: store e-mails of commissions": async ({ program }) => {
-    await run(DUE_ROUND, program.id);
-    expect(await serveAll(storeDigests({ ...meteredContext(NOON), mailer: MAILER }))).toBe(2);
-  },
+  ...MAIL_JOBS,
   "cron: send e-mails": async ({ program }) => {
     const { bindings, mails } = openMailbox();
     const senders = mailSenders({ ...bindings, ENVIRONMENT: "production" }, () => Promise.reject(new Error("none")));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KEPT_CHARACTERS, parseClick } from "../../src/domain/click.ts";
+import { KEPT_BYTES, parseClick } from "../../src/domain/click.ts";
 
 const CLICK = {
   program_id: "prog_01h2xcejqtf2nbrexx3vqjhp41",
@@ -13,6 +13,9 @@ function refusedPaths(body: unknown): string[] {
   const parsed = parseClick(body);
   return parsed.ok ? [] : parsed.details.map(({ path }) => path);
 }
+
+/** In JSON, as the log has it. */
+const bytesOf = (text: string) => new TextEncoder().encode(JSON.stringify(text)).length - 2;
 
 describe("a reported click is `{program_id, ref, landing, referrer}` (TRACK-9)", () => {
   it("is read as it was sent, with and without an id", () => {
@@ -78,13 +81,39 @@ describe("a reported click is `{program_id, ref, landing, referrer}` (TRACK-9)",
     for (const ref of ["a", "-", "_", "AZaz09_-".repeat(8)]) expect(refusedPaths({ ...CLICK, ref })).toEqual([]);
   });
 
-  it("keeps of a landing the path alone, and 1,024 characters of each text", () => {
-    const long = `/${"x".repeat(3000)}`;
-    const parsed = parseClick({ ...CLICK, landing: "/reset?token=secret#top", referrer: `https://a.example${long}` });
-    expect(parsed.ok && parsed.click.landing).toBe("/reset");
-    expect(parsed.ok && parsed.click.referrer).toHaveLength(KEPT_CHARACTERS);
-    const cut = parseClick({ ...CLICK, landing: `${long.slice(0, KEPT_CHARACTERS - 1)}😀` });
-    expect(cut.ok && cut.click.landing.isWellFormed()).toBe(true);
+  const stored = (texts: { landing?: string; referrer?: string }) => {
+    const parsed = parseClick({ ...CLICK, ...texts });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.details));
+    return { landing: parsed.click.landing, referrer: parsed.click.referrer };
+  };
+
+  it("keeps of a landing and of a referrer the part before query and fragment (TRACK-9)", () => {
+    expect(stored({ landing: "/reset?token=secret#top", referrer: "https://a.example/in?token=secret" })).toEqual({
+      landing: "/reset",
+      referrer: "https://a.example/in",
+    });
+  });
+
+  it.each([
+    ["x", 256],
+    ["é", 255],
+    ["€", 256],
+    ["😀", 253],
+    ['"', 255],
+    ["\\", 255],
+  ])("keeps 256 bytes of a landing of %s, whole characters alone (TRACK-25)", (character, bytes) => {
+    const { landing } = stored({ landing: `/${character.repeat(2_000)}` });
+    expect(landing.replaceAll(character, "")).toBe("/");
+    expect(bytesOf(landing)).toBe(bytes);
+  });
+
+  it("keeps 256 bytes of each, and 384 of both (TRACK-25)", () => {
+    const long = `https://a.example/${"€".repeat(600)}`;
+    expect(bytesOf(stored({ landing: "/", referrer: long }).referrer)).toBe(255);
+    const both = stored({ landing: `/${"x".repeat(600)}`, referrer: long });
+    expect([both.landing, both.referrer].map(bytesOf)).toEqual([256, 126]);
+    const short = { landing: "/pricing", referrer: `https://a.example/${"x".repeat(238)}` };
+    expect(stored(short)).toEqual(short);
   });
 
   it("never throws, and what it accepts can be stored and given back as it is", () => {
@@ -105,12 +134,13 @@ describe("a reported click is `{program_id, ref, landing, referrer}` (TRACK-9)",
         return (
           [landing, referrer].every(
             (kept) =>
-              kept.length <= KEPT_CHARACTERS &&
+              bytesOf(kept) <= KEPT_BYTES.each &&
               kept.isWellFormed() &&
               !/\p{Cc}/u.test(kept.replace(/[\u0080-\u009f]/g, "")),
           ) &&
+          bytesOf(landing) + bytesOf(referrer) <= KEPT_BYTES.both &&
           landing.startsWith("/") &&
-          !/[?#]/.test(landing)
+          !/[?#]/.test(landing + referrer)
         );
       }),
       { numRuns: 500 },

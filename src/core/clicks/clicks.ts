@@ -18,7 +18,9 @@ import {
   SOURCE_KINDS,
   sourceOf,
 } from "../kernel/click-sources.ts";
+import { isNearlyFull, noteSize } from "../kernel/database-size.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
+import { closeDays, daysOf, isClosed } from "./budget.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
 export interface ClickFlush {
@@ -53,14 +55,16 @@ const FIRST_ROLL_UP = 10 * MINUTE;
  * those of a program that has many, and those that come after the roll-up has passed their minute. So a flush whose reply was
  * lost, a repeated one and one that overtakes another all end with the same rows; the caller goes on from the cursor
  * that is returned. Where the first of the stretch are there already, which an object may not know, the rest follows at
- * once. Clicks are joined to partners here: unknown and deactivated ones fall out and are counted.
+ * once. Clicks are joined to partners here: those of unknown and deactivated ones are only counted, and so are those of a
+ * program beyond its budget of the day (TRACK-26), and all of them while the database is nearly full (TRACK-27).
  *
- * @throws when the database fails; whether the stretch was written is then unknown, and trying again finds out.
+ * 2throws when the database fails; whether the stretch was written is then unknown, and trying again finds out.
  */
 export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush): Promise<number> {
   const db = databaseFor(bindings, shardOfClickObject(flush.object));
-  const { groups, drops } = sortOut(flush.arrivals);
+  const { groups, drops } = sortOut(isNearlyFull(db) ? flush.arrivals.map(countedOnly) : flush.arrivals);
   const dense = densePrograms(groups);
+  const days = JSON.stringify(daysOf(groups));
   const write = (allNew: boolean) => {
     const counted = JSON.stringify(
       groups.map(({ clicks, ...group }) => ({
@@ -75,6 +79,7 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
     return runBatch(db, [
       db.run(moveCursor(flush)),
       db.run(refuseUnlessChanged(1)),
+      db.run(closeDays(days)),
       db.run(awaitRollUp(counted, iso(flush.now + FIRST_ROLL_UP))),
       db.run(countByPartner(counted, count)),
       db.run(countBySource(counted, allNew)),
@@ -85,10 +90,11 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
   };
   try {
     // By the cursor all of them are new, and the key of the log holds it to that; where it does not, each is looked up.
-    await write(true).catch((error: unknown) => {
+    const [{ meta }] = await write(true).catch((error: unknown) => {
       if (conflictIn(error)?.kind !== "unique") throw error;
       return write(false);
     });
+    noteSize(db, meta.size_after);
     return flush.to;
   } catch (error) {
     if (conflictIn(error)?.kind !== "lost_race") throw error;
@@ -178,6 +184,11 @@ interface Drop {
   day: string;
   reason: ClickDropReason;
   count: number;
+}
+
+function countedOnly(arrival: Arrival): Arrival {
+  const { created_at, program_id } = arrival;
+  return "dropped" in arrival ? arrival : { created_at, program_id, dropped: "database_full" };
 }
 
 /** By program, reference and minute, so that the database looks each partner up once and not once per click. */
@@ -273,9 +284,12 @@ export async function readCursors(db: Database, epochs: readonly string[]): Prom
   return new Map(rows.map(({ id }) => [id.slice(0, id.lastIndexOf(":")), Number(id.slice(id.lastIndexOf(":") + 1))]));
 }
 
+/** Of a group `g`: whether its program's clicks of the day are only counted. */
+const IS_CLOSED = isClosed(sql`g.value ->> 'program_id'`, sql`substr(g.value ->> 'at', 1, 10)`);
+
 /** Each group with its partner; `cross join` keeps the order, which looks up by key twice per group. */
 const RESOLVED = sql`cross join partner_slugs s on s.program_id = g.value ->> 'program_id' and s.slug_key = g.value ->> 'ref_key'
-  cross join partners p on p.id = s.partner_id and p.status <> 'deactivated'`;
+  cross join partners p on p.id = s.partner_id and p.status <> 'deactivated' and not ${IS_CLOSED}`;
 
 /** How many of a group's clicks are not in the log yet: counts rest on rows, even if a cursor were lost. */
 const UNKNOWN_CLICKS = unknownOf(sql`g.value`);
@@ -290,7 +304,7 @@ function awaitRollUp(counted: string, next_at: string): SQL {
   return sql`insert into click_rollups (program_id, until, next_at)
     select p.id, min(g.value ->> 'first'), ${next_at}
     from json_each(${counted}) g cross join programs p on p.id = g.value ->> 'program_id'
-    where not g.value ->> 'dense' group by p.id
+    where not g.value ->> 'dense' and not ${IS_CLOSED} group by p.id
     on conflict (program_id) do update set until = max(until, excluded.until), next_at = excluded.next_at
     where click_rollups.next_at is null`;
 }
@@ -330,12 +344,13 @@ function countDrops(counted: string, drops: string): SQL {
   return sql`insert into click_drops (program_id, day, reason, count)
     select program_id, day, reason, sum(count) from (
       select g.value ->> 'program_id' as program_id, substr(g.value ->> 'at', 1, 10) as day,
-        case when p.id is null then 'unknown_ref' else 'partner_deactivated' end as reason,
+        case when p.id is null then 'unknown_ref' when p.status = 'deactivated' then 'partner_deactivated'
+          else 'over_budget' end as reason,
         g.value ->> 'count' as count
       from json_each(${counted}) g
       left join partner_slugs s on s.program_id = g.value ->> 'program_id' and s.slug_key = g.value ->> 'ref_key'
       left join partners p on p.id = s.partner_id
-      where p.id is null or p.status = 'deactivated'
+      where p.id is null or p.status = 'deactivated' or ${IS_CLOSED}
       union all
       select value ->> 'program_id', value ->> 'day', value ->> 'reason', value ->> 'count' from json_each(${drops})
     ) where exists (select 1 from programs where id = program_id)

@@ -9,7 +9,7 @@ import type { Notice } from "./notices.ts";
 import { readOwnerNeed } from "./owner-subjects.ts";
 import { selectPrograms } from "./program-rows.ts";
 
-type Db = Pick<BaseCtx, "db">;
+type Db = Pick<BaseCtx, "db" | "now">;
 
 type Read = (ctx: Db, claim: ClaimedMail) => Promise<Notice | null>;
 
@@ -21,11 +21,11 @@ const SUBJECTS: Record<Exclude<KindAbout, PeriodicMail>, Read> = {
 };
 
 /** What an e-mail that is written when it is sent is about, as that is now; null where there is nothing to say any more. */
-export async function readSubject({ db }: Db, claim: ClaimedMail): Promise<Notice | null> {
+export async function readSubject(ctx: Db, claim: ClaimedMail): Promise<Notice | null> {
   const { kind, program_id } = claim;
-  if (isOwnerNeed(kind)) return readOwnerNeed({ db }, kind, program_id);
+  if (isOwnerNeed(kind)) return readOwnerNeed(ctx, kind, program_id);
   const read = (SUBJECTS as Partial<Record<MailKind, Read>>)[kind];
-  return read ? read({ db }, claim) : null;
+  return read ? read(ctx, claim) : null;
 }
 
 /** Of a payout, and the statuses in which there is something to say of it. */

@@ -41,6 +41,8 @@ interface NoticeContents {
   /** What was refused is with the program. */
   webhooks_refused: object;
   codes_unknown: { codes: readonly SeenCode[] };
+  /** How many clicks of a UTC day were only counted so far. */
+  clicks_over_budget: { day: string; count: number };
   /** What waits for the owner, and the days of UTC since the last summary (MAIL-12). */
   weekly_summary: Week;
   /** What a partner earned from `since` until `until`, by currency (MAIL-13). */

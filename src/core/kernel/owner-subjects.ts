@@ -1,9 +1,10 @@
 import { eq, sql, type SQL } from "drizzle-orm";
 import { literal, literals, runBatch } from "../../db/client.ts";
-import { shaped, whole } from "../../db/rows.ts";
+import { shaped, text, whole } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import type { OwnerNeed } from "../../domain/mail.ts";
 import { HELD_BY } from "../../domain/payout.ts";
+import { DAY, utcDay } from "../../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
 import type { Notice } from "./notices.ts";
 import { selectPrograms } from "./program-rows.ts";
@@ -13,7 +14,7 @@ const COUNT = { count: whole };
 
 /** What needs the owner, as that is now (MAIL-11); null where nothing does any more. One round trip. */
 export async function readOwnerNeed(
-  { db }: Pick<BaseCtx, "db">,
+  { db, now }: Pick<BaseCtx, "db" | "now">,
   kind: OwnerNeed,
   program_id: string,
 ): Promise<Notice | null> {
@@ -25,6 +26,18 @@ export async function readOwnerNeed(
   if (kind === "webhooks_refused") {
     const [[program]] = await runBatch(db, [selectProgram]);
     return program ? { kind, program } : null;
+  }
+  if (kind === "clicks_over_budget") {
+    const [[program], [last]] = await runBatch(db, [
+      selectProgram,
+      shaped(
+        db,
+        { day: text, count: whole },
+        sql`select day, count from click_drops where program_id = ${program_id} and reason = 'over_budget'
+          and day >= ${utcDay(now - DAY)} order by day desc limit 1`,
+      ),
+    ]);
+    return program && last ? { kind, program, ...last } : null;
   }
   const [[program], [waiting]] = await runBatch(db, [
     selectProgram,

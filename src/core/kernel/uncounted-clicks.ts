@@ -20,6 +20,12 @@ export function uncountedClicks({ programId }: Reader, { from, to }: Range = {})
   return sql`events where program_id = ${programId} and id >= ${first} ${end} and type = 'click' and uncounted = 1`;
 }
 
+/** How many such clicks a program has with ids from `first` up to before `end`, as SQL. */
+export function countUncountedIn(program_id: SQL, first: SQL, end: SQL): SQL {
+  return sql`(select count(*) from events e where e.program_id = ${program_id}
+    and e.id >= max(${openMark(program_id)}, ${first}) and e.id < ${end} and e.type = 'click' and e.uncounted = 1)`;
+}
+
 /** Whether an event of the program is in the kept counts; of what was counted already the mark is gone, not the flag. */
 export function isCounted(program_id: string): SQL {
   return sql`(uncounted is null or id < ifnull(${openMark(program_id)}, '~'))`;

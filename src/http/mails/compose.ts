@@ -22,6 +22,7 @@ import { memberInvitedLetters } from "./member-invited.ts";
 import {
   applicationsWaitingLetters,
   claimsWaitingLetters,
+  clicksOverBudgetLetters,
   codesUnknownLetters,
   payoutsHeldLetters,
   webhooksRefusedLetters,
@@ -53,6 +54,7 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
   payouts_held: payoutsHeldLetters,
   webhooks_refused: webhooksRefusedLetters,
   codes_unknown: codesUnknownLetters,
+  clicks_over_budget: clicksOverBudgetLetters,
   weekly_summary: weeklySummaryLetters,
   commissions_earned: commissionsEarnedLetters,
 };

@@ -5,7 +5,7 @@ import type { Program } from "../../core/kernel/rows.ts";
 import { isMaybeListed } from "../../domain/refusal.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { VENDORS } from "../../providers/registry.ts";
-import { timeText } from "../pages/locale.ts";
+import { dateText, timeText } from "../pages/locale.ts";
 import { plural, providerText } from "../pages/parts/figures.tsx";
 import { REFUSAL_TEXTS } from "../pages/parts/words.ts";
 import type { Letter, LetterRow } from "./letter.ts";
@@ -92,6 +92,18 @@ export function codesUnknownLetters({ program, codes }: NoticeOf<"codes_unknown"
     ...(more > 0 ? [`And ${more} more.`] : []),
   ];
   return letterTo({ program, subject, parts, label: "See the codes", path: "/dashboard/payments/codes" }, origin);
+}
+
+export function clicksOverBudgetLetters(
+  { program, day, count }: NoticeOf<"clicks_over_budget">,
+  origin: string | null,
+): Letter[] {
+  const subject = `Clicks of ${oneLine(program.name)} are only counted`;
+  const parts = [
+    `On ${dateText(`${day}T00:00:00.000Z`, "UTC")} (UTC) many more clicks came than usual. ${plural(count, "click")} beyond the budget of the day so far: they are counted, without their page, country and partner. The next day begins with a full budget.`,
+    "Sales are not affected: references are kept and commissions are earned as before. If you did not expect so many visitors, these clicks may be made by a machine.",
+  ];
+  return letterTo({ program, subject, parts, label: "See the clicks", path: "/dashboard/events/clicks" }, origin);
 }
 
 function rowOf({ provider, code, payments }: SeenCode): LetterRow {

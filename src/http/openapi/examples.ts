@@ -179,7 +179,9 @@ const event = {
   changes: null,
   created_at: AT,
 };
-const dropped = { bot: 6, duplicate: 1, unknown_ref: 0, partner_deactivated: 0 };
+const dropped = {
+  ...{ bot: 6, duplicate: 1, flood: 0, unknown_ref: 0, partner_deactivated: 0, over_budget: 0, database_full: 0 },
+};
 const endpoint = {
   id: id("whe"),
   ...own,

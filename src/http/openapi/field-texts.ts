@@ -235,8 +235,11 @@ export const FIELD_TEXTS: Record<string, string> = {
   dropped: "Clicks that do not count, by reason.",
   bot: "By a bot.",
   duplicate: "The same click, by its id, that was recorded within the last 30 minutes.",
+  flood: "Beyond 60 clicks a minute of one network on the program.",
   unknown_ref: "With a reference that leads to no partner.",
   partner_deactivated: "Of a partner who is deactivated.",
+  over_budget: "Beyond the program's budget of the day: ten times its usual day, and at least 100,000 clicks.",
+  database_full: "While the database is at least 90 % full.",
   "Click.program_id": "The program's id, as in the script tag.",
 
   // Events, endpoints, deliveries
@@ -318,6 +321,7 @@ export const FIELD_TEXTS: Record<string, string> = {
   found_at: "When it was found.",
   "Health.status": "The service is set up and its database answers.",
   behind: "The jobs that are late.",
+  filling: "The databases that are at least 70 % full.",
   job: "The job's name.",
   "behind.since": "Since when it is late.",
 

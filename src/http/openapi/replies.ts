@@ -36,7 +36,7 @@ import { REFUSAL_REASONS } from "../../domain/refusal.ts";
 import { AUDIT_EVENT_TYPES, byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
-import type { viewLate } from "../health.ts";
+import type { viewFilling, viewLate } from "../health.ts";
 import { ROW_OUTCOMES } from "../import/file.ts";
 import type { viewImport } from "../import/report.ts";
 import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
@@ -229,8 +229,11 @@ const dropped = once(() =>
   shows<Dropped>()({
     bot: z.int(),
     duplicate: z.int(),
+    flood: z.int(),
     unknown_ref: z.int(),
     partner_deactivated: z.int(),
+    over_budget: z.int(),
+    database_full: z.int(),
   }).exactOptional(),
 );
 
@@ -352,6 +355,17 @@ const health = () =>
       })
       .optional()
       .describe("Only present if jobs are more than an hour late."),
+    databases: z
+      .strictObject({
+        filling: z.array(
+          shows<ReturnType<typeof viewFilling>>()({
+            database: z.string().describe("The database, by its binding."),
+            percent: z.int().min(0).describe("How full it is, in percent of 10 GB."),
+          }),
+        ),
+      })
+      .optional()
+      .describe("Only present if a database is at least 70 % full."),
   });
 
 const imported = () =>

@@ -1,0 +1,46 @@
+import { sql } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { shaped, whole } from "../../db/rows.ts";
+import { logLine } from "../../lib/log.ts";
+import { iso } from "../../lib/time.ts";
+import type { BaseCtx } from "../kernel/context.ts";
+import { readPercentFull, WARNED_AT } from "../kernel/database-size.ts";
+import type { Work } from "../kernel/job.ts";
+
+/** Percent points between two warnings about one database. */
+const STEP = 5;
+
+/** Sends the operator an e-mail about a database; whether it was taken. */
+export type Warn = (full: { shard: number; percent: number }) => Promise<boolean>;
+
+/**
+ * Daily: warns the operator of a database that fills up (OPS-12), once at 70 percent and at each 5 percent more. The log says
+ * it each day. Without `warn` nothing is sent.
+ */
+export function warnOfSize({ db, shard, now }: Pick<BaseCtx, "db" | "shard" | "now">, warn: Warn | null): Work {
+  return {
+    cost: 4,
+    async due(after) {
+      const percent = after === "" ? await readPercentFull(db) : 0;
+      if (percent < WARNED_AT) return [];
+      logLine("error", { what: "a database fills up", shard, percent });
+      const step = percent - (percent % STEP);
+      const [warned] = await shaped(
+        db,
+        { percent: whole },
+        sql`select percent from size_warnings where percent = ${step}`,
+      );
+      return warn === null || warned ? [] : [{ key: String(step) }];
+    },
+    async serve({ key }) {
+      const percent = Number(key);
+      if (warn !== null && !(await warn({ shard, percent }))) throw new Error("no sender took the e-mail");
+      await runBatch(db, [
+        db.run(
+          sql`insert into size_warnings (percent, warned_at) values (${percent}, ${iso(now)}) on conflict do nothing`,
+        ),
+      ]);
+      return false;
+    },
+  };
+}

@@ -87,7 +87,7 @@ describe("the environments of wrangler.toml", () => {
     const ids = [production, staging].flatMap(({ ratelimits }) =>
       ratelimits.map(({ namespace_id }: { namespace_id: string }) => namespace_id),
     );
-    assert.equal(new Set(ids).size, 8);
+    assert.deepEqual([ids.length > 8, new Set(ids).size], [true, ids.length]);
     for (const id of ids) assert.match(id, /^[1-9]\d{7}$/);
   });
 

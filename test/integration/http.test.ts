@@ -218,7 +218,10 @@ describe("rate limits", () => {
     "payouts/no",
   ];
   it.each(PATHS)("count a wrong key wherever it is tried: %s", async (path) => {
-    const limiters = { RATE_LIMIT_FAILED_AUTH: playLimiter(limitOf("RATE_LIMIT_FAILED_AUTH")) };
+    const limiters = {
+      RATE_LIMIT_FAILED_AUTH: playLimiter(limitOf("RATE_LIMIT_FAILED_AUTH")),
+      RATE_LIMIT_FAILED_AUTH_SITE: playLimiter(Infinity),
+    };
     const guess = (n: number) =>
       callWith(limiters, `/api/v1/${path}`, {
         headers: { "cf-connecting-ip": "2001:db8:1::1", authorization: `Bearer sk_guess${n}` },

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { forgetOld, KEPT_FOR } from "../../src/core/operations/retention.ts";
-import { confirmLink, createLinkByHand } from "../../src/core/sessions/sign-in.ts";
+import { forgetOld, forgetUnproved, KEPT_FOR } from "../../src/core/operations/retention.ts";
+import { confirmLink, countRequest, createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import source from "../../src/core/operations/retention.ts?raw";
 import { newId } from "../../src/lib/id.ts";
 import { runJob, serveAll } from "../support/jobs.ts";
@@ -189,6 +189,20 @@ describe("retention (JOB-5)", () => {
     expect(await count("events", "program_id = ? and type = 'sign_in.failed'", program.id)).toBe(1);
     await serveAll(forgetOld(testContext(ctx.now + 2 * HOUR)));
     expect(await count("sign_in_links", "email = ?", email)).toBe(0);
+  });
+
+  it("forgets a request for a link half an hour later where its address has no account", async () => {
+    const program = await makeProgram();
+    const ctx = testContext();
+    const [known, unknown] = [program.program.owner_email.toLowerCase(), `nobody@${program.id}.example`.toLowerCase()];
+    for (const email of [known, unknown]) await countRequest(ctx, email);
+    const left = async (minutes: number) => {
+      await serveAll(forgetUnproved(testContext(ctx.now + minutes * 60_000)));
+      return Promise.all([known, unknown].map((email) => count("sign_in_links", "email = ?", email)));
+    };
+    // So long it counts for the limit of its address.
+    expect(await left(29)).toEqual([1, 1]);
+    expect(await left(31)).toEqual([1, 0]);
   });
 
   it("forgets replies, links and sessions that nobody can use any more", async () => {

@@ -10,7 +10,7 @@ import type { BaseCtx } from "../kernel/context.ts";
 import { repliesPast } from "../kernel/idempotency.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
 import { KEPT_BEFORE, WITHOUT_RECIPIENT } from "../kernel/mails.ts";
-import { linksPast, signInsPast } from "../sessions/sign-in.ts";
+import { linksPast, requestsOfNobody, signInsPast } from "../sessions/sign-in.ts";
 
 /** Deliveries, their bodies and attempts, the bodies that the payment providers sent, e-mails, and declined applications, are kept this long. */
 export const KEPT_FOR = 90 * DAY;
@@ -48,12 +48,16 @@ export function forgetOld({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> 
   return forget(db, kindsPast(now));
 }
 
-/** Forgets what people sent whose address nobody has proved, and the stamps of forms: not a day later, as the rest may be. */
+/**
+ * Forgets what people sent whose address nobody has proved, the stamps of forms, and requests for sign-in links of addresses
+ * without an account: not a day later, as the rest may be.
+ */
 export function forgetUnproved({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
   const expired = sql`expires_at <= ${iso(now)}`;
   return forget(db, [
     whole("application_drafts", "token_hash", expired),
     whole("used_stamps", "expires_at, nonce", expired),
+    { ...whole("sign_in_links", "token_hash", requestsOfNobody(now)), key: "sign_in_links, of nobody" },
   ]);
 }
 

@@ -331,6 +331,13 @@ export function linksPast(now: number): SQL {
   return sql`${signInsPast(now)} and (failed_at is null or failed_at <= ${iso(now - TOLD_EVERY)})`;
 }
 
+/** Of these, requests for an address that has no account in this database: nobody has such a link, and strangers make any number. */
+export function requestsOfNobody(now: number): SQL {
+  return sql`${linksPast(now)} and purpose = 'sign_in' and used_at is null
+    and not exists (select 1 from program_members t where lower(t.email) = sign_in_links.email)
+    and not exists (select 1 from partners p where lower(p.email) = sign_in_links.email)`;
+}
+
 /** Of the rows of sign-in links and of sessions, those that nobody can use any more. */
 export function signInsPast(now: number): SQL {
   return sql`expires_at < ${iso(now - LINK_WINDOW)}`;

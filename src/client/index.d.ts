@@ -1592,6 +1592,7 @@ type Routes = {
           webhook_secret_set: boolean;
           last_event_at: string | null;
           is_last_event_test: boolean;
+          last_connected_event_at?: string;
           event_types: {
             type: string;
             need: "none" | "recommended" | "required";
@@ -1658,6 +1659,7 @@ type Routes = {
           webhook_secret_set: boolean;
           last_event_at: string | null;
           is_last_event_test: boolean;
+          last_connected_event_at?: string;
           event_types: {
             type: string;
             need: "none" | "recommended" | "required";

@@ -27,6 +27,8 @@ export const providerConnections = sqliteTable(
     destination: text(),
     /** When the last event of the vendor's test mode came; the last of all is one where it is no older than `last_event_at`. */
     last_test_event_at: text(),
+    /** When the last event of a connected account came, which is ignored, to the minute. */
+    last_connected_event_at: text(),
   },
   (t) => [
     primaryKey({ columns: [t.program_id, t.provider] }),

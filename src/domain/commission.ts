@@ -26,7 +26,13 @@ export function isEarned({ kind }: { kind: CommissionKind }): boolean {
 }
 
 /** Why a commission waits for a person, the gravest first: the first that applies is the one shown. */
-export const REVIEW_REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled"] as const;
+export const REVIEW_REASONS = [
+  "disputed",
+  "possible_duplicate",
+  "self_referral",
+  "mostly_refunded",
+  "subscription_canceled",
+] as const;
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
 
 /** What says on a commission why it waits, and what the owner has said to that. */

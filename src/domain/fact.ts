@@ -31,7 +31,7 @@ export interface CarriedRef {
   place: RefPlace;
 }
 
-/** What says that a customer paid: of one payment that several say, an `intent` counts where nothing else does. */
+/** What says that a customer paid: an `intent`, or a charge that has none, counts if nothing else reports the payment. */
 export type PaymentSource = "session" | "invoice" | "transaction" | "intent";
 
 /**
@@ -40,7 +40,7 @@ export type PaymentSource = "session" | "invoice" | "transaction" | "intent";
  */
 export interface PaymentFact extends FactBase {
   kind: "payment";
-  /** The payment's identity at the vendor: invoice id, else session id, else that of the payment intent (A); transaction id (B). */
+  /** The payment's identity at the vendor: invoice id, else session id, else payment intent or charge id (A); transaction id (B). */
   key: string;
   source: PaymentSource;
   /** Every vendor id by which later events may name this payment, `key` included: session, invoice, payment intent, charge. */
@@ -66,6 +66,13 @@ export interface PaymentFact extends FactBase {
   written_off?: true;
   /** Of an intent: what was held of the customer's money and never taken; absent where all was. */
   released_cents?: Cents;
+  /**
+   * Of an intent, `open`: its shape does not say whether it pays an invoice; of a session, an invoice is made of it later. Of an
+   * invoice, `outside`: it was made by hand and marked as paid outside the vendor (PAY-25).
+   */
+  tie?: "open" | "outside";
+  /** Of an invoice: what was taken for it, if that is not `gross_cents`. */
+  taken_cents?: Cents;
   /** From a test event to a program that takes only live ones. */
   test?: true;
   /** The lines of a sale that the owner's server reported, where it named them. */
@@ -219,11 +226,6 @@ export interface CancellationFact extends FactBase {
 export interface LinkFact extends FactBase {
   kind: "link";
   aliases: string[];
-  /**
-   * Of an intent that succeeded, whose id is the first of `aliases`: what was taken. It pays what waits for it, and is no
-   * payment of its own.
-   */
-  received?: { amount_cents: Cents; currency: string };
   /** Of a charge, and of an intent whose invoice says what is paid. */
   moved?: Moved;
   /** As of a payment. */

@@ -58,7 +58,6 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   const all = facts.filter((fact): fact is PaymentFact => fact.kind === "payment");
   if (all.length === 0) return null;
   const paid = all.filter((fact) => fact.paid);
-  const receipts = all.length > paid.length ? receiptsIn(facts) : [];
   // What an intent is for is said better by what is not paid yet: the same sum, with its tax.
   const known = all.filter(({ source }) => source !== "intent");
   const stating = [paid.filter(({ source }) => source !== "intent"), known, paid, all].find(
@@ -72,16 +71,15 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
     }
     return null;
   };
-  const paying = [...paid, ...receipts];
-  const occurred_at = (paying.length > 0 ? paying : all).map((fact) => fact.occurred_at).toSorted()[0]!;
+  const occurred_at = (paid.length > 0 ? paid : all).map((fact) => fact.occurred_at).toSorted()[0]!;
   const customer_id = first((fact) => fact.customer_id);
   return {
     event: "transaction_completed",
-    paid: paying.length > 0,
+    paid: paid.length > 0,
     test: all.every((fact) => fact.test),
     occurred_at,
     currency: money.currency,
-    ...moneyIn(money, stating, [...paid.map(receiptOf), ...receipts]),
+    ...moneyIn(money, stating, paid.map(receiptOf)),
     customer_email: first((fact) => fact.customer_email) ?? addressAt(facts, customer_id, occurred_at),
     customer_id,
     subscription_id: first((fact) => fact.subscription_id),
@@ -107,15 +105,6 @@ interface Receipt {
 
 function receiptOf({ key: intent, occurred_at, gross_cents: amount_cents, currency }: PaymentFact): Receipt {
   return { intent, occurred_at, amount_cents, currency };
-}
-
-/** Of a payment that waits for its money, where nothing else may say that it came: of money that was held and taken later. */
-function receiptsIn(facts: readonly Fact[]): Receipt[] {
-  return facts.flatMap((fact) =>
-    fact.kind === "link" && fact.received
-      ? [{ intent: fact.aliases[0]!, occurred_at: fact.occurred_at, ...fact.received }]
-      : [],
-  );
 }
 
 /**
@@ -244,7 +233,7 @@ function amountIn(
   const own = facts.filter((fact) => fact.kind !== "payment" || fact.currency === currency);
   const saying = own.filter((fact) => fact.kind === "payment");
   const stated = saying.some(({ source }) => source !== "intent") ? paymentState(own)!.gross_cents : NOTHING;
-  const receipts = [...saying.filter(({ paid }) => paid).map(receiptOf), ...receiptsIn(facts), ...movedIn(facts)];
+  const receipts = [...saying.filter(({ paid }) => paid).map(receiptOf), ...movedIn(facts)];
   const whole = stated || withinMost(takenIn(currency, receipts));
   if (whole === NOTHING) return state.gross_cents;
   return mulDivHalfUp(state.gross_cents, smaller(amount_cents, whole), whole);
@@ -260,8 +249,7 @@ function refundedIn(facts: readonly Fact[], state: PaymentState): Cents[] {
 }
 
 function currencyOf(fact: Fact): string | undefined {
-  if (fact.kind === "payment" || fact.kind === "adjustment") return fact.currency;
-  return fact.kind === "link" ? fact.received?.currency : undefined;
+  return fact.kind === "payment" || fact.kind === "adjustment" ? fact.currency : undefined;
 }
 
 function amountsOf(facts: readonly AdjustmentFact[]): Cents[] {

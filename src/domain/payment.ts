@@ -15,6 +15,7 @@ import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
 import type { ProviderName } from "./provider-name.ts";
 import type { PartnerRules, ProgramRules } from "./rules.ts";
+import { isPossibleDuplicate, type TwinFact } from "./twin.ts";
 import { chooseReference, type Candidate, type ChosenReference, type Leads } from "./reference.ts";
 
 /** The outcome of a payment: a commission, or the reason why not (PAY-14). */
@@ -98,6 +99,8 @@ export interface DecisionInput {
   provider: ProviderName;
   live_only: boolean;
   facts: readonly Fact[];
+  /** Of other payments that may be this one; none unless given. */
+  twins?: readonly TwinFact[];
   /** Partners by every reference in the facts and by their id, and whose the codes in the facts are. */
   leads: Leads<LedgerPartner>;
   /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
@@ -337,6 +340,7 @@ function reviewReasons(
   );
   const holds: Record<ReviewReason, boolean> = {
     disputed: isDisputed(input.facts),
+    possible_duplicate: isPossibleDuplicate(input.facts, input.twins ?? []),
     self_referral: record.self_referral,
     mostly_refunded: add(adjusted_cents, adjusted_cents) > state.base_cents,
     subscription_canceled: canceled,

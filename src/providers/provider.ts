@@ -39,6 +39,9 @@ export interface ProviderEvent {
   ignored: string | null;
 }
 
+/** Why an event of an account that is connected to the owner's is ignored: its sales are not the owner's. */
+export const CONNECTED_ACCOUNT = "connected_account";
+
 export type ParseResult =
   | { ok: true; event: ProviderEvent }
   | {

@@ -81,6 +81,13 @@ export function parseWith(
   return { ok: true, event: { ...parsed.data, ...reading } };
 }
 
+/** Parses the envelope alone, of an event that is ignored for one reason whatever its type. */
+export function parseIgnored(envelope: z.ZodType<Envelope>, reason: string, body: unknown): ParseResult {
+  const parsed = envelope.safeParse(body);
+  if (!parsed.success) return { ok: false, details: detailsOf(parsed.error, []), envelope: null };
+  return { ok: true, event: { ...parsed.data, facts: [], ignored: reason } };
+}
+
 function detailsOf(error: z.ZodError, at: readonly string[]): ErrorDetail[] {
   return error.issues
     .slice(0, MAX_DETAILS)

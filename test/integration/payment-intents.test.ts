@@ -33,8 +33,8 @@ describe("a payment intent that succeeded", () => {
     });
   });
 
-  it("says only what belongs together where it has no reference, or is for an invoice (PAY-24)", () => {
-    expect(factsOf(intent({ ref: null }))).toMatchObject([{ kind: "link", aliases: ["pi_1", "ch_1"] }]);
+  it("is one without a reference too, and says only what belongs together if it is for an invoice (PAY-24)", () => {
+    expect(factsOf(intent({ ref: null }))).toMatchObject([{ kind: "payment", key: "pi_1", ref: null, refs: [] }]);
     for (const of of [{ invoice: "in_1" }, { order_reference: "in_1" }]) {
       expect(factsOf(intent(of))).toMatchObject([{ kind: "link", aliases: ["pi_1", "ch_1", "in_1"] }]);
     }
@@ -44,7 +44,9 @@ describe("a payment intent that succeeded", () => {
   it("is refused without the money that it received", () => {
     expect(refusedPaths(intent({ object: { amount_received: null } }))).toEqual(["data.object.amount_received"]);
     expect(refusedPaths(intent({ object: { currency: null } }))).toEqual(["data.object.currency"]);
-    expect(refusedPaths(intent({ ref: null, object: { amount_received: null } }))).toEqual([]);
+    expect(refusedPaths(intent({ ref: null, object: { amount_received: null } }))).toEqual([
+      "data.object.amount_received",
+    ]);
   });
 
   it("earns, and loses what is refunded and disputed of its charge, in any order (PAY-24)", async () => {

@@ -321,7 +321,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   {
     why: "several of its objects report one payment",
     of: { "provider-a": true, "provider-b": "a transaction is one" },
-    texts: ["integrate.md: Stripe can make an invoice of a one-off"],
+    texts: ["integrate.md: Stripe can make an invoice of a one-off", "specification.md: - PAY-25 "],
   },
   {
     why: "its own types of events, in its own table",

@@ -91,7 +91,8 @@ export function follow(state: State, { payouts }: Shown, now: number): void {
  * Where a state and what is shown differ; empty where they agree, and then the state knows the ids of its rows, and the
  * moments that were chosen within the step.
  */
-export function differences(state: State, shown: Shown): string[] {
+export function differences(state: State, listed: Shown): string[] {
+  const shown = byPurchase(state, listed);
   bindPayouts(state, shown);
   const said = [
     ...state.payouts.map((one) => [payoutText(one.id ?? "a new payout", one.slug, one), one] as const),
@@ -123,6 +124,16 @@ export function differences(state: State, shown: Shown): string[] {
     if (row.kind !== "sale") row.created = chosenMoment(row.created, createdAt.get(row.id ?? ""));
   }
   return [...missing, ...[...left.values()].flat().map(([text]) => `shown: ${text}`)].toSorted();
+}
+
+/** What goes by the id of an intent, by the purchase that it is of. */
+function byPurchase({ purchases }: State, shown: Shown): Shown {
+  const keys = new Map(Object.entries(purchases).map(([key, { intent }]) => [intent, key]));
+  const named = <T extends { provider_transaction_id: string | null }>(one: T): T => {
+    const key = keys.get(one.provider_transaction_id);
+    return key === undefined ? one : { ...one, provider_transaction_id: key };
+  };
+  return { ...shown, commissions: shown.commissions.map(named), payments: shown.payments.map(named) };
 }
 
 /** New payouts get their ids: that of a partner, a currency and an amount, and where several are, of the same sales. */

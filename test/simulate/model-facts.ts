@@ -6,7 +6,7 @@ import type { ListedVendor } from "../../src/providers/registry.ts";
 export interface Said {
   /** The event's. */
   id: string;
-  source: "session" | "invoice" | "transaction";
+  source: "session" | "invoice" | "transaction" | "intent";
   at: number;
   paid: boolean;
   ref: string | null;
@@ -36,6 +36,8 @@ export interface Purchase {
   provider: ListedVendor;
   customer: string | null;
   subscription: string | null;
+  /** By which it goes until its session or invoice is heard of. */
+  intent: string | null;
   said: Said[];
   adjustments: Adjustment[];
 }
@@ -66,9 +68,11 @@ export function occurredAt({ said }: Purchase): number {
   return Math.min(...(paid.length > 0 ? paid : said).map(({ at }) => at));
 }
 
+/** An intent knows what was taken, and not the tax in it: a session that waits for the money says that. */
 export function moneyOf({ said }: Purchase): { base: number; gross: number; currency: string } {
-  const paid = said.filter((one) => one.paid);
-  const all = paid.length > 0 ? paid : said;
+  const paid = said.filter((one) => one.paid && one.source !== "intent");
+  const others = said.filter(({ source }) => source !== "intent");
+  const all = [paid, others, said].find(({ length }) => length > 0)!;
   return all.find(({ source }) => source === "invoice") ?? all[0]!;
 }
 
@@ -83,7 +87,7 @@ export function chosenPartner(
   attribution: Attribution,
   leads: (ref: string) => string | null,
 ): { ref: string | null; slug: string | null } {
-  const order = ["session", "invoice", "transaction"];
+  const order = ["session", "invoice", "transaction", "intent"];
   const own = purchase.said
     .toSorted((a, b) => order.indexOf(a.source) - order.indexOf(b.source) || b.at - a.at)
     .flatMap(({ ref }) => (ref === null ? [] : [ref]));

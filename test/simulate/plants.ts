@@ -256,12 +256,8 @@ export const STORY_PLANTS: readonly Plant[] = [
     "return null;",
   ]),
   plant("provider A: an intent that is all there is makes no payment", "providers/provider-a/payment.ts", [
-    "if (ref === null) {",
-    "if (aliases.length > 0) {",
-  ]),
-  plant("provider A: of money that a session held nobody hears that it was taken", "providers/provider-a/payment.ts", [
-    'return factsOf({ kind: "link", occurred_at, aliases, received, ...held });',
-    "return linkOf(aliases, occurred_at);",
+    "if (invoice) return linkOf",
+    "if (aliases.length > 0) return linkOf",
   ]),
   plant("provider A: what was let go of money that was held is a refund", "domain/payment-state.ts", [
     "return stated.toSorted((a, b) => compareAmounts(b, a))[0]!;",

@@ -6,6 +6,7 @@ import {
   chargeRefunded,
   disputeEvent,
   invoicePaid,
+  paymentIntentSucceeded,
   sessionAsyncSucceeded,
   sessionCompleted,
   subscriptionDeleted,
@@ -221,6 +222,8 @@ export class Vendors {
   }
 
   #sellA(chance: Chance, sold: Sold, ref: string | null): void {
+    if (chance.happens(0.5)) this.#intent(sold);
+    if (sold.subscription === null && chance.happens(0.2) && !this.#hasBefore) return this.#intent(sold);
     if (sold.subscription !== null) {
       this.#session(sold, ref, true);
       this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null, chance.of([0, 0, PAID_BEFORE]));
@@ -274,6 +277,15 @@ export class Vendors {
     this.#tellA(sold, event, { source: "session", paid, ref, at: stamp.created * 1_000 });
   }
 
+  /** What took the money, whoever brought the customer; the version before makes no payment of it. */
+  #intent(sold: Sold): void {
+    if (this.#hasBefore || this.waiting.some(({ text }) => text === `payment_intent.succeeded of ${sold.key}`)) return;
+    const stamp = this.#stampA();
+    const { customer, email, gross: amount, currency, payment_intent, charge } = sold;
+    const event = paymentIntentSucceeded({ ...stamp, customer, email, amount, currency, payment_intent, charge });
+    this.#tellA(sold, event, { source: "intent", paid: true, ref: null, at: stamp.created * 1_000 });
+  }
+
   #invoice(sold: Sold, ref: string | null, ago = 0): void {
     const stamp = this.#stampA(ago);
     const { customer, subscription, email, gross: amount, tax, currency, payment_intent, charge, key: id } = sold;
@@ -309,7 +321,8 @@ export class Vendors {
     said: Pick<Said, "source" | "paid" | "ref" | "at">,
   ): void {
     const { provider, customer, subscription, email, gross, tax } = sold;
-    const whole = { ...said, id, currency: sold.currency.toUpperCase(), base: gross - tax, gross, email };
+    const base = said.source === "intent" ? gross : gross - tax;
+    const whole = { ...said, id, currency: sold.currency.toUpperCase(), base, gross, email };
     const learn = (state: State, now: number) => {
       const before = purchaseOf(state, sold);
       const isKnown = before.said.some((one) => one.id === id);
@@ -418,6 +431,6 @@ export class Vendors {
   }
 }
 
-function purchaseOf(state: State, { key, provider, customer, subscription }: Sold): Purchase {
-  return state.purchases[key] ?? { provider, customer, subscription, said: [], adjustments: [] };
+function purchaseOf(state: State, { key, provider, customer, subscription, payment_intent: intent }: Sold): Purchase {
+  return state.purchases[key] ?? { provider, customer, subscription, intent, said: [], adjustments: [] };
 }

@@ -45,15 +45,17 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const isPaid = how === "paid" || how === "free";
     const payment_status = how === "free" ? "no_payment_required" : isPaid ? "paid" : "unpaid";
     const created = this.at(1);
-    const tellIntent = () => (what.via === "both" && total > 0 ? this.#tellIntent(sale, other) : undefined);
-    if (what.via === "both") sale.truth.also = sale.payment_intent;
+    // The intent of a checkout has its metadata only if the owner puts it there.
+    const intentRef = what.via === "both" ? other : null;
+    const tellIntent = () => (total > 0 ? this.#tellIntent(sale, intentRef) : undefined);
+    sale.truth.also = sale.payment_intent;
     // The vendor's own order is either.
     if (how === "paid" && amount % 2 === 0) tellIntent();
     this.events.push(a.sessionCompleted({ ...fields, payment_status, created }));
     this.remember(created, [ref, other], customer, null, codes);
     if (how === "paid" && amount % 2 === 1) tellIntent();
     if (isPaid) return;
-    if (how === "held") return this.#take(sale, what.via === "both" ? other : null);
+    if (how === "held") return this.#take(sale, intentRef);
     if (how === "late") tellIntent();
     const decided = this.at(1);
     const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
@@ -62,7 +64,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     if (how === "late") this.remember(decided, [ref, other], customer, null, codes);
   }
 
-  /** With Elements or through the API: the intent is all there is. One without a reference is of some other shop's business. */
+  /** With Elements or through the API: the intent is all there is. One without a reference may be of a customer who is known. */
   #payByIntent(what: Bought): void {
     const { amount, how } = what;
     const ref = what.ref ?? what.other;
@@ -70,10 +72,6 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     if (how === "never") {
       const failed = { id: payment_intent, object: "payment_intent" };
       this.events.push(a.eventA("payment_intent.payment_failed", failed, { created: this.at() }));
-      return;
-    }
-    if (ref === null) {
-      this.events.push(a.paymentIntentSucceeded({ payment_intent, amount, created: this.at(1) }));
       return;
     }
     const customer = this.life.guest ? null : this.customer;
@@ -305,10 +303,17 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     // Its lines have the subscription's metadata.
     const keeper = place === "invoice" ? null : subscription;
     this.remember(created, [other], this.customer, subscription, codesOf(what), keeper);
-    if (isOld || charged === 0) return;
-    const link = { payment_intent, charge, created: this.at() };
-    if (shape === "new") this.events.push(a.invoicePaymentPaid({ invoice: key, ...link }));
-    else this.events.push(a.paymentIntentSucceeded({ order_reference: key, ...link }));
+    if (charged === 0) return;
+    truth.also = payment_intent;
+    const ids = { payment_intent, charge, customer: this.customer };
+    const intent = { ...ids, amount: charged, currency: money.currency, created: this.at() };
+    if (isOld) this.events.push(a.paymentIntentSucceeded({ invoice: key, ...intent }));
+    else if (shape === "repeated") this.events.push(a.paymentIntentSucceeded({ order_reference: key, ...intent }));
+    else {
+      // Neither names the other: the vendor links them by an event of its own.
+      this.events.push(a.paymentIntentSucceeded(intent));
+      this.events.push(a.invoicePaymentPaid({ invoice: key, payment_intent, created: this.at() }));
+    }
   }
 
   /** What a session says of a discount: the code itself. */

@@ -44,6 +44,11 @@ export function chargeSucceeded(ids: PaymentIds = {}): EventA {
   return chargeEvent("charge.succeeded", ids, 0);
 }
 
+/** Money that was held and is taken now. */
+export function chargeCaptured(ids: PaymentIds = {}): EventA {
+  return chargeEvent("charge.captured", ids, 0);
+}
+
 /** `refunded` is the charge's total refunded so far, all of `amount` unless given. */
 export function chargeRefunded(overrides: PaymentIds & { refunded?: number } = {}): EventA {
   return chargeEvent("charge.refunded", overrides, overrides.refunded ?? overrides.amount ?? 10_000);
@@ -159,8 +164,9 @@ export function creditNoteEvent(
 }
 
 /** One move of money that a dispute lists: below 0 what it took of the account, else what it gave back. */
-export function balanceTransaction(amount: number, currency = "usd") {
-  return { id: uniqueId("txn_"), object: "balance_transaction", amount, currency, fee: 0, net: amount };
+export function balanceTransaction(amount: number, currency = "usd", reporting_category?: string) {
+  const booked = reporting_category === undefined ? {} : { reporting_category };
+  return { id: uniqueId("txn_"), object: "balance_transaction", amount, currency, fee: 0, net: amount, ...booked };
 }
 
 /** A dispute closed `lost` unless another status is given. */

@@ -1,5 +1,6 @@
 /** Of each event that the providers send one or more, of the fuzz's own program and partner, as plain values. */
 import {
+  chargeCaptured,
   chargeRefunded,
   chargeSucceeded,
   creditNoteEvent,
@@ -64,6 +65,8 @@ const EVENTS_A: EventA[] = [
   paymentIntentSucceeded({ payment_intent, charge: "ch_fuzz" }),
   paymentIntentSucceeded({ payment_intent: "pi_fuzz_alone", ref, tax: 800, customer, email: "buyer@example.com" }),
   chargeSucceeded({ payment_intent }),
+  chargeSucceeded({ charge: "ch_fuzz_alone", object: { customer, metadata: { service_ref: ref } } }),
+  chargeCaptured({ charge: "ch_fuzz_held" }),
   refundFailed({ payment_intent }),
   refundEvent("refund.created", { payment_intent, id: "re_fuzz", amount: 500 }),
   refundEvent("refund.updated", { payment_intent, id: "re_fuzz", amount: 500, status: "canceled" }),

@@ -92,7 +92,7 @@ function selectSaid(ctx: Reader, provider: ProviderName, names: readonly Custome
     union all select json_array('settings')`;
   return sql`with named as materialized (select ${ctx.programId} as program_id),
     ${stage("stated", "named", { stated: listOf(sql`distinct json_array(f.provider, f.fact_id)`, said) })},
-    ${codeStages(provider)},
+    ${codeStages(provider, "stated")},
     ${stage("found", "coded", { parts: listOfAll(sql`part`, parts) })}
     ${partsFound()}`;
 }

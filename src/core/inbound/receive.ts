@@ -7,7 +7,7 @@ import { isEarning, testFact, type Fact } from "../../domain/fact.ts";
 import type { EventOutcome, Outcome } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import type { ProviderEvent } from "../../providers/provider.ts";
+import { CONNECTED_ACCOUNT, type ProviderEvent } from "../../providers/provider.ts";
 import { vendorNamed } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -70,7 +70,8 @@ export async function receiveBeside(
   body: string | null,
   beside: Beside & { stored?: (asked: readonly Part[]) => Promise<void> },
 ): Promise<(Received & Pick<Recorded, "asked">) | null> {
-  const taken = event.test && isLiveOnly(ctx.program) ? testEvent(event) : event;
+  const isUnused = event.test && isLiveOnly(ctx.program) && event.ignored !== CONNECTED_ACCOUNT;
+  const taken = isUnused ? testEvent(event) : event;
   const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken)];
   const vendor = vendorNamed(provider);
   const before = [
@@ -114,9 +115,12 @@ async function finishEvent(
 ): Promise<EventOutcome> {
   const ctx = actingAs(by, actors.provider(provider, event.event_id));
   const closing: Closing = { provider, event, concerned: unsettled.length };
-  const [last, ...others] = ordered(event, unsettled);
+  const [last, ...more] = ordered(event, unsettled);
+  // Rows that turned out to be of one payment are settled as one.
+  const together = state?.payments.some(({ id }) => id === last?.id) ? state.payments.map(({ id }) => id) : [];
+  const others = more.filter(({ id }) => !together.includes(id));
   await settleEach(ctx, others);
-  const known = others.length === 0 && state?.payments.some(({ id }) => id === last?.id) ? state : null;
+  const known = others.length === 0 && together.length > 0 ? state : null;
   const settled = last ? await trySettle(ctx, last, closed ? { known } : { closing, known }) : null;
   if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(closing, settled?.outcome ?? null);
   if (!settled || settled.failure) return closeAlone(ctx, closing, settled?.failure);

@@ -37,6 +37,7 @@ const EMPTY: Connection = {
   next_read_at: "",
   destination: null,
   last_test_event_at: null,
+  last_connected_event_at: null,
 };
 
 export function connectionOf(program: { connections: Connections }, provider: VendorName): Connection {

@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { DAY, iso, MINUTE } from "../../lib/time.ts";
-import type { ProviderEvent, Vendor } from "../../providers/provider.ts";
+import { CONNECTED_ACCOUNT, type ProviderEvent, type Vendor } from "../../providers/provider.ts";
 import { connectionOf, isLastOfTest, type Connection } from "./connections.ts";
 import type { ProgramCtx } from "./context.ts";
 
@@ -18,14 +18,17 @@ export interface SeenType {
   last_seen_at: string | null;
 }
 
-type Seen = Pick<ProviderEvent, "event_type" | "test">;
+type Seen = Pick<ProviderEvent, "event_type" | "test" | "ignored">;
 
 /**
  * A statement that notes that an event of this type came from the provider: the time of the last to the minute, the time
  * of the type to the day, and whether it is of the vendor's test mode. None where all are noted already. Of the first after a
  * refused delivery the time is noted at once: the refusal is over by it (MAIL-11).
  */
-export function noteSeen({ db, program, now }: ProgramCtx, provider: VendorName, { event_type: type, test }: Seen) {
+export function noteSeen(ctx: ProgramCtx, provider: VendorName, event: Seen) {
+  if (event.ignored === CONNECTED_ACCOUNT) return noteConnected(ctx, provider);
+  const { db, program, now } = ctx;
+  const { event_type: type, test } = event;
   const connection = connectionOf(program, provider);
   const { last_event_at, refusals, seen_types } = connection;
   const [minute, day] = [iso(now - MINUTE), iso(now - DAY)];
@@ -50,6 +53,17 @@ export function noteSeen({ db, program, now }: ProgramCtx, provider: VendorName,
         or (coalesce(last_test_event_at, '') >= last_event_at) <> ${test ? 1 : 0}
         or exists (select 1 from json_each(refusals) r where r.value ->> 'at' >= last_event_at)
         or (${isKept ? 1 : 0} and coalesce((select value from json_each(seen_types) where key = ${type}), '') < ${day}))`),
+  ];
+}
+
+/** Notes that an event of a connected account came: the owner's own account has sent nothing. */
+function noteConnected({ db, program, now }: ProgramCtx, provider: VendorName) {
+  const { last_connected_event_at: last } = connectionOf(program, provider);
+  const minute = iso(now - MINUTE);
+  if (last !== null && last >= minute) return [];
+  return [
+    db.run(sql`update provider_connections set last_connected_event_at = ${iso(now)}
+      where program_id = ${program.id} and provider = ${provider} and coalesce(last_connected_event_at, '') < ${minute}`),
   ];
 }
 

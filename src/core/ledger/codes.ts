@@ -10,13 +10,13 @@ import type { FactScope } from "../../db/schema.ts";
 import { factsOf, listOfAll, programOf, stage } from "./stages.ts";
 
 /**
- * Stages after `stated`: `codes`, each code that a fact carries and those it was made from, with the key of what the
+ * Stages `after` one that has `stated`: `codes`, each code that a fact carries and those it was made from, with the key of what the
  * vendor had said of it by the time of the fact, else of what it said first after it; and `held`, all versions of partners'
  * codes that these can be.
  */
-export function codeStages(provider: ProviderName): SQL {
+export function codeStages(provider: ProviderName, after: string): SQL {
   const own = literal(provider);
-  const said = (id: SQL, rest: SQL) => sql`(select fact_id from facts where program_id = ${programOf("stated")}
+  const said = (id: SQL, rest: SQL) => sql`(select fact_id from facts where program_id = ${programOf(after)}
     and provider = ${own} and kind = 'code' and ref_key = ${id} and ${rest} limit 1)`;
   const sayingAt = (id: SQL, at: SQL) => sql`coalesce(
     ${said(id, sql`occurred_at <= ${at} order by occurred_at desc, fact_id desc`)},
@@ -24,13 +24,13 @@ export function codeStages(provider: ProviderName): SQL {
   const ofProgram = sql`h.program_id = ${programOf("priced")} and h.provider = ${own}`;
   const factOf = (of: string, key: SQL) =>
     sql`facts f on f.program_id = ${programOf(of)} and f.provider = ${own} and f.fact_id = ${key}`;
-  return sql`${stage("priced", "stated", {
+  return sql`${stage("priced", after, {
     codes: sql`(with recursive up (code_id, at, fact_id) as (
         select c.value, f.data ->> 'occurred_at', ${sayingAt(sql`c.value`, sql`f.data ->> 'occurred_at'`)}
-          from ${factsOf("stated", "stated")} cross join json_each(f.data, '$.codes') c
+          from ${factsOf(after, "stated")} cross join json_each(f.data, '$.codes') c
         union
         select p.value, up.at, ${sayingAt(sql`p.value`, sql`up.at`)}
-          from up cross join ${factOf("stated", sql`up.fact_id`)} cross join json_each(f.data, '$.parents') p
+          from up cross join ${factOf(after, sql`up.fact_id`)} cross join json_each(f.data, '$.parents') p
       ) select json_group_array(json_array(code_id, at, ${own}, fact_id)) from up)`,
   })},
   ${stage("coded", "priced", {

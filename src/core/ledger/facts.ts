@@ -23,6 +23,7 @@ import { isErased, markErased, subjectsIn } from "./erased.ts";
 import { heardAs, insertPayments } from "./heard.ts";
 import { paymentsNamed, reachable } from "./named.ts";
 import { leads, servedBy } from "./served.ts";
+import { sumSubjects, showsTwins, twinsOfNamed } from "./twins.ts";
 import { orUnsettled, readAgain, unsettle } from "./unsettled.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
@@ -234,6 +235,7 @@ function concernedBy(program_id: string, provider: ProviderName, facts: readonly
   if (aliases !== "[]") {
     const seeds = sql`select value from json_each(${aliases})`;
     selects.push(paymentsNamed(program_id, provider, reachable(program_id, provider, seeds)));
+    if (facts.some(showsTwins)) selects.push(twinsOfNamed(program_id, provider, seeds));
   }
   const canceled = those("cancellation").map(({ subscription_id }) => subscription_id);
   if (canceled.length > 0) {
@@ -374,7 +376,7 @@ export function refKeyOf(fact: Fact): string | null {
 
 /** By which vendor ids a fact is found again. */
 export function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
-  return [...ownSubjectsOf(fact), ...codeSubjects(fact)];
+  return [...ownSubjectsOf(fact), ...codeSubjects(fact), ...sumSubjects(fact)];
 }
 
 function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {

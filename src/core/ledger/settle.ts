@@ -245,6 +245,7 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
     provider: payment.provider,
     live_only: isLiveOnly(program),
     facts: state.facts,
+    twins: state.twins,
     leads: {
       byRef,
       byOwnRef: (ref) => {

@@ -6,7 +6,8 @@ import { shaped } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
 import type { Codes } from "../../domain/code.ts";
 import type { Decided } from "../../domain/decision.ts";
-import type { Fact } from "../../domain/fact.ts";
+import type { Fact, PaymentFact } from "../../domain/fact.ts";
+import type { TwinFact } from "../../domain/twin.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { LedgerPartner } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
@@ -21,6 +22,7 @@ import { reachable } from "./named.ts";
 import { NEWEST_CHANGE } from "./heard.ts";
 import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { leads } from "./served.ts";
+import { twinStages } from "./twins.ts";
 
 interface SaleDecision extends Decided {
   id: string;
@@ -32,6 +34,8 @@ export interface LedgerState {
   /** All rows of this one payment; more than one only where a late event joined two. */
   payments: [Payment, ...Payment[]];
   facts: Fact[];
+  /** What other payments say that may be this one (PAY-25). */
+  twins: TwinFact[];
   commissions: Commission[];
   /** Decisions about what the payment earned itself, in the order taken. */
   decisions: SaleDecision[];
@@ -80,13 +84,19 @@ export async function readState(
 export function stateOf(parts: readonly Part[]): LedgerState | null {
   const of = Map.groupBy(parts, ({ what }) => what);
   const all = <T>(what: string) => (of.get(what) ?? []).map(({ data }) => JSON.parse(data) as T);
-  // The parts of a union come in no promised order.
-  const [first, ...more] = sorted(all<Payment>("payment"), (row) => row.provider_transaction_id);
+  const facts = all<Fact>("fact");
+  // The parts of a union come in no promised order. What an intent says is the least of what names a payment.
+  const byIntent = new Set(facts.flatMap((fact) => (isOfIntent(fact) ? [fact.key] : [])));
+  const [first, ...more] = sorted(
+    all<Payment>("payment"),
+    ({ provider_transaction_id: key }) => `${byIntent.has(key) ? 1 : 0}${key}`,
+  );
   if (!first) return null;
   const { newest, ...settings } = all<Settings>("settings")[0]!;
   return {
     payments: [first, ...more],
-    facts: all("fact"),
+    facts,
+    twins: all("twin"),
     commissions: sorted(all<Commission>("commission"), ({ id }) => id),
     decisions: sorted(all<SaleDecision>("decision"), ({ created_at, id }) => created_at + id),
     granted: all("granted"),
@@ -97,6 +107,10 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     partners: all("partner"),
     codes: codesKnown(all("code"), all("held_code")),
   };
+}
+
+function isOfIntent(fact: Fact): fact is PaymentFact {
+  return fact.kind === "payment" && fact.source === "intent";
 }
 
 function sorted<T>(rows: T[], by: (row: T) => string): T[] {
@@ -116,6 +130,9 @@ const PARTNER = jsonFields<NamedPartner>({
 const PAST = jsonFields<PastRow>({
   ...{ seq: sql`seq`, partner_id: sql`partner_id`, valid_until: sql`valid_until`, rules: sql`rules` },
   applies_from: sql`applies_from`,
+});
+const TWIN = jsonFields<TwinFact>({
+  ...{ payment: sql`e.value ->> 3`, is_linked: sql`json(iif(e.value ->> 4, 'true', 'false'))`, fact: sql`json(data)` },
 });
 const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
 interface Settings extends ProgramRules {
@@ -138,9 +155,9 @@ const SETTINGS = jsonFields<Settings>({
  * stages of one row (`stages.ts`), each named once, and reads what they have found at the end.
  */
 export function selectState(program_id: string, provider: ProviderName, seeds: SQL): SQL {
-  return sql`with ${statedStages(program_id, provider, seeds)}, ${codeStages(provider)},
+  return sql`with ${statedStages(program_id, provider, seeds)}, ${twinStages(provider)}, ${codeStages(provider, "twinned")},
     ${namedStages()},
-    ${stage("found", "due", { parts: listOfAll(sql`part`, partsOf()) })}
+    ${stage("found", "due", { parts: listOfAll(sql`part`, partsOf(provider)) })}
     ${partsFound()}`;
 }
 
@@ -153,6 +170,8 @@ export function partsFound(): SQL {
     when 'commission' then (select ${COMMISSION} from commissions where id = e.value ->> 1)
     when 'decision' then (select ${DECISION} from decisions
       where program_id = found.program_id and subject = e.value ->> 1 and id = e.value ->> 2)
+    when 'twin' then (select ${TWIN} from facts
+      where program_id = found.program_id and provider = e.value ->> 1 and fact_id = e.value ->> 2)
     when 'granted' then json_quote(e.value ->> 1)
     when 'flow' then (select ${FLOW} from flows where id = e.value ->> 1)
     when 'partner' then (select ${PARTNER} from partners where id = e.value ->> 1)
@@ -249,7 +268,7 @@ function namedStages(): SQL {
     ),
     seen: sql`(select min(ifnull(p.rules_seen, 0)) from json_each(coded.own) o cross join payments p on p.id = o.value)`,
     occurred_at: sql`(select min(f.data ->> 'occurred_at') from ${factsOf("coded", "stated")}
-      where f.data ->> 'kind' in ('payment', 'lead', 'link'))`,
+      where f.data ->> 'kind' in ('payment', 'lead'))`,
   })},
   ${stage("due", "named", {
     named: listOfAll(
@@ -262,7 +281,7 @@ function namedStages(): SQL {
 }
 
 /** What the stages have found, each as its kind and what it is read by. The database takes five parts to a union. */
-function partsOf(): SQL {
+function partsOf(provider: ProviderName): SQL {
   const changed = (since: SQL) => sql`select json_array('past', a.seq) as part
     from (select '' as id union select value ->> 0 from json_each(due.named)) w
       cross join past_rules a on a.program_id = ${programOf("due")} and a.partner_id = w.id and ${since}`;
@@ -290,6 +309,8 @@ function partsOf(): SQL {
       where value ->> 3 is not null
       union all
       select json_array('held_code', value) from json_each(due.held)
+      union all
+      select json_array('twin', ${literal(provider)}, value ->> 0, value ->> 1, value ->> 2) from json_each(due.twins)
       union all
       select json_array('granted', c.partner_id) from json_each(due.own) o
         cross join claims c indexed by claims_payment on c.payment_id = o.value where +c.status = 'granted')`;

@@ -16,6 +16,8 @@ export interface ProviderStatus extends Refusals, ReadingStatus {
   last_event_at: string | null;
   /** The last one that came was of the vendor's test mode. */
   is_last_event_test: boolean;
+  /** When the last event of a connected account came, which is ignored; absent until one comes. */
+  last_connected_event_at?: string;
   event_types: SeenType[];
 }
 
@@ -39,13 +41,14 @@ export async function integrationStatus(caller: Caller, is_mailing: boolean): Pr
 
 function statusOf(program: Program, provider: Vendor, now: number): ProviderStatus {
   const connection = connectionOf(program, provider.name);
-  const { webhook_secret, last_event_at } = connection;
+  const { webhook_secret, last_event_at, last_connected_event_at } = connection;
   const webhook_secret_set = webhook_secret !== null;
   return {
     configured: webhook_secret_set && last_event_at !== null,
     webhook_secret_set,
     last_event_at,
     is_last_event_test: isLastOfTest(connection),
+    ...(last_connected_event_at === null ? {} : { last_connected_event_at }),
     event_types: seenTypes(provider, connection, now),
     ...refusalsOf(program, provider.name),
     ...readingStatus(program, provider.name),

@@ -296,6 +296,9 @@ const provider = once(() =>
     webhook_secret_set: z.boolean(),
     last_event_at: timestamp.nullable(),
     is_last_event_test: z.boolean().describe("Whether the last event was from the provider's test mode."),
+    last_connected_event_at: timestamp
+      .optional()
+      .describe("When an event of a connected account last arrived. Such events are ignored. Absent if none did."),
     event_types: z
       .array(
         z.strictObject({

@@ -83,7 +83,8 @@ export const MONEY_ROUTES: Route[] = [
     path: "/api/v1/commissions",
     tag: "Commissions",
     summary: "Add a commission by hand",
-    description: "A bonus, or with a negative amount a correction. Only for active partners. A positive amount needs the scope `payouts` too.",
+    description:
+      "A bonus, or with a negative amount a correction. Only for active partners. A positive amount needs the scope `payouts` too.",
     body: { schema: "CommissionCreate" },
     replies: created("Commission", "The new commission, `pending`."),
   },

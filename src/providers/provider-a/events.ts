@@ -18,10 +18,10 @@ import {
   type Dispute,
   type Refund,
 } from "./schema.ts";
-import { addUp, clamp, MOST, mulDivHalfUp, negate, NOTHING, type Cents } from "../../domain/money.ts";
+import { addUp, clamp, MOST, mulDivHalfUp, negate, NOTHING, subtract, type Cents } from "../../domain/money.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
-import { intentReading, invoiceReading, linkOf, moved, released, sessionReading } from "./payment.ts";
-import type { Fact, WebhookFormat } from "../provider.ts";
+import { chargeReading, intentReading, invoiceReading, linkOf, moved, released, sessionReading } from "./payment.ts";
+import { CONNECTED_ACCOUNT, type Fact, type WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
 import { isThin, parseThin, thinEvent } from "./thin.ts";
 import {
@@ -29,10 +29,12 @@ import {
   codeUseOf,
   factsOf,
   factsOr,
+  field,
   id,
   ignore,
   ignoreAll,
   instant,
+  parseIgnored,
   parseWith,
   reader,
   refIn,
@@ -48,8 +50,11 @@ export const webhooks: WebhookFormat = {
   signature_headers: ["Provider-A-Signature", "Stripe-Signature"],
   whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
-  parse: (body) => (isThin(body) ? parseThin : parseWith)(envelope, READERS, body),
-  thinOf: (body) => thinEvent(envelope, READERS, body),
+  parse: (body) =>
+    isOfConnectedAccount(body)
+      ? parseIgnored(envelope, CONNECTED_ACCOUNT, body)
+      : (isThin(body) ? parseThin : parseWith)(envelope, READERS, body),
+  thinOf: (body) => (isOfConnectedAccount(body) ? null : thinEvent(envelope, READERS, body)),
   claims_programs: false,
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
 };
@@ -70,6 +75,15 @@ const envelope = z.object({ id, type: id, created, livemode: z.boolean().nullish
   occurred_at: event.created,
   test: event.livemode === false,
 }));
+
+/**
+ * Whether an event is of an account that is connected to the owner's: that sale is somebody else's. A thin event says so by
+ * its context; one with a path is of an organization, which reads it in the name of its own account.
+ */
+function isOfConnectedAccount(body: unknown): boolean {
+  const account = field(body, isThin(body) ? "context" : "account");
+  return typeof account === "string" && /^acct_\w+$/.test(account);
+}
 
 /** Where an event holds the object it is about. */
 const AT = ["data", "object"];
@@ -96,13 +110,11 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
   }),
 );
 
-/** What is held is not captured yet. */
-const chargeReader = reader(AT, newCharge, (object, { occurred_at }) =>
-  linkOf(
-    chargeAliases(object),
-    occurred_at,
-    moved(object.payment_intent ?? object.id, object.amount_captured, object.currency),
-  ),
+const chargeReader = reader(AT, newCharge, chargeReading);
+
+/** Money that was held and taken later: of an intent its own event says so. */
+const capturedReader = reader(AT, newCharge, (object, event) =>
+  object.payment_intent === null ? chargeReading(object, event) : { facts: [], ignored: "counted_elsewhere" },
 );
 
 /** One refund: the least that was refunded while it holds; one that failed gives back what the total took. */
@@ -248,6 +260,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
 
   ["invoice_payment.paid", invoicePaymentReader],
   ["charge.succeeded", chargeReader],
+  ["charge.captured", capturedReader],
   ["payment_intent.succeeded", reader(AT, paymentIntent, intentReading)],
   ["charge.failed", ignore("payment_failed")],
   ["payment_intent.payment_failed", ignore("payment_failed")],
@@ -284,7 +297,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
     ...["invoice.payment_attempt_required", "invoice.sent", "invoice.upcoming", "invoice.updated"],
     "invoice.will_be_due",
   ]),
-  ...ignoreAll("counted_elsewhere", ["charge.captured", "charge.updated"]),
+  ...ignoreAll("counted_elsewhere", ["charge.updated"]),
   ...ignoreAll("no_money_moves", [
     ...["customer.subscription.paused", "customer.subscription.pending_update_applied"],
     ...["customer.subscription.pending_update_expired", "customer.subscription.resumed"],
@@ -298,7 +311,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
 
 export const READ_TYPES = typesRead(READERS);
 
-function chargeAliases(object: Pick<Charge, "id" | "payment_intent" | "invoice">): string[] {
+function chargeAliases(object: Charge): string[] {
   return aliasesOf(object.id, object.payment_intent, object.invoice);
 }
 
@@ -317,15 +330,25 @@ const CLOSED = 1;
 const REINSTATED = 2;
 
 /**
- * What a dispute took and kept: where the customer had been refunded a part before, that is given back. One that was
- * prevented may have been blocked, and then takes nothing.
+ * What a dispute took and kept. The vendor books what it takes as `dispute`, also what a conversion adjusts of it, and what
+ * it gives back as `dispute_reversal`: where the customer had been refunded a part before, it stays lost and gives that
+ * back. Fees are not the customer's money. One that was prevented may have been blocked, and then takes nothing.
  */
 function lostOf({ amount, status, balance_transactions }: Dispute): Cents {
-  const moves = (balance_transactions ?? []).map((one) => one.amount);
-  const taken = clamp(negate(addUp(moves.filter((move) => move < 0))), NOTHING, MOST);
-  const kept = clamp(negate(addUp(moves)), NOTHING, taken);
+  const booked = Map.groupBy(balance_transactions ?? [], bookedAs);
+  const sumOf = (category: string) => addUp((booked.get(category) ?? []).map((one) => one.amount));
+  const taken = clamp(negate(sumOf(TAKEN)), NOTHING, MOST);
+  const returned = clamp(sumOf(RETURNED), NOTHING, taken);
   if (taken === NOTHING) return status === PREVENTED ? NOTHING : amount;
-  return mulDivHalfUp(amount, kept, taken);
+  return mulDivHalfUp(amount, clamp(subtract(taken, returned), NOTHING, taken), taken);
+}
+
+const TAKEN = "dispute";
+const RETURNED = "dispute_reversal";
+
+/** Older events have no category: their signs say it. */
+function bookedAs({ amount, reporting_category }: NonNullable<Dispute["balance_transactions"]>[number]): string {
+  return reporting_category ?? (amount < 0 ? TAKEN : RETURNED);
 }
 
 function disputeFact(

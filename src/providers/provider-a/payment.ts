@@ -12,8 +12,8 @@ import {
   type Sum,
 } from "../../domain/money.ts";
 import { discountsOf } from "./discounts.ts";
-import type { CheckoutSession, Invoice, PaymentIntent } from "./schema.ts";
-import type { CarriedRef, Keeper, KeptBy, LinkFact, RefPlace } from "../../domain/fact.ts";
+import type { Charge, CheckoutSession, Invoice, PaymentIntent } from "./schema.ts";
+import type { CarriedRef, Keeper, KeptBy, LinkFact, PaymentFact, RefPlace } from "../../domain/fact.ts";
 import {
   aliasesOf,
   attributionsOf,
@@ -63,7 +63,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
     return refuse({ path: "data.object.total_details.amount_tax", message: "the tax is more than the total" });
   }
   // "No payment required" at this time: whatever its total, nothing was charged. An invoice reports what is later.
-  const isCharged = session.payment_status !== "no_payment_required";
+  const gross_cents = session.payment_status === "no_payment_required" ? NOTHING : amount_total;
   return factsOf(
     {
       kind: "payment",
@@ -74,8 +74,9 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
       aliases,
       paid: event_type === "checkout.session.async_payment_succeeded" || session.payment_status !== "unpaid",
       currency,
-      base_cents: isCharged ? clamp(subtract(amount_total, tax), NOTHING, amount_total) : NOTHING,
-      gross_cents: isCharged ? amount_total : NOTHING,
+      base_cents: clamp(subtract(gross_cents, tax), NOTHING, gross_cents),
+      gross_cents,
+      ...(session.invoice === null && session.invoice_creation?.enabled ? { tie: "open" as const } : {}),
       ref: refs[0]?.ref ?? null,
       refs,
       ...carried,
@@ -117,6 +118,7 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
       paid: true,
       currency: invoice.currency,
       ...invoiceMoney(invoice),
+      ...(isReceipt(invoice) ? { tie: "outside" as const } : {}),
       ...(isPart ? { written_off: true as const } : {}),
       ref: refs[0]?.ref ?? null,
       refs,
@@ -129,46 +131,88 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
 }
 
 /**
- * A payment intent that carries a reference of its own and is for no invoice: a payment, that of its session where it has
- * one (PAY-24). Others, which billing and sessions make, say which ids belong together; and that of a session that the money
- * came: of money that was held and taken later no event of the session says so.
+ * A payment intent that succeeded: a payment, whoever's it is. If a session or an invoice reports the same payment, it
+ * counts once, and theirs are the sums (PAY-24). One that names its invoice is that invoice's, which says what is paid.
  */
 export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope): Reading {
-  const invoice = intentInvoice(intent);
-  const aliases = aliasesOf(intent.id, intent.latest_charge, invoice);
-  const ref = refIn(intent.metadata);
+  const { invoice, order_reference } = { ...intent, ...intent.payment_details };
   const { amount_received, currency } = intent;
-  const held = released(intent.amount, amount_received);
-  if (invoice !== null) return linkOf(aliases, occurred_at, moved(intent.id, amount_received, currency));
-  if (ref === null) {
-    if (!amount_received || !currency) return linkOf(aliases, occurred_at);
-    const received = { amount_cents: amount_received, currency };
-    return factsOf({ kind: "link", occurred_at, aliases, received, ...held });
-  }
-  if (amount_received === null || amount_received === undefined) {
-    return refuse({ path: "data.object.amount_received", message: "an intent that succeeded has received an amount" });
+  const tax = intent.amount_details?.tax?.total_tax_amount ?? NOTHING;
+  return takenReading(
+    {
+      ...intent,
+      charge: intent.latest_charge,
+      invoice: invoice ?? invoiceIn(order_reference ?? null) ?? invoice,
+      taken: { by: "an intent that succeeded", field: "amount_received", amount_cents: amount_received, currency, tax },
+      held: intent.amount,
+    },
+    occurred_at,
+  );
+}
+
+/** A charge whose money was taken: what its intent says, and without one a payment of its own (PAY-24). */
+export function chargeReading(charge: Charge, { occurred_at }: Envelope): Reading {
+  const { id, payment_intent, amount, amount_captured, currency, captured } = charge;
+  // Shapes that know no part of it have taken all or nothing.
+  const taken = amount_captured ?? (captured === false ? NOTHING : amount);
+  const aliases = aliasesOf(id, payment_intent, charge.invoice);
+  if (payment_intent !== null) return linkOf(aliases, occurred_at, moved(payment_intent, amount_captured, currency));
+  // Money that is held is reported again when it is taken.
+  if (captured === false) return factsOr("nothing_paid_yet", null);
+  return takenReading(
+    {
+      ...charge,
+      charge: null,
+      taken: { by: "a charge that succeeded", field: "amount", amount_cents: taken, currency, tax: NOTHING },
+      held: amount,
+    },
+    occurred_at,
+  );
+}
+
+/** Money that an intent took, or a charge that has none. */
+interface Taking extends Pick<PaymentIntent, "id" | "customer" | "metadata" | "receipt_email"> {
+  charge: string | null;
+  /** Undefined if the shape does not say whether there is one. */
+  invoice: string | null | undefined;
+  held: Cents | null | undefined;
+  taken: {
+    by: string;
+    field: string;
+    amount_cents: Cents | null | undefined;
+    currency: string | null | undefined;
+    tax: Cents;
+  };
+}
+
+function takenReading({ id, charge, invoice, held, taken, ...said }: Taking, occurred_at: string): Reading {
+  const { amount_cents, currency } = taken;
+  const aliases = aliasesOf(id, charge, invoice);
+  const refs = carriedRefs(["metadata", refIn(said.metadata)], ["customer_metadata", refIn(said.customer?.metadata)]);
+  if (invoice) return linkOf(aliases, occurred_at, moved(id, amount_cents, currency));
+  if (amount_cents === null || amount_cents === undefined) {
+    return refuse({ path: `data.object.${taken.field}`, message: `${taken.by} has taken an amount` });
   }
   if (currency === null || currency === undefined) {
-    return refuse({ path: "data.object.currency", message: "an intent that takes money has a currency" });
+    return refuse({ path: "data.object.currency", message: `${taken.by} has a currency` });
   }
-  const tax = intent.amount_details?.tax?.total_tax_amount ?? NOTHING;
-  const refs = carriedRefs(["metadata", ref], ["customer_metadata", refIn(intent.customer?.metadata)]);
-  const whose = { subscription_id: null, customer_id: intent.customer?.id ?? null };
+  const whose = { subscription_id: null, customer_id: said.customer?.id ?? null };
   return factsOf(
     {
       kind: "payment",
       occurred_at,
-      key: intent.id,
+      key: id,
       source: "intent",
       aliases,
       paid: true,
       currency,
-      base_cents: clamp(subtract(amount_received, tax), NOTHING, amount_received),
-      gross_cents: amount_received,
-      ...held,
-      ref,
+      base_cents: clamp(subtract(amount_cents, taken.tax), NOTHING, amount_cents),
+      gross_cents: amount_cents,
+      ...released(held, amount_cents),
+      ...(invoice === undefined ? { tie: "open" as const } : {}),
+      ref: refs[0]?.ref ?? null,
       refs,
-      customer_email: intent.receipt_email,
+      customer_email: said.receipt_email,
       ...whose,
     },
     ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at, KEPT_BY),
@@ -176,12 +220,11 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
 }
 
 /**
- * Since 2025-03-31 an intent no longer names its invoice, except that billing writes the invoice's id as the order
+ * Since 2025-03-31 an intent no longer names its invoice, except that billing may write the invoice's id as the order
  * reference. Owners may write their own there, which do not look like an invoice id.
  */
-function intentInvoice({ invoice, payment_details }: PaymentIntent): string | null {
-  const order = payment_details?.order_reference ?? null;
-  return invoice ?? (order?.startsWith("in_") ? order : null);
+function invoiceIn(order: string | null): string | null {
+  return order?.startsWith("in_") ? order : null;
 }
 
 /** What was held of the customer's money and not taken; nothing where all was. */
@@ -209,14 +252,16 @@ function isWrittenOff({ status }: Invoice): boolean {
  * pro rata; paid beyond what credit notes left of its total, for an earlier debt, only that does. A total that is not
  * positive is nothing sold.
  */
-function invoiceMoney(invoice: Invoice): { base_cents: Cents; gross_cents: Cents } {
+function invoiceMoney(invoice: Invoice): Pick<PaymentFact, "base_cents" | "gross_cents" | "taken_cents"> {
   const { total } = invoice;
   if (total <= 0) return { base_cents: NOTHING, gross_cents: NOTHING };
   const asked = subtract(total, invoice.pre_payment_credit_notes_amount ?? NOTHING);
-  const gross_cents = clamp(smaller(amountSettled(invoice), asked), NOTHING, total);
+  const settled = amountSettled(invoice);
+  const gross_cents = clamp(smaller(settled, asked), NOTHING, total);
   // Negative taxes of prorated lines may push the net total past either end.
   const net = clamp(netTotal(invoice), NOTHING, total);
-  return { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };
+  const money = { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };
+  return settled === gross_cents ? money : { ...money, taken_cents: settled };
 }
 
 /**
@@ -228,6 +273,13 @@ function amountSettled(invoice: Invoice): Cents {
   if (amount_due === null || amount_due === undefined || isWrittenOff(invoice)) return amount_paid;
   const elsewhere = invoice.paid_out_of_band ? amount_due : (invoice.amount_paid_off_stripe ?? NOTHING);
   return larger(amount_paid, clamp(add(amount_paid, elsewhere), NOTHING, amount_due));
+}
+
+/** Whether an invoice was made by hand and marked as paid outside the vendor: it may be the receipt of another payment. */
+function isReceipt(invoice: Invoice): boolean {
+  const { billing_reason, paid_out_of_band, amount_paid_off_stripe } = invoice;
+  const isByHand = billing_reason === null ? invoiceSubscription(invoice) === null : billing_reason === "manual";
+  return isByHand && (paid_out_of_band === true || (amount_paid_off_stripe ?? NOTHING) > NOTHING);
 }
 
 /** `total_excluding_tax`; where a shape lacks it, the total less `tax`, or less each tax. */

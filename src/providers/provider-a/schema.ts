@@ -75,6 +75,8 @@ export const checkoutSession = z.object({
   customer: expandable,
   subscription: expandable,
   invoice: expandable,
+  /** Of a one-off payment: an invoice is made afterwards. */
+  invoice_creation: z.object({ enabled: z.boolean().nullish() }).nullish(),
   payment_intent: expandableId,
   discounts,
   customer_details: z.object({ email: optionalAddress }).nullish(),
@@ -99,6 +101,7 @@ const invoiceLine = z.object({
 export const invoice = z.object({
   id,
   status: z.enum(["draft", "open", "paid", "uncollectible", "void"]),
+  billing_reason: optionalText,
   currency,
   total: signedAmount,
   amount_paid: amount,
@@ -133,21 +136,27 @@ export type Invoice = z.output<typeof invoice>;
 
 export const invoicePayment = z.object({ invoice: expandableId, payment });
 
+/** Old shape: the invoice, or null for none. Since 2025-03-31 the field is absent, which says nothing. */
+const oldInvoice = z.undefined().or(expandableId);
+
 export const charge = z.object({
   id,
   amount: amount.nullish(),
+  captured: z.boolean().nullish(),
   /** Absent in shapes that know no part of it. */
   amount_captured: amount.nullish(),
   amount_refunded: amount,
   currency: currency.nullish(),
+  metadata: bag,
+  customer: expandable,
+  receipt_email: optionalAddress,
   payment_intent: expandableId,
-  /** Old shape. */
-  invoice: expandableId,
+  invoice: oldInvoice,
 });
-export type Charge = z.output<typeof charge>;
 
 /** A charge of which nothing can have gone back. */
-export const newCharge = charge.omit({ amount: true, amount_refunded: true });
+export const newCharge = charge.omit({ amount_refunded: true });
+export type Charge = z.output<typeof newCharge>;
 
 export const paymentIntent = z.object({
   id,
@@ -159,8 +168,7 @@ export const paymentIntent = z.object({
   customer: expandable,
   receipt_email: optionalAddress,
   latest_charge: expandableId,
-  /** Old shape. */
-  invoice: expandableId,
+  invoice: oldInvoice,
   payment_details: z.object({ order_reference: optionalText }).nullish(),
 });
 export type PaymentIntent = z.output<typeof paymentIntent>;
@@ -195,7 +203,7 @@ export const dispute = z
     charge: expandableId,
     payment_intent: expandableId,
     /** What it took of the account, below 0, and gave back; in the account's currency. */
-    balance_transactions: z.array(z.object({ amount: signedAmount })).nullish(),
+    balance_transactions: z.array(z.object({ amount: signedAmount, reporting_category: optionalText })).nullish(),
   })
   .refine((object) => object.charge !== null || object.payment_intent !== null, {
     path: ["charge"],

@@ -22,6 +22,10 @@ export const texts = {
     needed: [
       { type: "checkout.session.completed", purpose: "payments through the checkout and payment links" },
       { type: "invoice.paid", purpose: "subscriptions and invoices" },
+      {
+        type: "invoice_payment.paid",
+        purpose: "says which payment intent paid an invoice, so that one payment is not counted twice",
+      },
     ],
     better: [
       { type: "checkout.session.async_payment_succeeded", purpose: "payments that arrive later, such as bank debits" },
@@ -44,10 +48,14 @@ export const texts = {
       { type: "customer.updated", purpose: "the same, when it changes" },
       {
         type: "payment_intent.succeeded",
-        purpose: "payments made with Elements or through the API, and money that is held first and taken later",
+        purpose:
+          "payments made with Elements, through the API or with a saved card, and money that is held first and taken later",
       },
-      { type: "charge.succeeded", purpose: "shows which refund belongs to which payment" },
-      { type: "invoice_payment.paid", purpose: "the same, for invoices, also of checkouts that make one afterwards" },
+      {
+        type: "charge.succeeded",
+        purpose: "shows which refund belongs to which payment, and payments of the old Charges API",
+      },
+      { type: "charge.captured", purpose: "the same, if their money is held first and taken later" },
     ],
   },
   checkout,

@@ -33,6 +33,15 @@ export function ConnectionState({ program, provider }: { program: Program; provi
           </p>
         </Notice>
       ) : null}
+      {connection.last_connected_event_at !== null ? (
+        <Notice tone="warn">
+          <p>
+            Events of connected accounts arrive, the last <When at={connection.last_connected_event_at} />. They are
+            ignored: their sales are not yours. Choose the events of your own account at {providerWithin(provider.name)}
+            .
+          </p>
+        </Notice>
+      ) : null}
       <LastRefusal program={program} provider={provider.name} />
       <CompleteUntil program={program} provider={provider} />
     </>

@@ -1,0 +1,1 @@
+ALTER TABLE `provider_connections` ADD `last_connected_event_at` text;

@@ -1,0 +1,80 @@
+/** Which payments may be one under two ids (PAY-25): those of one customer, of one sum, made within days. */
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import type { FactScope } from "../../db/schema.ts";
+import type { Fact } from "../../domain/fact.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { comparedFacts, OUTSIDE_WITHIN_DAYS, takenBy } from "../../domain/twin.ts";
+import { paymentsNamed, reachable } from "./named.ts";
+import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
+
+/** By what a payment is found that may be another one too: it ends with its time, so that a range of it can be read. */
+export function sumSubjects(fact: Fact): { scope: FactScope; subject: string }[] {
+  return comparedFacts([fact]).map((paid) => {
+    const subject = [paid.customer_id, paid.currency, takenBy(paid), paid.occurred_at].join("|");
+    return { scope: "sum", subject };
+  });
+}
+
+/** Whether a fact can make two payments one, or show that they may be. */
+export function showsTwins(fact: Fact): boolean {
+  return fact.kind === "link" || comparedFacts([fact]).length > 0;
+}
+
+const TIME = "2000-01-01T00:00:00.000Z".length;
+
+/** A join of the sums `t` near those of the fact that `fact_id` names. */
+function near(program_id: SQL, provider: ProviderName, fact_id: SQL): SQL {
+  const time = (days: number) =>
+    sql`substr(s.subject, 1, length(s.subject) - ${literal(TIME)})
+      || strftime('%Y-%m-%dT%H:%M:%fZ', substr(s.subject, -${literal(TIME)}), ${literal(days)} || ' days')`;
+  return sql`fact_subjects s on s.program_id = ${program_id} and s.provider = ${literal(provider)} and s.fact_id = ${fact_id}
+      and +s.scope = 'sum'
+    cross join fact_subjects t on t.program_id = s.program_id and t.provider = s.provider and t.scope = 'sum'
+      and t.subject between ${time(-OUTSIDE_WITHIN_DAYS)} and ${time(OUTSIDE_WITHIN_DAYS)}`;
+}
+
+/** The ids of the payments that may be one with the payment that vendor ids name (`seeds`: SQL for a one-column select). */
+export function twinsOfNamed(program_id: string, provider: ProviderName, seeds: SQL): SQL {
+  const twins = sql`select n.subject from (${reachable(program_id, provider, seeds)}) r
+    cross join fact_subjects a on a.program_id = ${program_id} and a.provider = ${literal(provider)}
+      and a.scope = 'payment' and a.subject = r.subject
+    cross join ${near(sql`${program_id}`, provider, sql`a.fact_id`)}
+    cross join fact_subjects n on n.program_id = t.program_id and n.provider = t.provider and n.fact_id = t.fact_id
+      and +n.scope = 'payment'`;
+  return paymentsNamed(program_id, provider, reachable(program_id, provider, twins));
+}
+
+/**
+ * After `stated`: `twins`, the facts of other payments that may be this one, each with the least of the ids of its payment and
+ * whether something says what that was paid by.
+ */
+export function twinStages(provider: ProviderName): SQL {
+  const own = literal(provider);
+  const ofPaired = (table: SQL) => sql`${table}.program_id = ${programOf("paired")} and ${table}.provider = ${own}`;
+  const names = reachable(
+    programOf("stated"),
+    provider,
+    sql`select n.subject from fact_subjects n where n.program_id = ${programOf("stated")} and n.provider = ${own}
+      and n.fact_id = near.fact_id and +n.scope = 'payment'`,
+  );
+  return sql`${stage("paired", "stated", {
+    near: listOfAll(
+      sql`json_array(fact_id, json(names))`,
+      sql`select near.fact_id, ${listOfAll(sql`subject`, names)} as names from (
+          select distinct t.fact_id from ${factsOf("stated", "stated")}
+            cross join ${near(sql`f.program_id`, provider, sql`f.fact_id`)}
+          where f.kind = 'payment' and t.fact_id not in (select value ->> 1 from json_each(stated.stated))) near`,
+    ),
+  })},
+  ${stage("twinned", "paired", {
+    twins: listOf(
+      sql`json_array(e.value ->> 0, (select min(value) from json_each(e.value, '$[1]')),
+        (select max(f.kind = 'link' or f.data ->> 'source' is 'intent')
+          from json_each(e.value, '$[1]') n
+          cross join fact_subjects s on ${ofPaired(sql`s`)} and s.scope = 'payment' and s.subject = n.value
+          cross join facts f on ${ofPaired(sql`f`)} and f.fact_id = s.fact_id))`,
+      sql`json_each(paired.near) e`,
+    ),
+  })}`;
+}

@@ -73,6 +73,8 @@ export interface PaymentFact extends FactBase {
   tie?: "open" | "outside";
   /** Of an invoice: what was taken for it, if that is not `gross_cents`. */
   taken_cents?: Cents;
+  /** Of an invoice: it has further lines, which the vendor's events leave out. */
+  more_lines?: true;
   /** From a test event to a program that takes only live ones. */
   test?: true;
   /** The lines of a sale that the owner's server reported, where it named them. */

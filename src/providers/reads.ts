@@ -3,7 +3,7 @@
  * `providers/` does. None of these functions throws: what went wrong is their answer.
  */
 import type { VendorTrouble } from "../domain/read-trouble.ts";
-import type { CodeFact } from "../domain/fact.ts";
+import type { CodeFact, Fact, PaymentFact } from "../domain/fact.ts";
 import type { Answer } from "./api-call.ts";
 import type { KeyModes } from "./connect.ts";
 
@@ -80,6 +80,13 @@ export type CodeAnswer =
     }
   | ReadFailure;
 
+export type LinesAnswer =
+  | {
+      outcome: "read";
+      /** What the lines say; none where they say nothing. */ facts: Fact[];
+    }
+  | ReadFailure;
+
 export interface VendorReads extends KeyModes {
   /** So long the vendor keeps its events, ms. */
   kept_ms: number;
@@ -92,6 +99,8 @@ export interface VendorReads extends KeyModes {
   readEvent?(api_key: string, thin: ThinEvent): Promise<EventAnswer>;
   /** What else the payment goes by that a refund names: of a vendor whose refunds name it by other ids than its events do. */
   readLinks?(api_key: string, id: string): Promise<LinksAnswer>;
+  /** What the lines of an invoice say that its event left out: of a vendor whose events have some of them. */
+  readLines?(api_key: string, paid: PaymentFact): Promise<LinesAnswer>;
   /** What a code is called that payments carry by its id: of a vendor whose payments carry ids. */
   readCode?(api_key: string, code: CodeAsked): Promise<CodeAnswer>;
 }

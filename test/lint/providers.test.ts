@@ -319,6 +319,11 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
     texts: ["PAY-18", "PAY-24", "IN-19"].map((rule) => `specification.md: - ${rule} `),
   },
   {
+    why: "its events have some of the lines of an invoice",
+    of: { "provider-a": true, "provider-b": "a transaction has all of its items" },
+    texts: ["specification.md: - IN-22 "],
+  },
+  {
     why: "several of its objects report one payment",
     of: { "provider-a": true, "provider-b": "a transaction is one" },
     texts: ["integrate.md: Stripe can make an invoice of a one-off", "specification.md: - PAY-25 "],

@@ -119,6 +119,10 @@ const LISTED: Record<string, Listed> = {
     commit: ["applications"],
     why: "a plan that new-partner.ts commits",
   },
+  "core/inbound/lines.ts": {
+    outside: ["waiting_events"],
+    why: "a note of what is to be asked for, made with the event and taken away once it is answered",
+  },
   "core/inbound/links.ts": {
     outside: ["waiting_events"],
     why: "a note of what is to be asked for, made with the event and taken away once it is answered",

@@ -105,6 +105,7 @@ const READS: Operation[] = [
   },
   read("/v1/invoice_payments/{invoice_payment}"),
   read("/v1/invoices/{invoice}", "invoice"),
+  { method: "GET", path: "/v1/invoices/{invoice}/lines", query: closed({ ...PAGES, ...expand() }) },
   read("/v1/payment_intents/{intent}", "", { client_secret: TEXT }),
   read("/v1/promotion_codes/{promotion_code}", "promotion_code"),
   read("/v1/refunds/{refund}"),

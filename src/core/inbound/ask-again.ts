@@ -8,6 +8,7 @@ import { orNull, shaped, text } from "../../db/rows.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import type { VendorReads } from "../../providers/reads.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
+import { noteUnreadLinesAgain } from "./lines.ts";
 import { noteUnlinkedAgain } from "./links.ts";
 import { isAnswer, noteUnnamedAgain } from "./unnamed-codes.ts";
 
@@ -35,6 +36,7 @@ export async function noteAgain(
   const within = sql`${events} and e.event_id <= ${last}`;
   await runBatch(ctx.db, [
     ...(hasLinks ? [noteUnlinkedAgain(ctx, provider, within)] : []),
+    ...(reads.readLines ? [noteUnreadLinesAgain(ctx, provider, within)] : []),
     ...(reads.readCode ? noteUnnamedAgain(ctx, provider, within) : []),
   ]);
   return last;

@@ -13,6 +13,7 @@ import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import { hasSameKey } from "../kernel/connections.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { paymentsNamed, reachable } from "../ledger/named.ts";
+import { isNoInvoice } from "./lines.ts";
 import { isNoCode } from "./unnamed-codes.ts";
 import { receiveEvent } from "./receive.ts";
 
@@ -60,6 +61,7 @@ export async function unlinkedOf({ db, program }: ProgramCtx, provider: VendorNa
     { subject: text },
     sql`select subject from waiting_events indexed by waiting_events_of_program
       where program_id = ${program.id} and provider = ${provider} and ${isNoCode(sql`subject`)}
+        and ${isNoInvoice(sql`subject`)}
       order by subject limit ${literal(most)}`,
   );
   return rows.map(({ subject }) => subject);

@@ -22,6 +22,7 @@ import {
   unlessGivenUp,
 } from "./elsewhere.ts";
 import { openProgramOrNull, ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
+import { noteUnreadLines } from "./lines.ts";
 import { noteUnlinked } from "./links.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 import {
@@ -79,7 +80,11 @@ export interface Delivery {
 export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: Delivery): Promise<Received> {
   const { provider, event, body, claim, before = () => [] } = given;
   if (!claimsPrograms(provider)) {
-    const noted = [...noteUnlinked(verified, provider, event), ...before(verified)];
+    const noted = [
+      ...noteUnlinked(verified, provider, event),
+      ...noteUnreadLines(verified, provider, event),
+      ...before(verified),
+    ];
     return receiveEvent(verified, provider, event, body, noted);
   }
   const isAlone =

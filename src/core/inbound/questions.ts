@@ -1,10 +1,11 @@
-/** What a provider is asked after its list of events was read to the end: payments of refunds (IN-19), names of codes (CODE-8). */
+/** What a provider is asked after its list of events was read to the end: payments of refunds (IN-19), lines of invoices (IN-22), names of codes (CODE-8). */
 import type { VendorName } from "../../domain/provider-name.ts";
 import { isPassing } from "../../domain/read-trouble.ts";
 import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { openApiKey } from "../kernel/provider-secrets.ts";
 import { linkPayment, unlinkedOf } from "./links.ts";
+import { askLines, unreadLinesOf } from "./lines.ts";
 import { nameCode } from "./code-names.ts";
 import { unnamedOf } from "./unnamed-codes.ts";
 
@@ -42,12 +43,13 @@ export async function openQuestions(
   failed: number,
 ): Promise<Questions | null> {
   const unlinked = reads.readLinks ? await unlinkedOf(ctx, provider, LOOKED_AT) : [];
+  const unread = reads.readLines ? await unreadLinesOf(ctx, provider, LOOKED_AT) : [];
   const unnamed = reads.readCode ? await unnamedOf(ctx, provider, LOOKED_AT) : [];
   const some = (subjects: readonly string[], ask: Question["ask"]) =>
     from(subjects, failed)
       .slice(0, AT_ONCE)
       .map((subject): Question => ({ ask, subject }));
-  let open = from([...some(unlinked, linkPayment), ...some(unnamed, nameCode)], failed);
+  let open = from([...some(unlinked, linkPayment), ...some(unread, askLines), ...some(unnamed, nameCode)], failed);
   if (open.length === 0) return null;
   let failure: ReadFailure | null = null;
   return {

@@ -12,8 +12,8 @@ import {
   type Sum,
 } from "../../domain/money.ts";
 import { discountsOf } from "./discounts.ts";
-import type { Charge, CheckoutSession, Invoice, PaymentIntent } from "./schema.ts";
-import type { CarriedRef, Keeper, KeptBy, LinkFact, PaymentFact, RefPlace } from "../../domain/fact.ts";
+import type { Charge, CheckoutSession, Invoice, InvoiceLine, PaymentIntent } from "./schema.ts";
+import type { CarriedRef, Fact, Keeper, KeptBy, LinkFact, PaymentFact, RefPlace } from "../../domain/fact.ts";
 import {
   aliasesOf,
   attributionsOf,
@@ -118,6 +118,7 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
       paid: true,
       currency: invoice.currency,
       ...invoiceMoney(invoice),
+      ...(invoice.lines?.has_more ? { more_lines: true as const } : {}),
       ...(isReceipt(invoice) ? { tie: "outside" as const } : {}),
       ...(isPart ? { written_off: true as const } : {}),
       ref: refs[0]?.ref ?? null,
@@ -336,4 +337,25 @@ function invoiceSubscription(invoice: Invoice): string | null {
       line.subscription,
   );
   return lines.find((subscription) => subscription !== null) ?? null;
+}
+
+/** What further lines of an invoice say of the payment that its event reported: the same payment, with what they carry. */
+export function furtherLines(paid: PaymentFact, lines: readonly InvoiceLine[]): Fact[] {
+  const { subscription_id, customer_id, aliases, occurred_at, more_lines: _, ...rest } = paid;
+  const whose = { subscription_id, customer_id };
+  const refs = carriedRefs(
+    ...lines.map(({ metadata }): [RefPlace, string | null] => ["line_metadata", refIn(metadata)]),
+  );
+  const { carried, names } = discountsOf(
+    lines.flatMap(({ discounts }) => discounts ?? []),
+    occurred_at,
+  );
+  if (refs.length === 0 && !carried.codes) return [];
+  const said = { ...rest, ...whose, aliases, occurred_at, ref: refs[0]?.ref ?? null, refs, ...carried };
+  return [
+    said,
+    ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at, KEPT_BY),
+    ...[codeUseOf(carried.codes ?? [], { ...whose, payment: aliases }, occurred_at)].filter((fact) => fact !== null),
+    ...names,
+  ];
 }

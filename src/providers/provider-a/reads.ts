@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { partsOf } from "../../lib/slices.ts";
 import { DAY } from "../../lib/time.ts";
+import type { PaymentFact } from "../../domain/fact.ts";
 import type { ApiReach } from "../api-call.ts";
 import {
   failureOf,
@@ -11,6 +12,7 @@ import {
   type EventAnswer,
   type EventsAnswer,
   type EventsAsked,
+  type LinesAnswer,
   type LinksAnswer,
   type ThinEvent,
   type VendorReads,
@@ -19,7 +21,8 @@ import { aliasesOf, expandableId, id } from "../wire.ts";
 import { call, isTestKey } from "./api.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { READ_TYPES } from "./events.ts";
-import { couponObject, discounted, promotionCode } from "./schema.ts";
+import { furtherLines } from "./payment.ts";
+import { couponObject, discounted, invoiceLine, promotionCode } from "./schema.ts";
 import { snapshotType } from "./thin.ts";
 
 const PAGE = 100;
@@ -54,6 +57,7 @@ export function providerAReads(reach: ApiReach): VendorReads {
     listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
     readEvent: (api_key, thin) => readEvent(soon, api_key, thin),
     readLinks: (api_key, id) => readLinks(reach, api_key, id),
+    readLines: (api_key, paid) => readLines(reach, api_key, paid),
     readCode: (api_key, code) => (code.id.startsWith(OF_DISCOUNT) ? readDiscount : readCode)(reach, api_key, code),
   };
 }
@@ -208,6 +212,31 @@ async function readLinks(reach: ApiReach, api_key: string, asked: string): Promi
     outcome: "read",
     aliases: aliasesOf(asked, intent, ...paid, ...made.found.data.flatMap((one) => [one.id, one.invoice])),
   };
+}
+
+const lines = z.object({
+  object: z.literal("list"),
+  data: z.array(invoiceLine.extend({ id })),
+  has_more: z.boolean(),
+});
+/** An invoice with more lines than this is none that a person writes. */
+const MOST_LINE_PAGES = 10;
+
+/** All lines of an invoice. */
+async function readLines(reach: ApiReach, api_key: string, paid: PaymentFact): Promise<LinesAnswer> {
+  const all: z.output<typeof lines>["data"] = [];
+  const query = new URLSearchParams({ limit: String(PAGE) });
+  for (let pages = 1; /^\w+$/.test(paid.key); pages++) {
+    const path = `/v1/invoices/${paid.key}/lines?${query.toString()}`;
+    const answer = await call(reach, api_key, "GET", path, { most_bytes: MAX_PAGE_BYTES });
+    const read = lines.safeParse(answer.json);
+    if (answer.status !== 200 || !read.success) return failureOf(answer);
+    all.push(...read.data.data);
+    const last = read.data.data.at(-1);
+    if (!read.data.has_more || !last || pages === MOST_LINE_PAGES) break;
+    query.set("starting_after", last.id);
+  }
+  return { outcome: "read", facts: furtherLines(paid, all) };
 }
 
 /** Of a promotion code what it is called and its coupon, of a coupon its name. */

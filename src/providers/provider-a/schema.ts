@@ -91,12 +91,14 @@ const payment = z.object({ payment_intent: expandableId, charge: expandableId })
 
 const subscriptionOf = z.object({ subscription: expandableId }).nullish();
 
-const invoiceLine = z.object({
+export const invoiceLine = z.object({
   metadata: bag,
   discounts,
   subscription: expandableId,
   parent: z.object({ subscription_item_details: subscriptionOf, invoice_item_details: subscriptionOf }).nullish(),
 });
+
+export type InvoiceLine = z.output<typeof invoiceLine>;
 
 export const invoice = z.object({
   id,
@@ -128,7 +130,7 @@ export const invoice = z.object({
   discounts,
   /** Old shape: the first of them. */
   discount: expandableDiscount.nullish(),
-  lines: z.object({ data: z.array(invoiceLine) }).nullish(),
+  lines: z.object({ data: z.array(invoiceLine), has_more: z.boolean().nullish() }).nullish(),
   /** Only when expanded. */
   payments: z.object({ data: z.array(z.object({ payment: payment.nullish() })) }).nullish(),
 });

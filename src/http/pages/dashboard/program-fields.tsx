@@ -306,7 +306,7 @@ function PortalFields({ values, problems }: GroupProps) {
           { value: "shown", label: "is shown to the partner" },
           { value: "hidden", label: "is hidden from the partner" },
         ]}
-        hint="In the portal and its files. Commissions and rates are shown always: who earns a percentage can work it out."
+        hint="In the portal and its files, and with it the rate of each commission. A partner who knows their rate can still work out a sale from its commission."
       />
       <TextArea
         name="assets"

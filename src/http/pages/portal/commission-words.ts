@@ -17,20 +17,23 @@ type Said = Pick<
 
 type Settings = Pick<OwnProgram, "sale_amounts" | "time_zone">;
 
-/** Why a commission is what it is, in a sentence for its partner (PORTAL-6); without the sale's amount where that is hidden. */
+/**
+ * Why a commission is what it is, in a sentence for its partner (PORTAL-6). If the amounts of sales are hidden, so is the rate:
+ * beside the commission it gives the sale.
+ */
 export function whyText(row: Said, { sale_amounts }: Settings): string {
   const { kind, rate, note } = row;
   if (kind === "manual") return note ?? "Entered by hand";
   if (kind === "clawback")
     return "Correction of a commission that was paid or in a payout already, for what changed since, such as a refund";
   if (kind === "lead") return "Flat amount for somebody who signed up through your link";
-  const sale = sale_amounts === "hidden" ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
+  const isHidden = sale_amounts === "hidden";
+  const sale = isHidden ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
   const full = amountFor(rate, row.txn_amount_cents, NOTHING);
   if (row.amount_cents === NOTHING && full !== NOTHING) return `Nothing is left of ${sale} after refunds`;
   const base = row.amount_cents === full ? sale : `what is left of ${sale} after refunds`;
-  return rate.action_type === "percentage"
-    ? `${percentText(rate.action_value)} of ${base}, ${RATES[rate.source]}`
-    : `Flat amount for ${base}, ${RATES[rate.source]}`;
+  if (rate.action_type !== "percentage") return `Flat amount for ${base}, ${RATES[rate.source]}`;
+  return `${isHidden ? "A percentage" : percentText(rate.action_value)} of ${base}, ${RATES[rate.source]}`;
 }
 
 /** Whether somebody is to look at it before it is approved or, where it is disputed (PAY-10), enters a payout. */

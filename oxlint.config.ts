@@ -36,7 +36,7 @@ const FOLDERS = {
 } satisfies Record<string, Row>;
 
 /**
- * The rooms of core: which other rooms each may import. All import `kernel`, which imports none; five floors, each of
+ * The rooms of core: which other rooms each may import. All import `kernel`, which imports none; six floors, each of
  * which imports lower ones only.
  */
 const ROOMS: Record<string, string[]> = {
@@ -50,9 +50,9 @@ const ROOMS: Record<string, string[]> = {
   commissions: ["ledger"],
   customers: ["ledger"],
   inbound: ["ledger", "programs"],
-  partners: ["ledger"],
+  partners: ["ledger", "payouts"],
   payouts: ["ledger"],
-  imports: ["ledger", "partners"],
+  imports: ["ledger", "partners", "payouts"],
   reconcile: ["ledger", "payouts", "programs"],
   sessions: ["ledger", "partners"],
   applications: ["partners", "sessions"],

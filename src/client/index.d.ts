@@ -2800,6 +2800,11 @@ type Routes = {
           skipped: number;
           skipped_cents: number;
         }[];
+        without_details: {
+          partners: number;
+          payouts: number;
+          partner_ids: string[];
+        };
         payouts: (
           | {
               amount_cents: number;

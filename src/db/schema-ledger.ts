@@ -334,6 +334,10 @@ export const payouts = sqliteTable(
     index("payouts_processing")
       .on(t.reconcile_at)
       .where(sql`status = 'processing'`),
+    // Those that take the partner's payout details when they are added.
+    index("payouts_without_details")
+      .on(t.partner_id, t.id)
+      .where(sql`status = 'pending' and recipient is null and (method is null or method in ('wallet', 'provider_a'))`),
     // Those of an earlier version that may still be paid.
     index("payouts_unfrozen")
       .on(t.program_id, t.id)

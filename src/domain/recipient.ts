@@ -32,9 +32,23 @@ export function detailOf(method: PayoutMethod | null, recipient: Recipient): str
   return method === TRANSFER_METHOD ? recipient.provider_a_account_id : null;
 }
 
-/** The same, masked, for whoever does not pay by it. */
+/** Whether a payout by this method has nowhere to go: by bank and in crypto the owner asks where to. */
+export function lacksDetails(method: PayoutMethod | null, recipient: Recipient): boolean {
+  return takesDetails({ method, recipient: detailOf(method, recipient) });
+}
+
+/** Whether a payout that is still to be paid takes the partner's details when they are added (OUT-18). */
+export function takesDetails(payout: { method: PayoutMethod | null; recipient: string | null }): boolean {
+  const { method, recipient } = payout;
+  return recipient === null && (method === null || method === "wallet" || method === TRANSFER_METHOD);
+}
+
+/** The detail masked, for whoever does not pay by it. */
 export function shownRecipient(method: PayoutMethod | null, recipient: Recipient): string | null {
   const detail = detailOf(method, recipient);
-  if (detail === null) return null;
+  return detail === null ? null : maskDetail(method, detail);
+}
+
+export function maskDetail(method: PayoutMethod | null, detail: string): string {
   return method === "wallet" ? maskAddress(detail) : maskAccount(detail);
 }

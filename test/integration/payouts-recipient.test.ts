@@ -304,22 +304,6 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(vendor.transfers.map(({ destination }) => destination)).toEqual([account_id]);
   });
 
-  it("a payout without a method at generation has none later", async () => {
-    const world = await makePayingProgram();
-    const { program, vendor, partner_id } = world;
-    await db.update(partners).set({ payout_method: null }).where(eq(partners.id, partner_id));
-    await makeCommissions(program, partner_id, [{}]);
-    const [payout] = await generate(program);
-    await db.update(partners).set({ payout_method: "provider_a" }).where(eq(partners.id, partner_id));
-    playOutside(vendor);
-    const reply = await program.api<PayoutBody>("POST", `/api/v1/payouts/${payout!.id}/pay`);
-    expect([reply.status, reply.body.error?.code]).toEqual([409, "invalid_transition"]);
-    expect(vendor.calls).toEqual([]);
-    const owner = await signInOwner(program);
-    await owner.get(`/dashboard/payouts/${payout!.id}`);
-    expect(owner.html).not.toContain(`/dashboard/payouts/${payout!.id}/pay`);
-  });
-
   it("details that change while payouts are generated are the new ones on them", async () => {
     const program = await makeProgram();
     const partner = await earner(program, WALLET);

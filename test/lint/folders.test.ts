@@ -49,20 +49,22 @@ const FLOORS: Record<string, string[]>[] = [
     claims: ["ledger"],
     commissions: ["ledger"],
     customers: ["ledger"],
-    partners: ["ledger"],
     payouts: ["ledger"],
     programs: ["ledger"],
   },
   {
-    imports: ["ledger", "partners"],
     inbound: ["ledger", "programs"],
+    partners: ["ledger", "payouts"],
     reconcile: ["ledger", "payouts", "programs"],
+  },
+  {
+    imports: ["ledger", "partners", "payouts"],
+    overview: ["clicks", "customers", "inbound", "ledger", "partners", "reconcile"],
     sessions: ["ledger", "partners"],
   },
   {
     applications: ["partners", "sessions"],
     operations: ["ledger", "sessions"],
-    overview: ["clicks", "customers", "inbound", "ledger", "partners", "reconcile"],
   },
 ];
 const ROOMS: Record<string, string[]> = Object.assign({}, ...FLOORS);

@@ -54,6 +54,7 @@ const CHANGE: PayoutDetailsChange = {
   partner: { id: "ptn_sample", email: "jane@partners.example", first_name: "Jane", last_name: NAMED, status: "active" },
   addresses: ["jane@partners.example", "old@wallet.example"],
   changes: { payout_email: ["o**@wallet.example", "n**@wallet.example"] },
+  taken: 2,
 };
 
 const APPLICATION = {
@@ -74,7 +75,7 @@ const PAYOUT = {
   partner: { id: "ptn_sample", email: "jane@partners.example" },
   payout: {
     ...{ id: "po_sample", amount_cents: cents(123_456_789), currency: "EUR", due_at: "2026-12-15T00:00:00.000Z" },
-    ...{ reference: "bank 2026-12-03", recipient: "w•••@wallet.example" },
+    ...{ reference: "bank 2026-12-03", method: "wallet" as const, recipient: "w•••@wallet.example" },
   },
 };
 

@@ -337,12 +337,12 @@ export const GROWING: Record<string, Growing> = {
   "POST /api/v1/payouts/generate": {
     run: api("POST", "/api/v1/payouts/generate", { dry_run: true }),
     why: SUMMED,
-    story: 12,
+    story: 19,
   },
   "GET /dashboard/payouts/new": {
     run: async ({ owner }) => owner.get("/dashboard/payouts/new"),
     why: SUMMED,
-    story: 13,
+    story: 20,
   },
   "GET /dashboard/customers": {
     run: async ({ owner }) => owner.get("/dashboard/customers"),

@@ -12,6 +12,7 @@ import type { Partner } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { countGiven, giveCodes, selectGiven } from "../partners/given-codes.ts";
+import { takeDetails, takeRest } from "../payouts/take-details.ts";
 import { newPartner, partnerChanged, partnerCreated } from "../partners/partners.ts";
 import {
   decidePartnerLines,
@@ -152,7 +153,9 @@ async function store(
   let verdicts: PartnerVerdict[] = [];
   for (let races = 0; changed.length > 0; races++) {
     try {
-      await commit(ctx, planOf(ctx, changed, await readMetadata(ctx, changed)));
+      const { rest, ...plan } = await planOf(ctx, changed, await readMetadata(ctx, changed));
+      await commit(ctx, plan);
+      await takeRest(ctx, { rest });
       break;
     } catch (error) {
       // Someone registered or changed one of them meanwhile: judged again, that line is known, completed or refused.
@@ -163,7 +166,7 @@ async function store(
   return verdicts;
 }
 
-function planOf(
+async function planOf(
   ctx: ProgramCtx,
   changed: readonly ChangedPartner[],
   metadata: ReadonlyMap<string, Partner["metadata"]>,
@@ -189,13 +192,20 @@ function planOf(
     ctx,
     changed.flatMap(({ after, promotion_codes }) => promotion_codes.map((one) => ({ ...one, partner_id: after.id }))),
   );
-  writes.push(...given.writes);
+  const taken = await takeDetails(
+    ctx,
+    completed.map(({ after }) => after),
+  );
+  writes.push(...given.writes, ...taken.writes);
   const occurrences = [
     ...added.map((partner) => partnerCreated(partner, further.get(partner.id))),
-    ...completed.map(({ before, after }) => partnerChanged(before, after, "partner.updated", further.get(after.id))),
+    ...completed.map(({ before, after }) =>
+      partnerChanged(before, after, taken, "partner.updated", further.get(after.id)),
+    ),
     ...given.occurrences,
+    ...taken.occurrences,
   ];
-  return { writes, occurrences };
+  return { writes, occurrences, rest: taken.rest };
 }
 
 function slugsOf({ id }: KnownPartner, codes: readonly string[]) {

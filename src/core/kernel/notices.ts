@@ -81,7 +81,7 @@ export interface SeenCode {
 
 interface PayoutContents {
   partner: Pick<Partner, "id" | "email">;
-  payout: Pick<Payout, "id" | "amount_cents" | "currency" | "due_at" | "reference" | "recipient">;
+  payout: Pick<Payout, "id" | "amount_cents" | "currency" | "due_at" | "reference" | "method" | "recipient">;
 }
 
 /** What people are notified of by e-mail, of one commit. */

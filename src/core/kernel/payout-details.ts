@@ -24,13 +24,15 @@ export interface PayoutDetailsChange {
   addresses: string[];
   /** Masked as in the audit event. */
   changes: { [K in PayoutDetail]?: Changes[string] };
+  /** How many open payouts that had no details take these (OUT-18). */
+  taken: number;
   /** Masked, if a link to the vendor's pages of this account was made: whoever has the link may change what is behind it. */
   linked_account?: string;
 }
 
 /** A link to the vendor's pages of a partner's connected account, for those who are notified of it (OUT-15). */
 export function accountLinked(partner: Partner, account_id: string): PayoutDetailsChange {
-  return { partner, addresses: addressesOf(partner), changes: {}, linked_account: maskAccount(account_id) };
+  return { partner, addresses: addressesOf(partner), changes: {}, taken: 0, linked_account: maskAccount(account_id) };
 }
 
 /** The partner's own address and the one paid at, of one or several versions of the row, each address once. */
@@ -42,10 +44,15 @@ function addressesOf(...versions: Pick<Partner, "email" | "payout_email">[]): st
 }
 
 /** What `changes`, as the audit event has them, say of payout details; null where they say nothing. */
-export function payoutDetailsChange(before: Partner, after: Partner, changes: Changes): PayoutDetailsChange | null {
+export function payoutDetailsChange(
+  before: Partner,
+  after: Partner,
+  changes: Changes,
+  taken: number,
+): PayoutDetailsChange | null {
   const changed = PAYOUT_DETAILS.flatMap((field) => (changes[field] ? [[field, changes[field]] as const] : []));
   if (changed.length === 0) return null;
-  return { partner: after, addresses: addressesOf(before, after), changes: Object.fromEntries(changed) };
+  return { partner: after, addresses: addressesOf(before, after), changes: Object.fromEntries(changed), taken };
 }
 
 /** Fields that say where a payout goes, and what a vendor wrote of that, in whatever object they are. */

@@ -12,6 +12,7 @@ import { openPayingKey } from "../kernel/provider-secrets.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
+import { NOTHING_TAKEN, takeDetails, takeRest } from "../payouts/take-details.ts";
 import { partnerChanged, refuseTooManyChanges } from "./partners.ts";
 
 export interface OnboardingInput {
@@ -63,6 +64,7 @@ export async function startOnboarding(
       provider_a_account_id: created.account_id,
       updated_at: nextStamp(before.updated_at, ctx.now),
     };
+    const taken = await takeDetails(ctx, [after]);
     // Of two that started at once one stores its account; the other reads again and finds it.
     await commit(ctx, {
       writes: [
@@ -79,9 +81,11 @@ export async function startOnboarding(
             ),
           expect: 1,
         },
+        ...taken.writes,
       ],
-      occurrences: [partnerChanged(before, after)],
+      occurrences: [partnerChanged(before, after, taken), ...taken.occurrences],
     });
+    await takeRest(ctx, taken);
     return { ctx, partner: after, account_id: created.account_id, api_key: key, is_new: true };
   });
   const writes = ctx.actor.type === "partner" ? [await refuseTooManyChanges(ctx, partner)] : [];
@@ -127,7 +131,7 @@ export async function forgetAccount(caller: Caller, partner_id: string, account_
           expect: 1,
         },
       ],
-      occurrences: [partnerChanged(before, after)],
+      occurrences: [partnerChanged(before, after, NOTHING_TAKEN)],
       result: after,
     });
     return after;

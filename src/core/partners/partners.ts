@@ -25,6 +25,7 @@ import { alsoOfProgram } from "../kernel/tenant.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 import { partnerSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
+import { takeDetails, takeRest, type DetailsTaken } from "../payouts/take-details.ts";
 import { searched } from "../kernel/partner-search.ts";
 
 type KeptColumn =
@@ -172,7 +173,7 @@ async function changePartner(
   type: "partner.updated" | "partner.deleted",
   { only, shown }: { only?: PartnerStatus; shown?: Shown | undefined } = {},
 ): Promise<{ partner: Partner; was: PartnerStatus }> {
-  const { ctx, partner, was, activated } = await untilWon(async () => {
+  const { ctx, partner, was, activated, taken } = await untilWon(async () => {
     const [ctx, [before], holders] = await prove(
       caller,
       caller.db.select().from(partners).where(owned(caller, id)),
@@ -194,7 +195,7 @@ async function changePartner(
     const from = appliedFrom(ctx, apply_from, patch.commission_pct !== undefined);
     const was = before.status;
     const isLeft = Object.keys(given).length === 0 || (only !== undefined && was !== only);
-    if (isLeft) return { ctx, partner: before, was, activated: false };
+    if (isLeft) return { ctx, partner: before, was, activated: false, taken: null };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     after.search_text = searchTextOf(after);
     // The text of one who is not found by its parts yet stays as it is: bringing it there is left to the job.
@@ -220,11 +221,14 @@ async function changePartner(
     const isOtherAddress = after.email.toLowerCase() !== before.email.toLowerCase();
     if (after.status === "deactivated" || isOtherAddress) writes.push(...endSessions(ctx, id));
     writes.push(...applyFrom(ctx, { source: "partner", partner_id: id, rules: after }, from));
-    const changed = partnerChanged(before, after, type, from);
+    const taken = PAYOUT_FIELDS.some((field) => patch[field] !== undefined) ? await takeDetails(ctx, [after]) : null;
+    if (taken) writes.push(...taken.writes);
+    const changed = partnerChanged(before, after, taken, type, from);
     if (changed.payoutDetails && ctx.actor.type === "partner") writes.push(await refuseTooManyChanges(ctx, before));
-    await commitPartner(ctx, { writes, occurrences: [changed], result: after });
-    return { ctx, partner: after, was, activated: turnsActive };
+    await commitPartner(ctx, { writes, occurrences: [changed, ...(taken?.occurrences ?? [])], result: after });
+    return { ctx, partner: after, was, activated: turnsActive, taken };
   });
+  if (taken) await takeRest(ctx, taken);
   if (activated) await settleWaiting(ctx, id);
   await settleApplied(ctx, { apply_from });
   return { partner, was };
@@ -283,19 +287,25 @@ export function partnerInvited(partner: Partner): Occurrence {
   return { type: "partner.invited", payload: payloadOf(partner) };
 }
 
-/** Partner deletion sends `partner.updated` with status `deactivated` (HOOK-15). */
+/**
+ * Partner deletion sends `partner.updated` with status `deactivated` (HOOK-15). `taken`: the payouts that take the details
+ * in the same commit; null if payout details stay as they are.
+ */
 export function partnerChanged(
   before: Partner,
   after: Partner,
+  taken: DetailsTaken | null,
   type: "partner.updated" | "partner.deleted" = "partner.updated",
   more: Beside = {},
 ): Occurrence {
   const { payload, outbound } = toldOf("partner.updated", after);
   const changes = changesOf("partner", before, after);
+  const payoutDetails = payoutDetailsChange(before, after, changes, taken?.counts.get(after.id) ?? 0);
+  if (payoutDetails && !taken) throw new Error("payout details change, and payouts without any would not take them");
   return {
     type,
     changes,
-    payoutDetails: payoutDetailsChange(before, after, changes),
+    payoutDetails,
     payload: { ...payload, ...more },
     outbound,
   };

@@ -21,6 +21,7 @@ import { laterStamp } from "../ledger/commission-rows.ts";
 import { isSettled } from "../ledger/decisions.ts";
 import { sealRecipient } from "./recipient.ts";
 import { generatedOccurrences, mailsAboutPayouts } from "./rows.ts";
+import { isWithoutDetails, partnerLacksDetails } from "./take-details.ts";
 
 export interface GenerationInput {
   /** Milliseconds. Kept on the payouts; commissions carried forward from before it are paid as well. */
@@ -73,6 +74,15 @@ export interface Generation {
   skipped: SkippedSum[];
   /** Exact, whatever is listed. */
   totals: GenerationTotals[];
+  without_details: WithoutDetails;
+}
+
+/** The payouts of the run whose partners have no payout details: they take those that are added until they are paid (OUT-18). */
+export interface WithoutDetails {
+  partners: number;
+  payouts: number;
+  /** The first `MAX_LISTED`. */
+  partner_ids: string[];
 }
 
 /** A reply names at most this many of each; the rest is in the list of payouts. */
@@ -160,7 +170,7 @@ function skipReason(ctx: Reader): SQL {
 function payableSums(ctx: Reader, input: GenerationInput, chunk?: Chunk): SQL {
   const within = chunk ? sql`and c.partner_id > ${chunk.after} and c.partner_id <= ${chunk.upto}` : sql``;
   return sql`select c.partner_id as partner_id, c.currency as currency, ${sumColumns(sql`c.amount_cents`)},
-      count(*) as commission_count, p.payout_method as method,
+      count(*) as commission_count, p.payout_method as method, ${partnerLacksDetails("p")} as lacks_details,
       case when ${disputed("c")} then 'disputed' else ${skipReason(ctx)} end as reason
     from commissions c cross join partners p on p.id = c.partner_id
     where ${dueOf(ctx.programId, "c", input)} ${within}
@@ -311,16 +321,28 @@ function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly F
 
 /** What a run made (or would make) and what it left, in one read. */
 async function report(caller: Caller, input: GenerationInput, stems: string[]): Promise<Generation> {
-  const { db } = caller;
-  const sums = payableSums(caller, input);
-  const columns = sql`s.partner_id as partner_id, s.currency as currency, s.commission_count as commission_count,
+  const { program, ...run } = await (input.dry_run ? reportPlanned(caller, input) : reportMade(caller, input, stems));
+  return {
+    chunks: stems.length,
+    dry_run: input.dry_run,
+    period_start: input.period_start === null ? null : iso(input.period_start),
+    period_end: iso(input.period_end),
+    due_at: iso(dueAt(input.period_end, program.payout_term)),
+    ...run,
+  };
+}
+
+type Report = Pick<Generation, "payouts" | "skipped" | "totals" | "without_details"> & Pick<ProgramCtx, "program">;
+
+const SUM_COLUMNS = sql`s.partner_id as partner_id, s.currency as currency, s.commission_count as commission_count,
     ${together(sql`s.millions`, sql`s.rest`)} as amount_cents`;
-  const madeIn = sql`from json_each(${JSON.stringify(stems)}) j cross join payouts p
-    on ${isOf(sql`j.value`, sql`p.id`)}`;
+
+/** The sums that no payout holds: those skipped, and all by currency. */
+function selectLeft({ db }: Caller, sums: SQL) {
   const skipped = shaped(
     db,
     SKIPPED_SUM,
-    sql`select ${columns}, s.reason as reason from (${sums}) s
+    sql`select ${SUM_COLUMNS}, s.reason as reason from (${sums}) s
     where s.reason is not null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
   );
   const totalled = shaped(
@@ -330,28 +352,36 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
       ${together(sql`sum(s.millions)`, sql`sum(s.rest)`)} as amount_cents
     from (${sums}) s group by 1, 2`,
   );
-  const dated = ({ program }: ProgramCtx) => ({
-    chunks: stems.length,
-    dry_run: input.dry_run,
-    period_start: input.period_start === null ? null : iso(input.period_start),
-    period_end: iso(input.period_end),
-    due_at: iso(dueAt(input.period_end, program.payout_term)),
-  });
-  if (input.dry_run) {
-    const [ctx, planned, left, counted] = await prove(
-      caller,
-      shaped(
-        db,
-        PLANNED_PAYOUT,
-        sql`select ${columns}, s.method as method from (${sums}) s
-        where s.reason is null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
-      ),
-      skipped,
-      totalled,
-    );
-    return { ...dated(ctx), payouts: planned.map(read), skipped: left.map(read), totals: totals(counted) };
-  }
-  const [ctx, made, left, madeTotals, leftTotals] = await prove(
+  return [skipped, totalled] as const;
+}
+
+async function reportPlanned(caller: Caller, input: GenerationInput): Promise<Report> {
+  const sums = payableSums(caller, input);
+  const [{ program }, planned, lacking, skipped, counted] = await prove(
+    caller,
+    shaped(
+      caller.db,
+      PLANNED_PAYOUT,
+      sql`select ${SUM_COLUMNS}, s.method as method from (${sums}) s
+      where s.reason is null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
+    ),
+    selectLacking(caller, sql`from (${sums}) s where s.reason is null and s.lacks_details`),
+    ...selectLeft(caller, sums),
+  );
+  return {
+    program,
+    payouts: planned.map(read),
+    skipped: skipped.map(read),
+    totals: totals(counted),
+    without_details: withoutDetails(lacking),
+  };
+}
+
+async function reportMade(caller: Caller, input: GenerationInput, stems: string[]): Promise<Report> {
+  const { db } = caller;
+  const madeIn = sql`from json_each(${JSON.stringify(stems)}) j cross join payouts p
+    on ${isOf(sql`j.value`, sql`p.id`)}`;
+  const [{ program }, made, madeTotals, lacking, skipped, left] = await prove(
     caller,
     db
       .select()
@@ -359,7 +389,6 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
       .where(sql`${payouts.id} in (select p.id ${madeIn})`)
       .orderBy(payouts.partner_id, payouts.currency)
       .limit(atMost(MAX_LISTED)),
-    skipped,
     shaped(
       db,
       TOTAL_ROW,
@@ -367,14 +396,32 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
         ${exactSum(sql`p.amount_cents`)} as amount_cents
       ${madeIn} group by p.currency`,
     ),
-    totalled,
+    selectLacking(caller, sql`${madeIn} where ${isWithoutDetails("p")}`),
+    ...selectLeft(caller, payableSums(caller, input)),
   );
   return {
-    ...dated(ctx),
+    program,
     payouts: made,
-    skipped: left.map(read),
-    totals: totals([...madeTotals, ...leftTotals.filter((row) => row.made === 0)]),
+    skipped: skipped.map(read),
+    totals: totals([...madeTotals, ...left.filter((row) => row.made === 0)]),
+    without_details: withoutDetails(lacking),
   };
+}
+
+/** One row for each partner, the first `MAX_LISTED`, with the numbers of all. `of` gives a row for each payout. */
+function selectLacking({ db }: Caller, of: SQL) {
+  return shaped(
+    db,
+    { partner_id: text, partners: whole, payouts: whole },
+    sql`select partner_id, count(*) over () as partners, sum(n) over () as payouts
+      from (select partner_id, count(*) as n ${of} group by partner_id)
+      order by partner_id limit ${literal(MAX_LISTED)}`,
+  );
+}
+
+function withoutDetails(rows: readonly { partner_id: string; partners: number; payouts: number }[]): WithoutDetails {
+  const { partners = 0, payouts: count = 0 } = rows[0] ?? {};
+  return { partners, payouts: count, partner_ids: rows.map(({ partner_id }) => partner_id) };
 }
 
 interface TotalRow {

@@ -68,7 +68,7 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   if (account_id === null) {
     throw new AppError(
       "invalid_transition",
-      "The partner had no connected account when this payout was generated. Cancel it and generate it again.",
+      "The partner has no connected account yet. The payout takes it as soon as there is one.",
     );
   }
   return account_id;

@@ -1,6 +1,10 @@
-import type { Recipient } from "../../domain/recipient.ts";
+import { desc, sql } from "drizzle-orm";
+import { atMost } from "../../db/client.ts";
+import { payouts } from "../../db/schema.ts";
+import { maskedApart } from "../../domain/mask.ts";
+import { detailOf, maskDetail, type Recipient } from "../../domain/recipient.ts";
 import type { Sealed } from "../../lib/seal.ts";
-import type { BaseCtx } from "../kernel/context.ts";
+import type { BaseCtx, Reader } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
 
 const placeOf = (payout_id: string) => ({ table: "payouts", column: "recipient_sealed", row: payout_id }) as const;
@@ -21,4 +25,41 @@ export async function openRecipient(
   if (recipient_sealed === null) return null;
   const text = await sealer.openOrNull(recipient_sealed, placeOf(id));
   return text === null ? null : (JSON.parse(text) as Recipient);
+}
+
+/** What a payout's recipient was before, and both masked so that they differ. */
+export interface RecipientChange {
+  before: Payout;
+  from: string;
+  to: string;
+}
+
+/**
+ * The partner's payout before this one, if it goes to another recipient; null if it goes to the same one or there is none.
+ * Recipients are compared whole, or as they are masked if no key opens one of them any more.
+ */
+export async function readRecipientChange(ctx: Reader, payout: Payout): Promise<RecipientChange | null> {
+  if (payout.recipient === null) return null;
+  const [[before]] = await ctx.read(
+    ctx.db
+      .select()
+      .from(payouts)
+      .where(
+        sql`${payouts.partner_id} = ${payout.partner_id} and ${payouts.id} < ${payout.id} and ${payouts.recipient} is not null
+          and ${payouts.status} <> 'canceled' and +${payouts.program_id} = ${ctx.programId}`,
+      )
+      .orderBy(desc(payouts.id))
+      .limit(atMost(1)),
+  );
+  if (!before || before.recipient === null) return null;
+  const [was, is] = await Promise.all([openRecipient(ctx, before), openRecipient(ctx, payout)]);
+  const [from, to] = [was && detailOf(before.method, was), is && detailOf(payout.method, is)];
+  const isSameWay = before.method === payout.method;
+  if (from === null || to === null) {
+    const isSame = isSameWay && before.recipient === payout.recipient;
+    return isSame ? null : { before, from: before.recipient, to: payout.recipient };
+  }
+  if (isSameWay && from === to) return null;
+  const apart = maskedApart(([method, detail]: readonly [Payout["method"], string]) => maskDetail(method, detail));
+  return { before, from: apart([before.method, from]), to: apart([payout.method, to]) };
 }

@@ -118,7 +118,7 @@ export function firstSignIn(ctx: ProgramCtx, partner: Partner | null): { writes:
       },
       { statement: wakeWaitingPayments(ctx, partner.id) },
     ],
-    occurrences: [partnerChanged(partner, activated)],
+    occurrences: [partnerChanged(partner, activated, null)],
   };
 }
 

@@ -92,7 +92,11 @@ function linkText(what: string): string {
 
 /** What holds for payouts that exist. What is changed behind a link the service does not see. */
 function afterText(changed: readonly PayoutDetailsChange[]): string[] {
-  return changed.some(isLink) ? [] : ["Payouts that exist already still go where they went before."];
+  if (changed.some(isLink)) return [];
+  const taken = changed.reduce((sum, change) => sum + change.taken, 0);
+  if (taken === 0) return ["Payouts that exist already still go where they went before."];
+  const these = taken === 1 ? "1 open payout that had no details goes" : `${taken} open payouts that had no details go`;
+  return [`${these} to the new ones. All others that exist already still go where they went before.`];
 }
 
 const FIELDS: Record<PayoutDetail, () => string> = {

@@ -1,4 +1,5 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
+import { takesDetails } from "../../domain/recipient.ts";
 import { formatMoney } from "../../domain/currency.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { dayFor, type Letter, type LetterRow } from "./letter.ts";
@@ -8,7 +9,10 @@ type PayoutKind = "payout_generated" | "payout_paid" | "payout_failed";
 /** To the partner: a payout was made, and when it is due (MAIL-10). */
 export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, origin: string | null): Letter[] {
   const due: LetterRow = ["Due on", dayFor(notice.program, notice.payout.due_at)];
-  return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, "A payout was made for you.", [due])];
+  const text = takesDetails(notice.payout)
+    ? "A payout was made for you, and you have no payout details yet. Add them in the portal: it cannot be paid before."
+    : "A payout was made for you.";
+  return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, text, [due])];
 }
 
 /** To the partner: it was paid. */

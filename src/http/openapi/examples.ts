@@ -425,6 +425,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     payouts: [payout],
     skipped: [],
     totals: [{ currency: "USD", payouts: 1, amount_cents: 3600, skipped: 0, skipped_cents: 0 }],
+    without_details: { partners: 0, payouts: 0, partner_ids: [] },
   },
   Simulation: {
     payments: [

@@ -226,6 +226,11 @@ export const FIELD_TEXTS: Record<string, string> = {
   "totals.payouts": "How many payouts.",
   "totals.skipped": "How many are carried forward.",
   skipped_cents: "The sum of these. Smallest units of the currency.",
+  without_details:
+    "Payouts for partners without payout details. They take the details that are added before they are paid.",
+  "without_details.partners": "How many partners have none.",
+  "without_details.payouts": "How many payouts that concerns.",
+  partner_ids: "The partners who have none; the first 500.",
   amount_cents: "Smallest units of the currency.",
 
   // Clicks

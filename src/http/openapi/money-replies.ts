@@ -293,6 +293,11 @@ const generation = once(() =>
         skipped_cents: cents,
       }),
     ),
+    without_details: shows<Generation["without_details"]>()({
+      partners: z.int(),
+      payouts: z.int(),
+      partner_ids: z.array(idOf("partner")),
+    }),
   }),
 );
 

@@ -1,7 +1,9 @@
 import type { PartnerName } from "../../../core/partners/display-names.ts";
 import type { Commission, Decided, Payout, Program } from "../../../core/kernel/rows.ts";
+import type { RecipientChange } from "../../../core/payouts/recipient.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
+import { takesDetails } from "../../../domain/recipient.ts";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -10,7 +12,7 @@ import { Empty, Facts, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered, missingForTransfer } from "../parts/payout-move.ts";
 import { kindText } from "../parts/words.ts";
-import { transferName, walletName } from "../../brand-names.ts";
+import { transferName } from "../../brand-names.ts";
 import { ActionLink, Masked } from "../rights.tsx";
 
 const AT = "/dashboard/payouts";
@@ -20,11 +22,12 @@ const SHOWN = 50;
 interface PayoutDetailProps {
   payout: Payout;
   commissions: readonly Commission[];
+  recipientChange: RecipientChange | null;
   partner: PartnerName | undefined;
   program: Program;
 }
 
-export function PayoutDetail({ payout, commissions, partner, program }: PayoutDetailProps) {
+export function PayoutDetail({ payout, commissions, recipientChange, partner, program }: PayoutDetailProps) {
   const missing = payout.method === TRANSFER_METHOD ? missingForTransfer(payout, program) : null;
   const isOpen = canMove(payout.status, "pay");
   return (
@@ -57,7 +60,7 @@ export function PayoutDetail({ payout, commissions, partner, program }: PayoutDe
           </p>
         </Notice>
       ) : null}
-      <PayoutFacts payout={payout} partner={partner} />
+      <PayoutFacts payout={payout} partner={partner} recipientChange={recipientChange} />
       <CommissionsIn payout={payout} commissions={commissions} />
     </>
   );
@@ -75,7 +78,11 @@ export type Detailed = Decided<
   | ("attempt" | "attempt_params" | "attempt_started_at" | "reconcile_at")
 >;
 
-function PayoutFacts({ payout, partner }: { payout: Detailed; partner: PartnerName | undefined }) {
+interface PayoutFactsProps extends Pick<PayoutDetailProps, "partner" | "recipientChange"> {
+  payout: Detailed;
+}
+
+function PayoutFacts({ payout, partner, recipientChange }: PayoutFactsProps) {
   return (
     <section class="card">
       <h2>Details</h2>
@@ -83,7 +90,7 @@ function PayoutFacts({ payout, partner }: { payout: Detailed; partner: PartnerNa
         rows={[
           ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
           ["Paid by", payoutMethodText(payout.method)],
-          ["Goes to", <Recipient payout={payout} />],
+          ["Goes to", <Recipient payout={payout} change={recipientChange} />],
           [
             "Period",
             <>
@@ -103,21 +110,28 @@ function PayoutFacts({ payout, partner }: { payout: Detailed; partner: PartnerNa
   );
 }
 
-/** Where the money goes was fixed when the payout was prepared. */
-function Recipient({
-  payout: { method, recipient, status },
-}: {
-  payout: Pick<Payout, "method" | "recipient" | "status">;
-}) {
+/** Where the money goes was fixed when the payout was prepared, or when the partner first had payout details (OUT-18). */
+function Recipient({ payout, change }: { payout: Detailed; change: RecipientChange | null }) {
+  const { recipient, status } = payout;
   if (recipient !== null) {
-    return <Masked>{recipient}</Masked>;
+    return (
+      <span>
+        <Masked>{change?.to ?? recipient}</Masked>
+        {change === null ? null : (
+          <span class="second">
+            Changed: the <a href={`${AT}/${change.before.id}`}>payout before</a> (
+            <When at={change.before.created_at} only="day" />) went to {payoutMethodText(change.before.method)},{" "}
+            <Masked>{change.from}</Masked>
+          </span>
+        )}
+      </span>
+    );
   }
-  const isOpen = status === "pending" || status === "failed";
-  if (!isOpen || (method !== "wallet" && method !== TRANSFER_METHOD)) return <>–</>;
+  if (status !== "pending" || !takesDetails(payout)) return <>–</>;
   return (
     <>
-      Nobody: the partner had no {method === "wallet" ? `address at ${walletName()}` : "connected account"} when it was
-      prepared. Cancel it and prepare it again once there is one.
+      Nobody yet: the partner has no payout details. As soon as they are added, by the partner or by you, this payout
+      goes there.
     </>
   );
 }

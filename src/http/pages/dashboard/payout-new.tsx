@@ -17,7 +17,7 @@ import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { countText, Money, moneyText, plural, Sums, sumsText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { PartnerLink } from "../parts/partner.tsx";
+import { PartnerLink, partnerText } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered } from "../parts/payout-move.ts";
@@ -62,10 +62,10 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
   // A day of today ends now: a period does not end in the future.
   const period_end = Math.min(filter.value.to ?? c.var.now, c.var.now);
   const plan = await generatePayouts(c.var.ctx, { period_start: null, period_end, dry_run: true });
-  const names = await readPartnerNames(
-    c.var.ctx,
-    [...plan.payouts.slice(0, SHOWN), ...plan.skipped.slice(0, SHOWN)].map(({ partner_id }) => partner_id),
-  );
+  const names = await readPartnerNames(c.var.ctx, [
+    ...[...plan.payouts.slice(0, SHOWN), ...plan.skipped.slice(0, SHOWN)].map(({ partner_id }) => partner_id),
+    ...plan.without_details.partner_ids.slice(0, SHOWN),
+  ]);
   const count = plan.totals.reduce((sum, total) => sum + total.payouts, 0);
   const { program } = c.var.session;
   return framed(
@@ -83,6 +83,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
           <p>{problemText(problems)}</p>
         </Notice>
       ) : null}
+      <WithoutDetails plan={plan} names={names} />
       <section class="card flush">
         <div class="card-head">
           <h2>{count === 0 ? "Nothing to pay out" : `${plural(count, "payout")}: ${totalText(plan, program)}`}</h2>
@@ -111,6 +112,34 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
       </section>
       <Skipped plan={plan} names={names} program={program} />
     </>,
+  );
+}
+
+/** The partners who cannot be paid yet, before their payouts are made (OUT-18). */
+function WithoutDetails({ plan: { without_details }, names }: Pick<PreparedProps, "plan" | "names">) {
+  const { partners, payouts, partner_ids } = without_details;
+  if (partners === 0) return null;
+  const more = partners - Math.min(partners, SHOWN);
+  return (
+    <Notice tone="warn">
+      <p>
+        {plural(partners, "partner")} {partners === 1 ? "has" : "have"} no payout details yet. You can prepare{" "}
+        {payouts === 1 ? "the payout" : `their ${plural(payouts, "payout")}`} now: until paid, a payout takes the
+        details as soon as they are added.
+      </p>
+      <p>
+        {partner_ids.slice(0, SHOWN).map((id, i) => {
+          const partner = names.get(id);
+          return (
+            <>
+              {i === 0 ? "" : ", "}
+              <a href={`/dashboard/partners/${id}`}>{partner ? partnerText(partner) : id}</a>
+            </>
+          );
+        })}
+        {more === 0 ? "" : ` and ${countText(more)} more`}
+      </p>
+    </Notice>
   );
 }
 

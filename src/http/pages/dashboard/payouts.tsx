@@ -7,6 +7,7 @@ import { payPayout } from "../../../core/payouts/pay.ts";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
+import { readRecipientChange } from "../../../core/payouts/recipient.ts";
 import { sayTransfer } from "../../../core/payouts/say.ts";
 import type { Decided, Payout } from "../../../core/kernel/rows.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
@@ -119,7 +120,10 @@ export const payouts = new Hono<PageEnv>()
   })
   .get("/:id", async (c) => {
     const { payout, commissions } = await getPayout(c.var.ctx, c.req.param("id"));
-    const names = await readPartnerNames(c.var.ctx, [payout.partner_id]);
+    const [names, recipientChange] = await Promise.all([
+      readPartnerNames(c.var.ctx, [payout.partner_id]),
+      readRecipientChange(c.var.ctx, payout),
+    ]);
     return framed(
       c,
       { title: "Payout", at: AT },
@@ -128,6 +132,7 @@ export const payouts = new Hono<PageEnv>()
         <PayoutDetail
           payout={payout}
           commissions={commissions}
+          recipientChange={recipientChange}
           partner={names.get(payout.partner_id)}
           program={c.var.session.program}
         />

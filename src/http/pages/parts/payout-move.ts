@@ -26,7 +26,7 @@ export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer
   if (payout.method !== TRANSFER_METHOD)
     return `It is not to be paid through ${transferName()} (${recipientText(payout)}).`;
   if (payout.recipient === null) {
-    return `The partner had no connected account at ${transferName()} when it was prepared. Cancel it, and prepare it again once there is one.`;
+    return `The partner has no connected account at ${transferName()} yet. As soon as there is one, this payout goes there.`;
   }
   return connectionOf(payer, TRANSFER_METHOD).api_key === null
     ? `The program has no API key of ${transferName()} yet. Paste it in the settings, then pay.`

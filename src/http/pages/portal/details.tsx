@@ -112,7 +112,8 @@ function destinationText(partner: Self, program: OwnProgram): string {
   const { payout_method } = partner;
   const isAsked = payout_method === "bank_transfer" || payout_method === "crypto";
   const where = isAsked ? `are paid that way; ${programText(program)} will ask you where to` : "go there";
-  return unpayableText(partner, program) ?? `Payouts that are prepared from now on ${where}.`;
+  const next = `Payouts that are prepared from now on ${where}. The same holds for open payouts that had no payout details.`;
+  return unpayableText(partner, program) ?? next;
 }
 
 interface DetailsState {

@@ -6,6 +6,7 @@ import { openRecipient } from "../../../core/payouts/recipient.ts";
 import { MOST_LINES, readStatement, statementLines } from "../../../core/payouts/statement.ts";
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
+import { takesDetails } from "../../../domain/recipient.ts";
 import { DAY, iso } from "../../../lib/time.ts";
 import { streamOf } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
@@ -13,6 +14,7 @@ import { framed } from "../framed.tsx";
 import { dateText, inEnglish, usePageZone } from "../locale.ts";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, When } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
 import { whyText } from "./commission-words.ts";
@@ -44,6 +46,13 @@ export const payoutDetail = new Hono<PageEnv>()
             )
           }
         />
+        {c.var.session.limited === null && payout.status === "pending" && takesDetails(payout) ? (
+          <Notice tone="warn">
+            <p>
+              This payout waits for your payout details. <a href="/portal/details">Add your payout details</a>
+            </p>
+          </Notice>
+        ) : null}
         <PayoutFacts payout={ownPayout(c, viewPayout(payout))} to={to} program={programOf(c)} />
         {lines.length === 0 ? null : (
           <section class="card flush">

@@ -3,15 +3,18 @@ import { parsePage } from "../../../core/kernel/list-page.ts";
 import type { Decided } from "../../../core/kernel/rows.ts";
 import type { PayoutView } from "../../../core/kernel/views.ts";
 import { listPayouts } from "../../../core/payouts/payouts.ts";
+import { readWithoutDetails } from "../../../core/payouts/take-details.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Badge, Money, plural, When } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { Empty, Pager, Table } from "../parts/table.tsx";
 import { ownPayout, programOf, selfOf } from "./self.ts";
+import { waitingText } from "./unpayable.ts";
 
 const AT = "/portal/payouts";
 
@@ -20,17 +23,26 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
   const filter = filterOf(c, pageQuery);
   const page = parsePage(await listPayouts(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id }));
   const program = programOf(c);
+  const isOwn = c.var.session.limited === null;
+  const waiting = isOwn ? waitingText(await readWithoutDetails(c.var.ctx, selfOf(c).id), program) : null;
   return framed(
     c,
     { title: "Payouts", at: AT },
     <>
       <PageHead title="Payouts" />
+      {waiting === null ? null : (
+        <Notice tone="warn">
+          <p>
+            {waiting} <a href="/portal/details">Add your payout details</a>
+          </p>
+        </Notice>
+      )}
       <section class="card flush">
         {page.total === 0 ? (
           <Empty
             title="No payouts yet"
             action={
-              c.var.session.limited === null ? (
+              isOwn ? (
                 <a class="button" href="/portal/details">
                   Check your payout details
                 </a>

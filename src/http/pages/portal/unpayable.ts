@@ -1,6 +1,9 @@
 import { connectionOf } from "../../../core/kernel/connections.ts";
+import type { readWithoutDetails } from "../../../core/payouts/take-details.ts";
+import { sumUp } from "../../../domain/amount.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { transferName, walletName } from "../../brand-names.ts";
+import { plural, sumsText } from "../parts/figures.tsx";
 import { programText } from "../parts/shown-name.ts";
 import type { OwnProgram, Self } from "./self.ts";
 
@@ -19,6 +22,17 @@ export function unpayableText(
   return offersTransfers(program)
     ? `Set up your account at ${transferName()}: until then nothing can be paid there.`
     : `${notOffered(program)} Choose another way.`;
+}
+
+/** The payouts that wait for the partner's payout details (OUT-18); null where none does. */
+export function waitingText(
+  waiting: Awaited<ReturnType<typeof readWithoutDetails>>,
+  program: OwnProgram,
+): string | null {
+  const count = waiting.reduce((sum, { payouts }) => sum + payouts, 0);
+  if (count === 0) return null;
+  const [are, them] = count === 1 ? ["waits", "it"] : ["wait", "them"];
+  return `${plural(count, "payout")} (${sumsText(sumUp(waiting, program))}) ${are} for your payout details. Add them so that we can pay ${them}.`;
 }
 
 /** What a payout to the wallet lacks where there is no address. */

@@ -1,0 +1,157 @@
+/** Pending payouts without payout details, which take the partner's when they are added (OUT-18). */
+import { sql, type SQL } from "drizzle-orm";
+import { atMost, literal } from "../../db/client.ts";
+import { shaped, text, whole } from "../../db/rows.ts";
+import { partners, payouts } from "../../db/schema.ts";
+import type { Sum } from "../../domain/money.ts";
+import { lacksDetails, recipientOf, shownRecipient } from "../../domain/recipient.ts";
+import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
+import type { ProgramCtx, Reader } from "../kernel/context.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { Partner, Payout } from "../kernel/rows.ts";
+import { exactSum, readSum } from "../kernel/sums.ts";
+import { alsoOfProgram } from "../kernel/tenant.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { sealRecipient } from "./recipient.ts";
+import { payoutMoved } from "./rows.ts";
+
+/** Payouts in one commit: each is an event with its own text. */
+const PAYOUTS_AT_ONCE = 500;
+
+/** The literals are those of the partial index. */
+const WITHOUT_DETAILS = sql`status = 'pending' and recipient is null
+  and (method is null or method in ('wallet', 'provider_a'))`;
+
+/** The same of the payouts of a join. */
+export function isWithoutDetails(alias: string): SQL {
+  const p = sql.raw(alias);
+  return sql`(${p}.status = 'pending' and ${p}.recipient is null
+    and (${p}.method is null or ${p}.method in ('wallet', 'provider_a')))`;
+}
+
+/** Whether a payout that is made now for the partner `p` has no payout details. As `lacksDetails`. */
+export function partnerLacksDetails(alias: string): SQL {
+  const p = sql.raw(alias);
+  return sql`(${p}.payout_method is null or (${p}.payout_method = 'wallet' and ${p}.payout_email is null)
+    or (${p}.payout_method = 'provider_a' and ${p}.provider_a_account_id is null))`;
+}
+
+/** What a commit that adds payout details has beside it. */
+export interface DetailsTaken {
+  writes: Write[];
+  occurrences: Occurrence[];
+  /** How many payouts take the details, by partner. */
+  counts: ReadonlyMap<string, number>;
+  /** The partners that may have more such payouts than one commit takes: see `takeRest`. */
+  rest: readonly string[];
+}
+
+/** Also of details that are removed. */
+export const NOTHING_TAKEN: DetailsTaken = { writes: [], occurrences: [], counts: new Map(), rest: [] };
+
+/**
+ * For the commit that stores `changed` as they are now: the payouts of these partners that have no payout details get theirs,
+ * unless those are incomplete. A recipient that is set stays (OUT-5). A payout that is paid, canceled or generated meanwhile
+ * makes the commit a lost race.
+ */
+export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]): Promise<DetailsTaken> {
+  const byId = new Map(
+    changed.flatMap((partner) =>
+      lacksDetails(partner.payout_method, recipientOf(partner)) ? [] : [[partner.id, partner] as const],
+    ),
+  );
+  if (byId.size === 0) return NOTHING_TAKEN;
+  const ids = JSON.stringify([...byId.keys()]);
+  const waiting = sql`from payouts indexed by payouts_without_details
+    where partner_id in (select value from json_each(${ids})) and ${WITHOUT_DETAILS}`;
+  const [rows] = await ctx.read(
+    ctx.db
+      .select()
+      .from(payouts)
+      .where(sql`id in (select id ${waiting} limit ${literal(PAYOUTS_AT_ONCE)}) and +program_id = ${ctx.programId}`)
+      .orderBy(payouts.id)
+      .limit(atMost(PAYOUTS_AT_ONCE)),
+  );
+  const filled = await Promise.all(
+    rows.flatMap((before) => {
+      const partner = byId.get(before.partner_id);
+      return partner ? [withDetails(ctx, before, partner)] : [];
+    }),
+  );
+  const isPartial = rows.length === PAYOUTS_AT_ONCE;
+  const none = isPartial ? [] : [refuseWhere(ctx, sql`exists (select 1 ${waiting})`)];
+  return {
+    writes: [...(filled.length > 0 ? [fillRows(ctx, filled)] : []), ...none],
+    occurrences: filled.map(({ before, after }) => payoutMoved("payout.updated", before, after)),
+    counts: new Map([...Map.groupBy(rows, (row) => row.partner_id)].map(([id, own]) => [id, own.length])),
+    rest: isPartial ? [...byId.keys()] : [],
+  };
+}
+
+/** After that commit: the payouts beyond those that it took, with the details that the partners have then. */
+export async function takeRest(ctx: ProgramCtx, { rest }: Pick<DetailsTaken, "rest">): Promise<void> {
+  for (let ids = rest; ids.length > 0;) {
+    ids = await untilWon(async () => {
+      const isOne = sql`${partners.id} in (select value from json_each(${JSON.stringify(ids)}))`;
+      const [now] = await ctx.read(
+        ctx.db
+          .select()
+          .from(partners)
+          .where(sql`${isOne} and ${alsoOfProgram(ctx, partners.program_id)}`),
+      );
+      const taken = await takeDetails(ctx, now);
+      const seen = JSON.stringify(now.map(({ id, updated_at }) => [id, updated_at]));
+      const isStale = sql`exists (select 1 from json_each(${seen}) j cross join partners p on p.id = j.value ->> 0
+        where p.updated_at <> j.value ->> 1)`;
+      await commit(ctx, { writes: [refuseWhere(ctx, isStale), ...taken.writes], occurrences: taken.occurrences });
+      return taken.rest;
+    });
+  }
+}
+
+interface Filled {
+  before: Payout;
+  after: Payout;
+}
+
+async function withDetails(ctx: ProgramCtx, before: Payout, partner: Partner): Promise<Filled> {
+  const recipient = recipientOf(partner);
+  const changes = {
+    method: partner.payout_method,
+    recipient_sealed: await sealRecipient(ctx, before.id, recipient),
+    recipient: shownRecipient(partner.payout_method, recipient),
+    updated_at: nextStamp(before.updated_at, ctx.now),
+  };
+  return { before, after: { ...before, ...changes } };
+}
+
+function fillRows(ctx: ProgramCtx, filled: readonly Filled[]): Write {
+  const rows = filled.map(({ before, after }) => [
+    ...[after.id, before.updated_at, after.method, after.recipient_sealed, after.recipient, after.updated_at],
+  ]);
+  return {
+    statement: ctx.db.run(sql`update payouts set method = j.value ->> 2, recipient_sealed = j.value ->> 3,
+        recipient = j.value ->> 4, updated_at = j.value ->> 5
+      from json_each(${JSON.stringify(rows)}) j where payouts.id = j.value ->> 0
+        and +payouts.program_id = ${ctx.program.id} and payouts.updated_at = j.value ->> 1
+        and ${isWithoutDetails("payouts")}`),
+    expect: rows.length,
+  };
+}
+
+/** What waits for a partner's payout details, by currency. */
+export async function readWithoutDetails(
+  ctx: Reader,
+  partner_id: string,
+): Promise<{ currency: string; payouts: number; amount_cents: Sum }[]> {
+  const [rows] = await ctx.read(
+    shaped(
+      ctx.db,
+      { currency: text, payouts: whole, amount_cents: text },
+      sql`select currency, count(*) as payouts, ${exactSum(sql`amount_cents`)} as amount_cents
+      from payouts indexed by payouts_without_details where partner_id = ${partner_id} and ${WITHOUT_DETAILS}
+        and +program_id = ${ctx.programId} group by currency order by currency`,
+    ),
+  );
+  return rows.map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }));
+}

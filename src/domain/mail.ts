@@ -31,6 +31,7 @@ export const MAIL_KINDS = {
   invitation: { title: "Invitation", audiences: ["partner"], may_be_off: false, to_strangers: true },
   member_invited: { title: "Invitation to the team", audiences: ["owner"], may_be_off: false, to_strangers: true },
   endpoint_disabled: { title: "Webhook endpoint disabled", audiences: ["owner"], may_be_off: true },
+  security: { title: "Who gets in has changed", audiences: ["owner"], may_be_off: false },
   ledger_differs: { title: "The ledger does not add up", audiences: ["owner"], may_be_off: false },
   payout_generated: { title: "Payout made", audiences: ["partner"], may_be_off: true },
   payout_paid: { title: "Payout paid", audiences: ["partner"], may_be_off: true },
@@ -66,9 +67,11 @@ export const TO_DEACTIVATED = "payout_details" satisfies MailKind;
 
 /** To somebody who was added to the team, and to nobody else. */
 export const TO_INVITED = "member_invited" satisfies MailKind;
+/** To each owner there was or is when it is stored, also to one who is removed by what it is about (PROOF-4). */
+export const TO_EACH_OWNER = "security" satisfies MailKind;
 /** To the program's own address, whoever's that is when they are sent (TEAM-5). */
 export const TO_OWNER = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { audiences }]) =>
-  audiences.includes("owner") && kind !== TO_INVITED ? [kind as MailKind] : [],
+  audiences.includes("owner") && kind !== TO_INVITED && kind !== TO_EACH_OWNER ? [kind as MailKind] : [],
 );
 
 /** Kinds that come at times of their program's time zone (MAIL-12, MAIL-13). */
@@ -88,7 +91,7 @@ export type OwnerNeed = (typeof OWNER_NEEDS)[number];
 /** Of a payout. */
 export type PayoutMail = Extract<MailKind, "payout_generated" | "payout_paid" | "payout_failed">;
 /** Written when they are sent, each about a subject as it is then: the compiler asks `core/kernel/mail-subjects.ts` how. */
-export type KindAbout = PayoutMail | PeriodicMail;
+export type KindAbout = PayoutMail | PeriodicMail | typeof TO_EACH_OWNER;
 
 export function isOwnerNeed(kind: MailKind): kind is OwnerNeed {
   return OWNER_NEEDS.some((need) => need === kind);

@@ -101,6 +101,27 @@ export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   invitation: { kind: "invitation", program: PROGRAM, partner: PARTNER, link: LINK },
   member_invited: { kind: "member_invited", program: PROGRAM, member: MEMBER, link: LINK },
   endpoint_disabled: { kind: "endpoint_disabled", program: PROGRAM, endpoint: ENDPOINT },
+  security: {
+    kind: "security",
+    program: PROGRAM,
+    recipient: "former@shop.example",
+    events: [
+      {
+        type: "member.removed",
+        payload: { member_id: "mem_sample", email: "former@shop.example", role: "owner" },
+        changes: null,
+        actor: actors.member("accounts@shop.example"),
+        created_at: "2026-11-28T09:30:00.000Z",
+      },
+      {
+        type: "program.updated",
+        payload: { program_id: PROGRAM.id, changed: ["owner_email"] },
+        changes: { owner_email: ["former@shop.example", "owner@shop.example"] },
+        actor: actors.member("accounts@shop.example"),
+        created_at: "2026-11-28T09:30:00.000Z",
+      },
+    ],
+  },
   ledger_differs: {
     kind: "ledger_differs",
     program: PROGRAM,

@@ -15,6 +15,8 @@ import { admitInvitations, refuseBeyondBudget } from "./invitation-budget.ts";
 import { insertMails, insertMailsAbout, type MailsAbout } from "./mails.ts";
 import type { Notice } from "./notices.ts";
 import { insertOwnerMail, type OwnerMail } from "./owner-mails.ts";
+import type { SecurityEventType } from "./security-events.ts";
+import { securityMails } from "./security-mails.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
 import type { OutboundData } from "./views.ts";
 
@@ -51,7 +53,9 @@ type Sent<T extends AuditEventType> = [SentAs<T>] extends [never]
  * reads. The query is asked after the writes, several times, and must give the same rows each time. `id` of the event
  * (see `eventIds`), `payload` and, where something is sent, `data` are JSON. `changes` are those of every row.
  */
-export type SelectedOccurrences = { [T in AuditEventType]: SelectedOf<T> }[AuditEventType];
+export type SelectedOccurrences = { [T in SelectedType]: SelectedOf<T> }[SelectedType];
+/** Owners are e-mailed of each one of the others, which so have to be known. */
+type SelectedType = Exclude<AuditEventType, SecurityEventType>;
 
 type SelectedOf<T extends AuditEventType> = Changed<T> &
   SelectedSent<T> & {
@@ -88,7 +92,7 @@ export interface CommitPlan {
 /**
  * THE write path: the writes, their audit events, the event counts, and one delivery row for every active endpoint
  * subscribed at this moment (for one that is not active, a note of what it misses), in one D1 batch, which is one
- * transaction, with the e-mails about it; then the wake-ups. All of it or nothing (architecture, invariant 1). Returns the ids of the
+ * transaction, with the e-mails about it, those of PROOF-4 among them; then the wake-ups. All of it or nothing (architecture, invariant 1). Returns the ids of the
  * audit events, in order.
  *
  * @throws {CommitConflict} when a guard or a unique index refused; nothing was written. `rate_limited` beyond the
@@ -103,7 +107,9 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   const mails = await mailsOf(ctx, plan);
   // For these nobody is woken: they can wait for the minute's job.
   const ownerMails = ctx.mailer ? (plan.ownerMails ?? []).map((mail) => insertOwnerMail(ctx, mail)) : [];
-  const writes = [...writesOf(ctx, plan), ...(alongside?.statements ?? []), ...mails, ...ownerMails];
+  const security = securityMails(ctx, occurrences);
+  const own = [...writesOf(ctx, plan), ...(alongside?.statements ?? []), ...mails, ...ownerMails];
+  const writes = [...security.before, ...own, ...security.after];
   const sources = (plan.selected ?? []).map((selected) => selectedSource(ctx, selected));
   if (occurrences.length > 0) sources.push(givenSource(ctx, occurrences));
   if (writes.length === 0 && sources.length === 0) return [];
@@ -116,7 +122,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   alongside?.committed();
   const wakeUps = wakeUpsOf(made);
   if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
-  if (mails.length > 0) ctx.mailer?.wake(ctx.program.id);
+  if (mails.length > 0 || security.after.length > 0) ctx.mailer?.wake(ctx.program.id);
   return occurrences.map(({ id }) => id);
 }
 

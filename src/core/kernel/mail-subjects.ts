@@ -8,6 +8,7 @@ import type { ClaimedMail } from "./mails.ts";
 import type { Notice } from "./notices.ts";
 import { readOwnerNeed } from "./owner-subjects.ts";
 import { selectPrograms } from "./program-rows.ts";
+import { readSecurityNotice } from "./security-mails.ts";
 
 type Db = Pick<BaseCtx, "db" | "now">;
 
@@ -18,6 +19,7 @@ const SUBJECTS: Record<Exclude<KindAbout, PeriodicMail>, Read> = {
   payout_generated: aboutPayout("payout_generated", ["pending", "processing", "failed", "paid"]),
   payout_paid: aboutPayout("payout_paid", ["paid"]),
   payout_failed: aboutPayout("payout_failed", ["failed"]),
+  security: readSecurityNotice,
 };
 
 /** What an e-mail that is written when it is sent is about, as that is now; null where there is nothing to say any more. */

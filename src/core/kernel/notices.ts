@@ -7,6 +7,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Difference } from "../../domain/reconciliation.ts";
 import type { Mail } from "../../lib/mail.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
+import type { SecurityEvent } from "./security-events.ts";
 import type { Application, Endpoint, Member, Partner, Payout, Program, SaleClaim } from "./rows.ts";
 
 /** What a notice of each kind is about, beside its program. */
@@ -26,6 +27,8 @@ interface NoticeContents {
   invitation: { partner: Partner; link: MailedLink };
   /** To somebody who was added to the team (TEAM-4). */
   member_invited: { member: Member; link: MailedLink };
+  /** What has changed about who gets in, in one commit, to one address (PROOF-4). */
+  security: { recipient: string; events: readonly SecurityEvent[] };
   /** What the reconciler has found (LAW-11). */
   ledger_differs: { differences: readonly Difference[] };
   /** A payout that was made, paid, or whose transfer was refused (MAIL-10). */

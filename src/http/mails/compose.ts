@@ -29,6 +29,7 @@ import {
 } from "./owner-needs.ts";
 import { payoutDetailsLetters } from "./payout-details.ts";
 import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters } from "./payouts.ts";
+import { securityLetters } from "./security.ts";
 import { unsubscribeToken } from "./unsubscribe.ts";
 import { weeklySummaryLetters } from "./weekly-summary.ts";
 import { inNamesOf } from "../brand-names.ts";
@@ -44,6 +45,7 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
   application_declined: declinedLetters,
   invitation: invitationLetters,
   member_invited: memberInvitedLetters,
+  security: securityLetters,
   ledger_differs: ledgerDiffersLetters,
   payout_generated: payoutGeneratedLetters,
   payout_paid: payoutPaidLetters,

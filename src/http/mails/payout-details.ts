@@ -1,12 +1,13 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import type { PayoutDetail, PayoutDetailsChange } from "../../core/kernel/payout-details.ts";
-import { isFirstKey, type Actor } from "../../domain/actor.ts";
+import type { Actor } from "../../domain/actor.ts";
 import { maskAddress } from "../../domain/mask.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { payoutMethodText } from "../pages/parts/payout-method.ts";
+import { actorText, SELF } from "./actor-text.ts";
 import type { Letter } from "./letter.ts";
-import { providerWithin, transferName, walletName } from "../brand-names.ts";
+import { transferName, walletName } from "../brand-names.ts";
 
 type PayoutDetailsNotice = NoticeOf<"payout_details">;
 
@@ -127,26 +128,4 @@ function nameOf({ first_name, last_name, email }: PayoutDetailsChange["partner"]
 function byText(actor: Actor, program_name: string): string {
   if (actor.type === "partner") return SELF;
   return actor.type === "member" ? `${program_name} (${maskAddress(actor.name ?? "")})` : actorText(actor);
-}
-
-const SELF = "the partner, signed in to the portal";
-
-function actorText(actor: Actor): string {
-  const { type, name } = actor;
-  const who = oneLine(name ?? "");
-  switch (type) {
-    case "partner":
-      return `${SELF} (${who})`;
-    case "member":
-      return `${who}, signed in to the dashboard`;
-    case "api_key":
-      return isFirstKey(actor) ? `the program's API key that ends in ${who}` : `the program's API key “${who}”`;
-    case "operator":
-      return "the operator of the service";
-    case "provider":
-      return `the payment provider (${oneLine(providerWithin(name ?? ""))})`;
-    case "cron":
-    case "visitor":
-      return `the service itself (${who})`;
-  }
 }

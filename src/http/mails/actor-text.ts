@@ -1,0 +1,27 @@
+import { isFirstKey, type Actor } from "../../domain/actor.ts";
+import { oneLine } from "../../lib/mail.ts";
+import { providerWithin } from "../brand-names.ts";
+
+/** A partner who acts in the portal. */
+export const SELF = "the partner, signed in to the portal";
+
+/** Who did something, as e-mails to the program's team name them. */
+export function actorText(actor: Actor): string {
+  const { type, name } = actor;
+  const who = oneLine(name ?? "");
+  switch (type) {
+    case "partner":
+      return `${SELF} (${who})`;
+    case "member":
+      return `${who}, signed in to the dashboard`;
+    case "api_key":
+      return isFirstKey(actor) ? `the program's API key that ends in ${who}` : `the program's API key “${who}”`;
+    case "operator":
+      return "the operator of the service";
+    case "provider":
+      return `the payment provider (${oneLine(providerWithin(name ?? ""))})`;
+    case "cron":
+    case "visitor":
+      return `the service itself (${who})`;
+  }
+}

@@ -4,13 +4,15 @@ import type { AppEnv } from "../env.ts";
 import { AppError, type ErrorDetail } from "../lib/errors.ts";
 import { searchOf } from "./request-path.ts";
 
-/** The parameters that a route's `query` reads; a route without one takes none. */
-const taken = new WeakMap<object, ReadonlySet<string>>();
+const PARAMETERS = Symbol("parameters");
 
-/** Notes which parameters the validator reads. */
+/** Marks a validator with the parameters that it reads; a route without such a validator takes none. */
 export function takesParameters<Validator extends object>(validator: Validator, names: Iterable<string>): Validator {
-  taken.set(validator, new Set(names));
-  return validator;
+  return Object.assign(validator, { [PARAMETERS]: new Set(names) });
+}
+
+function parametersOf(handler: object): ReadonlySet<string> | undefined {
+  return (handler as { [PARAMETERS]?: ReadonlySet<string> })[PARAMETERS];
 }
 
 /**
@@ -24,7 +26,7 @@ export const refuseUnknownParameters: MiddlewareHandler<AppEnv> = async (c, next
     const routes = matchedRoutes(c).filter(({ method }) => method !== "ALL");
     // Of several routes with one address the first answers.
     const own = routes.filter(({ method, path }) => method === routes[0]?.method && path === routes[0].path);
-    const known = own.map(({ handler }) => taken.get(handler)).find((names) => names !== undefined);
+    const known = own.map(({ handler }) => parametersOf(handler)).find((names) => names !== undefined);
     const given = [...new URLSearchParams(search).keys()];
     const details = [...new Set(given)].flatMap((path): ErrorDetail[] => {
       if (!known?.has(path)) return [{ path, message: "This parameter is not known." }];

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { partnerCreate } from "../../src/http/api/partners.ts";
+import { returnPath, signInAddress } from "../../src/http/pages/return-to.ts";
 import { clicksOf } from "../support/clicks.ts";
 import { makePartner } from "../support/program.ts";
 import { everythingOf, freeTexts, makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
@@ -43,7 +44,7 @@ describe("every page", () => {
   it.each(GETS)("$path sends away who is not signed in, or is someone else", async ({ path }) => {
     const address = pageAddress(path, stocked.ids);
     const nobody = await makeVisitor().get(address);
-    expect([nobody.status, nobody.headers.get("location")]).toEqual([303, "/sign-in"]);
+    expect([nobody.status, nobody.headers.get("location")]).toEqual([303, signInAddress(returnPath(address))]);
     const [wrong, home] = path.startsWith("/portal") ? [owner, "/dashboard"] : [member, "/portal"];
     const reply = await wrong.get(address);
     expect([reply.status, reply.headers.get("location")]).toEqual([303, home]);

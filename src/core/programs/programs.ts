@@ -169,18 +169,14 @@ export async function updateProgram(
       if (locked?.any) throw invalidField("currency", "The currency is locked once a commission or a lead exists.");
       writes.push(refuseWhere(ctx, isCurrencyLocked(sql`${program.id}`)));
     }
-    const changesOfSecrets = secretsChanged(before, program);
+    const ofSecrets = secretsChanged(before, program);
     const applied = from.apply_from === undefined ? [] : ["default_commission_pct"];
-    const changed = [...new Set([...Object.keys(changes), ...applied, ...Object.keys(changesOfSecrets)])];
+    const changed = [...new Set([...Object.keys(changes), ...applied, ...Object.keys(ofSecrets)])];
+    const payload = { program_id: program.id, changed, ...from };
+    const shownChanges = { ...changesOf("program", before, program), ...ofSecrets };
     await commitSettings(ctx, {
       writes,
-      occurrences: [
-        {
-          type: "program.updated",
-          changes: { ...changesOf("program", before, program), ...changesOfSecrets },
-          payload: { program_id: program.id, changed, ...from },
-        },
-      ],
+      occurrences: [{ type: "program.updated", changes: shownChanges, payload }],
       result: program,
     });
     return { ctx, program };

@@ -36,11 +36,11 @@ import { REFUSAL_REASONS } from "../../domain/refusal.ts";
 import { AUDIT_EVENT_TYPES, byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
-import type { viewFilling, viewLate } from "../health.ts";
 import { ROW_OUTCOMES } from "../import/file.ts";
 import type { viewImport } from "../import/report.ts";
 import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
 import { applicationReplies } from "./application-replies.ts";
+import { health } from "./health-reply.ts";
 import { moneyReplies } from "./money-replies.ts";
 import { readingFields } from "./reading-reply.ts";
 import { teamReplies } from "./team-replies.ts";
@@ -339,36 +339,6 @@ const destination = () =>
       .describe(
         "How many active destinations of other programs here the account has: each of its events goes to all of them.",
       ),
-  });
-
-const health = () =>
-  z.strictObject({
-    status: z.literal("ok"),
-    jobs: z
-      .strictObject({
-        behind: z.array(
-          shows<ReturnType<typeof viewLate>>()({
-            job: z.string(),
-            database: z.string().describe("The database, by its binding."),
-            since: timestamp,
-            left: z.int().min(0).describe("How many programs still have work to do, at least."),
-            failed: z.int().min(0).describe("How many programs it failed for; they are tried again."),
-          }),
-        ),
-      })
-      .optional()
-      .describe("Only present if jobs are more than an hour late."),
-    databases: z
-      .strictObject({
-        filling: z.array(
-          shows<ReturnType<typeof viewFilling>>()({
-            database: z.string().describe("The database, by its binding."),
-            percent: z.int().min(0).describe("How full it is, in percent of 10 GB."),
-          }),
-        ),
-      })
-      .optional()
-      .describe("Only present if a database is at least 70 % full."),
   });
 
 const imported = () =>

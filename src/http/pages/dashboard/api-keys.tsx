@@ -31,7 +31,8 @@ const DONE = { deleted: "The key is deleted. It no longer works." };
 const SCOPE_TEXTS: Record<Scope, string> = {
   read: "See everything but full payout details and secrets.",
   write: "Add and change partners, flows and settings, report sales, and reject commissions.",
-  payouts: "Approve commissions and add bonuses; pay, mark as paid, cancel and export payouts; see and change payout details.",
+  payouts:
+    "Approve commissions and add bonuses; pay, mark as paid, cancel and export payouts; see and change payout details.",
   keys: "Make and delete keys; change the providers' secrets.",
 };
 

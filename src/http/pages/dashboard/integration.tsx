@@ -87,43 +87,7 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
           </p>
         </Notice>
       ) : null}
-      <section class="card" id="script">
-        <h2>1. The script on your site</h2>
-        <p>
-          On every page, before the closing body tag. It is about a kilobyte, sets one first-party cookie and never
-          breaks the page.
-        </p>
-        <CopyBlock label="Script tag" text={scriptTag(origin, program, param)} />
-        <p class="more">
-          <a class="button" href={`${AT}/check`}>
-            Check the installation
-          </a>
-        </p>
-        <p class="muted">
-          Partners share links such as <code>{referralLink(program, EXAMPLE_SLUG)}</code>. Where no script runs, links
-          through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must agree
-          first, or can refuse, add <code>data-consent="required"</code>, and have your consent tool run this on every
-          page, once they have agreed:
-        </p>
-        <CopyBlock label="Consent" text={CONSENT_CALL} />
-        <details class="spaced">
-          <summary>Do you use a tag manager?</summary>
-          <p>
-            Tag managers drop <code>data-</code> attributes. Use this tag, with the options in the script's address, and
-            run it on every page:
-          </p>
-          <CopyBlock label="Tag for a tag manager" text={tagManagerTag(origin, program, param)} />
-        </details>
-        <details class="spaced">
-          <summary>You come from another product?</summary>
-          <p>
-            <ActionLink href="/dashboard/partners/import">Import its partners</ActionLink>, and their links go on
-            working: the script finds the code behind the parameter that <code>data-param</code> names, beside{" "}
-            <code>?ref=</code> of the links made here.
-          </p>
-          <OldLinks />
-        </details>
-      </section>
+      <ScriptCard program={program} origin={origin} param={param} />
       {VENDORS.map((provider, i) => (
         <Checkout
           program={program}
@@ -137,6 +101,49 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
       ))}
       <ApiCard program={program} origin={origin} />
     </>,
+  );
+}
+
+/** The tag of the script; `param` is the `data-param` for links of another product. */
+function ScriptCard({ program, origin, param }: { program: Program; origin: string; param: string | null }) {
+  return (
+    <section class="card" id="script">
+      <h2>1. The script on your site</h2>
+      <p>
+        On every page, before the closing body tag. It is about a kilobyte, sets one first-party cookie and never breaks
+        the page.
+      </p>
+      <CopyBlock label="Script tag" text={scriptTag(origin, program, param)} />
+      <p class="more">
+        <a class="button" href={`${AT}/check`}>
+          Check the installation
+        </a>
+      </p>
+      <p class="muted">
+        Partners share links such as <code>{referralLink(program, EXAMPLE_SLUG)}</code>. Where no script runs, links
+        through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must agree first,
+        or can refuse, add <code>data-consent="required"</code>, and have your consent tool run this on every page, once
+        they have agreed:
+      </p>
+      <CopyBlock label="Consent" text={CONSENT_CALL} />
+      <details class="spaced">
+        <summary>Do you use a tag manager?</summary>
+        <p>
+          Tag managers drop <code>data-</code> attributes. Use this tag, with the options in the script's address, and
+          run it on every page:
+        </p>
+        <CopyBlock label="Tag for a tag manager" text={tagManagerTag(origin, program, param)} />
+      </details>
+      <details class="spaced">
+        <summary>You come from another product?</summary>
+        <p>
+          <ActionLink href="/dashboard/partners/import">Import its partners</ActionLink>, and their links go on working:
+          the script finds the code behind the parameter that <code>data-param</code> names, beside <code>?ref=</code>{" "}
+          of the links made here.
+        </p>
+        <OldLinks />
+      </details>
+    </section>
   );
 }
 

@@ -167,7 +167,8 @@ export const REVIEW_TEXTS: Record<string, string> = {
   disputed: "The customer disputes the payment. The commission enters no payout until that is decided.",
   self_referral: "The customer's e-mail address is the partner's own.",
   mostly_refunded: "More than half of the payment was refunded.",
-  possible_duplicate: "Another payment of this customer has the same amount, and the provider does not report whether the two are one.",
+  possible_duplicate:
+    "Another payment of this customer has the same amount, and the provider does not report whether the two are one.",
   subscription_canceled: "The customer canceled the subscription.",
   manual: "Flagged by hand.",
 };

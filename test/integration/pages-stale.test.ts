@@ -67,7 +67,7 @@ describe.each([true, false])(
       }
     });
 
-    it.each(CHANGING)("are told where they change the same field, and lose nothing: %s", async (path) => {
+    it.each(CHANGING)("show both values if they change the same field, and lose nothing: %s", async (path) => {
       const { same, other } = EDITED[path];
       const [mine, theirs] = [await opened(path), await opened(path)];
       expect((await send(path, theirs, { [same[0]]: same[1] })).status).toBe(303);

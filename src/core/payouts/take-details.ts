@@ -4,6 +4,7 @@ import { atMost, literal } from "../../db/client.ts";
 import { shaped, text, whole } from "../../db/rows.ts";
 import { partners, payouts } from "../../db/schema.ts";
 import type { Sum } from "../../domain/money.ts";
+import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { lacksDetails, recipientOf, shownRecipient } from "../../domain/recipient.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
@@ -20,20 +21,20 @@ const PAYOUTS_AT_ONCE = 500;
 
 /** The literals are those of the partial index. */
 const WITHOUT_DETAILS = sql`status = 'pending' and recipient is null
-  and (method is null or method in ('wallet', 'provider_a'))`;
+  and (method is null or method in ('wallet', ${literal(TRANSFER_METHOD)}))`;
 
 /** The same of the payouts of a join. */
 export function isWithoutDetails(alias: string): SQL {
   const p = sql.raw(alias);
   return sql`(${p}.status = 'pending' and ${p}.recipient is null
-    and (${p}.method is null or ${p}.method in ('wallet', 'provider_a')))`;
+    and (${p}.method is null or ${p}.method in ('wallet', ${literal(TRANSFER_METHOD)})))`;
 }
 
 /** Whether a payout that is made now for the partner `p` has no payout details. As `lacksDetails`. */
 export function partnerLacksDetails(alias: string): SQL {
   const p = sql.raw(alias);
   return sql`(${p}.payout_method is null or (${p}.payout_method = 'wallet' and ${p}.payout_email is null)
-    or (${p}.payout_method = 'provider_a' and ${p}.provider_a_account_id is null))`;
+    or (${p}.payout_method = ${literal(TRANSFER_METHOD)} and ${p}.provider_a_account_id is null))`;
 }
 
 /** What a commit that adds payout details has beside it. */

@@ -69,12 +69,12 @@ async function conflict<Row>(c: Context<PageEnv>, form: EditForm<Row>, row: Row,
   };
 }
 
-/** What stands at a field that somebody else changed. */
+/** The text beside a field that somebody else changed. */
 export function meanwhileText(value: string, by: string | null): string {
   return `Changed meanwhile to ${value === "" ? "nothing" : `“${value}”`}${by === null ? "" : ` by ${by}`}.`;
 }
 
-/** Partners are not told which member of the team it was. */
+/** A partner does not see which member of the team it was. */
 function whoText(c: Context<PageEnv>, actor: Actor | null): string | null {
   if (actor === null) return null;
   const { session } = c.var;
@@ -97,7 +97,7 @@ export function shownIn(fields: FormFields): Shown | undefined {
   try {
     const shown: unknown = JSON.parse(fields.text(SHOWN_FIELD));
     if (typeof shown !== "object" || shown === null || Array.isArray(shown)) return undefined;
-    // What is nested too deeply to be compared is told here.
+    // Throws here if it is nested too deeply to be compared.
     JSON.stringify(shown, (_key, value: unknown) => value);
     return shown as Shown;
   } catch {

@@ -1,5 +1,6 @@
-/** Links by which an owner's own site opens the portal. */
-import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+/** What of the pages is kept for a browser: links by which an owner's own site opens the portal, and texts for a short time. */
+import type { Sealed } from "../lib/seal.ts";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 /**
  * One-time links into the portal, each with the session that it opened. Apart from other links and sessions, which are those
@@ -30,4 +31,20 @@ export const portalLinks = sqliteTable(
     index("portal_links_email").on(t.email),
     index("portal_links_partner").on(t.partner_id),
   ],
+);
+
+/**
+ * What is shown or filled in again for a short time: the page that answers a form, and a form that was sent after its session
+ * had ended. `id` is a SHA-256 that only the browser can make. WITHOUT ROWID.
+ */
+export const keptTexts = sqliteTable(
+  "kept_texts",
+  {
+    /** Empty before there is a session. */
+    program_id: text().notNull(),
+    id: text().notNull(),
+    text: text().$type<Sealed>().notNull(),
+    kept_until: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.id] }), index("kept_texts_age").on(t.kept_until)],
 );

@@ -42,6 +42,7 @@ export const SEALED: Readonly<Record<SealedField, RowKey>> = {
   "webhook_endpoints.secret": OWNED,
   "webhook_endpoints.secret_previous": OWNED,
   "mails.content": OWNED,
+  "kept_texts.text": { program: "program_id", own: "id", isWithinProgram: true },
   "idempotency_keys.body": { program: "program_id", own: "key", isWithinProgram: true },
 };
 

@@ -1,7 +1,7 @@
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler, Next } from "hono";
 import { matchedRoutes } from "hono/route";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { actingAs, forProgram, type ProgramCtx } from "../core/kernel/context.ts";
+import { actingAs, forProgram } from "../core/kernel/context.ts";
 import type { Audience } from "../core/sessions/identities.ts";
 import {
   actorOf,
@@ -13,28 +13,17 @@ import {
   type Session,
 } from "../core/sessions/sessions.ts";
 import { TOKEN_PATTERN } from "../domain/shard.ts";
-import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../lib/crypto.ts";
 import { needsProof, ROLE_TITLES, roleMay, type Right } from "../domain/member.ts";
 import { AppError } from "../lib/errors.ts";
 import { homeOf, returnPath, signInAddress } from "./pages/return-to.ts";
+import { dropKeptForm, fillKeptForm, keepForm } from "./kept-form.ts";
+import { answerForm, shownAnswer, type Holder } from "./posted.ts";
+import type { PageEnv } from "./page-env.ts";
 import { pathOf } from "./request-path.ts";
 import { countWrongSecret, refuseGuesser } from "./rate-limit.ts";
 
-/** What the handlers of pages find in their context beside what every route has. */
-export interface PageEnv {
-  Bindings: Bindings;
-  Variables: Omit<AppEnv["Variables"], "ctx"> & {
-    /** Behind `requireSession` only, as is the session. */
-    ctx: ProgramCtx;
-    /** Behind `requireSession` only. */
-    session: Session;
-    /** What a form of this page must send back as `csrf`. */
-    csrf: string;
-    /** Names of what the address has, and what was not understood and left out. */
-    left_out?: readonly string[];
-  };
-}
+export type { PageEnv } from "./page-env.ts";
 
 const SESSION = "session";
 const VISIT = "visit";
@@ -77,7 +66,10 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
       // Sent again with every page it would count as a guess each time.
       if (token !== null) forget(c);
       const hasEnded = token !== null;
-      return c.redirect(isFramed(c) ? "/sign-in" : signInAddress(addressOf(c), { hasEnded }), 303);
+      if (isFramed(c)) return c.redirect("/sign-in", 303);
+      if (c.req.method !== "POST") return c.redirect(signInAddress(addressOf(c), { hasEnded }), 303);
+      const { to, isKept } = await keepForm(c);
+      return c.redirect(signInAddress(to, { hasEnded, isKept }), 303);
     }
     const own = session.record.audience;
     if (audience !== undefined && own !== audience) return c.redirect(homeOf(own), 303);
@@ -85,8 +77,21 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
     c.set("ctx", forProgram(actingAs(session.ctx, actorOf(session)), session.program));
     c.set("csrf", await csrfToken(token));
     await refuseForeignPost(c);
-    return next();
+    return answer(c, { ctx: session.ctx, program_id: session.program.id, token }, next);
   };
+}
+
+/** A POST ends in a redirect (PAGE-31); a GET shows the page that it leads to, and fills in what was kept (PAGE-32). */
+async function answer(c: Context<PageEnv>, holder: Holder, next: Next): Promise<Response | void> {
+  const session = c.get("session") as Session | undefined;
+  if (c.req.method === "POST") {
+    if (session) dropKeptForm(c);
+    return answerForm(c, holder, next);
+  }
+  const shown = await shownAnswer(c, holder);
+  if (shown) return shown;
+  await next();
+  if (session) await fillKeptForm(c, session);
 }
 
 export interface Rights {
@@ -138,7 +143,7 @@ export function requireVisit(): MiddlewareHandler<PageEnv> {
     }
     c.set("csrf", await csrfToken(visit));
     await refuseForeignPost(c);
-    return next();
+    return answer(c, { ctx: c.var.base, program_id: "", token: visit }, next);
   };
 }
 
@@ -175,6 +180,14 @@ export async function dropSession(c: Context<PageEnv>): Promise<void> {
   const token = presentedToken(c);
   if (token !== null) await endSession(c.var.base, token);
   forget(c);
+}
+
+/** The same of a form that has ended the session of whoever sent it: what answers it is shown to their browser alone. */
+export async function dropSessionAndShow(c: Context<PageEnv>): Promise<void> {
+  await dropSession(c);
+  const visit = randomToken(TOKEN_BYTES);
+  setCookie(c, VISIT, visit, COOKIE);
+  c.set("visit_after", visit);
 }
 
 /** What a browser can be led back to: the address of a page that was opened. */

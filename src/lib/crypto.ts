@@ -43,8 +43,13 @@ export function fromHex(text: string): Uint8Array | null {
 }
 
 export function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
+  let text = "";
+  for (let i = 0; i < bytes.length; i += CHUNK) text += String.fromCharCode(...bytes.subarray(i, i + CHUNK));
+  return btoa(text);
 }
+
+/** Arguments of one call: there is a limit to them. */
+const CHUNK = 0x2000;
 
 /** Bytes of a standard base64 text, or null when it is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {

@@ -80,7 +80,8 @@ describe("an e-mail that may be switched off (MAIL-8)", () => {
 
     const visitor = makeVisitor();
     await visitor.get(path);
-    expect((await visitor.post(path, { choices: "1", endpoint_disabled: ["", "on"] })).status).toBe(200);
+    const saved = await visitor.post(path, { choices: "1", endpoint_disabled: ["", "on"] });
+    expect([saved.status, saved.headers.get("location")]).toEqual([303, `${path}?done=saved`]);
     await store(program);
     await deliver(program, service, style);
     expect(service.taken).toHaveLength(3);

@@ -44,7 +44,7 @@ function fieldsOf(body: string, action: string): Record<string, string> {
   return Object.fromEntries(
     inputs
       .map(([, name = "", value = ""]) => [name, value.replaceAll("&#39;", "'")])
-      .filter(([name]) => name !== "csrf"),
+      .filter(([name]) => !["csrf", "form", "made_for"].includes(name ?? "")),
   );
 }
 

@@ -97,7 +97,7 @@ describe("every form (PAGE-10)", () => {
   it.each(POSTS)("$path without a session is sent to sign in", async ({ path }) => {
     const before = await everythingOf(stocked.program.id);
     const reply = await makeVisitor().post(pageAddress(path, stocked.ids), { csrf: csrfIn(owner.html) });
-    expect([reply.status, reply.headers.get("location")]).toEqual([303, "/sign-in"]);
+    expect([reply.status, reply.headers.get("location")?.split("?")[0]]).toEqual([303, "/sign-in"]);
     expect(await everythingOf(stocked.program.id)).toBe(before);
   });
 });

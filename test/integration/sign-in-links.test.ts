@@ -148,7 +148,7 @@ describe("asking for a link", () => {
     const { email } = await makeBoth();
     const known = await ask(email, cookie, csrfIn(visitor.html));
     const unknown = await ask(`not-${email}`, cookie, csrfIn(visitor.html));
-    expect(known.reply.status).toBe(200);
+    expect(known.reply.status).toBe(303);
     expect(unknown.reply).toEqual(known.reply);
     expect(unknown.before).toEqual(known.before);
     expect(unknown.before[0]).toHaveLength(1);

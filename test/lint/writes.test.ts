@@ -46,6 +46,11 @@ const LISTED: Record<string, Listed> = {
     outside: ["commit_guards", "idempotency_keys"],
     why: "a claim comes before the work that it guards; the reply is stored beside the change, by commit",
   },
+  "core/kernel/kept.ts": {
+    outside: ["kept_texts"],
+    commit: ["kept_texts"],
+    why: "what a browser is shown again for an hour is no change of anything",
+  },
   "core/kernel/seen-types.ts": {
     outside: ["provider_connections"],
     why: "when a type of event last came is no change of anything; the vendor's event is written when it is closed",

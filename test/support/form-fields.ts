@@ -11,6 +11,9 @@ function decoded(text: string): string {
 
 const ENTITIES: Record<string, string> = { quot: '"', "#39": "'", lt: "<", gt: ">", amp: "&" };
 
+/** The tokens of a form. */
+const TOKENS: ReadonlySet<string> = new Set(["csrf", "form", "made_for"]);
+
 /** What a browser sends of a document's longest form, by name. */
 export function sentOf(html: string): Map<string, string[]> {
   const sent = rawOf(html);
@@ -26,7 +29,7 @@ function rawOf(html: string): Map<string, string[]> {
   )) {
     const of = (name: string, text = attributes) => new RegExp(`\\s${name}="([^"]*)"`).exec(text)?.[1];
     const name = of("name");
-    if (name === undefined || name === "csrf") continue;
+    if (name === undefined || TOKENS.has(name)) continue;
     if (of("type") === "checkbox" && of("checked") === undefined) {
       sent.set(name, sent.get(name) ?? []);
       continue;

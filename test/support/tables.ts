@@ -62,5 +62,6 @@ export const TABLES: Record<TableName, Fate> = {
   },
   ...{ sign_in_links: FORGOTTEN, sessions: FORGOTTEN, portal_links: FORGOTTEN, passkeys: STAYS },
   mails: { erased: "applications.test.ts: to who has applied", forgotten: true },
+  kept_texts: { erased: "pages-posted.test.ts: all of the program", forgotten: true },
   ...{ mail_preferences: STAYS, mail_rounds: STAYS, job_runs: STAYS, size_warnings: STAYS, commit_guards: STAYS },
 };

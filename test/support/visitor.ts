@@ -10,7 +10,7 @@ export interface Visitor {
   /** The document last received. */
   html: string;
   get: (path: string, headers?: HeadersInit) => Promise<Reply<string>>;
-  /** Sends a form of the page last received, with its token unless `fields` has one. */
+  /** Sends a form of the page last received, with its token unless `fields` has one, and follows to the page that answers it. */
   post: (path: string, fields?: Fields, headers?: HeadersInit) => Promise<Reply<string>>;
 }
 
@@ -20,6 +20,8 @@ export type Send = (path: string, init: RequestInit) => Promise<Reply<string>>;
 
 export function makeVisitor(send: Send = call): Visitor {
   const cookies = new Map<string, string>();
+  // Of the page before, where a page has no form.
+  let csrf = "";
   const request = async (path: string, init: RequestInit): Promise<Reply<string>> => {
     const headers = new Headers(init.headers);
     if (cookies.size > 0) headers.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
@@ -30,23 +32,35 @@ export function makeVisitor(send: Send = call): Visitor {
       else cookies.set(name, value);
     }
     if (reply.headers.get("content-type")?.startsWith("text/html")) visitor.html = reply.body;
+    csrf = csrfIn(visitor.html) || csrf;
     return reply;
   };
   const visitor: Visitor = {
     cookies,
     html: "",
     get: (path, headers = {}) => request(path, { headers }),
-    post: (path, fields = {}, headers = {}) => {
+    post: async (path, fields = {}, headers = {}) => {
       const body = new FormData();
-      if (!("csrf" in fields)) body.set("csrf", csrfIn(visitor.html));
+      if (!("csrf" in fields)) body.set("csrf", csrfIn(visitor.html) || csrf);
       for (const [name, value] of Object.entries(fields)) {
         for (const one of Array.isArray(value) ? value : [value]) body.append(name, one);
       }
-      return request(path, { method: "POST", body, headers });
+      const reply = await request(path, { method: "POST", body, headers });
+      if (reply.status === 200 && reply.headers.get("content-type")?.startsWith("text/html") && !ANSWERS.test(path)) {
+        throw new Error(`POST ${path} answers with a page: reloading it would send the form again (PAGE-31)`);
+      }
+      const to = reply.headers.get("location") ?? "";
+      return reply.status === 303 && SHOWN.test(to) ? request(to, {}) : reply;
     },
   };
   return visitor;
 }
+
+/** Where the page that answers a form is shown. */
+const SHOWN = /[?&]shown=[\w-]{16}$|^\/sign-in\/sent/;
+
+/** What mail programs send, which follow no redirect (RFC 8058). */
+const ANSWERS = /^\/unsubscribe\//;
 
 /** The token in the forms of a document; they all carry the same. */
 export function csrfIn(html: string): string {

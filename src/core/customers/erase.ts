@@ -15,6 +15,7 @@ import { commit, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { customersReplies, redactedReplies } from "../kernel/idempotency.ts";
+import { forgetKept } from "../kernel/kept.ts";
 import { forgetMailsToApplicant } from "../kernel/mails.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
@@ -179,6 +180,7 @@ async function forget(
           select ${program_id}, value ->> 'provider', value ->> 'fact_id' from json_each(${JSON.stringify(bound)}))`),
       },
       ...unlessServed(ctx, payment_ids, bound, keys),
+      forgetKept(ctx),
       ...(await redactedReplies(ctx, replies, addresses, new Set(claims.map(({ id }) => id)))),
     ],
     occurrences: [],

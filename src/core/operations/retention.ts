@@ -8,6 +8,7 @@ import { logLine, reasonOf } from "../../lib/log.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { repliesPast } from "../kernel/idempotency.ts";
+import { keptPast } from "../kernel/kept.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
 import { KEPT_BEFORE, WITHOUT_RECIPIENT } from "../kernel/mails.ts";
 import { linksPast, requestsOfNobody, signInsPast } from "../sessions/sign-in.ts";
@@ -200,6 +201,7 @@ function kindsPast(now: number): Kind[] {
       ],
     },
     whole("sign_in_links", "token_hash", linksPast(now)),
+    whole("kept_texts", "program_id, id", keptPast(now)),
     whole("sessions", "token_hash", signInsPast(now)),
     whole("portal_links", "token_hash", signInsPast(now)),
   ];

@@ -6,7 +6,10 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Bindings } from "../../env.ts";
 import { pathOf } from "../request-path.ts";
 import { NO_FRAME } from "../security-headers.ts";
-import type { PageEnv } from "../session.ts";
+import { MADE_FOR_FIELD, madeForToken } from "../kept-form.ts";
+import { FORM_FIELD, newFormNonce } from "../posted.ts";
+import type { Session } from "../../core/sessions/sessions.ts";
+import { CSRF_FIELD, type PageEnv } from "../session.ts";
 import { PageZone } from "./locale.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
 import { isFresh } from "../../core/sessions/sessions.ts";
@@ -59,7 +62,7 @@ export function framedBy({ domain }: { domain: string | null }, { ENVIRONMENT }:
 export async function page(c: Context<PageEnv>, options: PageOptions, body: Child): Promise<Response> {
   const session = c.get("session") as PageEnv["Variables"]["session"] | undefined;
   const document = (
-    <Csrf.Provider value={c.get("csrf") ?? ""}>
+    <Tokens.Provider value={await tokensOf(c, session)}>
       <html lang="en">
         <head>
           <meta charset="utf-8" />
@@ -77,7 +80,7 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
           </PageZone.Provider>
         </body>
       </html>
-    </Csrf.Provider>
+    </Tokens.Provider>
   );
   const framer = options.framer ?? framerOf(c);
   const policy = framer === null ? PAGE_POLICY : PAGE_POLICY.replace(NO_FRAME, framer);
@@ -97,11 +100,24 @@ function readerOf(c: Context<PageEnv>): Reader {
   return { role: session?.member?.role ?? null, is_fresh: session !== undefined && isFresh(session), at };
 }
 
-const Csrf = createContext("");
+const Tokens = createContext<Record<string, string>>({});
 
-/** The field that every form of a page sends back (`http/session.ts`). */
+/** They are of the page: its session, the time it was made, and the account it was made for. */
+async function tokensOf(c: Context<PageEnv>, session: Session | undefined): Promise<Record<string, string>> {
+  const csrf = { [CSRF_FIELD]: c.get("csrf") ?? "" };
+  if (!session) return csrf;
+  return { ...csrf, [FORM_FIELD]: newFormNonce(), [MADE_FOR_FIELD]: await madeForToken(c, session) };
+}
+
+/** The fields that every form of a page sends back (`http/session.ts`, `http/posted.ts`, `http/kept-form.ts`). */
 export function CsrfField() {
-  return <input type="hidden" name="csrf" value={useContext(Csrf)} />;
+  return (
+    <>
+      {Object.entries(useContext(Tokens)).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+    </>
+  );
 }
 
 /** Joins class names, leaving out what is not set. */

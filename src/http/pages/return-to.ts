@@ -28,8 +28,12 @@ export function homeOf(audience: Audience, to: string | null = null): string {
 }
 
 /** The sign-in page that leads back to a path; with `hasEnded` it says that a session is over. */
-export function signInAddress(to: string | null, { hasEnded = false } = {}): string {
+export function signInAddress(to: string | null, { hasEnded = false, isKept = false } = {}): string {
   const isFurther = to !== null && to !== "/dashboard" && to !== "/portal";
-  const query = new URLSearchParams({ ...(isFurther && { to }), ...(hasEnded && { ended: "yes" }) }).toString();
+  const query = new URLSearchParams({
+    ...(isFurther && { to }),
+    ...(hasEnded && { ended: "yes" }),
+    ...(isKept && { kept: "yes" }),
+  }).toString();
   return query === "" ? "/sign-in" : `/sign-in?${query}`;
 }

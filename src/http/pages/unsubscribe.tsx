@@ -4,7 +4,7 @@ import { actingAs, type ProgramCtx } from "../../core/kernel/context.ts";
 import { isReaderAt, readSwitchedOff, switchMails } from "../../core/kernel/mail-preferences.ts";
 import { openProgram } from "../../core/programs/programs.ts";
 import { actors } from "../../domain/actor.ts";
-import { MAIL_KINDS } from "../../domain/mail.ts";
+import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { readUnsubscribeToken, type Unsubscribing } from "../mails/unsubscribe.ts";
 import type { PageEnv } from "../session.ts";
@@ -24,7 +24,9 @@ import { Notice } from "./parts/notice.tsx";
 export const unsubscribe = new Hono<PageEnv>()
   .get("/:token", async (c) => {
     const opened = await openLink(c);
-    return opened?.is_reader ? choicesPage(c, opened) : noChoicePage(c, opened);
+    const texts = { saved: "Saved.", stopped: opened ? stoppedText(opened.kind) : "" };
+    const done = Object.entries(texts).find(([code]) => code === c.req.query("done"))?.[1];
+    return opened?.is_reader ? choicesPage(c, opened, done) : noChoicePage(c, opened);
   })
   .post("/:token", async (c) => {
     const opened = await openLink(c);
@@ -34,9 +36,14 @@ export const unsubscribe = new Hono<PageEnv>()
     const isChoice = fields.has("choices");
     if (isChoice) await switchMails(ctx, reader, chosenIn(fields), shownIn(fields));
     else await switchMails(ctx, reader, { [kind]: false });
-    const done = isChoice ? "Saved." : `You no longer get this e-mail: ${MAIL_KINDS[kind].title}.`;
-    return choicesPage(c, opened, done);
+    // A mail program that unsubscribes by one click follows no redirect (RFC 8058).
+    if (!isChoice && !fields.has("stop")) return choicesPage(c, opened, stoppedText(kind));
+    return c.redirect(`${c.req.path}?done=${isChoice ? "saved" : "stopped"}`, 303);
   });
+
+function stoppedText(kind: MailKind): string {
+  return `You no longer get this e-mail: ${MAIL_KINDS[kind].title}.`;
+}
 
 interface Opened extends Unsubscribing {
   ctx: ProgramCtx;
@@ -94,6 +101,7 @@ async function choicesPage(c: Context<PageEnv>, { ctx, reader, kind }: Opened, d
         )}
         {off.has(kind) ? null : (
           <Form class="stack">
+            <input type="hidden" name="stop" value="yes" />
             <p>
               This e-mail: <strong>{MAIL_KINDS[kind].title}</strong>
             </p>

@@ -10,7 +10,7 @@ import {
 } from "../../../core/programs/api-keys.ts";
 import type { ApiKey, Decided } from "../../../core/kernel/rows.ts";
 import { MAX_API_KEY_NAME, SCOPES, type Scope } from "../../../domain/scope.ts";
-import { iso } from "../../../lib/time.ts";
+import { iso, MINUTE } from "../../../lib/time.ts";
 import { apiKeyCreate } from "../../api/api-keys.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
@@ -279,6 +279,7 @@ function NewKey({ values, problems }: { values: KeyValues; problems: Problems | 
 
 /** The only page that shows the key. */
 function madePage(c: Context<PageEnv>, { key, api_key, before }: MadeApiKey & { before?: ApiKey }) {
+  c.set("kept_for", MINUTE);
   return framed(
     c,
     { title: "Your new API key", at: AT },

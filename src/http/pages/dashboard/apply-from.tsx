@@ -3,6 +3,8 @@ import type { Context } from "hono";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { simulateFlow, type SimulationInput } from "../../../core/programs/simulate.ts";
 import { iso } from "../../../lib/time.ts";
+import { MADE_FOR_FIELD } from "../../kept-form.ts";
+import { FORM_FIELD } from "../../posted.ts";
 import { CSRF_FIELD, type PageEnv } from "../../session.ts";
 import type { FormFields, Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -45,7 +47,7 @@ export function stepOf(fields: FormFields): "edit" | "preview" | "apply" {
 }
 
 /** The buttons, and the token, which each form has. */
-const NOT_TYPED = new Set([CSRF_FIELD, "apply", "back", "simulate"]);
+const NOT_TYPED = new Set([CSRF_FIELD, FORM_FIELD, MADE_FOR_FIELD, "apply", "back", "simulate"]);
 
 interface Applied {
   at: NavigationPlace;

@@ -17,6 +17,7 @@ import { Field, Form } from "../parts/form.tsx";
 import { Badge, Money, plural, sumsText } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
+import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered, nearestText, obstacleTo } from "../parts/payout-move.ts";
 import { Table } from "../parts/table.tsx";
 import { transferName } from "../../brand-names.ts";
@@ -74,13 +75,6 @@ export const payoutChosen = new Hono<PageEnv>()
           {possible.map(({ id }) => (
             <input type="hidden" name="ids" value={id} />
           ))}
-          <div class="card flush">
-            <Chosen
-              payouts={possible}
-              names={names}
-              nearest={(payout) => (move === "pay" ? nearestText(payout, connectOf(c.env)) : null)}
-            />
-          </div>
           {move === "mark_paid" ? (
             <div class="form-narrow">
               <Field name="reference" label="Reference for all of them" maxlength={200} />
@@ -91,6 +85,13 @@ export const payoutChosen = new Hono<PageEnv>()
               {move === "pay" ? "Send" : "Mark as paid:"} {sumsText(sumUp(possible, c.var.session.program))}
             </button>
             <a href={AT}>Back</a>
+          </div>
+          <div class="card flush">
+            <Chosen
+              payouts={possible}
+              names={names}
+              nearest={(payout) => (move === "pay" ? nearestText(payout, connectOf(c.env)) : null)}
+            />
           </div>
         </Form>
       </>,
@@ -103,31 +104,53 @@ export const payoutChosen = new Hono<PageEnv>()
     if (!chosen) return problemPage(c, "Nothing was chosen.");
     if (!parsed.ok) return problemPage(c, problemText(parsed.problems));
     const reference = parsed.value.reference ?? null;
-    const results = await moveAll(c, chosen, reference);
-    const refused = results.filter(({ ok }) => !ok);
-    return framed(
-      c,
-      { title: "Payouts", at: AT },
-      <>
-        <PageHead
-          title={`${results.length - refused.length} of ${plural(results.length, "payout")} done`}
-          back={{ href: AT, label: "Payouts" }}
-        />
-        <section class="card flush">
+    return resultPage(c, chosen, await moveAll(c, chosen, reference));
+  });
+
+/** The results of the chosen payouts: the sum of those that were paid, and each that was not, with the reason. */
+async function resultPage(c: Context<PageEnv>, { move }: Selection, results: readonly Result[]) {
+  const { ctx, session } = c.var;
+  const found = results.flatMap(({ id, isFound }) => (isFound ? [id] : []));
+  // What was done is said also if it cannot be looked at any more.
+  const read = await getPayouts(ctx, found).catch(() => []);
+  const payouts = new Map(read.map((payout) => [payout.id, payout]));
+  const of = (isOk: boolean) => results.filter(({ ok }) => ok === isOk);
+  const [done, refused] = [of(true), of(false)];
+  const moved = done.flatMap(({ id }) => payouts.get(id) ?? []);
+  const left = refused.map((result) => ({ ...result, payout: payouts.get(result.id) }));
+  const names = await readPartnerNames(
+    ctx,
+    left.map(({ payout }) => payout?.partner_id ?? null),
+  );
+  const sums = moved.length === 0 ? "" : `: ${sumsText(sumUp(moved, session.program))}`;
+  const verb = move === "pay" ? "sent" : "paid";
+  return framed(
+    c,
+    { title: "Payouts", at: AT },
+    <>
+      <PageHead title={`${plural(done.length, "payout")} ${verb}${sums}`} back={{ href: AT, label: "Payouts" }} />
+      <p>
+        <a class="button" href={`${AT}?status=pending`}>
+          Pending payouts
+        </a>
+      </p>
+      {left.length === 0 ? null : (
+        <section class="card flush spaced">
+          <h2>Not {verb}</h2>
           <Table
-            label="Results of the chosen payouts"
-            columns={[{ label: "Payout" }, { label: "Result" }]}
-            rows={results.map(({ id, said }) => [
-              <a href={`${AT}/${id}`}>
-                <code>{id}</code>
-              </a>,
-              said,
+            label={`Payouts that were not ${verb}`}
+            columns={[{ label: "Partner" }, { label: "Why" }, { label: "Amount", align: "end" }]}
+            rows={left.map(({ id, payout, said }) => [
+              <PartnerLink partner={payout && names.get(payout.partner_id)} />,
+              <a href={`${AT}/${id}`}>{said}</a>,
+              payout ? <Money of={payout} /> : "–",
             ])}
           />
         </section>
-      </>,
-    );
-  });
+      )}
+    </>,
+  );
+}
 
 interface ChosenProps {
   payouts: readonly Payout[];
@@ -139,9 +162,10 @@ function Chosen({ payouts, names, nearest }: ChosenProps) {
   return (
     <Table
       label="Chosen payouts"
-      columns={[{ label: "Partner" }, { label: "Status" }, { label: "Amount", align: "end" }]}
+      columns={[{ label: "Partner" }, { label: "Method" }, { label: "Status" }, { label: "Amount", align: "end" }]}
       rows={payouts.map((payout) => [
         <PartnerLink partner={names.get(payout.partner_id)} />,
+        payoutMethodText(payout.method),
         <Badge state={payout.status} />,
         <span>
           <Money of={payout} />
@@ -160,6 +184,8 @@ interface Result {
   id: string;
   ok: boolean;
   said: string;
+  /** Whether the program has it. */
+  isFound: boolean;
 }
 
 /**
@@ -174,8 +200,11 @@ async function moveAll(c: Context<PageEnv>, { move, ids }: Selection, reference:
     } catch (error) {
       if (at === 0) throw error;
       logFailure(error, requestOf(c));
-      const left = ids.slice(at + 1).map((one) => ({ id: one, ok: false, said: "Not begun. Choose it again." }));
-      return [...results, { id, ok: false, said: "It is not known whether this was done. Look at it first." }, ...left];
+      const left = ids
+        .slice(at + 1)
+        .map((one) => ({ id: one, ok: false, said: "Not begun. Choose it again.", isFound: true }));
+      const said = "It is not known whether this was done. Look at it first.";
+      return [...results, { id, ok: false, said, isFound: true }, ...left];
     }
   }
   return results;
@@ -187,10 +216,11 @@ async function moveOne(c: Context<PageEnv>, move: Move, id: string, reference: s
       move === "pay"
         ? await payPayout(c.var.ctx, id, connectOf(c.env))
         : await markPayoutPaid(c.var.ctx, id, reference);
-    return { id, ok: payout.status !== "failed", said: payout.failure_message ?? payout.status };
+    return { id, ok: payout.status !== "failed", said: payout.failure_message ?? payout.status, isFound: true };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { id, ok: false, said: error.details?.map(({ message }) => message).join(" ") ?? error.message };
+    const said = error.details?.map(({ message }) => message).join(" ") ?? error.message;
+    return { id, ok: false, said, isFound: error.code !== "not_found" };
   }
 }
 

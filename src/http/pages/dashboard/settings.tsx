@@ -3,10 +3,11 @@ import { Hono } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { regenerateApiKey, updateProgram } from "../../../core/programs/programs.ts";
+import { MINUTE } from "../../../lib/time.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { VENDORS, SECRET_SETTINGS, type Setting } from "../../../providers/registry.ts";
 import { programPatch } from "../../api/programs.ts";
-import { dropSession, type PageEnv } from "../../session.ts";
+import { dropSessionAndShow, type PageEnv } from "../../session.ts";
 import { openEdit, refusedEdit, sentEdit, type Edit } from "../edits.ts";
 import { FormFields, parseInput, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -119,7 +120,7 @@ export const settings = new Hono<PageEnv>()
   )
   .post("/api-key", async (c) => {
     const { api_key } = await regenerateApiKey(c.var.ctx);
-    await dropSession(c);
+    await dropSessionAndShow(c);
     return keyPage(c, api_key);
   });
 
@@ -210,6 +211,7 @@ function settingsPage(c: Context<PageEnv>, { edit, secretProblems }: SettingsSta
 
 /** Outside the frame: the session has ended with the old key. */
 function keyPage(c: Context<PageEnv>, api_key: string) {
+  c.set("kept_for", MINUTE);
   return page(
     c,
     { title: "Your new API key" },

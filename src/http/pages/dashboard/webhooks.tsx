@@ -12,7 +12,7 @@ import {
   type EndpointWithSecret,
 } from "../../../core/webhooks/endpoints.ts";
 import { dayIn } from "../../../domain/time-zone.ts";
-import { DAY } from "../../../lib/time.ts";
+import { DAY, MINUTE } from "../../../lib/time.ts";
 import { recoverBody } from "../../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";
 import type { PageEnv } from "../../session.ts";
@@ -299,6 +299,7 @@ async function confirmPage(
 
 /** The only page that shows the secret. */
 function secretPage(c: Context<PageEnv>, title: string, { endpoint, secret }: EndpointWithSecret) {
+  c.set("kept_for", MINUTE);
   return framed(
     c,
     { title, at: AT },
@@ -307,7 +308,7 @@ function secretPage(c: Context<PageEnv>, title: string, { endpoint, secret }: En
       <section class="card prose">
         <h2>Signing secret</h2>
         <Notice tone="warn">
-          <p>Copy it now: it is shown only this once. Reloading this page does not show it again, but makes another.</p>
+          <p>Copy it now: it is shown only this once.</p>
         </Notice>
         <CopyLine label="signing secret" text={secret} />
         <p>

@@ -5,6 +5,7 @@ import { startOnboarding } from "../../../core/partners/onboarding.ts";
 import { updatePartner } from "../../../core/partners/partners.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { AppError } from "../../../lib/errors.ts";
+import { MINUTE } from "../../../lib/time.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { onboardingStart } from "../../api/onboarding.ts";
 import { partnerPatch } from "../../api/partners.ts";
@@ -192,6 +193,7 @@ function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
 
 /** A link, not a redirect: forms of these pages lead nowhere but here. */
 function continuePage(c: Context<PageEnv>, url: string) {
+  c.set("kept_for", MINUTE);
   const title = `Continue at ${transferName()}`;
   return framed(
     c,

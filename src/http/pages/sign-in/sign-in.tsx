@@ -96,11 +96,12 @@ export const signIn = new Hono<PageEnv>()
     const base = publicUrl(c.env);
     const networks = await hashNetworks(c, `sign-in ${parsed.value.toLowerCase()}`);
     const request = await countRequest(c.var.base, parsed.value, onward.to, networks);
-    const reply = await sentPage(c, parsed.value, onward.to);
     // Who has the address, and the e-mail, after the reply: nothing in it may show that there is something to send.
     c.executionCtx.waitUntil(sendLink(c, { base, to: parsed.value, as: onward.as }, request));
-    return reply;
+    const query = onward.to === null ? "" : `?${new URLSearchParams({ to: onward.to }).toString()}`;
+    return c.redirect(`/sign-in/sent${query}`, 303);
   })
+  .get("/sign-in/sent", (c) => sentPage(c, returnPath(c.req.query("to"))))
   .post("/sign-in/confirm", async (c) => {
     await limitByAddress(c);
     const fields = new FormFields(await c.req.formData());
@@ -203,7 +204,11 @@ async function requestPage(c: Context<PageEnv>, { onward, value = "", problems }
     c,
     { title: "Sign in", status: problems ? 422 : 200 },
     <Welcome title="Sign in">
-      <WhySignIn hasEnded={c.req.query("ended") !== undefined} isLeadBack={onward.to !== null} />
+      <WhySignIn
+        hasEnded={c.req.query("ended") !== undefined}
+        isLeadBack={onward.to !== null}
+        isKept={c.req.query("kept") !== undefined}
+      />
       <p class="muted">For partners, and for the people who run a program. We send you a link; there is no password.</p>
       <Form action="/sign-in" class="stack" problems={problems}>
         <Hidden values={carried(onward)} />
@@ -237,7 +242,17 @@ async function requestPage(c: Context<PageEnv>, { onward, value = "", problems }
 }
 
 /** Why somebody who opened another page is here. */
-function WhySignIn({ hasEnded, isLeadBack }: { hasEnded: boolean; isLeadBack: boolean }) {
+function WhySignIn({ hasEnded, isLeadBack, isKept }: { hasEnded: boolean; isLeadBack: boolean; isKept: boolean }) {
+  if (isKept) {
+    return (
+      <Notice tone="warn">
+        <p>
+          You were signed out before the form was sent: nothing was saved or done. Sign in with this browser within an
+          hour, and what you typed is filled in again, without secrets and files.
+        </p>
+      </Notice>
+    );
+  }
   if (!hasEnded && !isLeadBack) return null;
   const why = hasEnded
     ? "You were signed out: your session has ended."
@@ -289,13 +304,13 @@ async function againPage(c: Context<PageEnv>, { record, member }: Session, onwar
 }
 
 /** The same for every address, known or not. */
-function sentPage(c: Context<PageEnv>, address: string, to: string | null) {
+function sentPage(c: Context<PageEnv>, to: string | null) {
   return page(
     c,
     { title: "Check your e-mail" },
     <Welcome title="Check your e-mail">
       <p>
-        If <strong>{address}</strong> belongs to a partner or to somebody who runs a program, a sign-in link is on its
+        If the address that you entered belongs to a partner or to somebody who runs a program, a sign-in link is on its
         way. It works once and for 15 minutes.
       </p>
       <p class="muted small">

@@ -1,0 +1,163 @@
+/** What answers a form: always a redirect, and the same one where the same form is sent again (PAGE-31). */
+import type { Context, Next } from "hono";
+import { claimKey, endClaim, storeReplyBeside, type Claim } from "../core/kernel/idempotency.ts";
+import { keepText, readKept, type KeptKey } from "../core/kernel/kept.ts";
+import type { BaseCtx, ProgramCtx } from "../core/kernel/context.ts";
+import { randomToken, sha256Hex } from "../lib/crypto.ts";
+import { AppError } from "../lib/errors.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
+import { HOUR } from "../lib/time.ts";
+import { pathOf } from "./request-path.ts";
+import type { PageEnv } from "./page-env.ts";
+
+/** The field that distinguishes each time a form was shown. */
+export const FORM_FIELD = "form";
+/** The parameter of the address at which the page that answers a form is shown. */
+const SHOWN = "shown";
+const NONCE_BYTES = 12;
+const NONCE = /^[\w-]{16}$/;
+
+/** How long the page that answers a form can be loaded again; one with a secret says less (`c.var.kept_for`). */
+const KEPT_FOR = HOUR;
+
+/** How often, and how many times, the end of the first sending is looked for: a double click waits for its first half. */
+const [WAIT_MS, WAITS] = [250, 40];
+
+/** Whose browser asks: the program of its session, or none yet, and the secret of its cookie. */
+export interface Holder {
+  ctx: BaseCtx;
+  program_id: string;
+  token: string;
+}
+
+export function newFormNonce(): string {
+  return randomToken(NONCE_BYTES);
+}
+
+/**
+ * Runs the handler of a form once: sent again, the form leads to where it led, and the handler is not run. What the handler
+ * answers with a page is kept for this browser, which is led to it. A refusal is answered as it is, and the form can be sent again.
+ */
+export async function answerForm(c: Context<PageEnv>, holder: Holder, next: Next): Promise<Response | void> {
+  const claimed = await claimForm(c);
+  if (claimed && "led" in claimed) return claimed.led;
+  await next();
+  await leadToPage(c, holder);
+  await claimed?.end(c.res.status === 303 ? c.res.headers.get("location") : null);
+}
+
+/** The page that answered a form, where the address names one; null where it does not. */
+export async function shownAnswer(c: Context<PageEnv>, { ctx, program_id, token }: Holder): Promise<Response | null> {
+  const nonce = c.req.query(SHOWN);
+  if (nonce === undefined || !NONCE.test(nonce)) return null;
+  const text = await readKept(ctx, { program_id, id: await idOf(nonce, token) });
+  if (text === null) throw new AppError("not_found", NO_LONGER);
+  const { html, policy } = JSON.parse(text) as KeptPage;
+  return c.html(html, 200, { "Content-Security-Policy": policy, Vary: "Cookie, Accept-Language" });
+}
+
+const NO_LONGER =
+  "This page can no longer be shown. What you did was done. A key or a secret is shown only once: if you did not copy it, replace it.";
+
+interface KeptPage {
+  html: string;
+  policy: string;
+}
+
+function idOf(nonce: string, token: string): Promise<string> {
+  return sha256Hex(`${nonce}.${token}`);
+}
+
+/** A script that asks for a preview changes nothing and shows the answer itself. */
+function isNavigation(c: Context<PageEnv>): boolean {
+  return (c.req.header("sec-fetch-mode") ?? "navigate") === "navigate";
+}
+
+/** In place of a page: the redirect to it. */
+async function leadToPage(c: Context<PageEnv>, holder: Holder): Promise<void> {
+  const isPage = c.res.status === 200 && c.res.headers.get("content-type")?.startsWith("text/html");
+  if (!isPage || !isNavigation(c)) return;
+  const policy = c.res.headers.get("content-security-policy") ?? "";
+  const kept: KeptPage = { html: await c.res.clone().text(), policy };
+  const nonce = newFormNonce();
+  const ended = c.get("visit_after");
+  const { ctx, program_id, token } = ended === undefined ? holder : { ctx: c.var.base, program_id: "", token: ended };
+  const key: KeptKey = { program_id, id: await idOf(nonce, token) };
+  // A page that cannot be kept is shown at once: what was done is done, and what it says is not lost.
+  if (!(await isKept(ctx, key, JSON.stringify(kept), c.get("kept_for") ?? KEPT_FOR))) return;
+  const { pathname, search } = pathOf(c.req.raw);
+  const query = new URLSearchParams(search);
+  query.set(SHOWN, nonce);
+  const path = ended === undefined ? pathname : "/sign-in/done";
+  c.res = c.redirect(`${path}?${ended === undefined ? query.toString() : `${SHOWN}=${nonce}`}`, 303);
+}
+
+async function isKept(ctx: BaseCtx, key: KeptKey, text: string, lifetime: number): Promise<boolean> {
+  try {
+    return await keepText(ctx, key, text, lifetime);
+  } catch (error) {
+    logLine("error", { what: "page of a form not kept", reason: reasonOf(error) });
+    return false;
+  }
+}
+
+interface ClaimedForm {
+  /** Says where the form led; null if it was refused, or leads to sign in first, and may be sent again. */
+  end: (location: string | null) => Promise<void>;
+}
+
+/** Null of a form without a nonce, and before there is a session, where no form makes anything. */
+async function claimForm(c: Context<PageEnv>): Promise<ClaimedForm | { led: Response } | null> {
+  const form = await c.req.formData();
+  const nonce = form.get(FORM_FIELD);
+  const given = c.get("ctx") as ProgramCtx | undefined;
+  if (typeof nonce !== "string" || !NONCE.test(nonce) || !given || !isNavigation(c)) return null;
+  const parts = await Promise.all([...form].map(async ([name, value]) => [name, await textOf(value)]));
+  const request_hash = await sha256Hex(JSON.stringify([pathOf(c.req.raw).pathname, parts]));
+  const claim: Claim = { key: `form ${request_hash}`, request_hash, claimed_by: c.var.request_id };
+  const { ctx, stored } = await claimOrWait(given, claim);
+  if (stored) return { led: replayed(c, stored.body) };
+  let isDone = false;
+  // Beside the first change: whatever happens to the answer, the form is not carried out twice.
+  const alongside: ProgramCtx["alongside"] = async () => {
+    if (isDone) return { statements: [], committed: () => {} };
+    const reply = { status_code: 303, body: JSON.stringify({ location: null }) };
+    return { statements: await storeReplyBeside(ctx, claim, reply), committed: () => void (isDone = true) };
+  };
+  c.set("ctx", { ...ctx, alongside });
+  const end: ClaimedForm["end"] = async (location) => {
+    const isElsewhere = location === null || location.startsWith("/sign-in?") || location.startsWith("/sign-in/again");
+    const reply = isElsewhere ? null : { status_code: 303, body: JSON.stringify({ location }) };
+    try {
+      await endClaim(ctx, claim, reply);
+    } catch (error) {
+      // What was done is done, and its answer is here: the claim comes free by its age.
+      logLine("error", { what: "form not closed", request_id: c.var.request_id, reason: reasonOf(error) });
+    }
+  };
+  return { end };
+}
+
+function replayed(c: Context<PageEnv>, body: string): Response {
+  const { location } = JSON.parse(body) as { location: string | null };
+  if (location !== null) return c.redirect(location, 303);
+  throw new AppError("idempotency_conflict", "This form was sent and carried out already. Look for what it did first.");
+}
+
+async function claimOrWait(ctx: ProgramCtx, claim: Claim) {
+  for (let waited = 0; ; waited++) {
+    try {
+      return await claimKey(ctx, claim);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "idempotency_conflict") throw error;
+      if (waited < WAITS) await scheduler.wait(WAIT_MS);
+      else throw new AppError(error.code, "This form was sent already and is still being worked on. Wait a minute.");
+    }
+  }
+}
+
+async function textOf(value: string | File): Promise<string> {
+  return typeof value === "string"
+    ? value
+    : `${value.name} ${await sha256Hex(new Uint8Array(await value.arrayBuffer()))}`;
+}

@@ -8,7 +8,15 @@ import { all } from "./rows.ts";
 /** An id of the service's own, wherever it is. */
 const OWN_ID = /\b[a-z]+_[0-9a-hjkmnp-tv-z]{26}\b/g;
 /** When something was written, and how often: not what. */
-const WRITTEN = new Set(["updated_at", "facts_revision", "settled_revision", "decided_at", "seq", "rules_seen"]);
+const WRITTEN = new Set([
+  "updated_at",
+  "facts_revision",
+  "settled_revision",
+  "decided_at",
+  "seq",
+  "rules_seen",
+  "seen_at",
+]);
 
 /** How often something was settled on the way shows in the entries, and not in their sums. */
 const JOURNAL = `select partner_id, currency, account, sum(amount) as amount from (

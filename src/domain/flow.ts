@@ -1,5 +1,5 @@
 import type { Action } from "./commission.ts";
-import { cents, isCents, isPercent, percent, type Cents } from "./money.ts";
+import { cents, isCents, isPercent, LARGEST, percent, type Cents } from "./money.ts";
 import type { ProviderName } from "./provider-name.ts";
 
 export const CONDITION_FIELDS = ["txn_amount_cents", "customer_email", "partner_slug", "provider"] as const;
@@ -204,8 +204,8 @@ export function flowProblem(
 /** Why an action makes no sense, or null: percentage 0–100, flat an integer ≥ 0 (FLOW-1), of cents. */
 export function actionProblem({ action_type, action_value }: Pick<Flow, "action_type" | "action_value">) {
   if (action_type === "flat") {
-    const isAmount = isCents(action_value) && action_value >= 0;
-    return isAmount ? null : "A flat amount is a whole number of cents, 0 or more.";
+    const isAmount = isCents(action_value) && action_value >= 0 && action_value <= LARGEST;
+    return isAmount ? null : `A flat amount is a whole number of cents, 0 to ${LARGEST}.`;
   }
   return isPercent(action_value) ? null : "A percentage is 0 to 100 with at most four decimals.";
 }

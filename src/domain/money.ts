@@ -23,6 +23,9 @@ export const NOTHING = taken(0);
 /** The largest amount: a larger number would not be exact. */
 export const MOST = taken(Number.MAX_SAFE_INTEGER);
 
+/** The largest amount that one request or one payment may have (PAY-22): sums of thousands of them are exact. */
+export const LARGEST = taken(1_000_000_000_000);
+
 /** True for a whole number that is exact. */
 export function isCents(value: number): value is Cents {
   return Number.isSafeInteger(value);

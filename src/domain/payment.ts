@@ -10,7 +10,7 @@ import {
   type FlowSubject,
   type FlowTrace,
 } from "./flow.ts";
-import { add, NOTHING, type Cents, type Percent } from "./money.ts";
+import { add, LARGEST, NOTHING, type Cents, type Percent } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
 import type { ProviderName } from "./provider-name.ts";
@@ -31,6 +31,7 @@ export const OUTCOMES = [
   "merged",
   "test_mode",
   "no_flow",
+  "too_large",
   "claimed_elsewhere",
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -131,6 +132,12 @@ export interface Decision {
   record: PaymentDecision;
 }
 
+/** What is decided of a payment whose commission would take a balance beyond what is kept (PAY-22): it earns nothing. */
+export function tooLarge({ record, ...decision }: Decision): Decision {
+  const earnsNothing = { flow_id: null, rate: null, flows: [], decided_on: null, amount_cents: null, arithmetic: null };
+  return { ...decision, outcome: "too_large", record: { ...record, ...earnsNothing } };
+}
+
 /**
  * What a payment earns and why, as a function of the set of its facts: neither their order nor their repetition matters
  * (LAW-1). Null when no fact is about a payment yet.
@@ -181,6 +188,7 @@ function outcomeOf(
   if (state.test && input.live_only && input.commissionedPartners.length === 0) return "test_mode";
   if (!state.paid) return "unpaid";
   if (state.event === "transaction_completed" && state.base_cents <= 0) return "zero_amount";
+  if (state.base_cents > LARGEST) return "too_large";
   if (ref === null) return "no_ref";
   if (!partner) return ref_source === "code" ? "unknown_code" : "unknown_ref";
   return isAdmitted(input, rules, partner.id) ? "commission" : admitted(input, rules, partner);

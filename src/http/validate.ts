@@ -1,7 +1,7 @@
 import { zValidator } from "@hono/zod-validator";
 import type { Context, MiddlewareHandler } from "hono";
 import * as z from "zod";
-import { hasAtMostFourDecimals } from "../domain/money.ts";
+import { hasAtMostFourDecimals, LARGEST, negate } from "../domain/money.ts";
 import { isDate } from "../domain/time-zone.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError, invalidField, type ErrorDetail } from "../lib/errors.ts";
@@ -78,8 +78,8 @@ export const givenId = z.string().min(1).max(64);
 /** An e-mail address of at most 254 characters. */
 export const email = z.email().max(254);
 
-/** An amount in smallest units, of either sign. */
-export const cents = z.int().brand<"Cents">();
+/** An amount in smallest units, of either sign (PAY-22). */
+export const cents = z.int({ abort: true }).min(negate(LARGEST)).max(LARGEST).brand<"Cents">();
 
 /** 0 to 100 with at most four decimals (PROG-2). */
 export const percentage = z

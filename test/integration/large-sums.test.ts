@@ -1,125 +1,117 @@
-/** Sums of amounts beyond 2^53, where a number is no longer exact: every answer and page says the same, or refuses. */
-import { createExecutionContext } from "cloudflare:test";
+/** The largest amounts and balances: what is larger is refused or reported, and nothing is lost or wrong (PAY-22). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
-import { serveAll } from "../support/jobs.ts";
-import { makeCommissions } from "../support/payouts.ts";
-import { BASE_URL, makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
-import { app } from "../../src/app.ts";
-import { signInOwner, signInPartner, textOf } from "../support/visitor.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { commissionsOf, makeCommissions } from "../support/payouts.ts";
+import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { differencesOf } from "../support/reconcile.ts";
+import { saidSale } from "../support/sale.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
 
+const LARGEST = 1_000_000_000_000;
 const MOST = Number.MAX_SAFE_INTEGER;
-/** In the text of a reply: read as a number it would be rounded. */
-const SUM = 3n * BigInt(MOST) - 20n;
-const SUM_TEXT = "270,215,977,642,229.53 USD";
 
-/** The reply as it is sent. */
-async function rawReply(program: TestProgram, method: string, path: string): Promise<string> {
-  const headers = { authorization: `Bearer ${program.api_key}` };
-  const reply = await app.request(`${BASE_URL}${path}`, { method, headers }, env, createExecutionContext());
-  expect([path, reply.status]).toEqual([path, 200]);
-  return reply.text();
+interface Refused {
+  error: { code: string; details?: { path: string }[] };
 }
 
-/** Three commissions whose sum no number holds. */
-async function rich(status: "pending" | "approved" = "approved") {
-  const program = await makeProgram();
-  const partner = await makePartner(program, { first_name: "Wanda" });
-  await makeCommissions(
-    program,
-    partner.id,
-    [MOST, MOST - 1, MOST - 19].map((amount_cents) => ({ amount_cents, status })),
-  );
-  return { program, partner };
-}
+const balancesOf = async (program: TestProgram) => {
+  const rows = env.DB.prepare("select partner_id, account, amount_cents from balances where program_id = ?");
+  return (await rows.bind(program.id).all()).results;
+};
 
-describe("sums above 2^53", () => {
-  it("are the same exact number in every answer and on every page (PAY-22)", async () => {
-    const { program, partner } = await rich();
-    expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}`)).toContain(`"total_earned_cents":${SUM},`);
-    expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}`)).toContain(`"approved_cents":${SUM},`);
-    const owner = await signInOwner(program);
-    for (const page of ["/dashboard", `/dashboard/partners/${partner.id}`, "/dashboard/payouts/new"]) {
-      await owner.get(page);
-      const amounts = textOf(owner.html).match(/[\d,]{15,}\.\d\d USD/g) ?? [];
-      expect([page, new Set(amounts)]).toEqual([page, new Set([SUM_TEXT])]);
-    }
-    const portal = await signInPartner(partner.email);
-    await portal.get("/portal");
-    expect(new Set(textOf(portal.html).match(/[\d,]{15,}\.\d\d USD/g))).toEqual(new Set([SUM_TEXT]));
-  });
-
-  it("make no payout: they are carried forward with the reason, exact in the preview and the run (OUT-2)", async () => {
-    const { program } = await rich();
-    for (const body of [{ dry_run: true }, {}]) {
-      const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
-      const init = { method: "POST", headers, body: JSON.stringify(body) };
-      const text = await (
-        await app.request(`${BASE_URL}/api/v1/payouts/generate`, init, env, createExecutionContext())
-      ).text();
-      expect(text).toContain(`"amount_cents":${SUM},"reason":"too_large"`);
-      expect(text).toContain(`"skipped_cents":${SUM}`);
-      expect(JSON.parse(text)).toMatchObject({ payouts: [] });
-    }
-    expect(await rawReply(program, "GET", "/api/v1/payouts")).toContain('"total":0');
-  });
-
-  it("of several payouts of the largest size are exact in the totals and on the pages", async () => {
+describe("an amount above the largest", () => {
+  it("is 422 in a request, and a payment of it earns nothing, says why and is kept (PAY-22)", async () => {
     const program = await makeProgram();
-    for (const amount_cents of [MOST, MOST - 1, MOST - 19]) {
-      const { id } = await makePartner(program);
-      await makeCommissions(program, id, [{ amount_cents }]);
+    const { id: partner_id, slug: ref } = await makePartner(program);
+    const flow = { name: "Flat", conditions: [], action_type: "flat" };
+    for (const [path, field, bodyOf] of [
+      ["track/sale", "amount_cents", (amount_cents: number) => ({ ...saidSale(ref), amount_cents })],
+      ["commissions", "amount_cents", (amount_cents: number) => ({ partner_id, amount_cents, note: "Bonus" })],
+      ["flows", "action_value", (action_value: number) => ({ ...flow, action_value })],
+    ] as const) {
+      const { status, body } = await program.api<Refused>("POST", `/api/v1/${path}`, bodyOf(LARGEST + 1));
+      expect([path, status, body.error?.details?.map((one) => one.path)]).toEqual([path, 422, [field]]);
+      expect([path, (await program.api("POST", `/api/v1/${path}`, bodyOf(LARGEST))).status < 300]).toEqual([
+        path,
+        true,
+      ]);
     }
-    const headers = { authorization: `Bearer ${program.api_key}` };
-    const made = await app.request(
-      `${BASE_URL}/api/v1/payouts/generate`,
-      { method: "POST", headers },
-      env,
-      createExecutionContext(),
-    );
-    expect(await made.text()).toContain(`"payouts":3,"amount_cents":${SUM},`);
+    const paid = await sendA(program, sessionCompleted({ ref, amount: LARGEST + 1 }));
+    expect([paid.status, paid.body.outcome]).toEqual([200, "too_large"]);
+    const { payments } = await ledgerOf(program);
+    const kept = payments.find(({ outcome }) => outcome === "too_large")!;
+    expect(kept.txn_amount_cents).toBe(LARGEST + 1);
+    const { body } = await program.api<{ trace: object }>("GET", `/api/v1/payments/${kept.id}`);
+    expect(body.trace).toMatchObject({ outcome: "too_large", rate: null });
     const owner = await signInOwner(program);
-    await owner.get("/dashboard/payouts");
-    const ids = [...owner.html.matchAll(/name="ids" value="([^"]+)"/g)].map(([, id]) => id!);
-    await owner.post("/dashboard/payouts/chosen", { move: "mark_paid", ids });
-    expect(textOf(owner.html)).toContain(`Mark as paid: ${SUM_TEXT}`);
-    await owner.get("/dashboard");
-    expect(textOf(owner.html)).toContain(SUM_TEXT);
+    await owner.get(`/dashboard/payments/${kept.id}`);
+    expect(textOf(owner.html)).toContain("is larger than this service keeps");
   });
+});
 
-  it("of more than the database adds up at once are no error", async () => {
-    const program = await makeProgram();
-    const partner = await makePartner(program);
-    await env.DB.prepare(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)
-       insert into commissions (id, program_id, partner_id, kind, status, flagged, dismissed_reasons, amount_cents,
-         txn_amount_cents, currency, rate, created_at, updated_at)
-       select 'com_' || printf('%016d', i) || substr(?1, -10), ?1, ?2, 'sale', 'approved', 0, '', ${MOST}, 0, 'USD',
-         '{"source":"program","action_type":"percentage","action_value":20}', ?3, ?3 from n`,
-    )
-      .bind(program.id, partner.id, new Date(Date.now() - 1_000).toISOString())
-      .run();
-    const sum = 1_100n * BigInt(MOST);
-    expect(sum > 2n ** 63n).toBe(true);
-    expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}`)).toContain(`"total_earned_cents":${sum},`);
-    const generated = await program.api<{ skipped: { reason: string }[] }>("POST", "/api/v1/payouts/generate");
-    expect([generated.status, generated.body.skipped.map(({ reason }) => reason)]).toEqual([200, ["too_large"]]);
+describe("a balance at its largest", () => {
+  it("takes no more: a change by hand is 422, a payment is kept as too_large and credited once there is room (PAY-22)", async () => {
+    const program = await makeProgram({ default_commission_pct: 100 });
+    const { id: partner_id, slug: ref } = await makePartner(program);
+    const [first] = await makeCommissions(program, partner_id, [
+      { status: "pending", approved_at: null, amount_cents: MOST - 10 },
+    ]);
+    const before = await balancesOf(program);
+    const manual = (amount_cents: number) => ({ partner_id, amount_cents, note: "By hand" });
+    const refused = await program.api<Refused>("POST", "/api/v1/commissions", manual(11));
+    expect([refused.status, refused.body.error.code]).toEqual([422, "validation_failed"]);
+    const event = sessionCompleted({ ref, amount: 11 });
+    for (let i = 0; i < 2; i++) {
+      const { status, body } = await sendA(program, event);
+      expect([status, body.outcome]).toEqual([200, "too_large"]);
+    }
+    expect(await balancesOf(program)).toEqual(before);
+    expect(await commissionsOf(program)).toHaveLength(1);
     const owner = await signInOwner(program);
-    for (const page of ["/dashboard", "/dashboard/payouts/new", `/dashboard/partners/${partner.id}`]) {
+    for (const page of [
+      "/dashboard",
+      "/dashboard/commissions",
+      "/dashboard/payouts/new",
+      `/dashboard/partners/${partner_id}`,
+    ]) {
       expect([page, (await owner.get(page)).status]).toEqual([page, 200]);
     }
-    const text = textOf(owner.html).match(/[\d,]{20,}\.\d\d USD/)?.[0] ?? "";
-    expect(text.replace(/\D/g, "")).toBe(String(sum));
-    // What is kept of them is no whole number any more; what is shown is as exact as before.
-    await serveAll(journalOldCommissions(programContext(program)));
-    expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}`)).toContain(`"total_earned_cents":${sum},`);
-    expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}/balance`)).toContain(
-      `"payable_cents":${sum},`,
+    // Another partner's is beyond the program's balance, too; what takes from it is not.
+    const other = await makePartner(program);
+    expect((await program.api("POST", "/api/v1/commissions", { ...manual(11), partner_id: other.id })).status).toBe(
+      422,
     );
-    for (const page of ["/dashboard", "/dashboard/payouts/new", `/dashboard/partners/${partner.id}`]) {
-      await owner.get(page);
-      expect([page, textOf(owner.html)]).toEqual([page, expect.stringContaining(text)]);
-    }
+    expect((await program.api("PATCH", `/api/v1/commissions/${first!.id}`, { status: "rejected" })).status).toBe(200);
+    const { payments } = await ledgerOf(program);
+    const again = await program.api<{ outcome: string }>("POST", `/api/v1/payments/${payments[0]!.id}/reprocess`);
+    expect([again.status, again.body.outcome]).toEqual([200, "commission"]);
+    expect((await commissionsOf(program)).map(({ amount_cents }) => Number(amount_cents)).toSorted()).toEqual([
+      11,
+      MOST - 10,
+    ]);
+    expect(await differencesOf(programContext(program))).toEqual([]);
+  });
+
+  it("leaves a commission as it is that a later fact would take beyond it", async () => {
+    const program = await makeProgram({ default_commission_pct: 100 });
+    const { id: partner_id, slug: ref } = await makePartner(program);
+    const sold = { id: "cs_grows", ref, payment_intent: "pi_grows" };
+    await sendA(program, sessionCompleted({ ...sold, amount: 10 }));
+    await makeCommissions(program, partner_id, [{ status: "pending", approved_at: null, amount_cents: MOST - 10 }]);
+    const before = await commissionsOf(program);
+    const [payment] = (await ledgerOf(program)).payments;
+    const { body } = await program.api<{ id: string }>("POST", "/api/v1/flows", {
+      name: "All",
+      conditions: [],
+      action_type: "flat",
+      action_value: 50,
+      apply_from: "2020-01-01",
+    });
+    expect(body.id).toBeDefined();
+    const reread = await program.api<{ outcome: string }>("GET", `/api/v1/payments/${payment!.id}`);
+    expect(reread.body.outcome).toBe("too_large");
+    expect(await commissionsOf(program)).toEqual(before);
   });
 });

@@ -22,7 +22,8 @@ const maybeText = fc.option(text);
 const maybeOne = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values));
 const maybeId = (kind: IdKind) => fc.option(fc.constant(firstIdAt(kind, 0)));
 const stamp = fc.integer({ min: 0, max: 4e12 }).map(iso);
-const whole = fc.oneof(fc.maxSafeInteger(), fc.constantFrom(0, -1, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER));
+const LARGEST = 1_000_000_000_000;
+const whole = fc.oneof(fc.integer({ min: -LARGEST, max: LARGEST }), fc.constantFrom(0, -1, LARGEST, -LARGEST));
 const percentage = fc.oneof(
   fc.integer({ min: 0, max: 100 }),
   fc.integer({ min: 0, max: 1_000_000 }).map((parts) => parts / 10_000),

@@ -188,6 +188,7 @@ describe("the migrated database", () => {
       "paid_unflagged",
     ].map((what) => `commissions_${what}`);
     const ofEntries = ["entries_deleted", "entries_updated", "postings_balanced", "postings_entered"];
+    const ofBalances = ["balances_bounded", "balances_stay_bounded"];
     const ofDecisions = ["decisions_deleted", "decisions_updated"];
     const ofRules = ["flows_rules_made", "flows_rules_changed", "flows_rules_deleted", "partners_rules_changed"];
     const ofTime = ["programs_rules_changed", "payments_rules_seen", "event_hours_inserted", "event_hours_updated"];
@@ -208,6 +209,7 @@ describe("the migrated database", () => {
         ...ofSearch,
         ...ofJournal,
         ...ofEntries,
+        ...ofBalances,
         ...ofDecisions,
         ...ofConnections,
         "programs_mail_rounds",

@@ -7,7 +7,7 @@ import { AppError } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { remember } from "../../lib/remembered.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
-import { CommitConflict, conflictIn, refuseIf, refuseUnlessChanged } from "./conflict.ts";
+import { CommitConflict, conflictIn, refuseIf, refuseUnlessChanged, tooLargeIn } from "./conflict.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 import { addToCounts, countAt } from "./event-counts.ts";
@@ -193,7 +193,7 @@ async function run(ctx: ProgramCtx, statements: readonly Statement[]): Promise<r
   try {
     return await runBatch(ctx.db, statements);
   } catch (error) {
-    throw takenOverIn(error) ?? conflictIn(error) ?? error;
+    throw takenOverIn(error) ?? conflictIn(error) ?? tooLargeIn(error) ?? error;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Changes that the database refuses: the guards of a batch, and what a failed batch says. */
 import { sql, type SQL } from "drizzle-orm";
+import { AppError } from "../../lib/errors.ts";
 
 /** Nothing was written: a guard found another state than the one read, or a unique index found a duplicate. */
 export class CommitConflict extends Error {
@@ -15,6 +16,15 @@ export class CommitConflict extends Error {
   }
 }
 
+/** Nothing was written: a balance would have passed 2^53 - 1, beyond which it is not exact (PAY-22). */
+export class BalanceTooLarge extends AppError {
+  constructor(cause: unknown) {
+    super("validation_failed", "This would take a balance beyond 2^53 - 1 smallest units, the most that is kept.", {
+      cause,
+    });
+  }
+}
+
 /** Fails the batch where the condition holds, as a lost race; writes no row itself. */
 export function refuseIf(condition: SQL): SQL {
   return sql`insert into commit_guards (lost_race) select 1 where ${condition}`;
@@ -23,6 +33,14 @@ export function refuseIf(condition: SQL): SQL {
 /** Fails the batch where the statement before it did not change exactly `expect` rows. */
 export function refuseUnlessChanged(expect: number): SQL {
   return refuseIf(sql`changes() <> ${expect}`);
+}
+
+/** As a trigger of `balances` says it. */
+export function tooLargeIn(error: unknown): BalanceTooLarge | null {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (at.message.includes("balance too large")) return new BalanceTooLarge(error);
+  }
+  return null;
 }
 
 /** D1 names the constraint that failed only in the text of the error, possibly wrapped by drizzle. */

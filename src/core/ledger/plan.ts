@@ -38,16 +38,20 @@ function toldOf<E extends "commission.created" | "commission.updated">(event: E,
   return { payload: commissionPayload(commission), outbound: { event, data: viewCommissionData(commission) } };
 }
 
-/** The writes and occurrences that bring the stored ledger of a payment to what was decided; none when it is there. */
+/**
+ * The writes and occurrences that bring the stored ledger of a payment to what was decided; none when it is there. With
+ * `keepsRows` they change no commission.
+ */
 export function planSettlement(
   ctx: ProgramCtx,
   state: LedgerState,
   decision: Decision | null,
+  keepsRows = false,
 ): { outcome: Outcome | null; writes: Write[]; occurrences: Occurrence[] } {
   const [payment, ...merged] = state.payments;
   if (!decision) return { outcome: payment.outcome, writes: [], occurrences: [] };
   const after = { ...settledPayment(payment, decision), rules_seen: seenAfter(state, decision) };
-  const rows = planCommissions(ctx, state, decision, after);
+  const rows: Planned = keepsRows ? { writes: [], occurrences: [] } : planCommissions(ctx, state, decision, after);
   const isSettled =
     state.payments.every((row) => row.settled_revision === row.facts_revision) &&
     rows.writes.length === 0 &&

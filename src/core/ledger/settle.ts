@@ -3,13 +3,13 @@ import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
 import { isEarned } from "../../domain/commission.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
-import { decidePayment, type Decision, type Outcome } from "../../domain/payment.ts";
+import { decidePayment, tooLarge, type Decision, type Outcome } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import type { ProgramRules } from "../../domain/rules.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
-import { CommitConflict } from "../kernel/conflict.ts";
+import { BalanceTooLarge, CommitConflict } from "../kernel/conflict.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { MAX_RACES, refuseWhere } from "../kernel/races.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";
@@ -39,19 +39,22 @@ export interface SettleOptions {
 /**
  * Makes the ledger of one payment what the set of its facts says, and commits the difference: the payment with its
  * trace, its commission rows, their audit events and deliveries. Idempotent and free of order: anybody may run it, at
- * any time, at once (architecture, invariant 2). Returns the payment's outcome.
+ * any time, at once (architecture, invariant 2). Where its commissions would take a balance beyond what is kept, they stay as they
+ * are and the outcome is `too_large`, until it is settled again (PAY-22). Returns the payment's outcome.
  */
 export async function settle(
   ctx: ProgramCtx,
   key: PaymentKey,
   { closing, isRequested = false, known }: SettleOptions = {},
 ): Promise<Outcome | null> {
+  let isTooLarge = false;
   for (let attempt = 0; ; attempt++) {
     const { state, isClosed } =
       attempt === 0 && known ? { state: known, isClosed: false } : await readState(ctx, key, closing);
     if (!state) return null;
-    const decision = decide(ctx.program, state, isRequested);
-    const { outcome, writes, occurrences } = planSettlement(ctx, state, decision);
+    const decided = decide(ctx.program, state, isRequested);
+    const decision = isTooLarge && decided ? tooLarge(decided) : decided;
+    const { outcome, writes, occurrences } = planSettlement(ctx, state, decision, isTooLarge);
     const closed = isClosed || !closing ? undefined : planClosing(ctx, closing, eventOutcome(closing, outcome));
     if (writes.length === 0 && !closed) return outcome;
     const guards = writes.length > 0 ? guardsOf(ctx, state, decision) : [];
@@ -63,7 +66,8 @@ export async function settle(
       });
       return outcome;
     } catch (error) {
-      if (!(error instanceof CommitConflict) || attempt >= MAX_RACES) throw error;
+      if (error instanceof BalanceTooLarge && !isTooLarge) isTooLarge = true;
+      else if (!(error instanceof CommitConflict) || attempt >= MAX_RACES) throw error;
     }
   }
 }

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { ID_PREFIXES, type IdKind } from "../../lib/id.ts";
-import { cents as amount } from "../validate.ts";
 
 /** Makes a thing when it is first asked for: what only the document needs costs nothing at a cold start. */
 export function once<T>(make: () => T): () => T {
@@ -44,7 +43,8 @@ export function prefixed(prefix: string) {
 
 export const timestamp = z.string().meta({ format: "date-time" });
 
-export const cents = amount;
+/** An amount in a reply, which may be a sum. */
+export const cents = z.int().brand<"Cents">();
 
 /** What a rule gives: by its type a percentage or an amount. */
 export const actionValue = z.number().brand<"Cents" | "Percent">();

@@ -19,6 +19,7 @@ export const ANSWER_TEXTS: Record<ClaimAnswer, string> = {
   unpaid: "The customer has not paid yet. The commission is made when the money arrives.",
   test_mode: "It was a test order. Test orders earn nothing.",
   no_flow: "It was a sign-up, and this program pays for sales only.",
+  too_large: "The sale is larger than this service can credit. The program decides on it.",
   claimed_elsewhere: "The sale was made for another program, which decides on it.",
   merged: "The sale was reported twice. It counts once, under its other id.",
 };

@@ -122,7 +122,7 @@ function noFlowStep(payment: Payment, decision: PaymentDecision): Step {
 }
 
 function paidStep(payment: Payment): Step {
-  const isPaid = payment.outcome !== "unpaid" && payment.outcome !== "zero_amount";
+  const isPaid = !["unpaid", "zero_amount", "too_large"].includes(payment.outcome ?? "");
   return {
     tone: isPaid ? "yes" : "no",
     title: isPaid ? (

@@ -44,6 +44,10 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
     short: "no flow of leads",
     why: "No active flow of leads applied when it was reported, and nothing else gives anything for a lead.",
   },
+  too_large: {
+    short: "too large",
+    why: "The payment, or a balance with its commission, is larger than this service keeps. Recalculate the payment once the balance is smaller, or pay its commission in another way.",
+  },
   claimed_elsewhere: {
     short: "another program's",
     why: "The provider's event names another program, which has received the same event itself. It is decided there and earns nothing here.",

@@ -12,7 +12,6 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** By file below src. `noClicks`: the statement leaves them out itself. */
 const LISTED: Record<string, { why: string; noClicks?: true }> = {
   "core/events/events.ts": { why: "the log: rows and archive together, through archived.ts" },
-  "core/events/last-change.ts": { why: "changes of one object, none of which is a click" },
   "core/kernel/event-counts.ts": { why: "the source of the log's pages: events.ts adds the archive" },
   "core/clicks/clicks.ts": { why: "a batch that is sent again: within minutes" },
   "core/clicks/archive.ts": { why: "what moves clicks to the archive" },

@@ -155,7 +155,7 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
     const reply = await owner.post(at, { role: "finance", shown });
     expect([
       reply.status,
-      textOf(reply.body).includes("Changed meanwhile to “Owner” by An API key. You chose “Finance”"),
+      textOf(reply.body).includes("Changed meanwhile to “Owner” by an API key. You chose “Finance”"),
     ]).toEqual([409, true]);
   });
 

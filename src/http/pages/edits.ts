@@ -63,10 +63,14 @@ async function conflict<Row>(c: Context<PageEnv>, form: EditForm<Row>, row: Row,
   const texts = form.texts(row);
   const meanwhile = Object.fromEntries(conflicts.map((name) => [name, { value: textOf(texts[name]), by }]));
   return {
-    message: `${by ?? "Somebody"} changed this while you were editing. What you typed is below and is not saved: look at the marked fields, then save again to keep yours.`,
+    message: `${capitalized(by ?? "somebody")} changed this while you were editing. What you typed is below and is not saved: look at the marked fields, then save again to keep yours.`,
     fields: Object.fromEntries(conflicts.map((name) => [name, meanwhileText(textOf(texts[name]), by)])),
     meanwhile,
   };
+}
+
+function capitalized(name: string): string {
+  return /^(?:an|this|you|somebody)\b/.test(name) ? name.charAt(0).toUpperCase() + name.slice(1) : name;
 }
 
 /** The text beside a field that somebody else changed. */
@@ -78,10 +82,10 @@ export function meanwhileText(value: string, by: string | null): string {
 function whoText(c: Context<PageEnv>, actor: Actor | null): string | null {
   if (actor === null) return null;
   const { session } = c.var;
-  if (actor.type === "member" && actor.id === session.record.email) return "You, in another window,";
-  if (session.partner) return actor.type === "partner" ? "You" : session.program.name;
-  if (actor.type === "api_key") return "An API key";
-  if (actor.type === "cron" || actor.type === "operator") return "This service";
+  if (actor.type === "member" && actor.id === session.record.email) return "you in another window";
+  if (session.partner) return actor.type === "partner" ? "you" : session.program.name;
+  if (actor.type === "api_key") return "an API key";
+  if (actor.type === "cron" || actor.type === "operator") return "this service";
   return actor.name;
 }
 

@@ -326,7 +326,7 @@ describe("paying through provider A", () => {
     const paid = await payoutOf({ payout_method: "provider_a" }, null);
     await setSecrets(paid.month.id, { provider_a_api_key: "sk_test_key" });
     expect(await offers(paid)).toEqual([false, false, false]);
-    expect(textOf((await paid.boss.get(`${paid.path}/pay`)).body)).toContain("had no connected account at Stripe");
+    expect(textOf((await paid.boss.get(`${paid.path}/pay`)).body)).toContain("has no connected account at Stripe yet");
   });
 
   it("is not offered for a payout that goes elsewhere", async () => {

@@ -86,7 +86,7 @@ describe("program settings", () => {
       ["payout_term", "NET-365"],
       ["payout_term", "NET-30"],
       ["min_payout_cents", 0],
-      ["min_payout_cents", 2 ** 53 - 1],
+      ["min_payout_cents", 10 ** 12],
       ["cookie_days", 1],
       ["cookie_days", 365],
       ["attribution", "first"],

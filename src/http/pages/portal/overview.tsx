@@ -2,7 +2,6 @@ import { Hono } from "hono";
 import { lastDays } from "../../../core/partners/code-stats.ts";
 import { listCodesWithStats } from "../../../core/partners/codes.ts";
 import type { Decided, PartnerCode } from "../../../core/kernel/rows.ts";
-import { readWithoutDetails } from "../../../core/payouts/take-details.ts";
 import { readPartnerOverview } from "../../../core/overview/overview.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
@@ -17,7 +16,7 @@ import { EarningsOf } from "./earnings.tsx";
 import { buildLink, LinkBuilder } from "./link-builder.tsx";
 import { programOf, selfOf } from "./self.ts";
 import { nameText, programText } from "../parts/shown-name.ts";
-import { unpayableText, waitingText } from "./unpayable.ts";
+import { unpayableText } from "./unpayable.ts";
 
 const DAYS = 30;
 
@@ -32,7 +31,6 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const { codes, stats } = await listCodesWithStats(c.var.ctx, partner.id, lastDays(c.var.now, DAYS));
   const clicks = countOf(seen.clicks);
   const unpayable = unpayableText(partner, program);
-  const waiting = unpayable === null ? [] : await readWithoutDetails(c.var.ctx, partner.id);
   const rate = partner.commission_pct ?? program.default_commission_pct;
   return framed(
     c,
@@ -45,7 +43,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
       {unpayable !== null && c.var.session.limited === null ? (
         <Notice tone="warn">
           <p>
-            {waitingText(waiting, program) ?? unpayable} <a href="/portal/details">Add your payout details</a>
+            {unpayable} <a href="/portal/details">Add your payout details</a>
           </p>
         </Notice>
       ) : null}

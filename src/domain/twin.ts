@@ -3,38 +3,45 @@ import type { Fact, PaymentFact } from "./fact.ts";
 import { NOTHING, type Cents } from "./money.ts";
 import { compare } from "./payment-state.ts";
 
-/** The vendor reports an intent and the invoice that it pays within seconds. */
-const OPEN_WITHIN_MS = 3_600_000;
-/** An invoice that is made as the receipt of a payment follows it within days. */
-export const OUTSIDE_WITHIN_DAYS = 7;
-const OUTSIDE_WITHIN_MS = OUTSIDE_WITHIN_DAYS * 86_400_000;
+const HOUR_MS = 3_600_000;
 
-/** What another payment says of the same sum of the same customer. */
+/**
+ * What a report of money may be beside another report (PAY-25). `outside`: an invoice that may be the receipt of any payment.
+ * `invoice`: an invoice, or the session of a subscription, that does not name what pays it. `money`: an intent or a session
+ * that may pay an invoice. `sum`: anything else.
+ */
+type Role = "outside" | "invoice" | "money" | "sum";
+
+/** Which reports are compared, and how far apart in time they may be. Either of the two can come first. */
+export const COMPARED: readonly { role: Role; other: Role; within_ms: number }[] = [
+  { role: "outside", other: "outside", within_ms: 7 * 24 * HOUR_MS },
+  ...eitherWay("outside", "invoice", 7 * 24 * HOUR_MS),
+  ...eitherWay("outside", "money", 7 * 24 * HOUR_MS),
+  ...eitherWay("outside", "sum", 7 * 24 * HOUR_MS),
+  ...eitherWay("invoice", "money", HOUR_MS),
+];
+
+function eitherWay(role: Role, other: Role, within_ms: number) {
+  return [
+    { role, other, within_ms },
+    { role: other, other: role, within_ms },
+  ];
+}
+
+/** A fact of another payment of the same customer. */
 export interface TwinFact {
   /** The same for all facts of one payment. */
   payment: string;
-  fact: PaymentFact;
-  /** Whether something says what it was paid by: an intent of it, or a link. */
-  is_linked: boolean;
+  fact: Fact;
 }
 
-/**
- * How a payment is tied to what else reports it: `linked` if the vendor names that, `open` if it may report the payment
- * under another id too, `outside` of what may be the receipt of another payment.
- */
-type Tie = "linked" | "open" | "outside";
-
-/** A payment by which a sum is compared: the earliest that says it. */
-interface Side extends Pick<PaymentFact, "key" | "occurred_at"> {
-  tie: Tie;
-  /** Whether it is an invoice's, or an intent's or a session's that may be of an invoice. */
-  isInvoice: boolean;
-}
+/** A fact by which a payment is compared with others. */
+export type ComparedFact = PaymentFact & { customer_id: string };
 
 /** The facts by which a payment is compared with others: money of a customer who is known was taken. */
-export function comparedFacts(facts: readonly Fact[]): (PaymentFact & { customer_id: string })[] {
+export function comparedFacts(facts: readonly Fact[]): ComparedFact[] {
   return facts.filter(
-    (fact): fact is PaymentFact & { customer_id: string } =>
+    (fact): fact is ComparedFact =>
       fact.kind === "payment" &&
       fact.source !== "transaction" &&
       fact.paid &&
@@ -48,68 +55,78 @@ export function takenBy({ gross_cents, taken_cents = gross_cents }: PaymentFact)
   return taken_cents;
 }
 
+/** What the fact alone says; other facts of the payment may know better. */
+export function roleOf(fact: PaymentFact): Role {
+  if (fact.source === "invoice") {
+    if (fact.tie === "outside") return "outside";
+    return fact.aliases.length > 1 ? "sum" : "invoice";
+  }
+  if (fact.source === "session" && fact.subscription_id !== null) return "invoice";
+  return fact.tie === "open" ? "money" : "sum";
+}
+
 /**
  * Whether the payment of these facts may be one that was reported before under another id: of two that may be one, the
  * later is, or of the same instant the one whose id is greater. Each of the two comes to the same answer.
  */
 export function isPossibleDuplicate(facts: readonly Fact[], twins: readonly TwinFact[]): boolean {
   if (twins.length === 0) return false;
-  const isLinked = namesItsPayer(facts);
-  const own = [...Map.groupBy(comparedFacts(facts), sumOf)];
+  const own = sidesOf(facts);
   const others = [...Map.groupBy(twins, ({ payment }) => payment).values()];
-  return own.some(([sum, said]) =>
-    others.some((other) => {
-      const same = comparedFacts(other.map(({ fact }) => fact)).filter((fact) => sumOf(fact) === sum);
-      if (same.length === 0) return false;
-      return isSecond(
-        sideOf(said, isLinked),
-        sideOf(
-          same,
-          other.some(({ is_linked }) => is_linked),
-        ),
-      );
-    }),
-  );
+  return others.some((other) => {
+    const sides = sidesOf(other.map(({ fact }) => fact));
+    return [...own].some(([sum, side]) => sides.has(sum) && isSecond(side, sides.get(sum)!));
+  });
 }
 
-/** Whether something says what paid an invoice: links do nothing else. */
-function namesItsPayer(facts: readonly Fact[]): boolean {
-  return facts.some((fact) => fact.kind === "link" || (fact.kind === "payment" && fact.source === "intent"));
+/** The reports of one sum by one payment, each in its role. */
+type Side = { fact: ComparedFact; role: Role }[];
+
+/** The sums that the facts of a payment say, and who says them. */
+function sidesOf(facts: readonly Fact[]): Map<string, Side> {
+  const sums = Map.groupBy(comparedFacts(facts), sumOf);
+  return new Map([...sums].map(([sum, said]) => [sum, sideOf(said, facts)]));
 }
 
-function sumOf(fact: PaymentFact): string {
+function sumOf(fact: ComparedFact): string {
   return JSON.stringify([fact.customer_id, fact.currency, takenBy(fact)]);
 }
 
-function sideOf(said: readonly PaymentFact[], isLinked: boolean): Side {
-  const [first] = said.toSorted((a, b) => compare(a.occurred_at, b.occurred_at) || compare(a.key, b.key));
-  const ofInvoice = said.filter(isOfInvoice);
-  const isInvoice = ofInvoice.length > 0;
-  return { ...first!, isInvoice, tie: isInvoice ? invoiceTie(ofInvoice, isLinked) : moneyTie(said) };
-}
-
-/** The session that begins a subscription is of its first invoice. */
-function isOfInvoice({ source, subscription_id }: PaymentFact): boolean {
-  return source === "invoice" || (source === "session" && subscription_id !== null);
-}
-
-/** An invoice that names nothing else does not say what paid it. */
-function invoiceTie(said: readonly PaymentFact[], isLinked: boolean): Tie {
-  if (said.some(({ tie }) => tie === "outside")) return "outside";
-  const namesPayer = said.some(({ source, aliases }) => source === "invoice" && aliases.length > 1);
-  return isLinked || namesPayer ? "linked" : "open";
-}
-
-/** A session knows better than its intent whether there is to be an invoice. */
-function moneyTie(said: readonly PaymentFact[]): Tie {
+/**
+ * An invoice is tied where any fact names what paid it: an intent, a link, or an invoice of another id. A session knows better than
+ * its intent whether there is to be an invoice.
+ */
+function sideOf(said: readonly ComparedFact[], facts: readonly Fact[]): Side {
+  const roles = said.map((fact) => ({ fact, role: roleOf(fact) }));
+  const isTied = facts.some(
+    (fact) =>
+      fact.kind === "link" ||
+      (fact.kind === "payment" && (fact.source === "intent" || (fact.source === "invoice" && roleOf(fact) === "sum"))),
+  );
+  const isOfInvoice = roles.some(({ fact, role }) => fact.source === "invoice" || role === "invoice");
   const sessions = said.filter(({ source }) => source === "session");
-  return (sessions.length > 0 ? sessions : said).some(({ tie }) => tie === "open") ? "open" : "linked";
+  const isOpen = sessions.length === 0 || sessions.some(({ tie }) => tie === "open");
+  return roles.map(({ fact, role }) => {
+    if (role === "invoice" && isTied) return { fact, role: "sum" };
+    if (role === "money" && (isOfInvoice || !isOpen)) return { fact, role: "sum" };
+    return { fact, role };
+  });
 }
 
 function isSecond(own: Side, other: Side): boolean {
-  const apart = Math.abs(Date.parse(own.occurred_at) - Date.parse(other.occurred_at));
-  const isOpen = own.tie === "open" && other.tie === "open" && own.isInvoice !== other.isInvoice;
-  const isOutside = own.tie === "outside" || other.tie === "outside";
-  const mayBeOne = (isOpen && apart <= OPEN_WITHIN_MS) || (isOutside && apart <= OUTSIDE_WITHIN_MS);
-  return mayBeOne && (compare(own.occurred_at, other.occurred_at) || compare(own.key, other.key)) > 0;
+  const mayBeOne = own.some((mine) => other.some((theirs) => isCompared(mine, theirs)));
+  return mayBeOne && byTime(earliest(own), earliest(other)) > 0;
+}
+
+function isCompared(one: Side[number], two: Side[number]): boolean {
+  const apart = Math.abs(Date.parse(one.fact.occurred_at) - Date.parse(two.fact.occurred_at));
+  return COMPARED.some(({ role, other, within_ms }) => role === one.role && other === two.role && apart <= within_ms);
+}
+
+function earliest(side: Side): ComparedFact {
+  return side.map(({ fact }) => fact).toSorted(byTime)[0]!;
+}
+
+function byTime(a: ComparedFact, b: ComparedFact): number {
+  return compare(a.occurred_at, b.occurred_at) || compare(a.key, b.key);
 }

@@ -131,9 +131,7 @@ const PAST = jsonFields<PastRow>({
   ...{ seq: sql`seq`, partner_id: sql`partner_id`, valid_until: sql`valid_until`, rules: sql`rules` },
   applies_from: sql`applies_from`,
 });
-const TWIN = jsonFields<TwinFact>({
-  ...{ payment: sql`e.value ->> 3`, is_linked: sql`json(iif(e.value ->> 4, 'true', 'false'))`, fact: sql`json(data)` },
-});
+const TWIN = jsonFields<TwinFact>({ payment: sql`e.value ->> 3`, fact: sql`json(data)` });
 const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
 interface Settings extends ProgramRules {
   newest: number;
@@ -310,7 +308,7 @@ function partsOf(provider: ProviderName): SQL {
       union all
       select json_array('held_code', value) from json_each(due.held)
       union all
-      select json_array('twin', ${literal(provider)}, value ->> 0, value ->> 1, value ->> 2) from json_each(due.twins)
+      select json_array('twin', ${literal(provider)}, value ->> 0, value ->> 1) from json_each(due.twins)
       union all
       select json_array('granted', c.partner_id) from json_each(due.own) o
         cross join claims c indexed by claims_payment on c.payment_id = o.value where +c.status = 'granted')`;

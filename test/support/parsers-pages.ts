@@ -2,9 +2,12 @@
 import type { Context } from "hono";
 import { env } from "cloudflare:workers";
 import type { Program } from "../../src/core/kernel/rows.ts";
+import { meantOf } from "../../src/core/kernel/stale.ts";
 import { assetProblem, bannerHtml, readAssets, textWithLink } from "../../src/domain/asset.ts";
 import { readPolicies, whyNotCalled, whyNotLoaded } from "../../src/domain/content-policy.ts";
 import { checksOf, clickAddressOf } from "../../src/domain/installation.ts";
+import { meanwhileText, SHOWN_FIELD, shownIn } from "../../src/http/pages/edits.ts";
+import { homeOf, returnPath, signInAddress } from "../../src/http/pages/return-to.ts";
 import { mayRequest } from "../../src/http/pages/rights.tsx";
 import { FormFields } from "../../src/http/pages/forms.ts";
 import { localeOf } from "../../src/http/pages/locale.ts";
@@ -14,7 +17,7 @@ import { buildLink } from "../../src/http/pages/portal/link-builder.tsx";
 import { parseAnswer } from "../../src/http/pages/passkey-answer.ts";
 import { base64url, readRegistration } from "../../src/lib/passkey.ts";
 import type { PageEnv } from "../../src/http/session.ts";
-import type { Parser } from "./parsers.ts";
+import { jsonTexts, type Parser } from "./parsers.ts";
 
 const PROGRAM = {
   ...{ id: "prog_1", domain: "shop.example", questions: ["Why? (optional)"], terms: "Be kind.", terms_version: 1 },
@@ -154,6 +157,33 @@ export const PAGES: Parser[] = [
     good: "/dashboard/flows/flw_1",
     read: (text) => [mayRequest("viewer", "GET", text), mayRequest("viewer", "POST", text)],
     frames: [["/dashboard/", "/x"]],
+  },
+  {
+    module: "http/pages/return-to.ts",
+    name: "a path to return to",
+    good: "/dashboard/partners?search=ann",
+    read: (text) => {
+      const path = returnPath(text);
+      return [path, homeOf("owner", text), signInAddress(text)];
+    },
+    frames: [
+      ["/dashboard/", ""],
+      ["/portal?", "#"],
+    ],
+  },
+  {
+    module: "http/pages/edits.ts",
+    name: "what a form showed",
+    good: JSON.stringify({ name: "Ann" }),
+    read: (text) => {
+      const shown = shownIn(form(text, SHOWN_FIELD));
+      return [meantOf({ name: "Ann" }, { name: text }, { shown }), meanwhileText(text, text)];
+    },
+    frames: [
+      ['{"name":"', '"}'],
+      ['{"name":', "}"],
+    ],
+    worst: jsonTexts(),
   },
   {
     module: "http/pages/passkey-answer.ts",

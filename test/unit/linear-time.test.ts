@@ -204,6 +204,7 @@ const OURS: Record<string, string[]> = {
       "core/webhooks/endpoints.ts",
       "domain/payout.ts",
       "http/mails/endpoint-disabled.ts",
+      "http/mails/security.ts",
       "http/pages/layout.tsx",
     ],
   ],

@@ -101,10 +101,16 @@ export function shownIn(fields: FormFields): Shown | undefined {
   try {
     const shown: unknown = JSON.parse(fields.text(SHOWN_FIELD));
     if (typeof shown !== "object" || shown === null || Array.isArray(shown)) return undefined;
-    // Throws here if it is nested too deeply to be compared.
-    JSON.stringify(shown, (_key, value: unknown) => value);
-    return shown as Shown;
+    return isWithinDepth(shown, MAX_DEPTH) ? (shown as Shown) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** More than any column has. The runtime compares deeper values in quadratic time, or not at all. */
+const MAX_DEPTH = 16;
+
+function isWithinDepth(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.keys(value).every((name) => isWithinDepth((value as Shown)[name], depth - 1));
 }

@@ -13,10 +13,13 @@ const MOST = 45;
 
 /** Beyond this, after some tries, no noise explains it. */
 const HOPELESS = 80;
-const SOME_TRIES = 5;
+const SOME_TRIES = 20;
 
 /** Noise only ever adds time, so the least of several is nearest to the truth. */
 const TRIES = 40;
+
+/** Runs of the small input that confirm a ratio: a slow one alone would make quadratic work look linear. */
+const CONFIRMED = 30;
 
 /** The clock ticks in milliseconds: so much time makes its error small. */
 const MEASURED_MS = 5;
@@ -37,6 +40,10 @@ export async function growth<T>(work: (input: T) => unknown, { small, large }: I
     if (least.large < AT_ONCE_MS) return 0;
     for (let i = 0; i < 3; i++) least.small = Math.min(least.small, await timeOf(work, small));
     ratio = least.large / least.small;
+    for (let i = 0; i < CONFIRMED && ratio <= MOST; i++) {
+      least.small = Math.min(least.small, await timeOf(work, small));
+      ratio = least.large / least.small;
+    }
   }
   return ratio;
 }

@@ -30,6 +30,7 @@ const FITS = {
   dispute: true satisfies Fits<typeof schema.dispute, Stripe.Dispute>,
   // The same; null is the status of an invoice that is only previewed.
   invoice: true satisfies Fits<typeof schema.invoice, Stripe.Invoice, "status">,
+  invoiceLine: true satisfies Fits<typeof schema.invoiceLine, Stripe.InvoiceLineItem>,
   invoicePayment: true satisfies Fits<typeof schema.invoicePayment, Stripe.InvoicePayment>,
   paymentIntent: true satisfies Fits<typeof schema.paymentIntent, Stripe.PaymentIntent>,
   promotionCode: true satisfies Fits<typeof schema.promotionCode, Stripe.PromotionCode>,

@@ -5,6 +5,7 @@ import { providerA } from "../../src/providers/provider-a/index.ts";
 import { readerOf } from "../support/parsed.ts";
 import {
   balanceTransaction,
+  chargeCaptured,
   chargeRefunded,
   chargeSucceeded,
   customerEvent,
@@ -303,6 +304,17 @@ describe("provider A: links between a payment's ids (PAY-18)", () => {
     // What is held may be let go.
     expect(factsOf(chargeSucceeded({ ...ids, captured: 0 }))[0]).not.toHaveProperty("moved");
     expect(factsOf(chargeSucceeded({ ...ids, object: { amount_captured: null } }))[0]).not.toHaveProperty("moved");
+  });
+
+  it("count what a charge took, although its flag contradicts that (PAY-24)", () => {
+    const [ids, flag] = [{ charge: "ch_1", amount: 900 }, { captured: false }];
+    const taken = [{ kind: "payment", key: "ch_1", gross_cents: 900 }];
+    expect(factsOf(chargeSucceeded({ ...ids, object: flag }))).toMatchObject(taken);
+    expect(factsOf(chargeCaptured({ ...ids, object: flag }))).toMatchObject(taken);
+    const old = { ...flag, amount_captured: undefined };
+    expect(factsOf(chargeCaptured({ ...ids, object: old }))).toMatchObject(taken);
+    expect(ignoredAs(chargeSucceeded({ ...ids, object: old }))).toBe("nothing_paid_yet");
+    expect(ignoredAs(chargeSucceeded({ ...ids, captured: 0, object: flag }))).toBe("nothing_paid_yet");
   });
 
   it("need two ids", () => {

@@ -39,13 +39,11 @@ const NAMED_BY_ID = [
 
 const paymentIn = (facts: readonly Fact[]) => facts.find((fact): fact is PaymentFact => fact.kind === "payment");
 /**
- * An intent is a payment by the owner's reference alone (PAY-24), a refund of no charge and no intent is of what was never
- * a payment, a credit note may give back nothing outside of the vendor, of an invoice that is written off nothing may have
- * been paid, and a type that is not known says nothing.
+ * A refund of no charge and no intent is of what was never a payment, a credit note may give back nothing outside of the
+ * vendor, of an invoice that is written off nothing may have been paid, and a type that is not known says nothing.
  */
 const isAnother = ({ at, type }: Case) =>
   TYPES.includes(at) ||
-  (type === "payment_intent.succeeded" && OF_OWNER.test(at)) ||
   (type === "invoice.marked_uncollectible" && at === "data.object.amount_paid") ||
   (/refund\./.test(type) && at.endsWith(".payment_intent")) ||
   (type.startsWith("credit_note.") && /\.(?:out_of_band_amount|refunds\b.*)$/.test(at));

@@ -152,14 +152,15 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
 }
 
 /** A charge whose money was taken: what its intent says, and without one a payment of its own (PAY-24). */
-export function chargeReading(charge: Charge, { occurred_at }: Envelope): Reading {
-  const { id, payment_intent, amount, amount_captured, currency, captured } = charge;
+export function chargeReading(charge: Charge, { event_type, occurred_at }: Envelope): Reading {
+  const { id, payment_intent, amount, amount_captured, currency } = charge;
+  const isHeld = charge.captured === false && event_type !== "charge.captured";
   // Shapes that know no part of it have taken all or nothing.
-  const taken = amount_captured ?? (captured === false ? NOTHING : amount);
+  const taken = amount_captured ?? (isHeld ? NOTHING : amount);
   const aliases = aliasesOf(id, payment_intent, charge.invoice);
   if (payment_intent !== null) return linkOf(aliases, occurred_at, moved(payment_intent, amount_captured, currency));
-  // Money that is held is reported again when it is taken.
-  if (captured === false) return factsOr("nothing_paid_yet", null);
+  // Money that is held is reported again when it is taken. An amount that was taken outweighs the flag.
+  if (isHeld && taken === NOTHING) return factsOr("nothing_paid_yet", null);
   return takenReading(
     {
       ...charge,

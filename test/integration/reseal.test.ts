@@ -5,18 +5,27 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RESEALED_AT_ONCE, resealAll, type Resealing } from "../../src/core/operations/reseal.ts";
+import { keepText } from "../../src/core/kernel/kept.ts";
 import { sealerOf } from "../../src/core/kernel/sealer.ts";
 import type { Bindings } from "../../src/env.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../src/db/sealed.ts";
 import { toBase64 } from "../../src/lib/crypto.ts";
 import { SecretSealer, type Sealed } from "../../src/lib/seal.ts";
+import { HOUR } from "../../src/lib/time.ts";
 import { bySecretSetting, VENDOR_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { makeCommissions } from "../support/payouts.ts";
-import { callApi, makePartner, makeProgram, TEST_SECRETS, type TestProgram } from "../support/program.ts";
+import {
+  callApi,
+  makePartner,
+  makeProgram,
+  programContext,
+  TEST_SECRETS,
+  type TestProgram,
+} from "../support/program.ts";
 import { callWith, watchDatabase, type Faults } from "../support/watched-database.ts";
 
 const OLD = env.ENCRYPTION_KEY;
@@ -139,15 +148,17 @@ async function stock(): Promise<Stocked> {
     return reply.body.secret;
   };
   await replay({});
+  await keepText(programContext(program), { program_id: program.id, id: "kept" }, "typed", HOUR);
   return { program, endpoint: id, replay };
 }
 
-/** Those of `NEXT` and the webhook secrets before them; of a payout, an e-mail, a request with a key and an endpoint the others. */
-const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 6;
+/** Those of `NEXT` and the webhook secrets before them; of a payout, an e-mail, a request with a key, a kept text and an endpoint the others. */
+const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 7;
 
 // What the tests before left is under the new key, or is taken away.
 beforeEach(async () => {
-  for (const table of ["webhook_endpoints", "idempotency_keys", "mails"]) await env.DB.exec(`delete from ${table}`);
+  for (const table of ["webhook_endpoints", "idempotency_keys", "mails", "kept_texts"])
+    await env.DB.exec(`delete from ${table}`);
   await env.DB.exec("update payouts set recipient_sealed = null");
   await env.DB.exec(
     "update provider_connections set webhook_secret = null, webhook_secret_previous = null, api_key = null",

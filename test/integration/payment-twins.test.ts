@@ -2,8 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { earnedAfter, inAnyOrder, orders } from "../support/any-order.ts";
 import { lead, report } from "../support/api.ts";
+import { booksOf } from "../support/books.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import {
   chargeCaptured,
   chargeSucceeded,
@@ -95,6 +96,23 @@ describe("a payment intent of a known customer", () => {
     await sendA(program, sessionCompleted({ id: "cs_1", customer, payment_intent: "pi_1", created: AT }));
     expect((await sendA(program, intent())).body.outcome).toBe("no_ref");
     expect((await ledgerOf(program)).payments.map((row) => row.provider_transaction_id)).toEqual(["cs_1"]);
+  });
+
+  it("has a merged row only if the link to its invoice came last, and nothing else depends on the order (PAY-14)", async () => {
+    const programs = [await makeProgram(), await makeProgram()];
+    for (const program of programs) await makePartner(program, { slug: "jane" });
+    const [last, first] = programs as [TestProgram, TestProgram];
+    const [invoice, money] = [renewal(), intent()];
+    for (const event of [known, invoice, money, link]) await sendA(last, event);
+    for (const event of [known, link, invoice, money]) await sendA(first, event);
+    const rowsOf = async (program: TestProgram) =>
+      (await ledgerOf(program)).payments.map((row) => [row.provider_transaction_id, row.outcome]).toSorted();
+    expect(await rowsOf(first)).toEqual([["in_1", "commission"]]);
+    expect(await rowsOf(last)).toEqual([
+      ["in_1", "commission"],
+      ["pi_1", "merged"],
+    ]);
+    expect(await booksOf(last)).toEqual(await booksOf(first));
   });
 
   it("earns once with the invoice that it pays, whatever links them, in any order and repeated (PAY-24)", async () => {

@@ -38,7 +38,9 @@ describe("a payment intent that succeeded", () => {
     for (const of of [{ invoice: "in_1" }, { order_reference: "in_1" }]) {
       expect(factsOf(intent(of))).toMatchObject([{ kind: "link", aliases: ["pi_1", "ch_1", "in_1"] }]);
     }
-    expect(paymentOf(intent({ order_reference: "order-7" })).aliases).toEqual(["pi_1", "ch_1"]);
+    for (const order_reference of ["order-7", "in_store-7", "in_store_7", "in_", "xin_1"]) {
+      expect(paymentOf(intent({ order_reference })).aliases).toEqual(["pi_1", "ch_1"]);
+    }
   });
 
   it("is refused without the money that it received", () => {

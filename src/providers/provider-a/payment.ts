@@ -226,8 +226,11 @@ function takenReading({ id, charge, invoice, held, taken, ...said }: Taking, occ
  * reference. Owners may write their own there, which do not look like an invoice id.
  */
 function invoiceIn(order: string | null): string | null {
-  return order?.startsWith("in_") ? order : null;
+  return order !== null && INVOICE_ID.test(order) ? order : null;
 }
+
+/** An order such as `in_store-7` is the owner's: as an invoice it would never be paid. */
+const INVOICE_ID = /^in_[A-Za-z0-9]+$/;
 
 /** What was held of the customer's money and not taken; nothing where all was. */
 export function released(held: Cents | null | undefined, taken: Cents | null | undefined): { released_cents?: Cents } {

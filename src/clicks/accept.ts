@@ -4,7 +4,6 @@ import type { DatabaseBindings } from "../core/kernel/database.ts";
 import { batchOf, type ClickBatch, type CommitReply, type PendingArrival } from "./batch.ts";
 import { flushLater, type Flushable } from "./flush.ts";
 import type { ClickObject } from "./region.ts";
-import { isUnknownMethod } from "./split.ts";
 
 /** `stored`: durable in the click object. `refused`: perhaps not stored; the sender may try again with the same id. */
 export type Acceptance = "stored" | "refused";
@@ -18,7 +17,7 @@ export interface Host {
 
 export interface CommitTarget extends Flushable {
   commit(batch: ClickBatch): Promise<CommitReply>;
-  take(batch: ClickBatch, own: string): Promise<CommitReply>;
+  take(batch: ClickBatch): Promise<CommitReply>;
 }
 
 /**
@@ -202,14 +201,9 @@ async function commit(lane: Lane, batch: ClickBatch, host: Host): Promise<Commit
     return reply;
   };
   if (!lane.isOwn) {
-    try {
-      const reply = heard(await open(first).take(batch, name), first);
-      if (reply.stored || reply.reason !== "moved") return reply;
-      lane.isOwn = true;
-    } catch (error) {
-      // A first object of a version before takes its own clicks only.
-      if (!isUnknownMethod(error)) throw error;
-    }
+    const reply = heard(await open(first).take(batch), first);
+    if (reply.stored || reply.reason !== "moved") return reply;
+    lane.isOwn = true;
   }
   return heard(await open(name).commit(batch), name);
 }

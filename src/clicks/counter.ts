@@ -8,7 +8,7 @@ import { idsOf, type ClickBatch, type CommitReply } from "./batch.ts";
 import { flushDelay, type FlushOptions } from "./flush-time.ts";
 import { bring, notFlushed, type Flushable, type Flushed, type Handed } from "./flush.ts";
 import { firstOf, hintOf, isFirst } from "./region.ts";
-import { ASK_FOR, isUnknownMethod, Load, SPLIT_LOAD, YOUNG_FOR } from "./split.ts";
+import { ASK_FOR, Load, SPLIT_LOAD } from "./split.ts";
 import { ClickStore } from "./store.ts";
 
 type ClickBindings = DatabaseBindings & FlushOptions & Pick<Bindings, "CLICKS">;
@@ -112,22 +112,9 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     return promise;
   }
 
-  /** As `commit`, of the first object of a region for another one, `own`, while the region is not split. */
-  async take(batch: ClickBatch, own: string): Promise<CommitReply> {
-    if (this.#splitAt() === null && Date.now() < (this.#store.madeAt ?? Infinity) + YOUNG_FOR) {
-      try {
-        if (await this.#hasTaken(own)) this.#split();
-      } catch (error) {
-        logLine("error", { what: "click object not asked", object: own, reason: reasonOf(error) });
-        return NOT_STORED;
-      }
-    }
-    return this.#splitAt() === null ? this.commit(batch) : { stored: false, reason: "moved" };
-  }
-
-  /** Whether this object ever took a click. */
-  async hasTaken(): Promise<boolean> {
-    return !this.#store.isNew;
+  /** As `commit`, called on the first object of a region for a batch of any data center while the region is not split. */
+  async take(batch: ClickBatch): Promise<CommitReply> {
+    return this.#store.splitAt === null ? this.commit(batch) : { stored: false, reason: "moved" };
   }
 
   /**
@@ -135,9 +122,9 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
    * if it was not.
    */
   async knows(ids: readonly string[]): Promise<Report> {
-    if (this.#splitAt() === null) this.#split();
     const now = Date.now();
-    return { split_at: this.#splitAt() ?? now, known: ids.filter((id) => this.#store.knows(id, now)) };
+    const split_at = this.#store.splitAt ?? this.#split(now);
+    return { split_at, known: ids.filter((id) => this.#store.knows(id, now)) };
   }
 
   /**
@@ -160,7 +147,6 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
    * for any more. Null where there is none.
    */
   async look(): Promise<{ epoch: string; last: number } | null> {
-    await this.#learnOfSplit();
     const last = this.#store.takenBy(Date.now() - flushDelay(this.env) - GRACE);
     return last === 0 || this.#flushing !== null ? null : { epoch: this.#store.epoch, last };
   }
@@ -172,18 +158,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     this.#flushSoon();
   }
 
-  /**
-   * What the cron of the version before calls, beside which this one may run: its Workers do not flush where they are asked
-   * to. Says how many clicks may wait.
-   */
-  async ensureAlarm(): Promise<{ waiting: number }> {
-    await this.#learnOfSplit();
-    const waiting = this.#store.backlog.clicks;
-    if (waiting > 0) await this.catchUp(null);
-    return { waiting };
-  }
-
-  /** With its first click an object is not known to the cron yet. The version before flushed by alarms alone. */
+  /** Until its first flush the cron does not know an object: this flushes what no Worker came for. */
   override async alarm(): Promise<void> {
     this.#store.takeBack();
     if (!(await this.#flush())) this.#arm(Date.now());
@@ -195,8 +170,8 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
       const first = this.#store.isNew;
       const now = Date.now();
       this.#store.add(batches, now, elsewhere);
-      if (isFirst(this.#name()) && this.#splitAt() === null && this.#isMuch(batches.length, now)) {
-        this.#store.split(now, now);
+      if (isFirst(this.#name()) && this.#store.splitAt === null && this.#isMuch(batches.length, now)) {
+        this.#store.split(now);
       }
       if (first) this.#arm(now);
     } catch (error) {
@@ -238,7 +213,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     try {
       reply = this.#write(batches, await this.#learn(batches.flatMap(idsOf)));
     } catch (error) {
-      this.#notAsked(error);
+      logLine("error", { what: "first click object not asked", object: this.#name(), reason: reasonOf(error) });
     }
     answer(group, reply);
     if (!reply.stored) this.#goOn();
@@ -250,58 +225,20 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     return (splitAt === null || Date.now() < splitAt + ASK_FOR) && firstOf(this.#name()) !== null;
   }
 
-  /** Those of the ids that the first object knows. One of a version before never took a click of another. */
+  /** Those of the ids that the first object knows. */
   async #learn(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const report = await this.#call(
-      firstOf(this.#name())!,
-      async (first): Promise<Report | null> => first.knows(ids),
-      null,
-    );
-    if (report === null) return new Set();
-    if (report.split_at !== this.#store.splitAt) this.#store.split(report.split_at, Date.now());
+    const name = firstOf(this.#name())!;
+    const first = this.env.CLICKS.getByName(name, { locationHint: hintOf(name) });
+    const report: Report = await inTime(ASK_TIMEOUT, "the object", first.knows(ids));
+    if (report.split_at !== this.#store.splitAt) this.#store.split(report.split_at);
     return new Set(report.known);
   }
 
-  /** Where a version took clicks that knows nothing of splits, the first object of the region learns of it now. */
-  async #learnOfSplit(): Promise<void> {
-    if (this.#store.isNew || this.#store.splitAt !== null || !this.#asksFirst()) return;
-    try {
-      await this.#learn([]);
-    } catch (error) {
-      this.#notAsked(error);
-    }
-  }
-
-  #notAsked(error: unknown): void {
-    logLine("error", { what: "first click object not asked", object: this.#name(), reason: reasonOf(error) });
-  }
-
-  /** One of a version before may have taken a click, or does before it hears of this one. */
-  #hasTaken(other: string): Promise<boolean> {
-    return this.#call(other, async (object) => object.hasTaken(), true);
-  }
-
-  /** Calls another object, or gives `before` where that runs a version that does not know the method. */
-  async #call<T>(name: string, call: (other: DurableObjectStub<ClickCounter>) => Promise<T>, before: T): Promise<T> {
-    try {
-      const other = this.env.CLICKS.getByName(name, { locationHint: hintOf(name) });
-      return await inTime(ASK_TIMEOUT, "the object", call(other));
-    } catch (error) {
-      if (isUnknownMethod(error)) return before;
-      throw error;
-    }
-  }
-
-  /** Of a first object: when its region was split; null where it is not. One from a version before always was. */
-  #splitAt(): number | null {
-    const { isNew, madeAt, splitAt } = this.#store;
-    return !isNew && madeAt === null ? 0 : splitAt;
-  }
-
-  #split(): void {
+  /** Splits the region, unless the write of what has gathered does so. Returns when it was split. */
+  #split(now: number): number {
     if (this.#gathered.length > 0) this.#writeGathered();
-    const now = Date.now();
-    if (this.#splitAt() === null) this.#store.split(this.#store.isNew ? 0 : now, now);
+    if (this.#store.splitAt === null) this.#store.split(now);
+    return this.#store.splitAt ?? now;
   }
 
   #isMuch(commits: number, now: number): boolean {

@@ -4,7 +4,6 @@ import type { Arrival } from "../domain/click.ts";
 import { inTime } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
-import { isUnknownMethod } from "./split.ts";
 import type { Stretch } from "./store.ts";
 
 /** A stretch of an object, on its way to the database. */
@@ -54,8 +53,7 @@ export async function flushWaiting(object: Flushable, bindings: DatabaseBindings
       stretch = await inTime(WORKER_TIMEOUT, "the object", object.flushed({ to, cursor }));
     }
   } catch (error) {
-    // An object of the version before flushes itself.
-    if (!isUnknownMethod(error)) notFlushed(error, { object: stretch?.object, waiting: stretch?.waiting });
+    notFlushed(error, { object: stretch?.object, waiting: stretch?.waiting });
   }
 }
 

@@ -1,4 +1,4 @@
-import { HOUR, MINUTE, SECOND } from "../lib/time.ts";
+import { MINUTE, SECOND } from "../lib/time.ts";
 import { SEEN_WINDOW } from "./store.ts";
 
 /**
@@ -13,9 +13,6 @@ export const SPLIT_LOAD = { commits: 1_000, within: 10 * SECOND, ids: 98_304 };
  */
 export const ASK_FOR = SEEN_WINDOW + MINUTE;
 
-/** So long a new region's first object asks the others whether they took clicks: two versions may run beside each other. */
-export const YOUNG_FOR = HOUR;
-
 /** How many commits came in the stretch that `now` (ms) is in. */
 export class Load {
   #since = Number.NEGATIVE_INFINITY;
@@ -28,9 +25,4 @@ export class Load {
     }
     return (this.#commits += commits);
   }
-}
-
-/** Whether a call failed because the object runs a version that does not know the method: nothing was done. */
-export function isUnknownMethod(error: unknown): boolean {
-  return error instanceof TypeError && error.message.startsWith("The RPC receiver does not implement");
 }

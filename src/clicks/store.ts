@@ -47,7 +47,6 @@ export class ClickStore {
   #length = 0;
   #forgotAt = 0;
   #isRemembered = false;
-  #madeAt: number | null = null;
   #splitAt: number | null = null;
   /** The names of rows that may be written over, the oldest last. */
   #spare: number[] = [];
@@ -70,19 +69,16 @@ export class ClickStore {
     return this.#epoch === "";
   }
 
-  /** When the storage was begun, in ms; null where it is not, or was by a version whose regions always had several objects. */
-  get madeAt(): number | null {
-    return this.#madeAt;
-  }
-
-  /** When the region was split, in ms, as far as this object knows. 0: before anything was taken. */
+  /** When the region was split, in ms, as far as this object knows. */
   get splitAt(): number | null {
     return this.#splitAt;
   }
 
-  /** Keeps it that the region was split at `at`. */
-  split(at: number, now: number): void {
-    this.#keepSplit(this.#madeAt ?? now, at);
+  /** Stores that the region was split at `at`. */
+  split(at: number): void {
+    this.#sql.exec("create table if not exists split (id integer primary key, at integer not null)");
+    this.#sql.exec("insert into split (id, at) values (1, ?) on conflict (id) do update set at = excluded.at", at);
+    this.#splitAt = at;
   }
 
   /** How many ids of clicks and batches are remembered. */
@@ -231,20 +227,8 @@ export class ClickStore {
     this.#sql.exec(`create table if not exists batches (
       last integer primary key, stored_at integer not null, length integer not null, keys text not null, entries text not null
     )`);
-    if (this.#splitAt === null) this.#keepSplit(this.#now, null);
     this.#epoch = randomToken(12);
     this.#sql.exec("insert into object (epoch, flushed) values (?, 0)", this.#epoch);
-  }
-
-  #keepSplit(madeAt: number, at: number | null): void {
-    this.#sql.exec("create table if not exists split (id integer primary key, made_at integer not null, at integer)");
-    this.#sql.exec(
-      "insert into split (id, made_at, at) values (1, ?, ?) on conflict (id) do update set at = excluded.at",
-      madeAt,
-      at,
-    );
-    this.#madeAt = madeAt;
-    this.#splitAt = at;
   }
 
   #rowsOf(batches: readonly ClickBatch[], elsewhere: ReadonlySet<string>): Row[] {
@@ -308,10 +292,7 @@ export class ClickStore {
     this.#seen.clear();
     this.#spare = [];
     this.#forgotAt = 0;
-    const [split] = this.#hasTable("split")
-      ? this.#sql.exec<{ made_at: number; at: number | null }>("select made_at, at from split")
-      : [];
-    this.#madeAt = split?.made_at ?? null;
+    const [split] = this.#hasTable("split") ? this.#sql.exec<{ at: number }>("select at from split") : [];
     this.#splitAt = split?.at ?? null;
     const [object] = this.#hasTable("object")
       ? this.#sql.exec<{ epoch: string; flushed: number }>("select epoch, flushed from object")

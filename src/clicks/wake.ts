@@ -6,7 +6,6 @@ import { inTime } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
 import { hintOf } from "./region.ts";
-import { isUnknownMethod } from "./split.ts";
 
 /** Objects that are called at once, and how long one may take. */
 const OBJECTS_AT_ONCE = 10;
@@ -52,7 +51,7 @@ export function wakeClickObjects(
     },
     async serve({ names }) {
       const looked = await callAll(names, String, async (name) => {
-        const found = await look(open(name));
+        const found = await open(name).look();
         return found === null ? [] : [{ name, ...found }];
       });
       const found = looked.flat();
@@ -70,17 +69,4 @@ export function wakeClickObjects(
       return false;
     },
   };
-}
-
-/** An object of the version before looks after itself where it is asked to. */
-async function look(
-  object: ReturnType<Bindings["CLICKS"]["getByName"]>,
-): Promise<{ epoch: string; last: number } | null> {
-  try {
-    return await object.look();
-  } catch (error) {
-    if (!isUnknownMethod(error)) throw error;
-    await object.ensureAlarm();
-    return null;
-  }
 }

@@ -44,20 +44,15 @@ export function afterAttempt({ attempt_number, started_at_ms, error }: FinishedA
 /** A message of the queue: a wake-up for one delivery. The row decides what is done. */
 export interface WakeUpMessage {
   delivery_id: string;
-  /** The database that holds the row; absent for shard 0. */
-  shard?: number;
+  /** The database that holds the row. */
+  shard: number;
 }
 
-export function wakeUpMessage(delivery_id: string, shard: number): WakeUpMessage {
-  return shard === 0 ? { delivery_id } : { delivery_id, shard };
-}
-
-/** What a message of the queue says, the version before's too; null where it is no wake-up. */
-export function readWakeUp(body: unknown): Required<WakeUpMessage> | null {
-  if (typeof body !== "object" || body === null || !("delivery_id" in body)) return null;
-  const { delivery_id } = body;
-  const shard = "shard" in body && typeof body.shard === "number" ? body.shard : 0;
-  return typeof delivery_id === "string" ? { delivery_id, shard } : null;
+/** The wake-up in a message of the queue; null if it is none. */
+export function readWakeUp(body: unknown): WakeUpMessage | null {
+  if (typeof body !== "object" || body === null || !("delivery_id" in body && "shard" in body)) return null;
+  const { delivery_id, shard } = body;
+  return typeof delivery_id === "string" && typeof shard === "number" ? { delivery_id, shard } : null;
 }
 
 /** A message of the queue: a wake-up for the e-mails of one program. */

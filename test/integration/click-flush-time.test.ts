@@ -193,7 +193,7 @@ describe("a click object flushes itself (TRACK-16)", () => {
     expect(await rows()).toBe(DENSE + 3);
   });
 
-  it("where nobody came in time who was asked, as a Worker of the version before, with the next click", async () => {
+  it("where nobody came in time who was asked, with the next click", async () => {
     await store(1);
     pass(DELAY + GRACE - 1);
     expect(await store(1)).toBeNull();

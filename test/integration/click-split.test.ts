@@ -5,11 +5,10 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { accept, type CommitTarget, type Host } from "../../src/clicks/accept.ts";
 import { arrivalOf, batchOf, idsOf, type ClickBatch, type CommitReply } from "../../src/clicks/batch.ts";
-import { ASK_FOR, SPLIT_LOAD, YOUNG_FOR } from "../../src/clicks/split.ts";
+import { ASK_FOR, SPLIT_LOAD } from "../../src/clicks/split.ts";
 import { SEEN_WINDOW } from "../../src/clicks/store.ts";
 import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import { MINUTE } from "../../src/lib/time.ts";
-import { takeAsBefore } from "../support/click-rows.ts";
 import { clickStub, clicksOf, countsOf, flush, holdTime, recorded, unflushed } from "../support/clicks.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 
@@ -42,13 +41,13 @@ function batch(id = `click-${made++}`): ClickBatch {
 }
 
 const own = (number: number) => `${region}:${number}`;
-const take = (one: ClickBatch, number: number) => clickStub(first).take(one, own(number));
+const take = (one: ClickBatch) => clickStub(first).take(one);
 const pass = (ms: number) => void vi.setSystemTime(Date.now() + ms);
 
 /** As a new isolate sends a batch, which knows nothing of the region. */
 async function send(one: ClickBatch, number: number): Promise<CommitReply> {
   if (number === 0) return clickStub(first).commit(one);
-  const reply = await take(one, number);
+  const reply = await take(one);
   return reply.stored || reply.reason !== "moved" ? reply : clickStub(own(number)).commit(one);
 }
 
@@ -92,12 +91,12 @@ describe("the objects of a region (TRACK-18)", () => {
   it("are several once so many commits came within ten seconds; what comes then is sent to its own", async () => {
     await clickStub(first).commit(batch());
     await splitAfter(3);
-    expect(await take(batch(), 1)).toEqual(STORED);
+    expect(await take(batch())).toEqual(STORED);
     pass(SPLIT_LOAD.within);
-    expect(await take(batch(), 1)).toEqual(STORED);
-    expect(await take(batch(), 2)).toEqual(STORED);
-    expect(await take(batch(), 2), "the last that it takes").toEqual(STORED);
-    for (const number of [1, 2, 3]) expect(await take(batch(), number)).toEqual(MOVED);
+    expect(await take(batch())).toEqual(STORED);
+    expect(await take(batch())).toEqual(STORED);
+    expect(await take(batch()), "the last that it takes").toEqual(STORED);
+    for (let i = 0; i < 3; i++) expect(await take(batch())).toEqual(MOVED);
     expect(await clickStub(first).commit(batch())).toEqual(STORED);
     for (const number of [1, 2, 3]) expect(await send(batch(), number)).toEqual(STORED);
     await expectRecorded(9);
@@ -108,17 +107,17 @@ describe("the objects of a region (TRACK-18)", () => {
     await runInDurableObject(clickStub(first), (object) => {
       object.splitLoad = { ...SPLIT_LOAD, ids: 6 };
     });
-    for (let i = 0; i < 2; i++) expect(await take(batch(), 1)).toEqual(STORED);
-    expect(await take(batch(), 1)).toEqual(MOVED);
+    for (let i = 0; i < 2; i++) expect(await take(batch())).toEqual(STORED);
+    expect(await take(batch())).toEqual(MOVED);
   });
 
   it("stay several: after an eviction, and when clicks are few again", async () => {
     await clickStub(first).commit(batch());
     await clickStub(first).knows([]);
     await evictDurableObject(clickStub(first));
-    expect(await take(batch(), 1)).toEqual(MOVED);
+    expect(await take(batch())).toEqual(MOVED);
     pass(100 * SEEN_WINDOW);
-    expect(await take(batch(), 1)).toEqual(MOVED);
+    expect(await take(batch())).toEqual(MOVED);
   });
 
   it("know each a click and a batch that the first one took before the split, for 30 minutes", async () => {
@@ -169,7 +168,7 @@ describe("the objects of a region (TRACK-18)", () => {
     await clickStub(first).commit(batch());
     await splitAfter(10);
     const all = Array.from({ length: 40 }, () => batch());
-    const replies = await Promise.all(all.map((one) => take(one, 1)));
+    const replies = await Promise.all(all.map((one) => take(one)));
     const again = await Promise.all(all.map((one) => clickStub(own(1)).commit(one)));
     expect(new Set(again.map((reply) => reply.stored))).toEqual(new Set([true]));
     expect(replies).toContainEqual(STORED);
@@ -179,11 +178,10 @@ describe("the objects of a region (TRACK-18)", () => {
 
   it("are split in the turn that stores what waits for the write on its way", async () => {
     await clickStub(first).commit(batch());
-    pass(YOUNG_FOR);
     const waiting = batch();
     const replies = await runInDurableObject(clickStub(first), async (object) => {
       const ahead = object.commit(batch());
-      const behind = object.take(waiting, own(1));
+      const behind = object.take(waiting);
       // Its own object, to which it came as well, asks before it is written.
       const report = object.knows(idsOf(waiting));
       return [await ahead, await behind, (await report).known];
@@ -193,14 +191,33 @@ describe("the objects of a region (TRACK-18)", () => {
   });
 });
 
+describe("an isolate that calls its own object of a region that is not split (TRACK-18)", () => {
+  it("splits the region, and nothing counts twice", async () => {
+    const one = batch("again");
+    expect(await take(one)).toEqual(STORED);
+    expect(await clickStub(own(1)).commit(batch("again"))).toEqual(STORED);
+    expect(await clickStub(own(1)).commit(one)).toEqual(STORED);
+    expect(await take(batch("again"))).toEqual(MOVED);
+    await expectRecorded(1, { duplicate: 1 });
+  });
+
+  it("splits a region whose first object has not taken a click yet", async () => {
+    expect(await clickStub(own(1)).commit(batch("again"))).toEqual(STORED);
+    await evictDurableObject(clickStub(first));
+    expect(await take(batch("again"))).toEqual(MOVED);
+    expect(await send(batch("again"), 1)).toEqual(STORED);
+    await expectRecorded(1, { duplicate: 1 });
+  });
+});
+
 describe("exactly once, whatever the number of objects (TRACK-8, TRACK-18)", () => {
-  /** What happens to a call's batch beside what it is: sent by a new isolate, or by one of the version before. */
+  /** A batch is sent by an isolate that does not know of a split, or straight to its own object. */
   const attempt = fc.record({
     do: fc.constant("send" as const),
     click: fc.integer({ min: 0, max: 9 }),
     isSame: fc.boolean(),
     number: fc.constantFrom(0, 1, 1, 2),
-    from: fc.constantFrom("isolate" as const, "isolate" as const, "before" as const),
+    isStraight: fc.constantFrom(false, false, true),
   });
   const happening = fc.oneof(
     { weight: 8, arbitrary: attempt },
@@ -220,14 +237,12 @@ describe("exactly once, whatever the number of objects (TRACK-8, TRACK-18)", () 
       fc.asyncProperty(
         fc.array(fc.array(happening, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 8 }),
         fc.integer({ min: 1, max: 12 }),
-        fc.boolean(),
-        async (rounds, most, isYoung) => {
+        async (rounds, most) => {
           region = `region-${regions++}`;
           first = `${region}:0`;
           program = await makeProgram();
           await makePartner(program, { slug: "jane" });
           await clickStub(first).commit(batch("first"));
-          if (!isYoung) pass(YOUNG_FOR);
           const last = new Map<string, ClickBatch>();
           const home = new Map<string, number>();
           const stored = new Set<string>(["first"]);
@@ -249,7 +264,7 @@ describe("exactly once, whatever the number of objects (TRACK-8, TRACK-18)", () 
             if (!isSame) batches++;
             last.set(id, mine);
             sent.add(id);
-            const reply = await (one.from === "before" ? clickStub(own(number)).commit(mine) : send(mine, number));
+            const reply = await (one.isStraight ? clickStub(own(number)).commit(mine) : send(mine, number));
             if (reply.stored) stored.add(id);
             if (reply.stored && !isSame) answered++;
           };
@@ -289,7 +304,7 @@ describe("an isolate (TRACK-18)", () => {
     const getByName = (name: string): CommitTarget => ({
       ...FLUSHED_BY_THE_TEST,
       commit: (one) => (calls.push(`commit ${name}`), targets(name).commit(one)),
-      take: (one, of) => (calls.push(`take ${name}`), targets(name).take(one, of)),
+      take: (one) => (calls.push(`take ${name}`), targets(name).take(one)),
     });
     return { bindings: env, CLICKS: { getByName }, waitUntil: () => {} };
   }
@@ -319,8 +334,8 @@ describe("an isolate (TRACK-18)", () => {
     let isLost = true;
     const host = counting([], (name) => ({
       commit: (one) => clickStub(name).commit(one),
-      take: async (one, of) => {
-        const reply = await clickStub(name).take(one, of);
+      take: async (one) => {
+        const reply = await clickStub(name).take(one);
         if (!isLost) return reply;
         isLost = false;
         await clickStub(first).knows([]);
@@ -329,80 +344,5 @@ describe("an isolate (TRACK-18)", () => {
     }));
     expect(await click(1, host)).toBe("stored");
     await expectRecorded(2);
-  });
-
-  it("sends to its own object where the first one runs the version before, and asks it again for the next click", async () => {
-    const calls: string[] = [];
-    const before = { name: `${region}-before:0` };
-    const host = counting(calls, (name) => {
-      const stub = clickStub(name === first ? before.name : name);
-      // What the platform says of a method that the object does not have.
-      const take = (...given: unknown[]) =>
-        (stub as unknown as { unheard(...of: unknown[]): Promise<CommitReply> }).unheard(...given);
-      return { commit: (one) => stub.commit(one), take };
-    });
-    for (let i = 0; i < 2; i++) expect(await click(2, host)).toBe("stored");
-    const both = [`take ${first}`, `commit ${own(2)}`];
-    expect(calls).toEqual([...both, ...both]);
-  });
-});
-
-describe("two versions beside each other (TRACK-18)", () => {
-  it("a first object that the version before made counts as split, and knows nothing that another asks for", async () => {
-    await takeAsBefore(first, batch());
-    expect(await take(batch(), 1)).toEqual(MOVED);
-    expect(await send(batch(), 1)).toEqual(STORED);
-    expect(await asked(() => clickStub(own(1)).commit(batch()))).toBe(0);
-    await expectRecorded(3);
-  });
-
-  it("a new region is split where another object of it took clicks before", async () => {
-    await takeAsBefore(own(2), batch("again"));
-    expect(await send(batch("again"), 2)).toEqual(STORED);
-    expect(await take(batch(), 1)).toEqual(MOVED);
-    await expectRecorded(1, { duplicate: 1 });
-  });
-
-  it("an isolate of the version before sends straight to its object: the region is split, and nothing counts twice", async () => {
-    const one = batch("again");
-    expect(await take(one, 1)).toEqual(STORED);
-    expect(await clickStub(own(1)).commit(batch("again"))).toEqual(STORED);
-    expect(await clickStub(own(1)).commit(one)).toEqual(STORED);
-    expect(await take(batch("again"), 1)).toEqual(MOVED);
-    await expectRecorded(1, { duplicate: 1 });
-  });
-
-  it("the cron splits a region of which another object took clicks without asking, as after a rollback", async () => {
-    expect(await take(batch(), 1)).toEqual(STORED);
-    pass(YOUNG_FOR);
-    await takeAsBefore(own(2), batch("again"));
-    expect(await take(batch(), 1)).toEqual(STORED);
-    await clickStub(own(2)).look();
-    expect(await take(batch("again"), 2)).toEqual(MOVED);
-    expect(await send(batch("again"), 2)).toEqual(STORED);
-    await expectRecorded(3, { duplicate: 1 });
-  });
-
-  it("a new region's first object refuses what it cannot ask for", async () => {
-    const hasTaken = await runInDurableObject(clickStub(own(1)), (object) =>
-      vi.spyOn(Object.getPrototypeOf(object) as typeof object, "hasTaken").mockRejectedValue(new Error("away")),
-    );
-    expect(await take(batch(), 1)).toEqual({ stored: false, reason: "storage" });
-    hasTaken.mockRestore();
-    expect(await take(batch(), 1)).toEqual(STORED);
-  });
-
-  it("a first object asks a new region's others for an hour, and then no more", async () => {
-    const hasTaken = await runInDurableObject(clickStub(own(1)), (object) =>
-      vi.spyOn(Object.getPrototypeOf(object) as typeof object, "hasTaken"),
-    );
-    await take(batch(), 1);
-    pass(YOUNG_FOR - MINUTE);
-    await take(batch(), 1);
-    expect(hasTaken).toHaveBeenCalledTimes(2);
-    pass(MINUTE);
-    await take(batch(), 1);
-    expect(hasTaken).toHaveBeenCalledTimes(2);
-    hasTaken.mockRestore();
   });
 });

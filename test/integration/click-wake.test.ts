@@ -1,19 +1,16 @@
-/** What a click object keeps and writes, what the cron finds of it, and versions of it beside each other. */
+/** What a click object keeps and writes, and what the cron finds of it. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi, type MockInstance } from "vitest";
-import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_SPARE } from "../../src/clicks/store.ts";
 import { REPORTED_AFTER } from "../../src/clicks/counter.ts";
-import { flushWaiting } from "../../src/clicks/flush.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
-import { flushClicks, listClickObjects } from "../../src/core/clicks/clicks.ts";
-import type { Arrival } from "../../src/domain/click.ts";
+import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import type { Bindings } from "../../src/env.ts";
 import { MINUTE } from "../../src/lib/time.ts";
 import { cron, flushInTime as flush, later, newObject, ON_ITS_WAY, store } from "../support/click-clock.ts";
 import { serveAll } from "../support/jobs.ts";
-import { rowsOf, takeAsBefore, writtenBy } from "../support/click-rows.ts";
+import { rowsOf, writtenBy } from "../support/click-rows.ts";
 import {
   clickStub,
   clicksOf,
@@ -28,13 +25,11 @@ import { makePartner, makeProgram, testContext, type TestProgram } from "../supp
 import { eventually } from "../support/time.ts";
 
 let program: TestProgram;
-let log: MockInstance<typeof console.error>;
 let partner: { id: string };
 
 beforeEach(async () => {
   holdTime();
-  // What fails here is reported in the log; the tests ask for it.
-  log = vi.spyOn(console, "error").mockReturnValue();
+  vi.spyOn(console, "error").mockReturnValue();
   program = await makeProgram();
   partner = await makePartner(program, { slug: "jane" });
 });
@@ -261,72 +256,5 @@ describe("a click object", () => {
       await flush(object);
       expect([await rows(), await unflushed(object)]).toEqual([2 * REPORTED_AFTER + 2, 0]);
     });
-  });
-});
-
-describe("two versions beside each other (TRACK-8)", () => {
-  it("an alarm that the version before armed is rung once, and brings its clicks", async () => {
-    const object = newObject();
-    const visit = { program_id: program.id, ref: "jane", landing: "/", referrer: "", id: null };
-    await takeAsBefore(object, batchOf([arrivalOf(visit, Date.now())], "before"));
-    expect(await runDurableObjectAlarm(clickStub(object))).toBe(true);
-    await expectRecorded(1);
-    await store(object, program.id, 2);
-    expect(await runDurableObjectAlarm(clickStub(object)), "none is armed any more").toBe(false);
-    await flush(object);
-    await expectRecorded(3);
-  });
-
-  it("the cron of the version before has the object flush what waits", async () => {
-    const object = newObject();
-    await store(object, program.id, 2);
-    expect(await clickStub(object).ensureAlarm()).toEqual({ waiting: 2 });
-    await eventually(async () => expect(await unflushed(object)).toBe(0));
-    await expectRecorded(2);
-    expect(await clickStub(object).ensureAlarm()).toEqual({ waiting: 0 });
-  });
-
-  it("the cron asks an object of the version before to look after itself", async () => {
-    const object = newObject();
-    await store(object, program.id, 2);
-    await flush(object);
-    log.mockClear();
-    const asked: string[] = [];
-    const getByName = (name: string) => ({
-      look: async () => {
-        throw new TypeError('The RPC receiver does not implement the method "look".');
-      },
-      ensureAlarm: async () => void asked.push(name),
-    });
-    await serveAll(wakeClickObjects(testContext(), { CLICKS: { getByName } } as unknown as Bindings));
-    expect(asked).toContain(object);
-    expect(log).not.toHaveBeenCalled();
-  });
-
-  it("a Worker leaves the clicks to an object of the version before, without a word", async () => {
-    log.mockClear();
-    const waiting = async () => {
-      throw new TypeError('The RPC receiver does not implement the method "waiting".');
-    };
-    await flushWaiting({ waiting, flushed: waiting }, env);
-    expect(log).not.toHaveBeenCalled();
-  });
-
-  it("after a rollback an object sends what it does not know to be flushed, and each click counts once", async () => {
-    const object = newObject();
-    await store(object, program.id, 2);
-    await flush(object);
-    await store(object, program.id, 1);
-    await evictDurableObject(clickStub(object));
-    // As the version before sends it: all from what its row says on, once its alarm rings.
-    const { epoch, flushed, rows } = await runInDurableObject(clickStub(object), (_, { storage: { sql } }) => ({
-      ...sql.exec<{ epoch: string; flushed: number }>("select epoch, flushed from object").one(),
-      rows: sql.exec<{ entries: string }>("select entries from batches order by last").toArray(),
-    }));
-    expect(flushed).toBe(0);
-    const arrivals = JSON.parse(`[${rows.map(({ entries }) => entries).join(",")}]`) as Arrival[];
-    await flushClicks(env, { object, epoch, from: flushed, to: 3, arrivals, now: Date.now() });
-    await expectRecorded(3);
-    expect(await unflushed(object)).toBe(0);
   });
 });

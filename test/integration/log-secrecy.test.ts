@@ -268,7 +268,7 @@ async function attempts(program: TestProgram): Promise<void> {
     });
     const bindings = { ...(env as unknown as Bindings), ...production(), DELIVERIES: SILENT_QUEUE };
     const context = createExecutionContext();
-    const message = { id: `m${i}`, timestamp: new Date(), attempts: 1, body: { delivery_id: row.id } };
+    const message = { id: `m${i}`, timestamp: new Date(), attempts: 1, body: { delivery_id: row.id, shard: 0 } };
     await worker.queue(createMessageBatch("deliveries", [message]), bindings, context);
     await waitOnExecutionContext(context);
     played.mockRestore();

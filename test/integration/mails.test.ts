@@ -106,7 +106,12 @@ describe("an e-mail (MAIL-1)", () => {
   it("wakes nobody else: of a batch the other messages are left", () => {
     const acked: unknown[] = [];
     const message = (body: unknown) => ({ body, ack: () => acked.push(body) }) as unknown as Message;
-    const bodies = [{ delivery_id: "dlv_1" }, { mails_of: "prog_1" }, { mails_of: "prog_1" }, { mails_of: 7 }];
+    const bodies = [
+      { delivery_id: "dlv_1", shard: 0 },
+      { mails_of: "prog_1" },
+      { mails_of: "prog_1" },
+      { mails_of: 7 },
+    ];
     const woken: string[] = [];
     const left = consumeMailWakeUps({ messages: bodies.map(message) }, (program_id) => woken.push(program_id));
     expect([woken, left.map(({ body }) => body), acked]).toEqual([

@@ -299,7 +299,10 @@ describe("the batch", () => {
     const batch = wakeUpBatch([delivery.id, "dlv_none", "'; drop table deliveries; --"]);
     const odd = [
       ...batch.messages,
-      ...[null, "text", 7, {}, { delivery_id: 3 }].map((body) => ({ ...batch.messages[0], body })),
+      ...[null, "text", 7, {}, { delivery_id: 3, shard: 0 }, { delivery_id: delivery.id }].map((body) => ({
+        ...batch.messages[0],
+        body,
+      })),
     ];
     const answers: string[] = [];
     vi.spyOn(console, "error").mockImplementation(() => {});
@@ -335,7 +338,7 @@ describe("the batch", () => {
         queue: "deliveries",
         messages: [
           {
-            body: { delivery_id: delivery.id },
+            body: { delivery_id: delivery.id, shard: 0 },
             ack: () => retries.push("ack"),
             retry: (o: unknown) => retries.push(o),
           },

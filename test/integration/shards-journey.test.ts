@@ -128,7 +128,7 @@ describe("a program on shard 1", () => {
       const body = JSON.stringify({ email: "p@p.example", slug: "p" });
       expect((await callWith(bindings, "/api/v1/partners", { method: "POST", headers, body })).status).toBe(201);
     }
-    expect(queued.map(({ body }) => body.shard)).toEqual([1, undefined]);
+    expect(queued.map(({ body }) => body.shard)).toEqual([1, 0]);
     const [woken, wokenElsewhere] = queued.splice(0).map(({ body }) => body);
 
     const consume = async (bodies: unknown[]) => {
@@ -138,8 +138,8 @@ describe("a program on shard 1", () => {
       await worker.queue(batch, { ...(env as unknown as Bindings), ...bindings }, context);
       return getQueueResult(batch, context);
     };
-    // Without its shard a delivery is not found; the row is untouched.
-    expect(await consume([{ delivery_id: woken!.delivery_id }])).toMatchObject({ explicitAcks: ["m0"] });
+    // Under another shard a delivery is not found; the row is untouched.
+    expect(await consume([{ delivery_id: woken!.delivery_id, shard: 0 }])).toMatchObject({ explicitAcks: ["m0"] });
     expect(world.requests).toEqual([]);
     expect(await consume([woken])).toMatchObject({ explicitAcks: ["m0"] });
     expect(new Webhook(secrets.get(program)!).verify(world.requests[0]!.text, headersOf(world))).toBeTruthy();
@@ -154,6 +154,7 @@ describe("a program on shard 1", () => {
     expect(await consume(mixed)).toMatchObject({ explicitAcks: ["m0", "m1", "m2", "m3"], retryMessages: [] });
     expect(logged.mock.calls.map(([line]) => JSON.parse(String(line)) as object)).toMatchObject([
       { what: "wake-ups for a database that is not bound", shard: 7 },
+      { what: "a message that is no wake-up" },
     ]);
     expect(world.requests).toHaveLength(3);
     for (const [shard, one] of [[1, program] as const, [0, other] as const]) {

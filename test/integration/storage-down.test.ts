@@ -227,7 +227,7 @@ describe.each(["away", "overloaded", "locked", "hung"] as const)("a database tha
   it("lets the queue try again and the crons fail without noise: nothing is answered for that was not done (LAW-10)", async () => {
     const bindings = { ...(env as unknown as Bindings), DB: failingDatabase(failure) };
     const batch = createMessageBatch("deliveries", [
-      { id: "m", timestamp: new Date(), attempts: 1, body: { delivery_id: "dlv_x" } },
+      { id: "m", timestamp: new Date(), attempts: 1, body: { delivery_id: "dlv_x", shard: 0 } },
     ]);
     const context = createExecutionContext();
     await within(failure, () => worker.queue(batch, bindings, context));

@@ -55,7 +55,7 @@ describe("the queue handler", () => {
     });
     expect(await attemptsOf(row!.id)).toMatchObject([{ number: 1, status_code: 500, error: "http" }]);
     expect(queued).toHaveLength(1);
-    expect(queued[0]!.body).toEqual({ delivery_id: row!.id });
+    expect(queued[0]!.body).toEqual({ delivery_id: row!.id, shard: 0 });
     expect(queued[0]!.delaySeconds).toBeGreaterThan(290);
     expect(queued[0]!.delaySeconds).toBeLessThanOrEqual(300);
   });
@@ -83,7 +83,7 @@ describe("the queue handler", () => {
     for (const host of hosts) await makeEndpoint(program, `https://${host}/`);
     await makePartner(program, {}, "invited");
     const bodies: unknown[] = [{ mails_of: program.id }, { mails_of: other.id }];
-    for (const { id } of await deliveriesOf(program)) bodies.push({ delivery_id: id });
+    for (const { id } of await deliveriesOf(program)) bodies.push({ delivery_id: id, shard: 0 });
     expect(bodies).toHaveLength(5);
     const batch = createMessageBatch(
       "deliveries",
@@ -110,7 +110,12 @@ describe("the queue handler", () => {
     const world = playOutsideWorld({ receivers: { "hooks.example": () => new Response() } });
     const { bindings } = deployment(world);
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
-    const bodies: unknown[] = [{ delivery_id: before[0]!.id }, { delivery_id: "dlv_unknown" }, "nonsense", null];
+    const bodies: unknown[] = [
+      { delivery_id: before[0]!.id, shard: 0 },
+      { delivery_id: "dlv_unknown", shard: 0 },
+      "nonsense",
+      null,
+    ];
     const batch = createMessageBatch(
       queue,
       bodies.map((body, i) => ({ id: `d${i}`, timestamp: new Date(), attempts: 11, body })),
@@ -126,7 +131,7 @@ describe("the queue handler", () => {
     const sweeping = createExecutionContext();
     await worker.scheduled(createScheduledController({ cron: "* * * * *" }), later, sweeping);
     await waitOnExecutionContext(sweeping);
-    expect(queued.map(({ body }) => body)).toContainEqual({ delivery_id: before[0]!.id });
+    expect(queued.map(({ body }) => body)).toContainEqual({ delivery_id: before[0]!.id, shard: 0 });
   });
 });
 

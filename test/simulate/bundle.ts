@@ -33,14 +33,12 @@ export interface Service {
 /** The class of the click objects, as the platform calls it. */
 export interface ClickCounter {
   commit(batch: object): Promise<unknown>;
-  take(batch: object, own: string): Promise<unknown>;
-  hasTaken(): Promise<unknown>;
+  take(batch: object): Promise<unknown>;
   knows(ids: readonly string[]): Promise<unknown>;
   waiting(): Promise<unknown>;
   flushed(done: object): Promise<unknown>;
   look(): Promise<unknown>;
   catchUp(cursor: number | null): Promise<unknown>;
-  ensureAlarm(): Promise<unknown>;
   alarm(): Promise<void>;
   /** From which load on a region is split. */
   splitLoad?: { commits: number; within: number; ids: number };

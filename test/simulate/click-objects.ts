@@ -190,12 +190,6 @@ class PlayedObject {
   }
 }
 
-/** An object of a version that has the method, or what the platform says of one that has not. */
-function known(object: ClickCounter, method: keyof ClickCounter): ClickCounter {
-  if (method in object) return object;
-  throw new TypeError(`The RPC receiver does not implement the method "${method}".`);
-}
-
 /** What the namespace gives of an object. */
 type Stub = Omit<ClickCounter, "alarm" | "splitLoad">;
 
@@ -235,18 +229,16 @@ export class PlayedObjects {
     };
     return {
       commit: (batch) => call((one) => one.commit(structuredClone(batch))),
-      take: (batch, own) => call((one) => known(one, "take").take(structuredClone(batch), own)),
-      hasTaken: () => call((one) => known(one, "hasTaken").hasTaken()),
-      knows: (ids) => call((one) => known(one, "knows").knows(structuredClone(ids))),
+      take: (batch) => call((one) => one.take(structuredClone(batch))),
+      knows: (ids) => call((one) => one.knows(structuredClone(ids))),
       waiting: async () => {
         if (this.isGone(name)) throw lost();
-        return call((one) => known(one, "waiting").waiting());
+        return call((one) => one.waiting());
       },
       flushed: (done) => call((one) => one.flushed(structuredClone(done))),
       // A cron that is never answered ends with its invocation, of which nothing is played.
-      look: () => call((one) => known(one, "look").look(), false),
+      look: () => call((one) => one.look(), false),
       catchUp: (cursor) => call((one) => one.catchUp(cursor), false),
-      ensureAlarm: () => call((one) => one.ensureAlarm(), false),
     };
   }
 

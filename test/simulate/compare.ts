@@ -9,8 +9,6 @@ import { time } from "./played-globals.ts";
 import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 import type { World } from "./world.ts";
 
-/** Beside a version before the roll-up of clicks, which counts what is left to that. */
-const COUNTED_BY_BOTH = "where type <> 'click'";
 const SENT = ALWAYS_SENT.map((type) => `'${type}'`).join(", ");
 
 interface ShownCommission {
@@ -285,7 +283,7 @@ export function lawsOf({ database, databases, vendors, neighbor, hasBefore }: Wo
       `select type, sum(n) as difference from (select program_id, type, count(*) as n from events group by 1, 2
           union all select program_id, type, -sum(count) from event_counts group by 1, 2
           union all select program_id, type, -1 from ${LEFT_TO_ROLL_UP})
-        ${hasBefore ? COUNTED_BY_BOTH : ""} group by program_id, type having difference <> 0`,
+        group by program_id, type having difference <> 0`,
     ),
     ...broken(
       "every event that is to be reported is reported",

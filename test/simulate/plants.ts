@@ -184,7 +184,7 @@ export const PLANTS: readonly Plant[] = [
     "clicks: what is committed a second time has an id of its own",
     "clicks/accept.ts",
     [".commit(batch), name)", ".commit({ ...batch, id: randomToken(12) }), name)"],
-    [".take(batch, name), first)", ".take({ ...batch, id: randomToken(12) }, name), first)"],
+    [".take(batch), first)", ".take({ ...batch, id: randomToken(12) }), first)"],
   ),
   plant("clicks: nobody looks for what nobody came for", "clicks/wake.ts", [
     "(cursors.get(epoch) ?? 0) < last",

@@ -107,8 +107,7 @@ export class Visitors {
         if (seen.n < least || seen.n > most || (seen.n > 0 && seen.ref !== visit.ref.toLowerCase())) {
           found.push(`the log has ${seen.n} of ${seen.ref}, not ${least} to ${most} of ${textOf(visit)}`);
         }
-        // A version before may know none.
-        if (seen.n > 0 && !world.hasBefore && seen.country !== countryOf(visit)) {
+        if (seen.n > 0 && seen.country !== countryOf(visit)) {
           found.push(`the log has ${seen.country} as the country of ${textOf(visit)}`);
         }
       }
@@ -228,9 +227,8 @@ function dropDifferences(world: World, program_id: string, visits: readonly Visi
   return found;
 }
 
-/** A version before the roll-up of clicks counts what is left to that: until the next recount they are counted twice. */
-function countDifferences({ database, hasBefore }: World): string[] {
-  if (hasBefore) return [];
+/** Kept counts and the clicks that are left to the roll-up add up to the log. */
+function countDifferences({ database }: World): string[] {
   const ofPartners = database
     .look(
       `select partner_id, sum(n) as difference from (

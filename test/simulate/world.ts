@@ -186,19 +186,6 @@ export class World extends Deployment {
       if (reply!.status >= 300) throw new Error(`the world does not begin: ${JSON.stringify(reply)}`);
       this.endpoint_id = String(reply!.body["id"]);
     }
-    if (this.hasBefore) await this.#clickBefore(luck);
-  }
-
-  /** The version before has taken a click in every database, so that its regions always had several objects. */
-  async #clickBefore(luck: Luck): Promise<void> {
-    this.renew(true, true);
-    for (const { id } of [this.program, this.neighbor]) {
-      // Of a program that is none, on the same shard: it is counted nowhere.
-      const body = { program_id: `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`, ref: "ann", landing: "/" };
-      const all = CONTINENTS.map((continent) => () => this.click(body, { colo: "MAD", continent, bot: false }));
-      await this.turns.drive(all, luck);
-    }
-    this.renew(true);
   }
 
   /** Whether a vendor signs with a secret that is about to end. */

@@ -1,9 +1,6 @@
 /** What a click object keeps in its storage, and what it writes there. */
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import type { ClickBatch } from "../../src/clicks/batch.ts";
-import { ClickStore } from "../../src/clicks/store.ts";
-import { DAY } from "../../src/lib/time.ts";
 import { clickStub } from "./clicks.ts";
 
 /** The last click of each batch that an object keeps. */
@@ -42,16 +39,4 @@ export async function writtenBy(object: string, work: () => Promise<void>): Prom
   await work();
   for (const spy of spies) spy.mockRestore();
   return cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, alarms);
-}
-
-/** An object takes batches as a version before did, which knew nothing of splits and armed an alarm, and is evicted. */
-export async function takeAsBefore(object: string, ...batches: ClickBatch[]): Promise<void> {
-  await runInDurableObject(clickStub(object), async (_, { storage }) => {
-    const store = new ClickStore(storage, Date.now());
-    store.nameFor(object);
-    store.add(batches, Date.now());
-    storage.sql.exec("drop table split");
-    await storage.setAlarm(Date.now() + DAY);
-  });
-  await evictDurableObject(clickStub(object));
 }

@@ -41,7 +41,7 @@ export function held(CLICKS: Bindings["CLICKS"] = env.CLICKS): Bindings["CLICKS"
     const stub = CLICKS.getByName(...named);
     return {
       commit: (batch: ClickBatch) => unasked(stub.commit(batch)),
-      take: (batch: ClickBatch, own: string) => unasked(stub.take(batch, own)),
+      take: (batch: ClickBatch) => unasked(stub.take(batch)),
     } as unknown as typeof stub;
   };
   return { getByName } as Bindings["CLICKS"];

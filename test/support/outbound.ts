@@ -73,7 +73,12 @@ export function openOutbound(
 export function wakeUpBatch(delivery_ids: string[]): MessageBatch<WakeUpMessage> {
   return createMessageBatch<WakeUpMessage>(
     "deliveries",
-    delivery_ids.map((delivery_id, i) => ({ id: `m${i}`, timestamp: new Date(), attempts: 1, body: { delivery_id } })),
+    delivery_ids.map((delivery_id, i) => ({
+      id: `m${i}`,
+      timestamp: new Date(),
+      attempts: 1,
+      body: { delivery_id, shard: 0 },
+    })),
   );
 }
 

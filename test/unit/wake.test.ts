@@ -23,7 +23,7 @@ describe("wake-ups", () => {
   it("are queued in batches of 100, with delays that every version of the platform takes", async () => {
     const sent: { body: unknown; delaySeconds?: number }[][] = [];
     const queue = {
-      sendBatch: async (messages: Iterable<{ body: { delivery_id: string } }>) => void sent.push([...messages]),
+      sendBatch: async (messages: Iterable<{ body: unknown }>) => void sent.push([...messages]),
     };
     const wakeUps = Array.from({ length: 250 }, (_, i) => ({
       delivery_id: `dlv_${i}`,
@@ -31,7 +31,7 @@ describe("wake-ups", () => {
     }));
     await queueWakeUps(queue, wakeUps);
     expect(sent.map((batch) => batch.length)).toEqual([100, 100, 50]);
-    expect(sent.flat().map(({ body }) => body)).toEqual(wakeUps.map(({ delivery_id }) => ({ delivery_id })));
+    expect(sent.flat().map(({ body }) => body)).toEqual(wakeUps.map(({ delivery_id }) => ({ delivery_id, shard: 0 })));
     expect(sent.flat().at(-1)?.delaySeconds).toBe(43_200);
     expect(sent.flat()[7]?.delaySeconds).toBe(7);
   });

@@ -1,4 +1,4 @@
-import { wakeUpMessage, type MailWakeUp, type WakeUpMessage } from "../../domain/delivery.ts";
+import type { MailWakeUp, WakeUpMessage } from "../../domain/delivery.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { partsOf } from "../../lib/slices.ts";
 import { SECOND } from "../../lib/time.ts";
@@ -35,7 +35,7 @@ export async function queueWakeUps(
   try {
     for (const part of partsOf(wakeUps, MAX_WAKE_UPS)) {
       const messages = part.map(({ delivery_id, delay_seconds }) => ({
-        body: wakeUpMessage(delivery_id, shard),
+        body: { delivery_id, shard },
         ...(delay_seconds === undefined ? {} : { delaySeconds: Math.min(delay_seconds, MAX_DELAY_SECONDS) }),
       }));
       await queue.sendBatch(messages);

@@ -35,10 +35,9 @@ const MENDED = {
 
 /**
  * Counts the events in the database again and corrects what is kept of them: hours with their minutes, days, what
- * is in the archive, clicks by partner. A version from before a figure was kept may have written beside it. Each
- * statement counts and sets at once, so no write at the same moment is lost or counted twice. Clicks that are left to the
- * roll-up stay left to it. Of a day that has clicks in
- * the archive the clicks of its hours and partners are left as they are: they can no longer be counted by rows.
+ * is in the archive, clicks by partner. Each statement counts and sets at once, so no write at the same moment is lost or
+ * counted twice. Clicks that are left to the roll-up stay left to it. Of a day that has clicks in the archive the clicks of
+ * its hours and partners are left as they are: they can no longer be counted by rows.
  */
 export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
   return {

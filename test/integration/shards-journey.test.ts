@@ -153,8 +153,8 @@ describe("a program on shard 1", () => {
     const mixed = [woken, wokenElsewhere, { delivery_id: woken!.delivery_id, shard: 7 }, { ...woken, shard: "1" }];
     expect(await consume(mixed)).toMatchObject({ explicitAcks: ["m0", "m1", "m2", "m3"], retryMessages: [] });
     expect(logged.mock.calls.map(([line]) => JSON.parse(String(line)) as object)).toMatchObject([
-      { what: "wake-ups for a database that is not bound", shard: 7 },
       { what: "a message that is no wake-up" },
+      { what: "wake-ups for a database that is not bound", shard: 7 },
     ]);
     expect(world.requests).toHaveLength(3);
     for (const [shard, one] of [[1, program] as const, [0, other] as const]) {
@@ -204,7 +204,7 @@ describe("the crons", () => {
     };
     await fire("* * * * *");
     await fire("17 3 * * *");
-    expect(new Set(queued.map(({ body }) => body.shard))).toEqual(new Set([undefined, 1]));
+    expect(new Set(queued.map(({ body }) => body.shard))).toEqual(new Set([0, 1]));
     for (const [shard, program] of programs.entries()) {
       const { body } = await program.api<List<{ status: string }>>("GET", "/api/v1/commissions");
       expect(body.data).toMatchObject([{ status: "approved" }]);

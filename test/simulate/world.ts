@@ -45,7 +45,7 @@ const SHARDS = [
 /** Where visitors are: each a region of its own. */
 export const CONTINENTS = ["EU", "NA", "SA", "AS", "OC", "AF"] as const;
 
-/** Regions split with the first click, after few that come together, or only when an object asks another. */
+/** Regions split with the first click, after few that come together, or not at all. */
 const SPLIT_LOADS = [1, 2, 3, 1_000].map((commits) => ({ commits, within: 20_000, ids: 1_000 }));
 
 interface Message {

@@ -93,7 +93,7 @@ export abstract class Deployment {
     return this.send(new Request(`${BASE}${path}`, init));
   }
 
-  /** A reply without an object, as versions before gave to clicks, is an empty one. */
+  /** A reply without a JSON object counts as an empty object. */
   protected async send(request: Request): Promise<Reply> {
     const response = await this.service.fetch(request, this.env, this.execution());
     const text = await response.text();

@@ -5,9 +5,10 @@ import type { Cents, Percent } from "../domain/money.ts";
 import type { Sealed } from "../lib/seal.ts";
 import type { Database } from "./client.ts";
 
-/** A column of a statement. `holds` is asked in tests only. */
+/** A column of a statement. `holds` is asked in tests only, of an amount always. */
 export interface Column<Value> {
   readonly holds: (value: unknown) => value is Value;
+  readonly isAmount: boolean;
 }
 
 /** The columns of a statement by their names, all that it selects and no others. */
@@ -19,8 +20,8 @@ export type Columns<T> = { readonly [K in keyof T]-?: Column<T[K]> };
 /** A row of such a statement. */
 export type Row<S extends Shape> = { -readonly [K in keyof S]: S[K] extends Column<infer Value> ? Value : never };
 
-function column<Value>(holds: (value: unknown) => boolean): Column<Value> {
-  return { holds: (value): value is Value => holds(value) };
+function column<Value>(holds: (value: unknown) => boolean, isAmount = false): Column<Value> {
+  return { holds: (value): value is Value => holds(value), isAmount };
 }
 
 export const text = column<string>((value) => typeof value === "string");
@@ -36,8 +37,11 @@ export const sealed = textOf<Sealed>();
 /** A count, or another whole number that is no amount. */
 export const whole = column<number>(Number.isSafeInteger);
 
-/** One amount in smallest units. What amounts come to is the text of `exactSum` (`core/kernel/sums.ts`). */
-export const amount = column<Cents>(Number.isSafeInteger);
+/**
+ * An amount in smallest units, or what many come to: SQLite adds up to 2^63, a number is exact to 2^53 only, and balances
+ * alone are bounded. So a sum beyond is an error wherever it is read (PAY-22).
+ */
+export const amount = column<Cents>(Number.isSafeInteger, true);
 
 export const percent = column<Percent>(Number.isFinite);
 
@@ -45,7 +49,7 @@ export const percent = column<Percent>(Number.isFinite);
 export const flag = column<0 | 1>((value) => value === 0 || value === 1);
 
 export function orNull<Value>(of: Column<Value>): Column<Value | null> {
-  return column((value) => value === null || of.holds(value));
+  return column((value) => value === null || of.holds(value), of.isAmount);
 }
 
 /**
@@ -85,22 +89,34 @@ export function checkRows(): void {
   };
 }
 
+/** @throws RangeError for a row with an amount that is not exact, by its column's name. */
+function checkAmounts(rows: readonly object[], amounts: readonly (readonly [string, Column<unknown>])[]): void {
+  for (const [name, { holds }] of amounts) {
+    const isExact = (row: object) => holds((row as Readonly<Record<string, unknown>>)[name]);
+    if (!rows.every(isExact)) throw new RangeError(`not an exact amount in smallest units: ${name}`);
+  }
+}
+
 /** The rows of `query`, each of `shape`: a statement for a batch, and to be awaited. */
 export function shaped<S extends Shape>(db: Database, shape: S, query: SQL) {
   const statement = db.all<Row<S>>(query);
-  const check = checked;
-  if (check === null) return statement;
+  const amounts = Object.entries(shape).filter(([, { isAmount }]) => isAmount);
+  if (!checked && amounts.length === 0) return statement;
+  const check = (rows: readonly object[]) => {
+    checkAmounts(rows, amounts);
+    checked?.(rows, shape);
+  };
   const execute = statement.execute.bind(statement);
   const mapResult = statement.mapResult.bind(statement);
   return Object.assign(statement, {
     async execute() {
       const rows = await execute();
-      check(rows as readonly object[], shape);
+      check(rows as readonly object[]);
       return rows;
     },
     mapResult(result: unknown, isFromBatch: boolean) {
       const rows = mapResult(result, isFromBatch);
-      check(rows as readonly object[], shape);
+      check(rows as readonly object[]);
       return rows;
     },
   });

@@ -54,8 +54,8 @@ export const balances = sqliteTable(
 );
 
 /**
- * What partners earned by UTC day of `created_at`: their commissions that are not rejected. Millions of smallest units and the
- * rest are kept apart, so that every sum is exact. Kept by triggers of `commissions`. WITHOUT ROWID.
+ * What partners earned by UTC day of `created_at`: their commissions that are not rejected. Kept by triggers of
+ * `commissions`. WITHOUT ROWID.
  */
 export const earningDays = sqliteTable(
   "earning_days",
@@ -65,16 +65,14 @@ export const earningDays = sqliteTable(
     partner_id: text().notNull(),
     currency: text().notNull(),
     commissions: integer().notNull(),
-    millions: integer().notNull(),
-    rest: integer().notNull(),
+    amount_cents: integer().$type<Cents>().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.day, t.partner_id, t.currency] })],
 );
 
 /**
  * What promotion codes brought by UTC day: sales and their revenue, which is less what was refunded, by the payment's day;
- * what the code's partner earned of them by the day of `earning_days`. A code that changes hands is another one. Millions of smallest
- * units and the rest are kept apart. Kept by triggers of `payments` and `commissions`, for payments with a code only.
+ * what the code's partner earned of them by the day of `earning_days`. A code that changes hands is another one. Kept by triggers of `payments` and `commissions`, for payments with a code only.
  * WITHOUT ROWID.
  */
 export const codeDays = sqliteTable(
@@ -86,10 +84,8 @@ export const codeDays = sqliteTable(
     code_id: text().notNull(),
     currency: text().notNull(),
     sales: integer().notNull(),
-    revenue_millions: integer().notNull(),
-    revenue_rest: integer().notNull(),
-    earned_millions: integer().notNull(),
-    earned_rest: integer().notNull(),
+    revenue_cents: integer().$type<Cents>().notNull(),
+    earned_cents: integer().$type<Cents>().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.day, t.partner_id, t.code_id, t.currency] })],
 );

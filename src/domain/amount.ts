@@ -1,8 +1,8 @@
-import { add, NOTHING, type Cents, type Sum } from "./money.ts";
+import { add, NOTHING, type Cents } from "./money.ts";
 
 /** Smallest units of a currency: the number alone says nothing. */
 export interface Amount {
-  readonly amount_cents: Sum;
+  readonly amount_cents: Cents;
   readonly currency: string;
 }
 
@@ -15,7 +15,7 @@ interface ProgramLike {
 /** A number that a row says in its own currency. A program is no such row: what it earns is in any currency. */
 export function amountOf(
   row: { readonly currency: string; readonly min_payout_cents?: never },
-  amount_cents: Sum,
+  amount_cents: Cents,
 ): Amount {
   return { amount_cents, currency: row.currency };
 }
@@ -35,7 +35,7 @@ export type Amounts = readonly Amount[] & { readonly [summed]: true };
 
 /** The program's own currency first, the others by their codes; a zero of its own where there is nothing. */
 export function sumUp(rows: Iterable<Amount>, program: ProgramLike): Amounts {
-  const sums = new Map<string, Sum>();
+  const sums = new Map<string, Cents>();
   for (const { amount_cents, currency } of rows) sums.set(currency, add(sums.get(currency) ?? NOTHING, amount_cents));
   const amounts = [...sums]
     .map(([currency, amount_cents]): Amount => ({ amount_cents, currency }))

@@ -1,9 +1,7 @@
 import {
   add,
   addUp,
-  clamp,
   larger,
-  MOST,
   negate,
   NOTHING,
   percentageOf,
@@ -11,7 +9,6 @@ import {
   subtract,
   type Cents,
   type Percent,
-  type Sum,
 } from "./money.ts";
 
 export const COMMISSION_STATUSES = ["pending", "approved", "paid", "rejected"] as const;
@@ -89,7 +86,7 @@ export function canBecome(from: CommissionStatus, to: CommissionStatus): boolean
  * the payment is fully refunded, then 0 (PAY-7). Smallest units.
  */
 export function amountFor(rate: Rate, base_cents: Cents, adjusted_cents: Cents): Cents {
-  const rest = clamp(subtract(base_cents, adjusted_cents), NOTHING, base_cents);
+  const rest = larger(subtract(base_cents, adjusted_cents), NOTHING);
   if (rate.action_type === "flat") return rest > 0 ? rate.action_value : NOTHING;
   return percentageOf(rest, rate.action_value);
 }
@@ -210,8 +207,7 @@ function planCurrency(
   const idle = own.filter((row) => isWaived(row) && isIdle(row));
   const waived = own.filter((row) => isWaived(row) && !isIdle(row));
   const due = kept?.status === "rejected" ? null : target;
-  // Payments that turned out to be one may have paid out more than a row holds: the rest waits for the next row.
-  const missing = clamp(subtract(worth(locked, waived, due), sumOf(locked)), negate(MOST), MOST);
+  const missing = subtract(worth(locked, waived, due), sumOf(locked));
   plan.withdrawn.push(...[...openSales.filter((row) => row !== kept), ...spare, ...idle].map((row) => row.id));
   if (kept) plan.sales.push({ id: kept.id, amount_cents: kept.status === "rejected" ? (target ?? NOTHING) : missing });
   const carried = kept && kept.status !== "rejected" ? NOTHING : missing;
@@ -239,14 +235,14 @@ function keptOf(openSales: readonly LedgerRow[]): LedgerRow | undefined {
  * the sale); with what the owner forgave, as far as it was given; without what the owner denied of what would be given.
  * Never below 0: money that was never paid is never owed back.
  */
-function worth(locked: readonly LedgerRow[], waived: readonly LedgerRow[], target: Cents | null): Sum {
+function worth(locked: readonly LedgerRow[], waived: readonly LedgerRow[], target: Cents | null): Cents {
   const forgiven = negate(sumOf(waived.filter((row) => row.amount_cents < 0)));
   const denied = sumOf(waived.filter((row) => row.amount_cents > 0));
   const due = target === null ? NOTHING : larger(subtract(target, denied), NOTHING);
   return larger(due, smaller(add(due, forgiven), sumOf(locked)));
 }
 
-function sumOf(rows: readonly LedgerRow[]): Sum {
+function sumOf(rows: readonly LedgerRow[]): Cents {
   return addUp(rows.map((row) => row.amount_cents));
 }
 

@@ -1,4 +1,4 @@
-import { nearestMultiple, type Cents, type Sum } from "./money.ts";
+import { nearestMultiple, type Cents } from "./money.ts";
 
 /**
  * True for an upper-case ISO 4217 code of money in circulation, or withdrawn so lately that providers still name it.
@@ -19,7 +19,7 @@ export function currencyExponent(code: string): number {
 }
 
 /** An amount in smallest units as a plain decimal (`-1234.50`), exact, with the currency's own number of decimals. */
-export function decimalAmount(amount_cents: Sum, code: string): string {
+export function decimalAmount(amount_cents: Cents, code: string): string {
   const exponent = currencyExponent(code);
   const sign = amount_cents < 0 ? "-" : "";
   const digits = String(amount_cents)
@@ -38,7 +38,7 @@ export function walletAmount(amount_cents: Cents, code: string): string {
 }
 
 /** An amount in smallest units for people to read: `1,234.50 EUR`, `1,234 JPY`, `-0.500 KWD`. Exact, no float. */
-export function formatMoney(amount_cents: Sum, code: string): string {
+export function formatMoney(amount_cents: Cents, code: string): string {
   const [whole = "", decimals] = decimalAmount(amount_cents, code).split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   return `${decimals === undefined ? grouped : `${grouped}.${decimals}`} ${code}`;

@@ -10,9 +10,6 @@ export type Cents = number & $brand<"Cents">;
 /** A percentage: 0 to 100 with at most four decimals. */
 export type Percent = number & $brand<"Percent">;
 
-/** What amounts come to, exactly: an amount as long as a number is exact, else a bigint. */
-export type Sum = Cents | bigint;
-
 /** The one place where a number becomes an amount; every caller has made sure that it is exact. */
 function taken(value: number): Cents {
   return value as Cents;
@@ -23,7 +20,7 @@ export const NOTHING = taken(0);
 /** The largest amount: a larger number would not be exact. */
 export const MOST = taken(Number.MAX_SAFE_INTEGER);
 
-/** The largest amount that one request or one payment may have (PAY-22): sums of thousands of them are exact. */
+/** The largest amount that one request or one payment may have (PAY-22). */
 export const LARGEST = taken(1_000_000_000_000);
 
 /** True for a whole number that is exact. */
@@ -31,9 +28,9 @@ export function isCents(value: number): value is Cents {
   return Number.isSafeInteger(value);
 }
 
-/** @throws RangeError for what is no whole number, or is not exact. */
+/** @throws RangeError for what is no whole number, or passes 2^53 - 1 (PAY-22): no sum is ever inexact in silence. */
 export function cents(value: number): Cents {
-  if (!isCents(value)) throw new RangeError(`not an amount in smallest units: ${value}`);
+  if (!isCents(value)) throw new RangeError(`not an exact amount in smallest units: ${value}`);
   return value;
 }
 
@@ -47,53 +44,54 @@ export function percent(value: number): Percent {
   return value;
 }
 
-/** An amount as long as that is exact, else the bigint. */
-export function exact(sum: bigint): Sum {
-  const number = Number(sum);
-  return isCents(number) ? number : sum;
+/** @throws RangeError for a sum that passes 2^53 - 1. */
+export function addUp(amounts: Iterable<Cents>): Cents {
+  return cents(Number(total(amounts)));
 }
 
-/** Every sum of amounts that may be many or large: adding numbers is exact to 2^53 only. */
-export function addUp(amounts: Iterable<Sum>): Sum {
+/**
+ * What amounts come to, brought to at least `least`, then to at most `most`. For what a vendor reports: its amounts are not
+ * bounded by `LARGEST`, and no sum of them may keep a payment from being decided.
+ */
+export function sumWithin(amounts: Iterable<Cents>, least: Cents = negate(MOST), most: Cents = MOST): Cents {
+  const sum = total(amounts);
+  const raised = sum < least ? least : sum;
+  return taken(Number(raised > most ? most : raised) + 0);
+}
+
+/** Of bigints, so that it does not depend on the order. */
+function total(amounts: Iterable<Cents>): bigint {
   let sum = 0n;
   for (const amount of amounts) sum += BigInt(amount);
-  return exact(sum);
+  return sum;
 }
 
-/** `a + b`, exact. */
-export function add(a: Sum, b: Sum): Sum {
+/** `a + b`. @throws RangeError likewise. */
+export function add(a: Cents, b: Cents): Cents {
   return addUp([a, b]);
 }
 
-/** `a - b`, exact. */
-export function subtract(a: Sum, b: Sum): Sum {
+/** `a - b`. @throws RangeError likewise. */
+export function subtract(a: Cents, b: Cents): Cents {
   return addUp([a, negate(b)]);
 }
 
 /** `-a`; of zero it is zero. */
-export function negate(a: Cents): Cents;
-export function negate(a: Sum): Sum;
-export function negate(a: Sum): Sum {
-  return typeof a === "bigint" ? -a : taken(0 - a);
+export function negate(a: Cents): Cents {
+  return taken(0 - a);
 }
 
-export function larger<T extends Sum>(a: T, b: T): T {
+export function larger(a: Cents, b: Cents): Cents {
   return b > a ? b : a;
 }
 
-export function smaller<T extends Sum>(a: T, b: T): T {
+export function smaller(a: Cents, b: Cents): Cents {
   return b < a ? b : a;
 }
 
 /** The order of amounts, the smaller first, as `toSorted` wants it. */
-export function compareAmounts(a: Sum, b: Sum): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** A sum brought to at least `least`, then to at most `most`; never -0. */
-export function clamp(sum: Sum, least: Cents, most: Cents): Cents {
-  const raised = sum < least ? least : sum;
-  return raised > most ? most : taken(Number(raised) + 0);
+export function compareAmounts(a: Cents, b: Cents): number {
+  return a - b;
 }
 
 /** `a × b ÷ c`, rounded half up, exact for any amounts; `a ≥ 0`, `b ≥ 0`, `c > 0`, and `a` or `b` at most `c`. */

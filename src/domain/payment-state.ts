@@ -11,8 +11,6 @@ import {
 } from "./fact.ts";
 import type { FlowEvent } from "./flow.ts";
 import {
-  addUp,
-  clamp,
   compareAmounts,
   larger,
   MOST,
@@ -20,9 +18,8 @@ import {
   negate,
   NOTHING,
   smaller,
-  subtract,
+  sumWithin,
   type Cents,
-  type Sum,
 } from "./money.ts";
 
 /**
@@ -138,7 +135,7 @@ function takenByIntents(
 }
 
 function withinMost(amounts: readonly Cents[]): Cents {
-  return clamp(addUp(amounts), NOTHING, MOST);
+  return sumWithin(amounts, NOTHING);
 }
 
 /** Of what is said of each intent the first: an intent may be reported again. */
@@ -193,10 +190,10 @@ export function adjustedTotal(said: readonly Fact[], state: PaymentState): Cents
   const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");
   const disputed = deducted.filter((fact) => !fact.net_of_tax).map((fact) => amountIn(fact, facts, state));
   const gross = [...disputed, ...refundedIn(facts, state)];
-  const fromGross = clamp(addUp(gross), NOTHING, state.gross_cents);
+  const fromGross = sumWithin(gross, NOTHING, state.gross_cents);
   const net = [...amountsOf(deducted.filter((fact) => fact.net_of_tax)), ...reversals(singles)];
   if (state.gross_cents > 0) net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents));
-  return clamp(addUp(net), NOTHING, state.base_cents);
+  return sumWithin(net, NOTHING, state.base_cents);
 }
 
 /**
@@ -243,8 +240,8 @@ function amountIn(
 function refundedIn(facts: readonly Fact[], state: PaymentState): Cents[] {
   const byCurrency = Map.groupBy(facts, (fact) => currencyOf(fact) ?? state.currency);
   return [...byCurrency].map(([currency, own]) => {
-    const refunded = subtract(addUp(refundedTotals(own)), releasedIn(own));
-    return amountIn({ amount_cents: clamp(refunded, NOTHING, MOST), currency }, facts, state);
+    const refunded = sumWithin([...refundedTotals(own), negate(releasedIn(own))], NOTHING);
+    return amountIn({ amount_cents: refunded, currency }, facts, state);
   });
 }
 
@@ -260,13 +257,13 @@ function amountsOf(facts: readonly AdjustmentFact[]): Cents[] {
  * What reversals add to the deductions, below 0 where they give back. A vendor may report one by an adjustment of its own,
  * by the state of what it reverses, or by both: it counts once, and never gives back what was refunded beside it.
  */
-function reversals(singles: readonly AdjustmentFact[]): Sum[] {
+function reversals(singles: readonly AdjustmentFact[]): Cents[] {
   const deducted = singles.filter((fact) => fact.direction === "deduct");
-  const done = addUp(amountsOf(deducted.filter((fact) => fact.reversal === "done")));
-  const taken = addUp(amountsOf(deducted.filter((fact) => fact.effective && fact.reversal !== "never")));
-  const stated = addUp(amountsOf(singles.filter((fact) => fact.effective && fact.direction === "reverse")));
+  const done = sumWithin(amountsOf(deducted.filter((fact) => fact.reversal === "done")));
+  const taken = sumWithin(amountsOf(deducted.filter((fact) => fact.effective && fact.reversal !== "never")));
+  const stated = sumWithin(amountsOf(singles.filter((fact) => fact.effective && fact.direction === "reverse")));
   const returned = larger(stated, done);
-  const most = addUp([done, taken]);
+  const most = sumWithin([done, taken]);
   // Those that are done were not deducted.
   return [done, negate(smaller(returned, most))];
 }
@@ -282,11 +279,11 @@ interface Refund {
  * What was refunded of each charge, tax included: its newest total less the refunds that failed since, and no less than
  * the refunds that hold. The vendor's owner may have asked for the events of the charge, of its refunds, or for both.
  */
-function refundedTotals(facts: readonly Fact[]): Sum[] {
+function refundedTotals(facts: readonly Fact[]): Cents[] {
   const charges = chargesIn(facts);
   const byCharge = Map.groupBy(refundsIn(facts), (refund) => chargeOf(refund, charges));
   const standing = (charge: AdjustmentFact | null) =>
-    addUp(amountsWhere(byCharge.get(charge), ({ failed_at }) => failed_at === null));
+    sumWithin(amountsWhere(byCharge.get(charge), ({ failed_at }) => failed_at === null));
   return [
     standing(null),
     ...charges.map((charge) => {
@@ -294,7 +291,7 @@ function refundedTotals(facts: readonly Fact[]): Sum[] {
         byCharge.get(charge),
         ({ failed_at }) => failed_at !== null && failed_at >= charge.occurred_at,
       );
-      const left = addUp([charge.amount_cents, ...back.map((amount) => negate(amount))]);
+      const left = sumWithin([charge.amount_cents, ...back.map((amount) => negate(amount))]);
       return larger(left, standing(charge));
     }),
   ];
@@ -307,16 +304,16 @@ function chargesIn(facts: readonly Fact[]): AdjustmentFact[] {
 }
 
 /** What was let go of money that was held, as the charge says it or its intent: it was never taken and counts as refunded there. */
-function releasedIn(facts: readonly Fact[]): Sum {
+function releasedIn(facts: readonly Fact[]): Cents {
   const intents = facts.filter(
     (fact): fact is PaymentFact | LinkFact => fact.kind === "payment" || fact.kind === "link",
   );
   const released = intents
     .map(({ aliases, released_cents = NOTHING }) => ({ intent: aliases[0]!, released_cents }))
     .toSorted((a, b) => compareAmounts(b.released_cents, a.released_cents));
-  const stated: Sum[] = [
-    addUp(chargesIn(facts).map(({ released_cents = NOTHING }) => released_cents)),
-    addUp(firstOfEach(released, ({ intent }) => intent).map(({ released_cents }) => released_cents)),
+  const stated: Cents[] = [
+    sumWithin(chargesIn(facts).map(({ released_cents = NOTHING }) => released_cents)),
+    sumWithin(firstOfEach(released, ({ intent }) => intent).map(({ released_cents }) => released_cents)),
   ];
   return stated.toSorted((a, b) => compareAmounts(b, a))[0]!;
 }

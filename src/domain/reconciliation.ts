@@ -1,5 +1,3 @@
-import type { Sum } from "./money.ts";
-
 /**
  * What the reconciler compares (ledger design, "Reconciler"): `journal` a commission with its entries, `entitlement` a
  * payment's commissions with what its facts and decisions come to, `balance` a partner's balances with the entries,
@@ -27,9 +25,4 @@ export interface Checked {
   partners: number;
   payouts: number;
   transfers: number;
-}
-
-/** A sum as JSON holds it exactly: a text beyond 2^53. */
-export function figure(sum: Sum): number | string {
-  return typeof sum === "bigint" ? String(sum) : sum;
 }

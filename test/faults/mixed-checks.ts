@@ -329,16 +329,15 @@ export function checkCounters({ database }: Scene): void {
   );
   differs(
     "earning_days",
-    `select program_id, day, partner_id, currency, commissions, 1000000 * millions + rest from earning_days
-      where commissions <> 0 or millions <> 0 or rest <> 0`,
+    `select program_id, day, partner_id, currency, commissions, amount_cents from earning_days
+      where commissions <> 0 or amount_cents <> 0`,
     `select program_id, substr(created_at, 1, 10), partner_id, currency, count(*), sum(amount_cents) from commissions
       where status <> 'rejected' group by 1, 2, 3, 4`,
   );
   differs(
     "code_days",
-    `select program_id, day, partner_id, code_id, currency, sales, 1000000 * revenue_millions + revenue_rest,
-      1000000 * earned_millions + earned_rest from code_days
-      where sales <> 0 or revenue_millions <> 0 or revenue_rest <> 0 or earned_millions <> 0 or earned_rest <> 0`,
+    `select program_id, day, partner_id, code_id, currency, sales, revenue_cents, earned_cents from code_days
+      where sales <> 0 or revenue_cents <> 0 or earned_cents <> 0`,
     `select program_id, day, partner_id, code_id, currency, sum(sales), sum(revenue), sum(earned) from (${BY_CODE})
       group by 1, 2, 3, 4, 5 having sum(sales) <> 0 or sum(revenue) <> 0 or sum(earned) <> 0`,
   );

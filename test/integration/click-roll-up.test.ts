@@ -41,8 +41,8 @@ async function begin(): Promise<void> {
   cursors = new Map();
   // In the overview's list of the best on each of its days.
   await testContext().db
-    .run(sql`insert into earning_days (program_id, day, partner_id, currency, commissions, millions, rest)
-    select ${program.id}, date('2026-02-28', '+' || value || ' days'), ${jane.id}, 'EUR', 1, 0, 100
+    .run(sql`insert into earning_days (program_id, day, partner_id, currency, commissions, amount_cents)
+    select ${program.id}, date('2026-02-28', '+' || value || ' days'), ${jane.id}, 'EUR', 1, 100
     from json_each('[0,1,2,3,4,5,6,7]')`);
 }
 

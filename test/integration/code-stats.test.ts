@@ -55,10 +55,7 @@ async function kept(): Promise<[unknown[], unknown[]]> {
     sum(${revenue}) as revenue, sum(${earned}) as earned from`;
   const rest = `where program_id = ? group by 1, 2, 3 having sales <> 0 or revenue <> 0 or earned <> 0 order by 1, 2, 3`;
   return [
-    await all(
-      `${sums("1000000 * revenue_millions + revenue_rest", "1000000 * earned_millions + earned_rest")} code_days ${rest}`,
-      program.id,
-    ),
+    await all(`${sums("revenue_cents", "earned_cents")} code_days ${rest}`, program.id),
     await all(`${sums("revenue", "earned")} (${BY_CODE}) ${rest}`, program.id),
   ];
 }

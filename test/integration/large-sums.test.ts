@@ -1,13 +1,28 @@
 /** The largest amounts and balances: what is larger is refused or reported, and nothing is lost or wrong (PAY-22). */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
+import { generatePayouts } from "../../src/core/payouts/generate.ts";
+import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
+import { payPayout } from "../../src/core/payouts/pay.ts";
+import { DAY, iso } from "../../src/lib/time.ts";
+import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { commissionsOf, makeCommissions } from "../support/payouts.ts";
-import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
+import {
+  clientOf,
+  commissionsOf,
+  makeCommissions,
+  makePayingProgram,
+  payoutsOf,
+  reconcileAt,
+} from "../support/payouts.ts";
+import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { differencesOf } from "../support/reconcile.ts";
 import { saidSale } from "../support/sale.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
+
+afterEach(() => vi.restoreAllMocks());
 
 const LARGEST = 1_000_000_000_000;
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -113,5 +128,85 @@ describe("a balance at its largest", () => {
     const reread = await program.api<{ outcome: string }>("GET", `/api/v1/payments/${payment!.id}`);
     expect(reread.body.outcome).toBe("too_large");
     expect(await commissionsOf(program)).toEqual(before);
+  });
+});
+
+describe("a job at the bound of a balance", () => {
+  it("approves for every other account, and reports the one that waits (COM-6)", async () => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const program = await makeProgram({ auto_approve_days: 1 });
+    const [full, other] = [await makePartner(program), await makePartner(program)];
+    const due = { status: "pending", approved_at: null, amount_cents: 11 } as const;
+    const created_at = iso(Date.now() - 7 * DAY);
+    await makeCommissions(program, full.id, [
+      { amount_cents: MOST - 10 },
+      { ...due, created_at },
+      { ...due, created_at, currency: "EUR" },
+    ]);
+    await makeCommissions(program, other.id, [{ ...due, created_at, amount_cents: 10 }]);
+    await serveAll(approveDueCommissions(testContext()));
+    const waiting = (await commissionsOf(program)).filter(({ status }) => status === "pending");
+    expect(waiting.map(({ partner_id, currency }) => [partner_id, currency])).toEqual([[full.id, "USD"]]);
+    expect(JSON.stringify(error.mock.calls)).toContain("approvals are too large for a balance");
+    expect(await differencesOf(programContext(program))).toEqual([]);
+  });
+
+  it("makes every payout that fits, and skips the others as too_large (OUT-2, OUT-3)", async () => {
+    const program = await makeProgram();
+    const full = await makePartner(program);
+    await makeCommissions(program, full.id, [{ amount_cents: MOST - 10 }]);
+    expect((await program.api("POST", "/api/v1/payouts/generate", {})).status).toBe(200);
+    const created_at = "2028-02-10T00:00:00.000Z";
+    await makeCommissions(program, full.id, [
+      { amount_cents: 11, created_at },
+      { amount_cents: 11, created_at, currency: "EUR" },
+    ]);
+    // Each of them fits alone.
+    for (let i = 0; i < 5; i++) {
+      const { id } = await makePartner(program);
+      await makeCommissions(program, id, [{ amount_cents: 6, created_at }]);
+    }
+    const now = Date.parse("2028-03-01T00:23:00.000Z");
+    await serveAll(generateMonthlyPayouts(testContext(now)));
+    const made = (await payoutsOf(program)).map((row) => `${row.amount_cents} ${row.currency}`);
+    expect(made.toSorted()).toEqual(["11 EUR", "6 USD", `${MOST - 10} USD`]);
+    const input = { period_start: null, period_end: now, dry_run: false };
+    const { payouts, skipped } = await generatePayouts({ ...programContext(program), now }, input);
+    expect([payouts, skipped.map(({ reason }) => reason)]).toEqual([[], Array.from({ length: 5 }, () => "too_large")]);
+    expect(await differencesOf(programContext(program))).toEqual([]);
+  });
+
+  it("records every other transfer, and one that was made waits with the reason (OUT-14)", async () => {
+    const { program, vendor, partner_id } = await makePayingProgram();
+    await makeCommissions(program, partner_id, [
+      { amount_cents: MOST - 10, status: "paid", paid_at: iso(Date.now()) },
+      { currency: "EUR" },
+      { currency: "USD" },
+    ]);
+    const ctx = programContext(program);
+    await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
+    for (const { id } of await payoutsOf(program)) await payPayout(ctx, id, clientOf(vendor));
+    const outcomes = async () =>
+      (await payoutsOf(program)).map((row) => `${row.currency} ${row.status} ${row.failure_code}`).toSorted();
+    expect(await outcomes()).toEqual(["EUR paid null", "USD processing balance_too_large"]);
+    await reconcileAt(vendor, Date.now() + DAY);
+    expect(await outcomes()).toEqual(["EUR paid null", "USD processing balance_too_large"]);
+    expect(vendor.transfers).toHaveLength(2);
+  });
+});
+
+describe("a sum of several balances", () => {
+  it("is an error beyond 2^53 - 1, and never a rounded number", async () => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const program = await makeProgram();
+    const { id } = await makePartner(program);
+    await makeCommissions(program, id, [
+      { amount_cents: MOST - 10 },
+      { amount_cents: 11, status: "pending", approved_at: null },
+    ]);
+    const { status, body } = await program.api<Refused>("GET", `/api/v1/partners/${id}`);
+    expect([status, body.error.code]).toEqual([500, "internal_error"]);
+    expect((await program.api("GET", `/api/v1/partners/${id}/balance`)).status).toBe(200);
+    expect(JSON.stringify(error.mock.calls)).toContain("not an exact amount");
   });
 });

@@ -59,11 +59,9 @@ const keptOf = async (program_id: string) =>
     "select 'partner ' || day || ' ' || partner_id as name, count as n from click_counts where program_id = ?",
     "select list || ' ' || state as name, count as n from list_counts where program_id = ?",
     "select list || ' ' || day || ' ' || state as name, count as n from list_days where program_id = ?",
-    `select 'earned ' || day || ' ' || partner_id || ' ' || currency as name, nullif(commissions || ' ' ||
-      (1000000 * millions + rest), '0 0') as n from earning_days where program_id = ?`,
+    `select 'earned ' || day || ' ' || partner_id || ' ' || currency as name, nullif(commissions || ' ' || amount_cents, '0 0') as n from earning_days where program_id = ?`,
     `select 'code ' || day || ' ' || partner_id || ' ' || code_id || ' ' || currency as name,
-      nullif(sales || ' ' || (1000000 * revenue_millions + revenue_rest) || ' ' ||
-        (1000000 * earned_millions + earned_rest), '0 0 0') as n from code_days where program_id = ?`,
+      nullif(sales || ' ' || revenue_cents || ' ' || earned_cents, '0 0 0') as n from code_days where program_id = ?`,
     `select 'sold ' || day || ' ' || partner_id as name, nullif(leads || ' ' || sales || ' ' || first_sales, '0 0 0') as n
       from sale_days where program_id = ?`,
     `select 'entries ' || partner_id || ' ' || currency || ' ' || account as name, ifnull(entries, 'unknown') as n
@@ -186,20 +184,20 @@ describe("kept counts (JOB-6)", () => {
       `insert into list_days (program_id, list, day, state, count)
         values ('${program.id}', 'payments', '2026-01-01', 'commission', 3)`,
       `update earning_days set commissions = commissions - 1 where ${own}`,
-      `update earning_days set millions = millions + 1, rest = rest - 1 where ${own}`,
+      `update earning_days set amount_cents = amount_cents + 1 where ${own}`,
       `delete from earning_days where ${own}`,
-      `insert into earning_days (program_id, day, partner_id, currency, commissions, millions, rest)
-        values ('${program.id}', '2026-01-01', '${joe.id}', 'EUR', 1, 0, 5)`,
+      `insert into earning_days (program_id, day, partner_id, currency, commissions, amount_cents)
+        values ('${program.id}', '2026-01-01', '${joe.id}', 'EUR', 1, 5)`,
       ...["leads", "sales", "first_sales"].map((sum) => `update sale_days set ${sum} = ${sum} + 1 where ${own}`),
       `delete from sale_days where ${own}`,
       `insert into sale_days (program_id, day, partner_id, leads, sales, first_sales)
         values ('${program.id}', '2026-01-01', '${joe.id}', 1, 1, 0)`,
-      ...["sales", "revenue_millions", "revenue_rest", "earned_millions", "earned_rest"].map(
+      ...["sales", "revenue_cents", "earned_cents"].map(
         (sum) => `update code_days set ${sum} = ${sum} - 1 where ${own}`,
       ),
       `delete from code_days where ${own}`,
-      `insert into code_days (program_id, day, partner_id, code_id, currency, sales, revenue_millions, revenue_rest,
-        earned_millions, earned_rest) values ('${program.id}', '2026-01-01', '${joe.id}', '${code.id}', 'EUR', 0, 0, 0, 0, 5)`,
+      `insert into code_days (program_id, day, partner_id, code_id, currency, sales, revenue_cents, earned_cents)
+        values ('${program.id}', '2026-01-01', '${joe.id}', '${code.id}', 'EUR', 0, 0, 5)`,
     ]) {
       await env.DB.prepare(wrong).run();
       logged = [];

@@ -8,11 +8,11 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Each with the files that may hold it. */
 const RULES: { what: RegExp; only: string[] }[] = [
-  // A cast to an amount, a percentage or a sum, also inside of another type.
-  { what: /\bas (?!const\b)[^;=]*\b(?:Cents|Percent|Sum)\b/, only: ["src/domain/money.ts"] },
+  // A cast to an amount, or a percentage, also inside of another type.
+  { what: /\bas (?!const\b)[^;=]*\b(?:Cents|Percent)\b/, only: ["src/domain/money.ts"] },
   // The columns of the database.
   {
-    what: /<(?:Cents|Percent|Sum)>(?:\(|\w)/,
+    what: /<(?:Cents|Percent)>(?:\(|\w)/,
     only: ["src/db/schema-program.ts", "src/db/schema-ledger.ts", "src/db/schema-journal.ts", "src/db/rows.ts"],
   },
   // Schemas: of requests, of what vendors send, and of replies as the document shows them.
@@ -46,7 +46,7 @@ describe("amounts", () => {
     for (const line of [
       "const amount = value as Cents;",
       "return { rate: { value } } as { rate: { value: Percent } };",
-      "const sum = Number(text) as unknown as Sum;",
+      "const sum = Number(text) as unknown as Cents;",
       "const amount = asserted<Cents>(value);",
       'const schema = z.number().brand<"Cents">();',
       "type Mine = number & $brand<'Cents'>;",

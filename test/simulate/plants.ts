@@ -292,7 +292,7 @@ export const STORY_PLANTS: readonly Plant[] = [
     'effective: data.status !== "rejected",',
   ]),
   plant("provider B: the tax of a refund is given back too", "providers/provider-b/events.ts", [
-    "amount_cents: clamp(subtract(data.totals.total, data.totals.tax), NOTHING, data.totals.total),",
+    "amount_cents: sumWithin([data.totals.total, negate(data.totals.tax)], NOTHING, data.totals.total),",
     "amount_cents: data.totals.total,",
   ]),
   plant("provider B: a credit takes from what was paid", "providers/provider-b/events.ts", [
@@ -300,7 +300,7 @@ export const STORY_PLANTS: readonly Plant[] = [
     '  credit: "deduct",\n',
   ]),
   plant("provider B: what the balance paid is earned on again", "providers/provider-b/events.ts", [
-    "return sums.grand_total ?? subtract(sums.total, sums.credit ?? NOTHING);",
+    "return sums.grand_total ?? sumWithin([sums.total, negate(sums.credit ?? NOTHING)]);",
     "return sums.total;",
   ]),
   plant("codes: the payments before go with a code that is moved", "domain/code.ts", [

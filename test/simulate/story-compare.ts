@@ -66,8 +66,8 @@ const ENTRIES = `select r.slug, e.currency,
 
 /** What is kept by code, of all days. */
 const BY_CODE = `select r.slug, k.code, k.provider, d.currency, sum(d.sales) as sales,
-    sum(1000000 * d.revenue_millions + d.revenue_rest) as revenue,
-    sum(1000000 * d.earned_millions + d.earned_rest) as earned
+    sum(d.revenue_cents) as revenue,
+    sum(d.earned_cents) as earned
   from code_days d join partner_codes k on k.id = d.code_id join partners r on r.id = d.partner_id group by 1, 2, 3, 4`;
 
 interface CodeSums {

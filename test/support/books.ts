@@ -31,12 +31,11 @@ const KEPT = {
   days: "select list, day, state, count from list_days where program_id = ?1 and count <> 0 and state <> 'merged'",
   balances: `select partner_id, currency, account, amount_cents, commissions from balances
     where program_id = ?1 and (amount_cents <> 0 or commissions <> 0)`,
-  earned: `select day, partner_id, currency, commissions, 1000000 * millions + rest as amount from earning_days
-    where program_id = ?1 and (commissions <> 0 or millions <> 0 or rest <> 0)`,
-  codes: `select d.day, d.partner_id, k.code, d.currency, d.sales, 1000000 * d.revenue_millions + d.revenue_rest as revenue,
-      1000000 * d.earned_millions + d.earned_rest as earned
+  earned: `select day, partner_id, currency, commissions, amount_cents as amount from earning_days
+    where program_id = ?1 and (commissions <> 0 or amount_cents <> 0)`,
+  codes: `select d.day, d.partner_id, k.code, d.currency, d.sales, d.revenue_cents as revenue, d.earned_cents as earned
     from code_days d join partner_codes k on k.id = d.code_id where d.program_id = ?1
-      and (d.sales <> 0 or d.revenue_millions <> 0 or d.revenue_rest <> 0 or d.earned_millions <> 0 or d.earned_rest <> 0)`,
+      and (d.sales <> 0 or d.revenue_cents <> 0 or d.earned_cents <> 0)`,
   sold: `select day, partner_id, leads, sales, first_sales from sale_days
     where program_id = ?1 and (leads <> 0 or sales <> 0 or first_sales <> 0)`,
 } as const;

@@ -35,7 +35,6 @@ import { checkTargetUrl, whyHostRefused, whyNameRefused } from "../../src/domain
 import { sourceOf } from "../../src/core/kernel/click-sources.ts";
 import { cursorId } from "../../src/db/page.ts";
 import { fromBase64, fromHex, sha256Hex } from "../../src/lib/crypto.ts";
-import { written } from "../../src/lib/exact-json.ts";
 import { instantOf } from "../../src/lib/id.ts";
 import { redact } from "../../src/lib/log.ts";
 import { escapeHtml } from "../../src/lib/mail.ts";
@@ -226,7 +225,6 @@ const OF_REQUESTS: Parser[] = [
   parser("lib/crypto.ts", "fromHex", "00ff", fromHex),
   parser("lib/crypto.ts", "fromBase64", "AAAA", fromBase64),
   parser("lib/crypto.ts", "sha256Hex", "sk_1", (text) => sha256Hex(text)),
-  parser("lib/exact-json.ts", "written", "[1]", (text) => written(JSON.parse(text)), { worst: jsonTexts() }),
   parser("lib/id.ts", "instantOf", "evt_01jd0000000000000000000000", instantOf),
   parser("lib/log.ts", "redact", "to jane@example.com", redact, {
     frames: [

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { currencyExponent, decimalAmount, formatMoney, isCurrency } from "../../src/domain/currency.ts";
-import { exact } from "../../src/domain/money.ts";
+import { cents } from "../../src/domain/money.ts";
 
 describe("a currency is an upper-case ISO 4217 code (PROG-1)", () => {
   it.each(["USD", "EUR", "GBP", "JPY", "KWD", "ISK", "UGX", "XOF", "CHF", "ZWG", "BGN"])("%s", (code) => {
@@ -52,17 +52,15 @@ describe("an amount for display", () => {
     [-0, "USD", "0.00", "0.00 USD"],
     [Number.MAX_SAFE_INTEGER, "USD", "90071992547409.91", "90,071,992,547,409.91 USD"],
     [Number.MIN_SAFE_INTEGER, "JPY", "-9007199254740991", "-9,007,199,254,740,991 JPY"],
-    [9_007_199_254_740_993n, "USD", "90071992547409.93", "90,071,992,547,409.93 USD"],
-    [-9_007_199_254_740_993n, "KWD", "-9007199254740.993", "-9,007,199,254,740.993 KWD"],
   ])("%s %s is %s, %s", (amount, code, decimal, shown) => {
-    expect(decimalAmount(exact(BigInt(amount)), code)).toBe(decimal);
-    expect(formatMoney(exact(BigInt(amount)), code)).toBe(shown);
+    expect(decimalAmount(cents(amount), code)).toBe(decimal);
+    expect(formatMoney(cents(amount), code)).toBe(shown);
   });
 
   it("loses nothing: the digits are the amount", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.constantFrom("JPY", "USD", "KWD"), (amount, code) => {
-        const text = formatMoney(exact(BigInt(amount)), code);
+        const text = formatMoney(cents(amount), code);
         expect(text.endsWith(` ${code}`)).toBe(true);
         expect(Number(text.slice(0, -4).replace(/[.,]/g, "")) + 0).toBe(amount + 0);
         expect(text).toMatch(/^-?\d{1,3}(,\d{3})*(\.\d{2,3})? [A-Z]{3}$/);

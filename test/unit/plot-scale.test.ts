@@ -1,14 +1,14 @@
 /** The scale of a plot holds every value between round marks, and its bars hold every day once (PAGE-17). */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addUp, exact } from "../../src/domain/money.ts";
+import { addUp, cents } from "../../src/domain/money.ts";
 import { barsOf, marksOf } from "../../src/http/pages/parts/plot-scale.ts";
 import { DAY, utcDay } from "../../src/lib/time.ts";
 
-const anySum = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }).map(exact);
+const anySum = fc.integer({ min: -(10 ** 13), max: 10 ** 13 }).map(cents);
 
-function daysFrom(values: readonly (number | bigint)[]) {
-  return values.map((value, i) => ({ day: utcDay(i * DAY), value: exact(BigInt(value)) }));
+function daysFrom(values: readonly number[]) {
+  return values.map((value, i) => ({ day: utcDay(i * DAY), value: cents(value) }));
 }
 
 describe("the marks of a scale (PAGE-17)", () => {
@@ -16,10 +16,10 @@ describe("the marks of a scale (PAGE-17)", () => {
     fc.assert(
       fc.property(fc.array(anySum, { minLength: 1, maxLength: 40 }), (values) => {
         const marks = marksOf(values);
-        expect(marks).toContain(0n);
+        expect(marks).toContain(0);
         expect(marks.length).toBeLessThanOrEqual(5);
         for (const value of values) {
-          expect(BigInt(value) <= marks[0]! && BigInt(value) >= marks.at(-1)!).toBe(true);
+          expect(value <= marks[0]! && value >= marks.at(-1)!).toBe(true);
         }
         const steps = new Set(marks.slice(1).map((mark, i) => marks[i]! - mark));
         expect(steps.size).toBeLessThanOrEqual(1);
@@ -29,10 +29,10 @@ describe("the marks of a scale (PAGE-17)", () => {
   });
 
   it("are close to the values", () => {
-    expect(marksOf(daysFrom([1]).map(({ value }) => value))).toEqual([1n, 0n]);
-    expect(marksOf(daysFrom([13, 37]).map(({ value }) => value))).toEqual([40n, 30n, 20n, 10n, 0n].slice(0, 5));
-    expect(marksOf(daysFrom([900, -100]).map(({ value }) => value))).toEqual([1_000n, 500n, 0n, -500n]);
-    expect(marksOf(daysFrom([0, 0]).map(({ value }) => value))).toEqual([0n]);
+    expect(marksOf(daysFrom([1]).map(({ value }) => value))).toEqual([1, 0]);
+    expect(marksOf(daysFrom([13, 37]).map(({ value }) => value))).toEqual([40, 30, 20, 10, 0]);
+    expect(marksOf(daysFrom([900, -100]).map(({ value }) => value))).toEqual([1_000, 500, 0, -500]);
+    expect(marksOf(daysFrom([0, 0]).map(({ value }) => value))).toEqual([0]);
   });
 });
 

@@ -2,8 +2,11 @@ import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
 import { HOLD_BEGINS, programs } from "../../db/schema.ts";
+import { MOST } from "../../domain/money.ts";
+import { logLine } from "../../lib/log.ts";
 import { iso } from "../../lib/time.ts";
 import { commit, eventIds } from "../kernel/commit.ts";
+import { BalanceTooLarge } from "../kernel/conflict.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import { untilWon } from "../kernel/races.ts";
@@ -26,7 +29,7 @@ interface Due extends Owner {
  */
 export function approveDueCommissions(ctx: Ctx): Work<Due> {
   return {
-    cost: 8,
+    cost: 16,
     async due(after) {
       const rows = await selectPrograms(ctx.db)
         .where(sql`${programs.id} > ${after} and ${programs.auto_approve_days} is not null
@@ -54,14 +57,11 @@ function isDue(now: number, days: SQL): SQL {
 /** By the setting of that moment: the program was read when the run began. */
 async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
   const days = sql`(select auto_approve_days from programs where id = ${program.id})`;
-  return untilWon(async () => {
+  const due = sql`from commissions c where c.program_id = ${program.id} and ${isDue(ctx.now, days)}`;
+  let fitting = sql`select c.id as id ${due}`;
+  const approve = async () => {
     const [rows] = await ctx.read(
-      shaped(
-        ctx.db,
-        { id: text },
-        sql`select c.id as id from commissions c where c.program_id = ${program.id}
-        and ${isDue(ctx.now, days)} order by c.id limit ${literal(COMMISSIONS_AT_ONCE)}`,
-      ),
+      shaped(ctx.db, { id: text }, sql`${fitting} order by id limit ${literal(COMMISSIONS_AT_ONCE)}`),
     );
     if (rows.length === 0) return 0;
     const stamp = laterStamp(sql`updated_at`, iso(ctx.now));
@@ -81,5 +81,29 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
       selected: [movedCommissions(ctx, sql`c.id in ${chosen}`, ["pending", "approved"], true)],
     });
     return rows.length;
-  });
+  };
+  try {
+    return await untilWon(approve);
+  } catch (error) {
+    if (!(error instanceof BalanceTooLarge)) throw error;
+    logLine("error", { what: "approvals are too large for a balance", program_id: program.id });
+    fitting = fittingOf(due);
+    return untilWon(approve);
+  }
+}
+
+/**
+ * Of due commissions those for which the balances have room whatever the order: the accounts that hold all of theirs, as
+ * many of them as the program's balance holds. The other accounts wait, and hold up none (PAY-22).
+ */
+function fittingOf(due: SQL): SQL {
+  const kept = (partner: SQL) => sql`coalesce((select abs(b.amount_cents) from balances b
+    where b.program_id = a.program_id and b.partner_id = ${partner} and b.currency = a.currency and b.account = 'payable'), 0)`;
+  return sql`with accounts as (
+      select c.program_id, c.partner_id, c.currency, sum(abs(c.amount_cents)) as amount_cents ${due} group by 1, 2, 3),
+    roomy as (select * from accounts a where a.amount_cents + ${kept(sql`a.partner_id`)} <= ${literal(MOST)}),
+    placed as (select *, sum(amount_cents) over (partition by currency order by amount_cents, partner_id) as reached
+      from roomy)
+    select c.id as id ${due} and (c.partner_id, c.currency) in (
+      select a.partner_id, a.currency from placed a where a.reached + ${kept(sql`''`)} <= ${literal(MOST)})`;
 }

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, flag, orNull, shaped, text, whole } from "../../db/rows.ts";
+import { amount, flag, shaped, text, whole } from "../../db/rows.ts";
 import { commissions } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
 import { checkChange, favorsPartner } from "../../domain/commission-change.ts";
@@ -13,7 +13,6 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import { untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
 import { requireScope } from "../kernel/scopes.ts";
-import { exactSum, readSum } from "../kernel/sums.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
@@ -203,10 +202,10 @@ export async function previewMatching(
   const [rows] = await ctx.read(
     shaped(
       ctx.db,
-      { currency: text, flagged: flag, movable: flag, count: whole, amount_cents: orNull(text), least_cents: amount },
+      { currency: text, flagged: flag, movable: flag, count: whole, amount_cents: amount, least_cents: amount },
       sql`
       select currency, flagged, ${movable(match, status, unchanged_since)} as movable, count(*) as count,
-        ${exactSum(sql`amount_cents`)} as amount_cents, min(amount_cents) as least_cents
+        sum(amount_cents) as amount_cents, min(amount_cents) as least_cents
       from ${commissions} where ${matching(ctx, match)} group by 1, 2, 3`,
     ),
   );
@@ -219,7 +218,7 @@ export async function previewMatching(
         flagged: flagged === 1,
         count,
         least_cents,
-        amount_cents: readSum(amount_cents),
+        amount_cents,
       })),
   };
 }

@@ -5,13 +5,12 @@ import { joined, unionOf } from "../../db/parts.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { ASKED_BY_EMAIL } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
-import { subtract } from "../../domain/money.ts";
+import { cents } from "../../domain/money.ts";
 import { COUNTED_ELSEWHERE } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
-import { exactSum, readSum } from "../kernel/sums.ts";
 import { hasNone, paymentsFound } from "../ledger/find.ts";
 
 /** One customer id of a provider or, without one, one address: what is kept of their payments. */
@@ -231,9 +230,9 @@ function selectCustomers(ctx: AsOf, seen: SQL): SQL {
   );
   const sold = (value: SQL) => sql`iif(${SOLD}, ${value}, 0)`;
   return sql`with ${withPayments(ctx, seen, columns)},
-    sums as (select o.seen_id, json_group_array(json_array(o.currency, o.payments, o.paid, o.taken_back)) as sums from (
+    sums as (select o.seen_id, json_group_array(json_array(o.currency, o.payments, o.paid)) as sums from (
       select o.seen_id, o.currency, sum(${sold(sql`1`)}) as payments,
-        ${exactSum(sold(sql`o.txn_amount_cents`))} as paid, ${exactSum(sold(sql`o.adjusted_cents`))} as taken_back
+        sum(${sold(sql`o.txn_amount_cents`)}) + sum(${sold(sql`-o.adjusted_cents`)}) as paid
       from o group by o.seen_id, o.currency) o group by o.seen_id)
     select o.seen_id, o.provider, o.customer_id, max(o.id) as last_id,
       max(iif(o.customer_email is null, null, o.id || ' ' || o.customer_email)) as email,
@@ -245,16 +244,13 @@ function selectCustomers(ctx: AsOf, seen: SQL): SQL {
 /** What `selectCustomersOf` found. */
 export function customersOf(rows: readonly Row[]): Customer[] {
   return rows.map(({ last_id, provider, customer_id, email, partner, first_seen, last_seen, sums }) => {
-    const currencies = JSON.parse(sums) as [currency: string, payments: number, paid: string, taken_back: string][];
+    const currencies = JSON.parse(sums) as [currency: string, payments: number, paid: number][];
     return {
       ...{ id: last_id, provider, customer_id, first_seen, last_seen },
       email: valueOf(email),
       partner_id: valueOf(partner),
       payments: currencies.reduce((sum, [, payments]) => sum + payments, 0),
-      revenue: currencies.map(([currency, , paid, taken_back]) => ({
-        currency,
-        amount_cents: subtract(readSum(paid), readSum(taken_back)),
-      })),
+      revenue: currencies.map(([currency, , paid]) => ({ currency, amount_cents: cents(paid) })),
     };
   });
 }

@@ -1,7 +1,7 @@
 import type { Actor } from "../../domain/actor.ts";
 import type { ClaimAnswer } from "../../domain/claim.ts";
 import type { MailKind, MailReader } from "../../domain/mail.ts";
-import type { Sum } from "../../domain/money.ts";
+import type { Cents } from "../../domain/money.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Difference } from "../../domain/reconciliation.ts";
@@ -59,7 +59,7 @@ interface NoticeContents {
 
 export interface AmountOf {
   currency: string;
-  amount_cents: Sum;
+  amount_cents: Cents;
 }
 
 export interface Week {

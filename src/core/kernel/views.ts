@@ -9,7 +9,7 @@ import { holdUntil } from "../../domain/commission.ts";
 import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
 import { givenConditions, type Condition } from "../../domain/flow.ts";
 import { maskAccount, maskAddress } from "../../domain/mask.ts";
-import type { Sum } from "../../domain/money.ts";
+import { NOTHING, type Cents } from "../../domain/money.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import { bySecretSet } from "../../providers/registry.ts";
 import { connectionOf } from "./connections.ts";
@@ -72,10 +72,10 @@ export function withoutPayoutDetails<P extends Partial<PartnerView>>(partner: P)
 export interface CurrencyStats {
   currency: string;
   total_commissions: number;
-  total_earned_cents: Sum;
-  pending_cents: Sum;
-  approved_cents: Sum;
-  paid_cents: Sum;
+  total_earned_cents: Cents;
+  pending_cents: Cents;
+  approved_cents: Cents;
+  paid_cents: Cents;
 }
 
 /** `stats` in the program's currency; other currencies are listed separately (PART-7). */
@@ -83,10 +83,10 @@ export function viewStats(stats: readonly CurrencyStats[], currency: string, cli
   const own = stats.find((row) => row.currency === currency);
   return {
     total_commissions: own?.total_commissions ?? 0,
-    total_earned_cents: own?.total_earned_cents ?? 0,
-    pending_cents: own?.pending_cents ?? 0,
-    approved_cents: own?.approved_cents ?? 0,
-    paid_cents: own?.paid_cents ?? 0,
+    total_earned_cents: own?.total_earned_cents ?? NOTHING,
+    pending_cents: own?.pending_cents ?? NOTHING,
+    approved_cents: own?.approved_cents ?? NOTHING,
+    paid_cents: own?.paid_cents ?? NOTHING,
     clicks,
     other_currencies: stats.filter((row) => row.currency !== currency),
   };

@@ -1,7 +1,7 @@
 /** What partners earned, e-mailed to them once a day (MAIL-13). */
 import { and, eq, sql } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { orNull, shaped, text, whole } from "../../db/rows.ts";
+import { amount, orNull, shaped, text, whole } from "../../db/rows.ts";
 import { partners, programs } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { startOfDayIn, startOfLaterDayIn } from "../../domain/time-zone.ts";
@@ -15,7 +15,6 @@ import { MORNING, moveRound, roundsDue, selectRound, type DueRound, type MailRou
 import type { MailsAbout } from "../kernel/mails.ts";
 import type { Notice } from "../kernel/notices.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
-import { exactSum, readSum } from "../kernel/sums.ts";
 
 /** Commissions that one transaction looks at. */
 const COMMISSIONS_AT_ONCE = 2_000;
@@ -127,8 +126,8 @@ export async function readEarned(
       .where(and(eq(partners.id, partner_id), eq(partners.program_id, program_id))),
     shaped(
       db,
-      { currency: text, amount_cents: text },
-      sql`select currency, ${exactSum(sql`iif(from_account in ${OF_PROGRAM}, amount_cents, -amount_cents)`)} as amount_cents
+      { currency: text, amount_cents: amount },
+      sql`select currency, sum(iif(from_account in ${OF_PROGRAM}, amount_cents, -amount_cents)) as amount_cents
         from entries where program_id = ${program_id} and partner_id = ${partner_id} and id >= ${idAt(since)} and id < ${idAt(until)}
           and (from_account in ${OF_PROGRAM}) <> (to_account in ${OF_PROGRAM})
         group by currency`,
@@ -136,7 +135,6 @@ export async function readEarned(
   ]);
   if (!program || !partner) return null;
   const earned = sums
-    .map(({ currency, amount_cents }) => ({ currency, amount_cents: readSum(amount_cents) }))
     .filter(({ amount_cents }) => amount_cents !== 0)
     .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
   return earned.length > 0 ? { kind: "commissions_earned", program, partner, since, until, earned } : null;

@@ -3,24 +3,23 @@ import { literal } from "../../db/client.ts";
 import { pageOf, cursorId, window, type Page, type PageRequest } from "../../db/page.ts";
 import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import type { JournalAccount } from "../../domain/journal.ts";
-import { addUp, negate, type Cents, type Sum } from "../../domain/money.ts";
+import { addUp, negate, NOTHING, type Cents } from "../../domain/money.ts";
 import { isUnavailable, notFound } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import type { Ctx, Reader } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
-import { comparableSum, exactSum, readSum } from "../kernel/sums.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
 
 /** One currency of what a partner has earned, by where the money is; smallest units. */
 export interface PartnerBalance {
   currency: string;
-  pending_cents: Sum;
+  pending_cents: Cents;
   /** Approved and in no payout. Below 0 where more was paid than is earned by now: the next payout is less by that. */
-  payable_cents: Sum;
-  in_payout_cents: Sum;
-  paid_cents: Sum;
+  payable_cents: Cents;
+  in_payout_cents: Cents;
+  paid_cents: Cents;
   /** Clawbacks that the owner forgave: paid, not earned, and not asked back. */
-  forgiven_cents: Sum;
+  forgiven_cents: Cents;
 }
 
 /** A movement of money between two accounts of a partner. */
@@ -61,43 +60,34 @@ export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when '
  * Amounts and counts by currency and account: the kept balances and, exactly once, the commissions older than the journal
  * that are not in it yet. As many rows are read as there are currencies and accounts.
  */
-function accountSums(ctx: Pick<Reader, "programId">, partner_id: string, of: { unjournaled: SQL; all: SQL }): SQL {
-  const amount = sql`amount_cents`;
-  const kept = sql`from balances b where b.program_id = ${ctx.programId} and b.partner_id = ${partner_id}`;
-  // A kept balance beyond 2^63 is no whole number any more, and is not exact: its commissions are added up instead.
-  return sql`select currency, account, ${exactSum(amount)} as amount_cents, sum(commissions) as commissions from (
-      select currency, account, iif(typeof(amount_cents) = 'real', 0, amount_cents) as amount_cents, commissions ${kept}
+function accountSums(ctx: Pick<Reader, "programId">, partner_id: string, unjournaled: SQL): SQL {
+  return sql`select currency, account, sum(amount_cents) as amount_cents, sum(commissions) as commissions from (
+      select currency, account, amount_cents, commissions from balances
+      where program_id = ${ctx.programId} and partner_id = ${partner_id}
       union all
       select currency, ${ACCOUNT}, amount_cents, 1 from commissions indexed by commissions_unjournaled
-      where ${of.unjournaled} and program_id = ${ctx.programId} and journaled = 0
-      union all
-      select b.currency, b.account, c.amount_cents, 0
-      from (select currency, account ${kept} and typeof(b.amount_cents) = 'real') b
-      cross join (select currency, ${ACCOUNT} as account, amount_cents from commissions where ${of.all}
-        and journaled = 1) c on c.currency = b.currency and c.account = b.account)
-    where account <> 'expense' group by currency, account having sum(commissions) > 0 or ${comparableSum(amount)} <> 0`;
+      where ${unjournaled} and program_id = ${ctx.programId} and journaled = 0)
+    where account <> 'expense' group by currency, account having sum(commissions) > 0 or sum(amount_cents) <> 0`;
 }
 
 /** What one account holds in one currency. */
 export interface AccountSum {
   currency: string;
   account: Exclude<JournalAccount, "expense">;
-  /** For `readSum`. */
-  amount_cents: string;
+  amount_cents: Cents;
   commissions: number;
 }
 
 const ACCOUNT_SUM: Columns<AccountSum> = {
   currency: text,
   account: textOf<Exclude<JournalAccount, "expense">>(),
-  amount_cents: text,
+  amount_cents: amount,
   commissions: whole,
 };
 
 /** The statement whose rows `statsOf` reads. */
 export function partnerSums(ctx: Reader, partner_id: string) {
-  const own = sql`partner_id = ${partner_id}`;
-  return shaped(ctx.db, ACCOUNT_SUM, accountSums(ctx, partner_id, { unjournaled: own, all: own }));
+  return shaped(ctx.db, ACCOUNT_SUM, accountSums(ctx, partner_id, sql`partner_id = ${partner_id}`));
 }
 
 /** The same of all partners of a program. While the journal lacks commissions of anybody, partners are looked through. */
@@ -105,12 +95,13 @@ export function programSums(ctx: Pick<Reader, "db" | "programId">) {
   return shaped(
     ctx.db,
     ACCOUNT_SUM,
-    accountSums(ctx, "", {
-      unjournaled: sql`partner_id in (select id from partners where program_id = ${ctx.programId}
+    accountSums(
+      ctx,
+      "",
+      sql`partner_id in (select id from partners where program_id = ${ctx.programId}
         and exists (select 1 from commissions indexed by commissions_unjournaled
           where journaled = 0 and partner_id > ''))`,
-      all: sql`program_id = ${ctx.programId}`,
-    }),
+    ),
   );
 }
 
@@ -118,7 +109,7 @@ export function statsOf(sums: readonly AccountSum[]): CurrencyStats[] {
   const earned = sums.filter(({ account }) => account !== "forgiven");
   return [...Map.groupBy(earned, ({ currency }) => currency)].map(([currency, own]) => {
     const at = (...accounts: JournalAccount[]) =>
-      addUp(own.filter((row) => accounts.includes(row.account)).map((row) => readSum(row.amount_cents)));
+      addUp(own.filter((row) => accounts.includes(row.account)).map((row) => row.amount_cents));
     return {
       currency,
       total_commissions: own.reduce((sum, row) => sum + row.commissions, 0),
@@ -136,7 +127,7 @@ export async function readBalance(ctx: Reader, partner_id: string): Promise<Part
   if (!partner) throw notFound("partner");
   const byCurrency = [...Map.groupBy(sums, ({ currency }) => currency)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return byCurrency.map(([currency, own]) => {
-    const at = (account: JournalAccount) => readSum(own.find((row) => row.account === account)?.amount_cents ?? null);
+    const at = (account: JournalAccount) => own.find((row) => row.account === account)?.amount_cents ?? NOTHING;
     const forgiven = at("forgiven");
     return {
       currency,

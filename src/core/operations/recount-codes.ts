@@ -9,7 +9,6 @@ import type { Owner, Work } from "../kernel/job.ts";
 /** Codes that are looked up at once, and those whose payments one statement adds up. */
 const CODES_LISTED = 1_000;
 const CODES_AT_ONCE = 50;
-const MILLION = literal(1_000_000);
 
 /** Some codes of one program at one provider, whoever had them. */
 interface Some extends Owner {
@@ -59,9 +58,6 @@ function nextAfter(after: string): SQL {
 /** What is kept of a code is looked up by each day of the program: there is no row of days without sales. */
 function mend({ program_id, provider, code_keys }: Some): SQL {
   const coded = sql`from some k cross join payments p indexed by payments_code on p.code_id = k.id`;
-  const [paid_cents, refunded_cents] = [sql`p.txn_amount_cents`, sql`p.adjusted_cents`];
-  const millions = (amount: SQL) => sql`sum(${amount} / ${MILLION})`;
-  const rest = (amount: SQL) => sql`sum(${amount} % ${MILLION})`;
   return sql`with recursive
     some as materialized (select k.id, k.partner_id from json_each(${code_keys}) j cross join partner_codes k
       on k.program_id = ${program_id} and k.provider = ${provider} and k.code_key = j.value),
@@ -72,26 +68,21 @@ function mend({ program_id, provider, code_keys }: Some): SQL {
       from days where days.day is not null),
     brought as (
       select substr(p.created_at, 1, 10) as day, k.partner_id as partner_id, k.id as code_id, p.currency as currency,
-        count(*) as sales, ${millions(paid_cents)} - ${millions(refunded_cents)} as revenue_millions,
-        ${rest(paid_cents)} - ${rest(refunded_cents)} as revenue_rest, 0 as earned_millions, 0 as earned_rest
+        count(*) as sales, sum(p.txn_amount_cents) + sum(-p.adjusted_cents) as revenue_cents, 0 as earned_cents
       ${coded} where p.outcome = 'commission' group by 1, 2, 3, 4
       union all
-      select substr(c.created_at, 1, 10), k.partner_id, k.id, c.currency, 0, 0, 0, ${millions(sql`c.amount_cents`)},
-        ${rest(sql`c.amount_cents`)}
+      select substr(c.created_at, 1, 10), k.partner_id, k.id, c.currency, 0, 0, sum(c.amount_cents)
       ${coded} cross join commissions c indexed by commissions_payment on c.payment_id = p.id
         and c.partner_id = k.partner_id where c.status <> 'rejected' group by 1, 2, 3, 4
       union all
-      select d.day, d.partner_id, d.code_id, d.currency, 0, 0, 0, 0, 0 from some k cross join days s cross join code_days d
+      select d.day, d.partner_id, d.code_id, d.currency, 0, 0, 0 from some k cross join days s cross join code_days d
         on d.program_id = ${program_id} and d.day = s.day and d.partner_id = k.partner_id and d.code_id = k.id)
-    insert into code_days (program_id, day, partner_id, code_id, currency, sales, revenue_millions, revenue_rest,
-      earned_millions, earned_rest)
-    select ${program_id}, day, partner_id, code_id, currency, sum(sales), sum(revenue_millions), sum(revenue_rest),
-      sum(earned_millions), sum(earned_rest) from brought where true group by 2, 3, 4, 5
+    insert into code_days (program_id, day, partner_id, code_id, currency, sales, revenue_cents, earned_cents)
+    select ${program_id}, day, partner_id, code_id, currency, sum(sales), sum(revenue_cents), sum(earned_cents)
+    from brought where true group by 2, 3, 4, 5
     on conflict (program_id, day, partner_id, code_id, currency) do update set sales = excluded.sales,
-      revenue_millions = excluded.revenue_millions, revenue_rest = excluded.revenue_rest,
-      earned_millions = excluded.earned_millions, earned_rest = excluded.earned_rest
-      where sales <> excluded.sales or revenue_millions <> excluded.revenue_millions
-        or revenue_rest <> excluded.revenue_rest or earned_millions <> excluded.earned_millions
-        or earned_rest <> excluded.earned_rest
+      revenue_cents = excluded.revenue_cents, earned_cents = excluded.earned_cents
+      where sales <> excluded.sales or revenue_cents <> excluded.revenue_cents
+        or earned_cents <> excluded.earned_cents
     returning code_id, day`;
 }

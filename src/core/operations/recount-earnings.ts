@@ -4,7 +4,6 @@ import { shaped, text, type Columns } from "../../db/rows.ts";
 import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
-import { sumColumns } from "../kernel/sums.ts";
 import { COUNTED_IN } from "../ledger/journal.ts";
 
 /** Partners that are looked up at once, and those whose commissions one statement adds up. */
@@ -66,17 +65,17 @@ function mend(program_id: string, partner_ids: string): SQL {
       from days where days.day is not null),
     earned as (
       select substr(c.created_at, 1, 10) as day, c.partner_id as partner_id, c.currency as currency, count(*) as n,
-        ${sumColumns(sql`c.amount_cents`)}
+        sum(c.amount_cents) as amount_cents
       from ${some} cross join commissions c indexed by commissions_partner on c.partner_id = p.value
       where c.status <> 'rejected' and c.program_id = ${program_id} group by 1, 2, 3
       union all
-      select e.day, e.partner_id, e.currency, 0, 0, 0 from ${some} cross join days d cross join earning_days e
+      select e.day, e.partner_id, e.currency, 0, 0 from ${some} cross join days d cross join earning_days e
         on e.program_id = ${program_id} and e.day = d.day and e.partner_id = p.value)
-    insert into earning_days (program_id, day, partner_id, currency, commissions, millions, rest)
-    select ${program_id}, day, partner_id, currency, sum(n), sum(millions), sum(rest) from earned where true group by 2, 3, 4
+    insert into earning_days (program_id, day, partner_id, currency, commissions, amount_cents)
+    select ${program_id}, day, partner_id, currency, sum(n), sum(amount_cents) from earned where true group by 2, 3, 4
     on conflict (program_id, day, partner_id, currency) do update
-      set commissions = excluded.commissions, millions = excluded.millions, rest = excluded.rest
-      where commissions <> excluded.commissions or millions <> excluded.millions or rest <> excluded.rest
+      set commissions = excluded.commissions, amount_cents = excluded.amount_cents
+      where commissions <> excluded.commissions or amount_cents <> excluded.amount_cents
     returning partner_id, day`;
 }
 

@@ -1,11 +1,10 @@
 import { sql } from "drizzle-orm";
-import { orNull, shaped, text } from "../../db/rows.ts";
+import { amount, orNull, shaped, text } from "../../db/rows.ts";
 import { HOLD_BEGINS } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { endOfHold } from "../../domain/commission.ts";
-import { addUp, NOTHING, subtract, type Sum } from "../../domain/money.ts";
+import { addUp, NOTHING, subtract, type Cents } from "../../domain/money.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { exactSum, readSum } from "../kernel/sums.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import type { AccountSum } from "../ledger/journal.ts";
 
@@ -13,15 +12,15 @@ import type { AccountSum } from "../ledger/journal.ts";
 export interface Earnings {
   currency: string;
   /** Pending until a person approves. */
-  review_cents: Sum;
+  review_cents: Cents;
   /** Pending until its days of `auto_approve_days` are over. */
-  held_cents: Sum;
+  held_cents: Cents;
   /** When (ISO 8601) these days are over for the first and for the last of what is held; null where nothing is. */
   held: { first: string; last: string } | null;
   /** Approved and in no payout; below 0 where more was paid than is earned by now. */
-  payable_cents: Sum;
-  in_payout_cents: Sum;
-  paid_cents: Sum;
+  payable_cents: Cents;
+  in_payout_cents: Cents;
+  paid_cents: Cents;
 }
 
 interface Pending {
@@ -29,8 +28,8 @@ interface Pending {
   /** When the first and the last hold of a pending commission without a flag began. */
   first: string | null;
   last: string | null;
-  /** What those with a flag come to, for `readSum`. */
-  flagged: string | null;
+  /** What those with a flag come to. */
+  flagged: Cents;
 }
 
 /** What `earningsOf` needs beside the balances: two rows for each currency, and the few that are flagged. */
@@ -39,16 +38,16 @@ export function selectPending(ctx: ProgramCtx, partner_id: string) {
   const plain = sql`from commissions indexed by commissions_waiting where ${own} and flagged = 0 and currency`;
   return shaped(
     ctx.db,
-    { currency: text, first: orNull(text), last: orNull(text), flagged: orNull(text) },
+    { currency: text, first: orNull(text), last: orNull(text), flagged: amount },
     sql`with recursive held (name) as (
         select min(currency) ${plain} > ''
         union all
         select (select min(currency) ${plain} > held.name) from held where held.name is not null)
       select name as currency, (select min(${HOLD_BEGINS}) ${plain} = held.name) as first,
-        (select max(${HOLD_BEGINS}) ${plain} = held.name) as last, null as flagged
+        (select max(${HOLD_BEGINS}) ${plain} = held.name) as last, 0 as flagged
       from held where name is not null
       union all
-      select currency, null, null, ${exactSum(sql`amount_cents`)}
+      select currency, null, null, sum(amount_cents)
       from commissions indexed by commissions_waiting where ${own} and flagged = 1 group by currency`,
   );
 }
@@ -63,9 +62,9 @@ export function earningsOf(
   return [...Map.groupBy(sums, ({ currency }) => currency)]
     .map(([currency, own]): Earnings => {
       const at = (account: AccountSum["account"]) =>
-        addUp(own.filter((row) => row.account === account).map((row) => readSum(row.amount_cents)));
+        own.find((row) => row.account === account)?.amount_cents ?? NOTHING;
       const waiting = pending.filter((row) => row.currency === currency);
-      const flagged = addUp(waiting.map((row) => readSum(row.flagged)));
+      const flagged = addUp(waiting.map((row) => row.flagged));
       const review_cents = auto_approve_days === null ? at("pending") : flagged;
       const span = waiting.find(({ first, last }) => first !== null && last !== null);
       return {

@@ -1,8 +1,8 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literals } from "../../db/client.ts";
-import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
+import { amount, orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
-import { addUp, NOTHING, type Sum } from "../../domain/money.ts";
+import { addUp, NOTHING, type Cents } from "../../domain/money.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { programSourcesOf, selectProgramSources, type ClickSources } from "../clicks/sources.ts";
 import type { ProgramSourceKind } from "../kernel/click-sources.ts";
@@ -10,12 +10,11 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import { heldPayouts } from "../kernel/owner-subjects.ts";
 import { countUnknownCodes } from "../kernel/seen-codes.ts";
 import { refusedMail, type RefusedMail } from "../kernel/failed-mails.ts";
-import { comparable, readSum, together } from "../kernel/sums.ts";
 import { hasClicks, hasRecordedClicks } from "./installation.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
 import { partnerSums, programSums, statsOf, type AccountSum } from "../ledger/journal.ts";
-import { lastDays, selectCodeStats, statsOf as codeStatsOf, type CodeStats } from "../partners/code-stats.ts";
+import { lastDays, selectCodeStats, type CodeStats } from "../partners/code-stats.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
 import { daily, daysBefore, daysOf, isIn, type Daily, type Days } from "./days.ts";
 import { earningsOf, selectPending, type Earnings } from "./earnings.ts";
@@ -23,7 +22,7 @@ import { earningsOf, selectPending, type Earnings } from "./earnings.ts";
 /** Smallest units of one currency for each day: no plot can add up two. */
 export interface DailyAmounts {
   currency: string;
-  days: Daily<Sum>;
+  days: Daily<Cents>;
 }
 
 /** What is on the way to the partners' pockets, in one currency, from the kept balances. */
@@ -31,7 +30,7 @@ export interface Standing {
   /** `pending` commissions, those approved that no payout holds, and payouts neither paid nor canceled. */
   account: "pending" | "payable" | "in_payout";
   currency: string;
-  amount_cents: Sum;
+  amount_cents: Cents;
 }
 
 /** How many wait for somebody, from the kept counts. */
@@ -90,11 +89,11 @@ export interface TopPartner {
   last_name: string | null;
   /** In all currencies, as in `Steps`. */
   sales: number;
-  amount_cents: Sum;
+  amount_cents: Cents;
   clicks: number;
 }
 
-const TOP_PARTNER: Columns<Unread<TopPartner>> = {
+const TOP_PARTNER: Columns<TopPartner> = {
   currency: text,
   partner_id: text,
   email: text,
@@ -102,7 +101,7 @@ const TOP_PARTNER: Columns<Unread<TopPartner>> = {
   first_name: orNull(text),
   last_name: orNull(text),
   sales: whole,
-  amount_cents: text,
+  amount_cents: amount,
   clicks: whole,
 };
 
@@ -131,8 +130,8 @@ export interface Steps {
 /** Commissions that are not rejected, in smallest units of the currency: in some days, and in as many before. */
 export interface Earned {
   currency: string;
-  now: Sum;
-  before: Sum;
+  now: Cents;
+  before: Cents;
 }
 
 export interface Overview {
@@ -188,7 +187,7 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
       shaped(
         db,
         MONEY_ROW,
-        sql`select day, currency, ${EARNED} as value from earning_days
+        sql`select day, currency, sum(amount_cents) as value from earning_days
       where ${inBoth} group by 1, 2 having sum(commissions) > 0`,
       ),
       programSums(ctx),
@@ -225,12 +224,12 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
     ),
     commissions: dailyAmounts(ctx, earnings, days),
     earned: byCurrency(earnedIn(earnings, days, earlier)),
-    standing: sums.filter(isStanding).map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
+    standing: sums.filter(isStanding),
     waiting: waiting ?? NO_WAITING,
     failing,
     ending,
-    top: byCurrency(top.map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))),
-    codes: byCurrency(firstOfEach(codeStatsOf(codes))),
+    top: byCurrency(top),
+    codes: byCurrency(firstOfEach(codes)),
     sources: programSourcesOf(sources),
     seen: {
       ...{ partners: seen?.partners === 1, endpoints: seen?.endpoints === 1 },
@@ -260,8 +259,8 @@ function topPartners(ctx: ProgramCtx, { from, to }: Days): SQL {
       coalesce((select n from sold where sold.partner_id = p.id), 0) as sales, t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
         where k.program_id = p.program_id and k.partner_id = p.id and k.day between ${from} and ${to})
         + coalesce((select u.n from uncounted u where u.partner_id = p.id), 0) as clicks
-    from (select currency, partner_id, ${EARNED} as amount_cents,
-        row_number() over (partition by currency order by ${COMPARABLE} desc, partner_id) as place
+    from (select currency, partner_id, sum(amount_cents) as amount_cents,
+        row_number() over (partition by currency order by sum(amount_cents) desc, partner_id) as place
       from earning_days where ${inSpan} group by 1, 2 having sum(commissions) > 0) t
     cross join partners p on p.id = t.partner_id where t.place <= ${MOST_TOP} order by t.place`;
 }
@@ -281,7 +280,7 @@ function countIn(rows: readonly Row[], days: Days): number {
 
 function earnedIn(rows: readonly MoneyRow[], days: Days, earlier: Days): Earned[] {
   const sumOf = (own: readonly MoneyRow[], of: Days) =>
-    addUp(own.filter(({ day }) => isIn(of, day)).map(({ value }) => readSum(value)));
+    addUp(own.filter(({ day }) => isIn(of, day)).map(({ value }) => value));
   return [...Map.groupBy(rows, ({ currency }) => currency)].map(([currency, own]) => ({
     currency,
     now: sumOf(own, days),
@@ -314,7 +313,7 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     shaped(
       db,
       MONEY_ROW,
-      sql`select e.day as day, e.currency as currency, ${together(sql`e.millions`, sql`e.rest`)} as value
+      sql`select e.day as day, e.currency as currency, e.amount_cents as value
       from json_each(${JSON.stringify(daysOf(span))}) span cross join earning_days e
         on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}
       where e.commissions > 0`,
@@ -332,10 +331,6 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     earnings: earningsOf(ctx, sums, pending),
   };
 }
-
-/** What `earning_days` come to: for `readSum`, and to order by. */
-const EARNED = together(sql.raw("sum(millions)"), sql.raw("sum(rest)"));
-const COMPARABLE = comparable(sql.raw("sum(millions)"), sql.raw("sum(rest)"));
 
 /** Clicks by day, of the program or of one partner, those of them that are not rolled up yet from their rows. */
 function clickDays(ctx: ProgramCtx, { from, to }: Days, partner_id?: string): SQL {
@@ -362,19 +357,12 @@ const SEEN = { partners: whole, endpoints: whole, clicks: whole, recorded_clicks
 interface MoneyRow {
   day: string;
   currency: string;
-  value: string;
+  value: Cents;
 }
 
-const MONEY_ROW: Columns<MoneyRow> = { day: text, currency: text, value: text };
+const MONEY_ROW: Columns<MoneyRow> = { day: text, currency: text, value: amount };
 
-/** A row as the database gives it: sums are texts. */
-type Unread<T> = { [K in keyof T]: bigint extends T[K] ? string : T[K] };
-
-function readRow({ day, value }: MoneyRow): Row<Sum> {
-  return { day, value: readSum(value) };
-}
-
-function isStanding(row: AccountSum): row is Unread<Standing> & AccountSum {
+function isStanding(row: AccountSum): row is Standing & AccountSum {
   return row.account === "pending" || row.account === "payable" || row.account === "in_payout";
 }
 
@@ -403,6 +391,6 @@ function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], days: 
   );
   if (byCurrency.size === 0) byCurrency.set(program.currency, []);
   return [...byCurrency]
-    .map(([currency, own]) => ({ currency, days: daily(own.map(readRow), days, NOTHING) }))
+    .map(([currency, own]) => ({ currency, days: daily(own, days, NOTHING) }))
     .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
 }

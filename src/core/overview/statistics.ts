@@ -1,14 +1,13 @@
 import { sql } from "drizzle-orm";
-import { shaped, text, whole } from "../../db/rows.ts";
+import { amount, shaped, text, whole } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
-import { addUp, type Sum } from "../../domain/money.ts";
+import { addUp, type Cents } from "../../domain/money.ts";
 import { DAY } from "../../lib/time.ts";
 import { selectClickSources, sourcesOf, type ClickSources } from "../clicks/sources.ts";
 import type { SourceKind } from "../kernel/click-sources.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { readSum, together } from "../kernel/sums.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
-import { selectCodeStats, statsOf, type CodeStats } from "../partners/code-stats.ts";
+import { selectCodeStats, type CodeStats } from "../partners/code-stats.ts";
 import { daysBefore, daysOf, type Days } from "./days.ts";
 
 /** What some days brought a partner. */
@@ -20,7 +19,7 @@ export interface Results {
   /** Of the sales those that are the first of a customer with the partner. */
   first_sales: number;
   /** By currency, the program's first: commissions that are not rejected, with corrections after refunds. */
-  earned: { currency: string; amount_cents: Sum }[];
+  earned: { currency: string; amount_cents: Cents }[];
 }
 
 export interface PartnerStatistics {
@@ -65,9 +64,8 @@ export async function readPartnerStatistics(
     ),
     shaped(
       db,
-      { day: text, currency: text, amount: text },
-      sql`select e.day as day, e.currency as currency,
-        ${together(sql`e.millions`, sql`e.rest`)} as amount
+      { day: text, currency: text, amount_cents: amount },
+      sql`select e.day as day, e.currency as currency, e.amount_cents as amount_cents
       from json_each(${JSON.stringify([...earlier, ...span])}) span cross join earning_days e
         on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}`,
     ),
@@ -87,7 +85,7 @@ export async function readPartnerStatistics(
       sales: counted("sales"),
       first_sales: counted("first_sales"),
       earned: [...Map.groupBy(own, ({ currency }) => currency)]
-        .map(([currency, rows]) => ({ currency, amount_cents: addUp(rows.map(({ amount }) => readSum(amount))) }))
+        .map(([currency, rows]) => ({ currency, amount_cents: addUp(rows.map((row) => row.amount_cents)) }))
         .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
     };
   };
@@ -96,6 +94,6 @@ export async function readPartnerStatistics(
     before: resultsOf(earlier),
     days: span.toReversed().map((day) => ({ day, ...resultsOf([day]) })),
     sources: sourcesOf(sources),
-    codes: statsOf(codes),
+    codes,
   };
 }

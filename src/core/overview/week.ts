@@ -1,7 +1,7 @@
 /** What waits for an owner, e-mailed to them on Monday mornings (MAIL-12). */
 import { eq, sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { shaped, text, whole } from "../../db/rows.ts";
+import { amount, shaped, text, whole } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { startOfLaterDayIn, startOfWeekIn } from "../../domain/time-zone.ts";
@@ -16,7 +16,6 @@ import type { AmountOf, Notice } from "../kernel/notices.ts";
 import { COUNTS, listed } from "../kernel/owner-subjects.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { seenCodes } from "../kernel/seen-codes.ts";
-import { readSum, together } from "../kernel/sums.ts";
 import { programSums, type AccountSum } from "../ledger/journal.ts";
 
 /** Weeks begin at most so much apart from one another in other zones: a week has one summary, whatever its zone. */
@@ -81,17 +80,15 @@ export async function readWeek(
     programSums(reader),
     shaped(
       db,
-      { currency: text, commissions: whole, amount_cents: text },
-      sql`select currency, sum(commissions) as commissions, ${together(sql`sum(millions)`, sql`sum(rest)`)} as amount_cents
+      { currency: text, commissions: whole, amount_cents: amount },
+      sql`select currency, sum(commissions) as commissions, sum(amount_cents) as amount_cents
         from earning_days where program_id = ${program_id} and day >= ${from} and day < ${until}
         group by currency having sum(commissions) > 0`,
     ),
   ]);
   if (!program || !waiting) return null;
-  const inOrder = <T extends { currency: string; amount_cents: string }>(rows: readonly T[]) =>
-    rows
-      .map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))
-      .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
+  const inOrder = <T extends { currency: string }>(rows: readonly T[]) =>
+    rows.toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
   const at = (account: AccountSum["account"]): AmountOf[] =>
     inOrder(sums.filter((row) => row.account === account)).filter(({ amount_cents }) => amount_cents !== 0);
   return {

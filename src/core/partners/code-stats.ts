@@ -1,12 +1,11 @@
 /** What promotion codes brought, from the sums that are kept by day (CODE-6). */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
-import type { Sum } from "../../domain/money.ts";
+import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import type { Cents } from "../../domain/money.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
-import { comparable, readSum, together } from "../kernel/sums.ts";
 
 /** One code in one currency. A code that went to another partner is two, each with what it brought while it was theirs. */
 export interface CodeStats {
@@ -20,9 +19,9 @@ export interface CodeStats {
   /** Payments that it decided and that earn, or whose commissions were rejected. */
   sales: number;
   /** Of these payments, net of tax, less what was refunded. Smallest units. */
-  revenue_cents: Sum;
+  revenue_cents: Cents;
   /** The partner's commissions of them that are not rejected, with clawbacks. */
-  earned_cents: Sum;
+  earned_cents: Cents;
 }
 
 export interface StatsFilter {
@@ -35,9 +34,7 @@ export interface StatsFilter {
 /** As many are given for each currency. */
 export const MOST_CODES = 100;
 
-type Unread<T> = { [K in keyof T]: bigint extends T[K] ? string : T[K] };
-
-const CODE_STATS: Columns<Unread<CodeStats>> = {
+const CODE_STATS: Columns<CodeStats> = {
   code_id: text,
   partner_id: text,
   provider: textOf<ProviderName>(),
@@ -45,12 +42,9 @@ const CODE_STATS: Columns<Unread<CodeStats>> = {
   ended_at: orNull(text),
   currency: text,
   sales: whole,
-  revenue_cents: text,
-  earned_cents: text,
+  revenue_cents: amount,
+  earned_cents: amount,
 };
-
-const REVENUE = [sql.raw("sum(d.revenue_millions)"), sql.raw("sum(d.revenue_rest)")] as const;
-const EARNED = [sql.raw("sum(d.earned_millions)"), sql.raw("sum(d.earned_rest)")] as const;
 
 /**
  * The codes that brought something in these days, of the program or of one partner: of each currency the `MOST_CODES` with the
@@ -58,33 +52,25 @@ const EARNED = [sql.raw("sum(d.earned_millions)"), sql.raw("sum(d.earned_rest)")
  */
 export async function readCodeStats(ctx: Reader, filter: StatsFilter): Promise<CodeStats[]> {
   const [rows] = await ctx.read(selectCodeStats(ctx, filter));
-  return statsOf(rows);
+  return rows;
 }
 
-/** The statement of `readCodeStats`, to be read with others. Its rows are for `statsOf`. */
+/** The statement of `readCodeStats`, to be read with others. */
 export function selectCodeStats(ctx: Reader, filter: StatsFilter) {
   return shaped(
     ctx.db,
     CODE_STATS,
     sql`select t.code_id as code_id, t.partner_id as partner_id, k.provider as provider, k.code as code,
-        k.ended_at as ended_at, t.currency as currency, t.sales as sales, t.revenue as revenue_cents,
-        t.earned as earned_cents
-      from (select d.code_id, d.partner_id, d.currency, sum(d.sales) as sales, ${together(...REVENUE)} as revenue,
-          ${together(...EARNED)} as earned,
-          row_number() over (partition by d.currency order by ${comparable(...REVENUE)} desc, d.code_id) as place
+        k.ended_at as ended_at, t.currency as currency, t.sales as sales, t.revenue_cents as revenue_cents,
+        t.earned_cents as earned_cents
+      from (select d.code_id, d.partner_id, d.currency, sum(d.sales) as sales, sum(d.revenue_cents) as revenue_cents,
+          sum(d.earned_cents) as earned_cents,
+          row_number() over (partition by d.currency order by sum(d.revenue_cents) desc, d.code_id) as place
         ${daysOf(ctx, filter)} group by 1, 2, 3
-        having sum(d.sales) <> 0 or ${comparable(...REVENUE)} <> 0 or ${comparable(...EARNED)} <> 0) t
+        having sum(d.sales) <> 0 or sum(d.revenue_cents) <> 0 or sum(d.earned_cents) <> 0) t
       cross join partner_codes k on k.id = t.code_id
       where t.place <= ${literal(MOST_CODES)} order by t.currency, t.place`,
   );
-}
-
-export function statsOf(rows: readonly Unread<CodeStats>[]): CodeStats[] {
-  return rows.map((row) => ({
-    ...row,
-    revenue_cents: readSum(row.revenue_cents),
-    earned_cents: readSum(row.earned_cents),
-  }));
 }
 
 /** The last `days` UTC days, today included. */

@@ -11,7 +11,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { PartnerCode, PayloadOf } from "../kernel/rows.ts";
-import { selectCodeStats, statsOf, type StatsFilter } from "./code-stats.ts";
+import { selectCodeStats, type StatsFilter } from "./code-stats.ts";
 import { markWaitingForCode, markWithCode, settleMarked } from "../ledger/codes-given.ts";
 
 export interface CodeInput {
@@ -35,7 +35,7 @@ export async function listCodes(ctx: Reader, partner_id: string): Promise<Partne
 /** The same with what codes brought the partner in some days, in one round trip. */
 export async function listCodesWithStats(ctx: Reader, partner_id: string, days: Omit<StatsFilter, "partner_id">) {
   const [codes, rows] = await ctx.read(selectHeld(ctx, partner_id), selectCodeStats(ctx, { ...days, partner_id }));
-  return { codes, stats: statsOf(rows) };
+  return { codes, stats: rows };
 }
 
 /** A code that is a partner's now. */

@@ -1,22 +1,23 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
-import { flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
-import { NOTHING, type Sum } from "../../domain/money.ts";
+import { MOST, NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutMethod } from "../../domain/partner.ts";
 import { dueAt, periodProblem, type SkipReason } from "../../domain/payout.ts";
 import { recipientOf, shownRecipient, type RecipientSource } from "../../domain/recipient.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
+import { logLine } from "../../lib/log.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { partsOf } from "../../lib/slices.ts";
 import { iso } from "../../lib/time.ts";
 import { commit, eventIds, type Write } from "../kernel/commit.ts";
+import { BalanceTooLarge } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
-import { comparableSum, exactSum, readSum, sumColumns, together } from "../kernel/sums.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
 import { isSettled } from "../ledger/decisions.ts";
 import { sealRecipient } from "./recipient.ts";
@@ -37,7 +38,7 @@ export interface GenerationInput {
 export interface PayableSum {
   partner_id: string;
   currency: string;
-  amount_cents: Sum;
+  amount_cents: Cents;
   commission_count: number;
 }
 
@@ -49,16 +50,16 @@ export interface SkippedSum extends PayableSum {
   reason: SkipReason;
 }
 
-const PAYABLE_SUM = { partner_id: text, currency: text, commission_count: whole, amount_cents: text };
-const PLANNED_PAYOUT: Columns<Unread<PlannedPayout>> = { ...PAYABLE_SUM, method: orNull(textOf<PayoutMethod>()) };
-const SKIPPED_SUM: Columns<Unread<SkippedSum>> = { ...PAYABLE_SUM, reason: textOf<SkipReason>() };
+const PAYABLE_SUM = { partner_id: text, currency: text, commission_count: whole, amount_cents: amount };
+const PLANNED_PAYOUT: Columns<PlannedPayout> = { ...PAYABLE_SUM, method: orNull(textOf<PayoutMethod>()) };
+const SKIPPED_SUM: Columns<SkippedSum> = { ...PAYABLE_SUM, reason: textOf<SkipReason>() };
 
 export interface GenerationTotals {
   currency: string;
   payouts: number;
-  amount_cents: Sum;
+  amount_cents: Cents;
   skipped: number;
-  skipped_cents: Sum;
+  skipped_cents: Cents;
 }
 
 export interface Generation {
@@ -105,8 +106,8 @@ export async function generatePayouts(caller: Caller, input: GenerationInput): P
   if (!input.dry_run) {
     const chunks = await chunksOf(caller, input);
     const [ctx] = await prove(caller);
-    for (const chunk of chunks) {
-      const stem = await generateChunk(ctx, input, chunk);
+    while (chunks.length > 0) {
+      const stem = await generateNext(ctx, input, chunks);
       if (stem !== null) stems.push(stem);
     }
   }
@@ -157,11 +158,17 @@ function payable(ctx: Reader, alias: string, input: GenerationInput): SQL {
   return sql`${dueOf(ctx.programId, alias, input)} and not ${disputed(alias)}`;
 }
 
-/** Why the payable commissions `c` of one partner `p` and currency make no payout, null where they do. */
+/**
+ * Why the payable commissions `c` of one partner `p` and currency make no payout, null where they do. A payout is too large
+ * if it would take what the program has in payouts beyond the bound of a balance (PAY-22). That is looked up by currency only
+ * if it may be so in any: a row for each partner would be read for nothing.
+ */
 function skipReason(ctx: Reader): SQL {
-  const sum = comparableSum(sql`c.amount_cents`);
+  const sum = sql.raw("sum(c.amount_cents)");
+  const room = (of: SQL) => sql`${literal(MOST)} - (select coalesce(max(b.amount_cents), 0) from balances b
+    where b.program_id = ${ctx.programId} and b.partner_id = '' and ${of} and b.account = 'in_payout')`;
   return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
-    when ${sum} > ${literal(Number.MAX_SAFE_INTEGER)} then 'too_large'
+    when ${sum} > ${room(sql`true`)} and ${sum} > ${room(sql`b.currency = c.currency`)} then 'too_large'
     when ${sum} < (select min_payout_cents from programs where id = ${ctx.programId})
     then 'below_minimum' end`;
 }
@@ -169,7 +176,7 @@ function skipReason(ctx: Reader): SQL {
 /** The sums by partner and currency, each with its `skipReason`; disputed ones are sums of their own, and skipped. */
 function payableSums(ctx: Reader, input: GenerationInput, chunk?: Chunk): SQL {
   const within = chunk ? sql`and c.partner_id > ${chunk.after} and c.partner_id <= ${chunk.upto}` : sql``;
-  return sql`select c.partner_id as partner_id, c.currency as currency, ${sumColumns(sql`c.amount_cents`)},
+  return sql`select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
       count(*) as commission_count, p.payout_method as method, ${partnerLacksDetails("p")} as lacks_details,
       case when ${disputed("c")} then 'disputed' else ${skipReason(ctx)} end as reason
     from commissions c cross join partners p on p.id = c.partner_id
@@ -203,6 +210,31 @@ export async function chunksOf(ctx: Reader, input: GenerationInput): Promise<Chu
     ),
   );
   return bounds.map(({ upto }, i) => ({ after: bounds[i - 1]?.upto ?? "", upto }));
+}
+
+/**
+ * Makes the payouts of the first chunk and takes it from the list. If they do not fit into the program's balance together,
+ * its halves take its place: so the payouts that fit are made, and the others are skipped as `too_large`.
+ */
+export async function generateNext(
+  ctx: ProgramCtx,
+  input: GenerationInput,
+  chunks: Chunk[],
+  alongside: Write[] = [],
+): Promise<string | null> {
+  const chunk = chunks.shift();
+  if (!chunk) return null;
+  try {
+    return await generateChunk(ctx, input, chunk, alongside);
+  } catch (error) {
+    if (!(error instanceof BalanceTooLarge)) throw error;
+    const [payees] = await ctx.read(payeesIn(ctx, input, chunk));
+    const ids = [...new Set(payees.map(({ partner_id }) => partner_id))].toSorted();
+    const middle = ids[Math.floor(ids.length / 2) - 1];
+    if (middle !== undefined) chunks.unshift({ ...chunk, upto: middle }, { ...chunk, after: middle });
+    else logLine("error", { what: "a payout is too large", program_id: ctx.program.id, partner_id: ids[0] });
+    return null;
+  }
 }
 
 /** Characters at the end of a payout id by which a chunk's payouts differ: they have the ones before in common. */
@@ -255,11 +287,11 @@ const MOST_ROW_PARAMETERS = 50;
  * again, and no payout goes to other details than the partner has when it is made. Gives the ids' stem, null where no
  * payout was to be made; then `alongside` is not written either.
  */
-export async function generateChunk(
+async function generateChunk(
   ctx: ProgramCtx,
   input: GenerationInput,
   chunk: Chunk,
-  alongside: Write[] = [],
+  alongside: Write[],
 ): Promise<string | null> {
   return untilWon(async () => {
     const [payees] = await ctx.read(payeesIn(ctx, input, chunk));
@@ -309,7 +341,7 @@ function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly F
   );
   return ctx.db.run(sql`insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method,
       recipient_sealed, recipient, period_start, period_end, due_at, commission_count, attempt, created_at, updated_at)
-    select j.value ->> 0, ${ctx.program.id}, p.id, ${comparableSum(sql`c.amount_cents`)}, c.currency, 'pending',
+    select j.value ->> 0, ${ctx.program.id}, p.id, sum(c.amount_cents), c.currency, 'pending',
       p.payout_method,
       j.value ->> 4, j.value ->> 5, ${period_start === null ? null : iso(period_start)}, ${iso(period_end)},
       ${iso(dueAt(period_end, ctx.program.payout_term))}, count(*), 0, ${stamp}, ${stamp}
@@ -335,7 +367,7 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
 type Report = Pick<Generation, "payouts" | "skipped" | "totals" | "without_details"> & Pick<ProgramCtx, "program">;
 
 const SUM_COLUMNS = sql`s.partner_id as partner_id, s.currency as currency, s.commission_count as commission_count,
-    ${together(sql`s.millions`, sql`s.rest`)} as amount_cents`;
+    s.amount_cents as amount_cents`;
 
 /** The sums that no payout holds: those skipped, and all by currency. */
 function selectLeft({ db }: Caller, sums: SQL) {
@@ -349,7 +381,7 @@ function selectLeft({ db }: Caller, sums: SQL) {
     db,
     TOTAL_ROW,
     sql`select s.currency as currency, s.reason is null as made, count(*) as count,
-      ${together(sql`sum(s.millions)`, sql`sum(s.rest)`)} as amount_cents
+      sum(s.amount_cents) as amount_cents
     from (${sums}) s group by 1, 2`,
   );
   return [skipped, totalled] as const;
@@ -370,8 +402,8 @@ async function reportPlanned(caller: Caller, input: GenerationInput): Promise<Re
   );
   return {
     program,
-    payouts: planned.map(read),
-    skipped: skipped.map(read),
+    payouts: planned,
+    skipped,
     totals: totals(counted),
     without_details: withoutDetails(lacking),
   };
@@ -393,7 +425,7 @@ async function reportMade(caller: Caller, input: GenerationInput, stems: string[
       db,
       TOTAL_ROW,
       sql`select p.currency as currency, 1 as made, count(*) as count,
-        ${exactSum(sql`p.amount_cents`)} as amount_cents
+        sum(p.amount_cents) as amount_cents
       ${madeIn} group by p.currency`,
     ),
     selectLacking(caller, sql`${madeIn} where ${isWithoutDetails("p")}`),
@@ -402,7 +434,7 @@ async function reportMade(caller: Caller, input: GenerationInput, stems: string[
   return {
     program,
     payouts: made,
-    skipped: skipped.map(read),
+    skipped,
     totals: totals([...madeTotals, ...left.filter((row) => row.made === 0)]),
     without_details: withoutDetails(lacking),
   };
@@ -428,22 +460,14 @@ interface TotalRow {
   currency: string;
   made: 0 | 1;
   count: number;
-  amount_cents: string;
+  amount_cents: Cents;
 }
 
-const TOTAL_ROW: Columns<TotalRow> = { currency: text, made: flag, count: whole, amount_cents: text };
-
-/** A row as the database gives it: its sum is a text. */
-type Unread<T extends PayableSum> = Omit<T, "amount_cents"> & { amount_cents: string };
-
-function read<T extends { amount_cents: string }>(row: T): Omit<T, "amount_cents"> & { amount_cents: Sum } {
-  return { ...row, amount_cents: readSum(row.amount_cents) };
-}
+const TOTAL_ROW: Columns<TotalRow> = { currency: text, made: flag, count: whole, amount_cents: amount };
 
 function totals(rows: TotalRow[]): GenerationTotals[] {
   const byCurrency = new Map<string, GenerationTotals>();
-  for (const { currency, made, count, amount_cents: sum } of rows) {
-    const amount_cents = readSum(sum);
+  for (const { currency, made, count, amount_cents } of rows) {
     const total = byCurrency.get(currency) ?? {
       currency,
       payouts: 0,

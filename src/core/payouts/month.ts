@@ -8,7 +8,7 @@ import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import type { Program } from "../kernel/rows.ts";
 import { daysBefore } from "../ledger/decisions.ts";
-import { chunksOf, dueOf, generateChunk, isOfPeriod, type Chunk, type GenerationInput } from "./generate.ts";
+import { chunksOf, dueOf, generateNext, isOfPeriod, type Chunk, type GenerationInput } from "./generate.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 const PROGRAMS_AT_ONCE = 50;
@@ -32,7 +32,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
   const input: GenerationInput = { period_start, period_end, dry_run: false, spare_canceled: true };
   const dayOver = iso(period_end + DAY);
   return {
-    cost: 13,
+    cost: 14,
     async due(after) {
       const rows = await selectPrograms(ctx.db)
         .where(sql`${programs.id} > ${after} and ${programs.created_at} < ${dayOver}
@@ -48,15 +48,15 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
     async serve(due) {
       const own = forProgram(ctx, due.program);
       due.chunks ??= await chunksOf(own, input);
-      const chunk = due.chunks.shift();
-      if (due.chunks.length > 0) {
-        await generateChunk(own, input, chunk!);
+      if (due.chunks.length > 1) {
+        await generateNext(own, input, due.chunks);
         return true;
       }
       const run = { program_id: due.key, period_end: iso(period_end), finished_at: iso(ctx.now) };
       const done = { statement: ctx.db.insert(payoutRuns).values(run).onConflictDoNothing() };
-      const made = chunk ? await generateChunk(own, input, chunk, [done]) : null;
-      // Somebody else has made the last payouts since.
+      const made = await generateNext(own, input, due.chunks, [done]);
+      if (due.chunks.length > 0) return true;
+      // Somebody else has made the last payouts since, or they were too large.
       if (made === null) await commit(own, { writes: [done], occurrences: [] });
       return false;
     },

@@ -6,7 +6,7 @@ import { AppError, notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Transfers, Trouble } from "../../providers/connect.ts";
 import { commit } from "../kernel/commit.ts";
-import { CommitConflict } from "../kernel/conflict.ts";
+import { BalanceTooLarge, CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { openPayingKey, payingKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
@@ -193,6 +193,14 @@ const NOT_LISTED: Verdict = {
   retry_after_ms: null,
 };
 
+/** The transfer is looked up again, and recorded once there is room: an error would hold up the program's other transfers. */
+const NOT_RECORDED: Verdict = {
+  outcome: "open",
+  code: "balance_too_large",
+  message: "The transfer was made. It is not recorded: the amount paid would pass 2^53 - 1 smallest units.",
+  retry_after_ms: null,
+};
+
 /** Writes the result of an attempt; where somebody else was faster, gives what that one wrote. */
 async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Promise<Payout> {
   try {
@@ -219,6 +227,7 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
     });
     return after;
   } catch (error) {
+    if (error instanceof BalanceTooLarge && !("said" in verdict)) return conclude(ctx, payout, NOT_RECORDED);
     if (!(error instanceof CommitConflict)) throw error;
     const [[now]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, payout.id)));
     return now ?? payout;

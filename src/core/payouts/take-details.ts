@@ -1,16 +1,15 @@
 /** Pending payouts without payout details, which take the partner's when they are added (OUT-18). */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
-import { shaped, text, whole } from "../../db/rows.ts";
+import { amount, shaped, text, whole } from "../../db/rows.ts";
 import { partners, payouts } from "../../db/schema.ts";
-import type { Sum } from "../../domain/money.ts";
+import type { Cents } from "../../domain/money.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { lacksDetails, recipientOf, shownRecipient } from "../../domain/recipient.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner, Payout } from "../kernel/rows.ts";
-import { exactSum, readSum } from "../kernel/sums.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { sealRecipient } from "./recipient.ts";
@@ -144,15 +143,15 @@ function fillRows(ctx: ProgramCtx, filled: readonly Filled[]): Write {
 export async function readWithoutDetails(
   ctx: Reader,
   partner_id: string,
-): Promise<{ currency: string; payouts: number; amount_cents: Sum }[]> {
+): Promise<{ currency: string; payouts: number; amount_cents: Cents }[]> {
   const [rows] = await ctx.read(
     shaped(
       ctx.db,
-      { currency: text, payouts: whole, amount_cents: text },
-      sql`select currency, count(*) as payouts, ${exactSum(sql`amount_cents`)} as amount_cents
+      { currency: text, payouts: whole, amount_cents: amount },
+      sql`select currency, count(*) as payouts, sum(amount_cents) as amount_cents
       from payouts indexed by payouts_without_details where partner_id = ${partner_id} and ${WITHOUT_DETAILS}
         and +program_id = ${ctx.programId} group by currency order by currency`,
     ),
   );
-  return rows.map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }));
+  return rows;
 }

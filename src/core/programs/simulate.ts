@@ -12,7 +12,7 @@ import {
   type FlowActionType,
   type FlowEvent,
 } from "../../domain/flow.ts";
-import { addUp, NOTHING, type Cents, type Percent, type Sum } from "../../domain/money.ts";
+import { addUp, NOTHING, type Cents, type Percent } from "../../domain/money.ts";
 import { chooseRate, earnedBy, isSameRule } from "../../domain/payment.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
@@ -57,7 +57,7 @@ export interface SimulatedPayment extends Compared {
 export interface Simulation {
   payments: SimulatedPayment[];
   /** A sum for each currency that occurs. */
-  sums: { currency: string; payments: number; old_amount_cents: Sum; new_amount_cents: Sum }[];
+  sums: { currency: string; payments: number; old_amount_cents: Cents; new_amount_cents: Cents }[];
   /** Whether there are other payments that the change is about. */
   more: boolean;
 }

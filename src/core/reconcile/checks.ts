@@ -2,14 +2,13 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { amount, flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
-import { NOTHING } from "../../domain/money.ts";
+import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutStatus } from "../../domain/payout.ts";
-import { figure, type Check, type Difference, type Figures } from "../../domain/reconciliation.ts";
+import type { Check, Difference, Figures } from "../../domain/reconciliation.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { MINUTE } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
-import { comparableSum, exactSum, readSum } from "../kernel/sums.ts";
 import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 
 /** A partner with more entries is checked in slices (`core/reconcile/walk.ts`). */
@@ -33,8 +32,8 @@ interface JournalRow {
   partner_id: string;
   currency: string;
   account: string;
-  expected: string;
-  found: string;
+  expected: Cents;
+  found: Cents;
 }
 
 const JOURNAL_ROW: Columns<JournalRow> = {
@@ -42,8 +41,8 @@ const JOURNAL_ROW: Columns<JournalRow> = {
   partner_id: text,
   currency: text,
   account: text,
-  expected: text,
-  found: text,
+  expected: amount,
+  found: amount,
 };
 
 /**
@@ -61,18 +60,18 @@ export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
       select e.commission_id, e.partner_id, e.currency, ${SIDE}, 0, side.sign * e.amount_cents
       from ${listed(ids)} chosen cross join entries e on e.commission_id = chosen.value cross join ${SIDES}
       where e.program_id = ${ctx.program.id})
-    select subject, partner_id, currency, account, ${exactSum(sql`expected`)} as expected, ${exactSum(sql`found`)} as found
+    select subject, partner_id, currency, account, sum(expected) as expected, sum(found) as found
     from differing where account <> 'expense'
       and subject not in (select id from commissions where id in ${listed(ids)} and journaled = 0)
-    group by 1, 2, 3, 4 having ${comparableSum(sql`expected - found`)} <> 0`,
+    group by 1, 2, 3, 4 having sum(expected - found) <> 0`,
   );
 }
 
 export function journalFindings(rows: readonly JournalRow[]): Difference[] {
   const name = (row: JournalRow) => `${row.partner_id} ${row.currency} ${row.account}`;
   return bySubject("journal", rows, (row) => ({
-    expected: { [name(row)]: figure(readSum(row.expected)) },
-    found: { [name(row)]: figure(readSum(row.found)) },
+    expected: { [name(row)]: row.expected },
+    found: { [name(row)]: row.found },
   }));
 }
 
@@ -81,8 +80,8 @@ interface BalanceRow {
   subject: string;
   currency: string | null;
   account: string;
-  kept: string;
-  posted: string;
+  kept: Cents;
+  posted: Cents;
   kept_commissions: number;
   commissions: number;
   /** The same of entries, where they are counted. */
@@ -94,8 +93,8 @@ const BALANCE_ROW: Columns<BalanceRow> = {
   subject: text,
   currency: orNull(text),
   account: text,
-  kept: text,
-  posted: text,
+  kept: amount,
+  posted: amount,
   kept_commissions: whole,
   commissions: whole,
   kept_entries: whole,
@@ -117,7 +116,7 @@ export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most
         where e.program_id = ${program} and e.partner_id = chosen.value limit ${literal(most + 1)})) as size
       from ${listed(ids)} chosen),
     differing as (
-      select partner_id, currency, account, cast(amount_cents as integer) as kept, 0 as posted,
+      select partner_id, currency, account, amount_cents as kept, 0 as posted,
         commissions as kept_commissions, 0 as commissions, entries as kept_entries, 0 as entries, entries is null as unknown
       from balances where program_id = ${program} and partner_id in ${few}
       union all
@@ -126,30 +125,29 @@ export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most
       union all
       select partner_id, currency, ${ACCOUNT}, 0, 0, 0, 1, 0, 0, 0
       from commissions where partner_id in ${few} and +program_id = ${program} and journaled = 1)
-    select partner_id as subject, currency, account, ${exactSum(sql`kept`)} as kept, ${exactSum(sql`posted`)} as posted,
+    select partner_id as subject, currency, account, sum(kept) as kept, sum(posted) as posted,
       sum(kept_commissions) as kept_commissions, sum(commissions) as commissions,
       iif(max(unknown), sum(entries), sum(kept_entries)) as kept_entries, sum(entries) as entries
     from differing where account <> 'expense' group by 1, 2, 3
-    having ${comparableSum(sql`kept - posted`)} <> 0 or sum(kept_commissions) <> sum(commissions)
+    having sum(kept - posted) <> 0 or sum(kept_commissions) <> sum(commissions)
       or (not max(unknown) and sum(kept_entries) <> sum(entries))
     union all
-    select partner_id, null, '', '0', '0', 0, 0, 0, 0 from sized where size > ${literal(most)}`,
+    select partner_id, null, '', 0, 0, 0, 0, 0, 0 from sized where size > ${literal(most)}`,
   );
 }
 
 /** The program's own balances that differ from the sums of its partners'. */
 export function programBalanceDifferences(ctx: ProgramCtx, isAsked: boolean) {
   const own = sql.raw("partner_id = ''");
-  const amount = sql.raw("cast(amount_cents as integer)");
   return shaped(
     ctx.db,
     BALANCE_ROW,
     sql`select ${ctx.program.id} as subject, currency, account,
-      ${exactSum(sql`iif(${own}, ${amount}, 0)`)} as kept, ${exactSum(sql`iif(${own}, 0, ${amount})`)} as posted,
+      sum(iif(${own}, amount_cents, 0)) as kept, sum(iif(${own}, 0, amount_cents)) as posted,
       sum(iif(${own}, commissions, 0)) as kept_commissions, sum(iif(${own}, 0, commissions)) as commissions,
       0 as kept_entries, 0 as entries
     from balances where ${literal(isAsked ? 1 : 0)} and program_id = ${ctx.program.id} group by 2, 3
-    having ${comparableSum(sql`iif(${own}, ${amount}, -${amount})`)} <> 0
+    having sum(iif(${own}, amount_cents, -amount_cents)) <> 0
       or sum(iif(${own}, commissions, -commissions)) <> 0`,
   );
 }
@@ -159,10 +157,9 @@ export function balanceFindings(rows: readonly BalanceRow[]): Difference[] {
   return bySubject("balance", compared, (row) => {
     const name = `${row.currency} ${row.account}`;
     const entries = (count: number) => (row.entries === row.kept_entries ? {} : { entries: count });
-    const [posted, kept] = [figure(readSum(row.posted)), figure(readSum(row.kept))];
     return {
-      expected: { [name]: { amount_cents: posted, commissions: row.commissions, ...entries(row.entries) } },
-      found: { [name]: { amount_cents: kept, commissions: row.kept_commissions, ...entries(row.kept_entries) } },
+      expected: { [name]: { amount_cents: row.posted, commissions: row.commissions, ...entries(row.entries) } },
+      found: { [name]: { amount_cents: row.kept, commissions: row.kept_commissions, ...entries(row.kept_entries) } },
     };
   });
 }
@@ -177,10 +174,10 @@ export function tooLarge(rows: readonly BalanceRow[]): string[] {
 
 interface PayoutSums extends Pick<Payout, "id" | "status" | "commission_count" | "amount_cents"> {
   commissions: number;
-  summed_cents: string | null;
+  summed_cents: Cents;
   /** Of its commissions those that are not in the status that the payout's says. */
   other_status: number;
-  entered_cents: string | null;
+  entered_cents: Cents;
   unjournaled: 0 | 1;
 }
 
@@ -190,9 +187,9 @@ const PAYOUT_SUMS: Columns<PayoutSums> = {
   commission_count: whole,
   amount_cents: amount,
   commissions: whole,
-  summed_cents: orNull(text),
+  summed_cents: amount,
   other_status: whole,
-  entered_cents: orNull(text),
+  entered_cents: amount,
   unjournaled: flag,
 };
 
@@ -218,13 +215,13 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
     PAYOUT_SUMS,
     sql`select p.id as id, p.status as status, p.amount_cents as amount_cents,
       p.commission_count as commission_count, (select count(*) ${own}) as commissions,
-      (select ${exactSum(sql`c.amount_cents`)} ${own}) as summed_cents,
+      (select coalesce(sum(c.amount_cents), 0) ${own}) as summed_cents,
       (select count(*) ${own} and c.status <> iif(p.status = 'paid', 'paid', 'approved')) as other_status,
       exists (select 1 ${own} and c.journaled = 0) as unjournaled,
       iif(p.status = 'canceled',
         (select iif(count(*) < ${literal(ENTRIES_AT_ONCE)},
-          ${exactSum(sql`iif(payout_id = p.id, amount_cents, 0)`)}, null) from (${inSpan})),
-        (select ${exactSum(entered)} from commissions c cross join entries e on e.commission_id = c.id
+          coalesce(sum(iif(payout_id = p.id, amount_cents, 0)), 0), 0) from (${inSpan})),
+        (select coalesce(sum(${entered}), 0) from commissions c cross join entries e on e.commission_id = c.id
           where c.payout_id = p.id and e.payout_id = c.payout_id)) as entered_cents
     from json_each(${JSON.stringify(spans)}) s cross join payouts p on p.id = s.value ->> 'id'`,
   );
@@ -243,10 +240,10 @@ export function payoutFindings(rows: readonly PayoutSums[]): Difference[] {
       entered_cents: amount_cents,
     };
     const found = {
-      amount_cents: figure(readSum(row.summed_cents)),
+      amount_cents: row.summed_cents,
       commission_count: row.commissions,
       other_status: row.other_status,
-      entered_cents: figure(readSum(row.entered_cents)),
+      entered_cents: row.entered_cents,
     };
     if (JSON.stringify(expected) === JSON.stringify(found)) return [];
     return [{ check: "payout", subject: row.id, expected, found }];

@@ -1,5 +1,5 @@
 import { addUp, type Cents } from "../../domain/money.ts";
-import { figure, type Difference, type Figures } from "../../domain/reconciliation.ts";
+import type { Difference, Figures } from "../../domain/reconciliation.ts";
 import type { Unsettled } from "../ledger/settle.ts";
 
 interface Row {
@@ -32,6 +32,6 @@ export function entitlementFinding(payment_id: string, { rows, occurrences }: Un
 /** New commissions have no ids yet, so that the figures are the same at every look. */
 function sumsOf(rows: readonly Row[]): Figures {
   const named = Map.groupBy(rows, (row) => `${row.partner_id} ${row.currency} ${row.kind} ${row.status}`);
-  const sums = [...named].map(([name, own]) => [name, figure(addUp(own.map((row) => row.amount_cents)))] as const);
+  const sums = [...named].map(([name, own]) => [name, addUp(own.map((row) => row.amount_cents))] as const);
   return Object.fromEntries(sums.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -3,7 +3,6 @@ import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
 import { commit } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { comparableSum } from "../kernel/sums.ts";
 import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 
 /** Partners of one call. */
@@ -46,7 +45,7 @@ const STORE_COUNTED = sql`${STORE}, entries = excluded.entries`;
 function recomputed(program_id: string, partner_id: string) {
   const own = sql`program_id = ${program_id} and partner_id = ${partner_id}`;
   return sql`insert into balances (program_id, partner_id, currency, account, amount_cents, commissions, entries)
-    select ${program_id}, ${partner_id}, currency, account, ${comparableSum(sql`amount_cents`)}, sum(commissions),
+    select ${program_id}, ${partner_id}, currency, account, sum(amount_cents), sum(commissions),
       sum(entries)
     from (select currency, to_account as account, amount_cents, 0 as commissions, to_account = ${COUNTED_IN} as entries
         from entries where ${own}
@@ -59,7 +58,7 @@ function recomputed(program_id: string, partner_id: string) {
 
 function recomputedProgram(program_id: string) {
   return sql`insert into balances (program_id, partner_id, currency, account, amount_cents, commissions)
-    select ${program_id}, '', currency, account, ${comparableSum(sql`iif(partner_id = '', 0, amount_cents)`)},
+    select ${program_id}, '', currency, account, sum(iif(partner_id = '', 0, amount_cents)),
       sum(iif(partner_id = '', 0, commissions))
     from balances where program_id = ${program_id} group by currency, account ${STORE}`;
 }

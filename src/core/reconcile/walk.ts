@@ -2,9 +2,8 @@ import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import type { JournalAccount } from "../../domain/journal.ts";
-import type { Cents } from "../../domain/money.ts";
+import { cents, negate, type Cents } from "../../domain/money.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { exactSum, readSum } from "../kernel/sums.ts";
 
 /** Entries of one step. */
 const SLICE = 1_000;
@@ -22,8 +21,7 @@ const SLICE = 1_000;
 export interface Walk {
   partner_id: string;
   entry_id: string;
-  /** Smallest units, as texts. */
-  sums: Record<string, string>;
+  sums: Record<string, number>;
 }
 
 interface Entry {
@@ -58,9 +56,8 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
     ),
     shaped(
       ctx.db,
-      { name: text, kept: text, entries: orNull(whole) },
-      sql`select currency || ' ' || account as name,
-        ${exactSum(sql`cast(amount_cents as integer)`)} as kept, entries from balances where ${own} group by 1`,
+      { name: text, kept: amount, entries: orNull(whole) },
+      sql`select currency || ' ' || account as name, amount_cents as kept, entries from balances where ${own}`,
     ),
   ] as const;
 }
@@ -69,26 +66,26 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
 export function walkOn(
   walk: Walk,
   entries: readonly Entry[],
-  balances: readonly { name: string; kept: string; entries: number | null }[],
+  balances: readonly { name: string; kept: Cents; entries: number | null }[],
 ): { walk: Walk; isOver: boolean; agrees: boolean } {
-  const sums = new Map(Object.entries(walk.sums).map(([name, sum]) => [name, BigInt(sum)]));
-  const add = (name: string, amount: bigint) => sums.set(name, (sums.get(name) ?? 0n) + amount);
+  const sums = new Map(Object.entries(walk.sums));
+  const count = (name: string, by: number) => sums.set(name, cents((sums.get(name) ?? 0) + by));
   for (const { currency, from_account, to_account, amount_cents } of entries) {
-    add(`${currency} ${from_account}`, -BigInt(amount_cents));
-    add(`${currency} ${to_account}`, BigInt(amount_cents));
-    add(`${currency} ${to_account === "expense" ? from_account : to_account} entries`, 1n);
+    // Nothing bounds what the program has spent, and no balance is kept of it.
+    if (from_account !== "expense") count(`${currency} ${from_account}`, negate(amount_cents));
+    if (to_account !== "expense") count(`${currency} ${to_account}`, amount_cents);
+    count(`${currency} ${to_account === "expense" ? from_account : to_account} entries`, 1);
   }
   const after: Walk = {
     partner_id: walk.partner_id,
     entry_id: entries.at(-1)?.id ?? walk.entry_id,
-    sums: Object.fromEntries([...sums].map(([name, sum]) => [name, String(sum)])),
+    sums: Object.fromEntries(sums),
   };
   const isOver = entries.length < SLICE;
-  for (const { name, kept, entries: count } of isOver ? balances : []) {
-    add(name, -BigInt(readSum(kept)));
-    if (count === null) sums.delete(`${name} entries`);
-    else add(`${name} entries`, -BigInt(count));
+  for (const { name, kept, entries: counted } of isOver ? balances : []) {
+    count(name, negate(kept));
+    if (counted === null) sums.delete(`${name} entries`);
+    else count(`${name} entries`, -counted);
   }
-  const agrees = [...sums].every(([name, sum]) => sum === 0n || name.endsWith(" expense"));
-  return { walk: after, isOver, agrees };
+  return { walk: after, isOver, agrees: [...sums.values()].every((sum) => sum === 0) };
 }

@@ -7,7 +7,6 @@ import { viewCode } from "../../core/kernel/views.ts";
 import { MAX_CODE } from "../../domain/code.ts";
 import type { AppEnv } from "../../env.ts";
 import { VENDOR_NAMES } from "../../providers/registry.ts";
-import { written } from "../../lib/exact-json.ts";
 import { utcDay } from "../../lib/time.ts";
 import { replies } from "../idempotency.ts";
 import { summaryQuery } from "../queries.ts";
@@ -40,7 +39,7 @@ export const codes = new Hono<AppEnv>()
     const asked = c.req.valid("query");
     const { from, to } = summaryRange(asked, c.var.now);
     const days = { from: utcDay(from), to: utcDay(to - 1) };
-    return c.json({ data: written(await readCodeStats(c.var.ctx, { ...days, partner_id: asked.partner_id })) });
+    return c.json({ data: await readCodeStats(c.var.ctx, { ...days, partner_id: asked.partner_id }) });
   })
   .get("/export.csv", async (c) =>
     c.body(streamOf(await exportCodes(c.var.ctx)), 200, {

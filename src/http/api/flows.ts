@@ -13,7 +13,6 @@ import {
   MAX_CONDITIONS,
 } from "../../domain/flow.ts";
 import type { AppEnv } from "../../env.ts";
-import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
 import { applyFrom, givenId, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
 
@@ -69,7 +68,7 @@ export const flows = new Hono<AppEnv>()
     return c.json(viewFlow(flow), 201);
   })
   .post("/simulate", requireJson, jsonBody(simulation), async (c) =>
-    c.json(written(await simulateFlow(c.var.ctx, c.req.valid("json")))),
+    c.json(await simulateFlow(c.var.ctx, c.req.valid("json"))),
   )
   .get("/", async (c) => c.json({ data: (await listFlows(c.var.ctx)).map(viewFlow) }))
   .get("/:id", async (c) => c.json(viewFlow(await getFlow(c.var.ctx, c.req.param("id")))))

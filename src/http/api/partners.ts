@@ -17,7 +17,6 @@ import type { Partner } from "../../core/kernel/rows.ts";
 import { viewPartner, viewStats, withoutPayoutDetails, type PartnerView } from "../../core/kernel/views.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
 import type { AppEnv } from "../../env.ts";
-import { written } from "../../lib/exact-json.ts";
 import { bytesIn } from "../../lib/slices.ts";
 import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
@@ -89,9 +88,9 @@ export const partners = new Hono<AppEnv>()
   })
   .get("/:id", async (c) => {
     const { partner, stats, clicks, currency } = await getPartner(c.var.ctx, c.req.param("id"));
-    return c.json({ ...shown(partner, c.var.ctx), stats: written(viewStats(stats, currency, clicks)) });
+    return c.json({ ...shown(partner, c.var.ctx), stats: viewStats(stats, currency, clicks) });
   })
-  .get("/:id/balance", async (c) => c.json({ data: written(await readBalance(c.var.ctx, c.req.param("id"))) }))
+  .get("/:id/balance", async (c) => c.json({ data: await readBalance(c.var.ctx, c.req.param("id")) }))
   .get("/:id/entries", query(pageQuery), async (c) => {
     return c.json(await listEntries(c.var.ctx, c.req.param("id"), c.req.valid("query")));
   })

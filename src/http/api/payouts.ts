@@ -10,7 +10,6 @@ import { sayTransfer } from "../../core/payouts/say.ts";
 import { withDetailsInPart } from "../../core/kernel/payout-details.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../core/kernel/views.ts";
 import type { AppEnv } from "../../env.ts";
-import { written } from "../../lib/exact-json.ts";
 import { connectOf } from "../connect.ts";
 import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
@@ -63,7 +62,7 @@ export const payouts = new Hono<AppEnv>()
       period_end: period_end ?? c.var.now,
       dry_run: dry_run ?? false,
     });
-    return c.json(written(viewGeneration(generation)));
+    return c.json(viewGeneration(generation));
   })
   .get("/export.csv", query(exportQuery), async (c) => {
     return c.body(...(await exportReply(c.var.ctx, c.req.valid("query"))));

@@ -34,7 +34,7 @@ const chosen = new AsyncLocalStorage<Forms>();
 /** What the page that is being made is written in; outside of pages English. */
 const current = () => chosen.getStore() ?? ENGLISH;
 
-/** A plain decimal (`-1234.50`) as people read it; exact, whatever its size. */
+/** A plain decimal (`-1234.50`) as people read it; exact. */
 export const numberText = (decimal: string): string => current().number(decimal);
 
 /** A day (`2026-03-02`) as people read it. */
@@ -141,7 +141,7 @@ function formsIn(locale: string): Forms {
   };
   return {
     locale,
-    // As a text it is exact beyond 2^53 too.
+    // As a text all its digits are exact.
     number: (decimal) =>
       plain(numberOf(decimal.split(".")[1]?.length ?? 0).format(decimal as `${number}`)).replace("-", "\u2212"),
     day: (day) => plain(days.format(instantOf(day))),

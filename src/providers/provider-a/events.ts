@@ -18,7 +18,7 @@ import {
   type Dispute,
   type Refund,
 } from "./schema.ts";
-import { addUp, clamp, MOST, mulDivHalfUp, negate, NOTHING, subtract, type Cents } from "../../domain/money.ts";
+import { mulDivHalfUp, negate, NOTHING, sumWithin, type Cents } from "../../domain/money.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { chargeReading, intentReading, invoiceReading, linkOf, moved, released, sessionReading } from "./payment.ts";
 import { CONNECTED_ACCOUNT, type Fact, type WebhookFormat } from "../provider.ts";
@@ -145,7 +145,10 @@ const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) =>
 const creditNoteReader = reader(AT, creditNote, (object, { event_type, occurred_at }) => {
   const recorded = (object.refunds ?? []).filter(({ type }) => type === "payment_record_refund");
   const outside = [object.out_of_band_amount, ...recorded.map(({ amount_refunded }) => amount_refunded)];
-  const amount_cents = clamp(addUp(outside.map((amount) => amount ?? NOTHING)), NOTHING, MOST);
+  const amount_cents = sumWithin(
+    outside.map((amount) => amount ?? NOTHING),
+    NOTHING,
+  );
   if (amount_cents === NOTHING) return { facts: [], ignored: "counted_elsewhere" };
   if (object.invoice === null) {
     return refuse({ path: "data.object.invoice", message: "a credit note that gives money back names its invoice" });
@@ -336,11 +339,11 @@ const REINSTATED = 2;
  */
 function lostOf({ amount, status, balance_transactions }: Dispute): Cents {
   const booked = Map.groupBy(balance_transactions ?? [], bookedAs);
-  const sumOf = (category: string) => addUp((booked.get(category) ?? []).map((one) => one.amount));
-  const taken = clamp(negate(sumOf(TAKEN)), NOTHING, MOST);
-  const returned = clamp(sumOf(RETURNED), NOTHING, taken);
+  const sumOf = (category: string) => sumWithin((booked.get(category) ?? []).map((one) => one.amount));
+  const taken = sumWithin([negate(sumOf(TAKEN))], NOTHING);
+  const returned = sumWithin([sumOf(RETURNED)], NOTHING, taken);
   if (taken === NOTHING) return status === PREVENTED ? NOTHING : amount;
-  return mulDivHalfUp(amount, clamp(subtract(taken, returned), NOTHING, taken), taken);
+  return mulDivHalfUp(amount, sumWithin([taken, negate(returned)], NOTHING, taken), taken);
 }
 
 const TAKEN = "dispute";

@@ -1,16 +1,4 @@
-import {
-  add,
-  addUp,
-  clamp,
-  larger,
-  mulDivHalfUp,
-  negate,
-  NOTHING,
-  smaller,
-  subtract,
-  type Cents,
-  type Sum,
-} from "../../domain/money.ts";
+import { larger, mulDivHalfUp, negate, NOTHING, smaller, sumWithin, type Cents } from "../../domain/money.ts";
 import { discountsOf } from "./discounts.ts";
 import type { Charge, CheckoutSession, Invoice, InvoiceLine, PaymentIntent } from "./schema.ts";
 import type { CarriedRef, Fact, Keeper, KeptBy, LinkFact, PaymentFact, RefPlace } from "../../domain/fact.ts";
@@ -74,7 +62,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
       aliases,
       paid: event_type === "checkout.session.async_payment_succeeded" || session.payment_status !== "unpaid",
       currency,
-      base_cents: clamp(subtract(gross_cents, tax), NOTHING, gross_cents),
+      base_cents: sumWithin([gross_cents, negate(tax)], NOTHING, gross_cents),
       gross_cents,
       ...(session.invoice === null && session.invoice_creation?.enabled ? { tie: "open" as const } : {}),
       ref: refs[0]?.ref ?? null,
@@ -208,7 +196,7 @@ function takenReading({ id, charge, invoice, held, taken, ...said }: Taking, occ
       aliases,
       paid: true,
       currency,
-      base_cents: clamp(subtract(amount_cents, taken.tax), NOTHING, amount_cents),
+      base_cents: sumWithin([amount_cents, negate(taken.tax)], NOTHING, amount_cents),
       gross_cents: amount_cents,
       ...released(held, amount_cents),
       ...(invoice === undefined ? { tie: "open" as const } : {}),
@@ -235,7 +223,7 @@ const INVOICE_ID = /^in_[A-Za-z0-9]+$/;
 /** What was held of the customer's money and not taken; nothing where all was. */
 export function released(held: Cents | null | undefined, taken: Cents | null | undefined): { released_cents?: Cents } {
   if (held === null || held === undefined || taken === null || taken === undefined || taken >= held) return {};
-  return { released_cents: clamp(subtract(held, taken), NOTHING, held) };
+  return { released_cents: sumWithin([held, negate(taken)], NOTHING, held) };
 }
 
 /** What an intent or a charge took, where it says so. */
@@ -260,11 +248,11 @@ function isWrittenOff({ status }: Invoice): boolean {
 function invoiceMoney(invoice: Invoice): Pick<PaymentFact, "base_cents" | "gross_cents" | "taken_cents"> {
   const { total } = invoice;
   if (total <= 0) return { base_cents: NOTHING, gross_cents: NOTHING };
-  const asked = subtract(total, invoice.pre_payment_credit_notes_amount ?? NOTHING);
+  const asked = sumWithin([total, negate(invoice.pre_payment_credit_notes_amount ?? NOTHING)]);
   const settled = amountSettled(invoice);
-  const gross_cents = clamp(smaller(settled, asked), NOTHING, total);
+  const gross_cents = sumWithin([smaller(settled, asked)], NOTHING, total);
   // Negative taxes of prorated lines may push the net total past either end.
-  const net = clamp(netTotal(invoice), NOTHING, total);
+  const net = sumWithin([netTotal(invoice)], NOTHING, total);
   const money = { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };
   return settled === gross_cents ? money : { ...money, taken_cents: settled };
 }
@@ -277,7 +265,7 @@ function amountSettled(invoice: Invoice): Cents {
   const { amount_paid, amount_due } = invoice;
   if (amount_due === null || amount_due === undefined || isWrittenOff(invoice)) return amount_paid;
   const elsewhere = invoice.paid_out_of_band ? amount_due : (invoice.amount_paid_off_stripe ?? NOTHING);
-  return larger(amount_paid, clamp(add(amount_paid, elsewhere), NOTHING, amount_due));
+  return larger(amount_paid, sumWithin([amount_paid, elsewhere], NOTHING, amount_due));
 }
 
 /** Whether an invoice was made by hand and marked as paid outside the vendor: it may be the receipt of another payment. */
@@ -288,11 +276,11 @@ function isReceipt(invoice: Invoice): boolean {
 }
 
 /** `total_excluding_tax`; where a shape lacks it, the total less `tax`, or less each tax. */
-function netTotal(invoice: Invoice): Sum {
+function netTotal(invoice: Invoice): Cents {
   if (typeof invoice.total_excluding_tax === "number") return invoice.total_excluding_tax;
-  if (typeof invoice.tax === "number") return subtract(invoice.total, invoice.tax);
+  if (typeof invoice.tax === "number") return sumWithin([invoice.total, negate(invoice.tax)]);
   const taxes = invoice.total_taxes ?? invoice.total_tax_amounts ?? [];
-  return addUp([invoice.total, ...taxes.map((tax) => negate(tax.amount))]);
+  return sumWithin([invoice.total, ...taxes.map((tax) => negate(tax.amount))]);
 }
 
 /** In the order of REF-1: the session's own, then those of what it names, where that is expanded. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { clamp, MOST, mulDivHalfUp, NOTHING, subtract, type Cents, type Sum } from "../../domain/money.ts";
+import { mulDivHalfUp, negate, NOTHING, sumWithin, type Cents } from "../../domain/money.ts";
 import type { KeptBy } from "../../domain/fact.ts";
 import type { AdjustmentFact, CodeFact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
@@ -103,8 +103,8 @@ const transactionTotals = z.object({
 type TransactionSums = z.output<typeof transactionTotals>;
 
 /** What was charged, tax included: what the customer's balance paid was charged before, in another transaction. */
-function charged(sums: TransactionSums): Sum {
-  return sums.grand_total ?? subtract(sums.total, sums.credit ?? NOTHING);
+function charged(sums: TransactionSums): Cents {
+  return sums.grand_total ?? sumWithin([sums.total, negate(sums.credit ?? NOTHING)]);
 }
 
 /**
@@ -114,7 +114,7 @@ function charged(sums: TransactionSums): Sum {
 function taxStated(sums: TransactionSums): Cents | null {
   const { tax, grand_total_tax } = sums;
   if (grand_total_tax === null || grand_total_tax === undefined) return null;
-  const credit = sums.credit ?? subtract(sums.total, charged(sums));
+  const credit = sums.credit ?? sumWithin([sums.total, negate(charged(sums))]);
   return grand_total_tax === tax && credit > 0 ? null : grand_total_tax;
 }
 
@@ -123,11 +123,11 @@ function taxStated(sums: TransactionSums): Cents | null {
  * in it is not said, it is that of the whole in proportion.
  */
 function moneyOf(sums: TransactionSums): { base_cents: Cents; gross_cents: Cents } {
-  const gross_cents = clamp(charged(sums), NOTHING, MOST);
+  const gross_cents = sumWithin([charged(sums)], NOTHING);
   const { total: whole, tax } = sums;
   const part = whole > 0 && tax > 0 ? mulDivHalfUp(tax, gross_cents, whole) : NOTHING;
-  const net = subtract(gross_cents, taxStated(sums) ?? part);
-  return { base_cents: clamp(net, NOTHING, gross_cents), gross_cents };
+  const base_cents = sumWithin([gross_cents, negate(taxStated(sums) ?? part)], NOTHING, gross_cents);
+  return { base_cents, gross_cents };
 }
 
 const optionalId = id.nullish().transform((value) => value ?? null);
@@ -211,7 +211,7 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
     adjustment_id: data.id,
     aliases: aliasesOf(data.transaction_id),
     mode: "single",
-    amount_cents: clamp(subtract(data.totals.total, data.totals.tax), NOTHING, data.totals.total),
+    amount_cents: sumWithin([data.totals.total, negate(data.totals.tax)], NOTHING, data.totals.total),
     net_of_tax: true,
     direction,
     ...(direction === "deduct" ? { reversal: reversalOf(isDispute, data.status) } : {}),

@@ -32,7 +32,7 @@ const SKIP_TEXTS: Record<SkipReason, string> = {
   disputed: "a dispute is open",
   partner_invited: "the partner has not signed in yet",
   not_positive: "corrections are as much as the earnings or more",
-  too_large: "more than a payout can hold",
+  too_large: "more than all payouts together can hold",
   below_minimum: "below the minimum payout",
 };
 

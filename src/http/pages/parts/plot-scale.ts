@@ -1,23 +1,23 @@
 /** The scale of a plot: pure arithmetic of bars and marks. */
-import { addUp, type Sum } from "../../../domain/money.ts";
+import { addUp, cents, larger, MOST, negate, NOTHING, smaller, type Cents } from "../../../domain/money.ts";
 
 /** More days than these are shown by week: a bar of one day would be a hairline on a phone. */
 const MOST_DAYS = 92;
 const WEEK = 7;
 /** Steps between the least and the greatest mark, at most. */
-const MOST_STEPS = 4n;
+const MOST_STEPS = 4;
 
 export interface PlotPoint {
   /** UTC day. */
   day: string;
-  value: Sum;
+  value: Cents;
 }
 
 /** What one bar shows: a day, or a week. */
 export interface Bar {
   from: string;
   to: string;
-  value: Sum;
+  value: Cents;
 }
 
 /** A bar for each day, or for each seven days, the last of them whole. */
@@ -32,18 +32,26 @@ export function barsOf(points: readonly PlotPoint[]): Bar[] {
   });
 }
 
-/** The marks of a scale that holds all values and zero, the greatest first: 1, 2 or 5 times a power of ten apart. */
-export function marksOf(values: readonly Sum[]): bigint[] {
-  const all = values.map(BigInt);
-  const top = all.reduce((most, value) => (value > most ? value : most), 0n);
-  const bottom = all.reduce((least, value) => (value < least ? value : least), 0n);
-  if (top === bottom) return [0n];
-  for (let power = 1n; ; power *= 10n) {
-    for (const step of [power, 2n * power, 5n * power]) {
-      const up = (top + step - 1n) / step;
-      const down = (step - 1n - bottom) / step;
-      if (up + down <= MOST_STEPS)
-        return Array.from({ length: Number(up + down) + 1 }, (_, i) => (up - BigInt(i)) * step);
+/**
+ * The marks of a scale that holds all values and zero, the greatest first: 1, 2 or 5 times a power of ten apart, and none
+ * beyond the largest amount.
+ */
+export function marksOf(values: readonly Cents[]): Cents[] {
+  const top = values.reduce(larger, NOTHING);
+  const bottom = values.reduce(smaller, NOTHING);
+  if (top === bottom) return [NOTHING];
+  for (let power = 1; ; power *= 10) {
+    for (const step of [power, 2 * power, 5 * power]) {
+      const [up, down] = [stepsTo(top, step), stepsTo(negate(bottom), step)];
+      if (up + down > MOST_STEPS) continue;
+      const within = (mark: number) => cents(Math.max(negate(MOST), Math.min(mark, MOST)));
+      return Array.from({ length: up + down + 1 }, (_, i) => within((up - i) * step));
     }
   }
+}
+
+/** `value ÷ step`, rounded up. */
+function stepsTo(value: number, step: number): number {
+  const rest = value % step;
+  return (value - rest) / step + (rest > 0 ? 1 : 0);
 }

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import type { DailyAmounts } from "../../../core/overview/overview.ts";
 import { amountOf, type Amount } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
-import { addUp, NOTHING, type Sum } from "../../../domain/money.ts";
+import { addUp, cents, NOTHING, type Cents } from "../../../domain/money.ts";
 import { moneyText } from "./figures.tsx";
 import { dayText, numberText } from "../locale.ts";
 import { barsOf, marksOf, type Bar, type PlotPoint } from "./plot-scale.ts";
@@ -16,9 +16,9 @@ interface PlotProps {
   before?: string | undefined;
   points: readonly PlotPoint[];
   /** A value as people read it. */
-  format: (value: Sum) => string;
+  format: (value: Cents) => string;
   /** A mark of the scale as a plain decimal. */
-  decimal: (mark: bigint) => string;
+  decimal: (mark: Cents) => string;
   tone: "one" | "two" | "three";
 }
 
@@ -59,9 +59,8 @@ type BarsProps = PlotProps & { bars: readonly Bar[] };
 function Bars({ title, bars, format, decimal }: BarsProps) {
   const values = bars.map(({ value }) => value);
   const marks = marksOf(values);
-  // Where a bar ends is not exact, what it says is.
-  const top = Number(marks[0] ?? 0n);
-  const height = HEIGHT / (top - Number(marks.at(-1) ?? 0n));
+  const top = marks[0] ?? NOTHING;
+  const height = HEIGHT / (top - (marks.at(-1) ?? NOTHING));
   const yOf = (value: number) => round((top - value) * height);
   const zero = yOf(0);
   const step = WIDTH / bars.length;
@@ -83,12 +82,12 @@ function Bars({ title, bars, format, decimal }: BarsProps) {
           class="plot-bars"
         >
           {marks.map((mark) => {
-            const y = yOf(Number(mark));
-            return <line class={mark === 0n ? "plot-axis" : "plot-line"} x1={0} x2={WIDTH} y1={y} y2={y} />;
+            const y = yOf(mark);
+            return <line class={mark === NOTHING ? "plot-axis" : "plot-line"} x1={0} x2={WIDTH} y1={y} y2={y} />;
           })}
           {values.map((value, i) => {
             if (value === NOTHING) return null;
-            const end = yOf(Number(value));
+            const end = yOf(value);
             return (
               <rect
                 class="plot-bar"
@@ -148,8 +147,8 @@ interface CountPlotProps extends Pick<PlotProps, "title" | "total" | "before" | 
 
 /** A plot of whole numbers that count something. */
 export function CountPlot({ points, ...props }: CountPlotProps) {
-  const counted = points.map(({ day, value }) => ({ day, value: BigInt(value) }));
-  const format = (value: Sum) => numberText(String(value));
+  const counted = points.map(({ day, value }) => ({ day, value: cents(value) }));
+  const format = (value: Cents) => numberText(String(value));
   return <DailyPlot {...props} points={counted} format={format} decimal={String} />;
 }
 
@@ -168,7 +167,7 @@ export function MoneyPlots({ title, amounts, before, days: span, tone }: MoneyPl
   return (
     <>
       {amounts.map(({ currency, days }) => {
-        const format = (value: Sum) => moneyText(amountOf({ currency }, value));
+        const format = (value: Cents) => moneyText(amountOf({ currency }, value));
         return (
           <section class="card">
             <DailyPlot
@@ -187,7 +186,7 @@ export function MoneyPlots({ title, amounts, before, days: span, tone }: MoneyPl
   );
 }
 
-export function totalOf(points: readonly PlotPoint[]): Sum {
+export function totalOf(points: readonly PlotPoint[]): Cents {
   return addUp(points.map(({ value }) => value));
 }
 

@@ -42,11 +42,9 @@ export interface ReviewState {
   dismissed_reasons: string;
 }
 
-/** All that flags a commission, the gravest first. A row that an earlier version wrote names only one. */
-export function heldReasons({ review_reason, review_reasons }: Pick<ReviewState, "review_reason" | "review_reasons">) {
-  const all = review_reasons.split(",").filter(Boolean);
-  if (review_reason === null) return [];
-  return all[0] === review_reason ? all : [review_reason];
+/** All that flags a commission, the gravest first. */
+export function heldReasons({ review_reasons }: Pick<ReviewState, "review_reasons">): string[] {
+  return review_reasons.split(",").filter(Boolean);
 }
 
 /** What follows from the facts' reasons: one that the owner cleared stays so, the owner's own flag stays until taken away. */

@@ -17,7 +17,7 @@ import type { Check, Figures } from "./reconciliation.ts";
 import type { RefusalReason } from "./refusal.ts";
 import type { Scope } from "./scope.ts";
 
-/** What `payload` holds, by the type of the event. Rows of earlier versions may lack a field that came later. */
+/** What `payload` holds, by the type of the event. */
 export interface EventPayloads extends Record<ProviderEventType, ProviderEventPayload> {
   /**
    * `sub`: the partner's own id of the place of the link, where the link has one. `country`: the visitor's (ISO 3166-1

@@ -53,10 +53,10 @@ export interface PaymentFact extends FactBase {
   base_cents: Cents;
   /** What was paid tax included, smallest units: refunds given gross are brought to net by base/gross. */
   gross_cents: Cents;
-  /** The first of `refs`. Facts of earlier versions have no other, and it may be one that erasure put in. */
+  /** The first of `refs`, unless an erasure put in the partner that an import had bound to the address. */
   ref: string | null;
   /** What the payment itself carries, each slug once, the strongest first. */
-  refs?: CarriedRef[];
+  refs: CarriedRef[];
   /** The vendor's ids of the promotion codes, coupons and discounts that lowered it, each once; absent where none did. */
   codes?: string[];
   customer_email: string | null;
@@ -83,7 +83,7 @@ export interface PaymentFact extends FactBase {
 
 /**
  * A customer that a partner brought, as the owner's server reports it. It is decided as a payment is, of nothing: what it
- * earns is what a flow of leads gives. A version that knows no such fact leaves it as it is.
+ * earns is what a flow of leads gives.
  */
 export interface LeadFact extends FactBase {
   kind: "lead";
@@ -130,19 +130,19 @@ export interface AdjustmentFact extends FactBase {
   mode: "cumulative" | "refund_failed" | "single";
   /** Smallest units, never negative. */
   amount_cents: Cents;
-  /** ISO 4217, upper case, where it may be another than the payment's. */
+  /** ISO 4217, upper case; absent if the report states none: then it is the payment's. */
   currency?: string;
   /** Of a charge: what was held and never taken, which the vendor counts among its refunds; absent where all was taken. */
   released_cents?: Cents;
-  /** Of a charge; facts of earlier versions do not say. */
+  /** Of a charge that states its currency. */
   moved?: Moved;
   /** True when `amount_cents` already excludes tax. */
   net_of_tax: boolean;
   /** `reverse` adds back what an earlier deduction took. */
   direction: "deduct" | "reverse";
   /**
-   * Of a deduction: whether a reversal can give it back, as of a dispute and not of a refund, or has done so. Facts of
-   * earlier versions do not say.
+   * Of a deduction: whether a reversal can give it back, as of a dispute and not of a refund, or has done so. Absent at
+   * provider A, whose disputes state what they took and kept.
    */
   reversal?: "never" | "possible" | "done";
   /** How far the adjustment has come: of two versions at one instant the later stage counts. */
@@ -157,11 +157,11 @@ export interface AdjustmentFact extends FactBase {
 export interface AttributionFact extends FactBase {
   kind: "attribution";
   ref: string;
-  /** What a payment says: its vendor ids, as its `aliases`. Facts of earlier versions do not say. */
+  /** The vendor ids of the payment that carries it, as its `aliases`; absent if no payment does. */
   payment?: string[];
   subscription_id: string | null;
   customer_id: string | null;
-  /** Which of these two keeps it, and may say it again; absent of what is said once, and in facts of earlier versions. */
+  /** Which of these two keeps it, and may say it again; absent of what is said once. */
   kept_by?: Keeper;
   /** Of an imported one, or of a lead: the `emailKey` of the customer, and then no id. */
   customer_email?: string;

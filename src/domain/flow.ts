@@ -33,8 +33,8 @@ interface EventCondition {
 export type StoredCondition = Condition | EventCondition;
 
 /**
- * The conditions of a flow as they are stored. The event is one of them, so that it is kept with what the flow was before a change, and a
- * version that knows no such event finds the condition to fail for every payment, and applies the flow to none.
+ * The conditions of a flow as they are stored. The event is one of them, so that `past_rules` keeps it with what the flow was
+ * before a change.
  */
 export function storedConditions(event: FlowEvent, conditions: readonly Condition[]): StoredCondition[] {
   return event === "transaction_completed"
@@ -112,18 +112,6 @@ export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow:
     if (matched) return { flow, tried: stored(tried) };
   }
   return { flow: null, tried: stored(tried) };
-}
-
-/**
- * The flows of a trace tried on another subject; null where one of them comes out otherwise. What a decision did not
- * turn on leaves its rule as it was, whatever the flows say by now.
- */
-export function triedAgain(tried: readonly FlowTrace[], subject: FlowSubject): FlowTrace[] | null {
-  const again = tried.map((flow) => {
-    const conditions = flow.conditions.map(({ field, op, value }) => evaluate({ field, op, value }, subject));
-    return { ...flow, matched: conditions.every(({ held }) => held), conditions };
-  });
-  return again.every(({ matched }, i) => matched === tried[i]?.matched) ? stored(again) : null;
 }
 
 /** Active flows in the order in which they are tried. Ids carry time, so they decide between flows of one millisecond. */

@@ -184,8 +184,7 @@ export function spokenFirst<Spoken extends EarningFact>(facts: readonly (Spoken 
 }
 
 /** The sum of approved adjustments net of tax, between 0 and the base (PAY-7, PAY-8). */
-export function adjustedTotal(said: readonly Fact[], state: PaymentState): Cents {
-  const facts = withCurrencies(said);
+export function adjustedTotal(facts: readonly Fact[], state: PaymentState): Cents {
   const singles = newestAdjustments(facts).filter((fact) => fact.mode === "single");
   const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");
   const disputed = deducted.filter((fact) => !fact.net_of_tax).map((fact) => amountIn(fact, facts, state));
@@ -194,26 +193,6 @@ export function adjustedTotal(said: readonly Fact[], state: PaymentState): Cents
   const net = [...amountsOf(deducted.filter((fact) => fact.net_of_tax)), ...reversals(singles)];
   if (state.gross_cents > 0) net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents));
   return sumWithin(net, NOTHING, state.base_cents);
-}
-
-/**
- * Facts of earlier versions do not say the currency of an adjustment. It is what another version of it says, else what the
- * refund, or the refunded charge, says that has most ids in common with it; a dispute may be in another.
- */
-function withCurrencies(facts: readonly Fact[]): readonly Fact[] {
-  const stating = facts.filter((fact) => fact.kind === "adjustment" && fact.currency !== undefined) as AdjustmentFact[];
-  const common = (a: AdjustmentFact, b: AdjustmentFact) => {
-    if (a.adjustment_id === b.adjustment_id) return MOST;
-    if (a.mode === "single" || b.mode === "single") return 0;
-    return a.aliases.filter((alias) => b.aliases.includes(alias)).length;
-  };
-  return facts.map((fact) => {
-    if (fact.kind !== "adjustment" || fact.currency !== undefined) return fact;
-    const [nearest] = stating.toSorted(
-      (a, b) => common(b, fact) - common(a, fact) || compare(a.currency!, b.currency!),
-    );
-    return nearest && common(nearest, fact) > 0 ? { ...fact, currency: nearest.currency! } : fact;
-  });
 }
 
 /**
@@ -260,7 +239,7 @@ function amountsOf(facts: readonly AdjustmentFact[]): Cents[] {
 function reversals(singles: readonly AdjustmentFact[]): Cents[] {
   const deducted = singles.filter((fact) => fact.direction === "deduct");
   const done = sumWithin(amountsOf(deducted.filter((fact) => fact.reversal === "done")));
-  const taken = sumWithin(amountsOf(deducted.filter((fact) => fact.effective && fact.reversal !== "never")));
+  const taken = sumWithin(amountsOf(deducted.filter((fact) => fact.effective && fact.reversal === "possible")));
   const stated = sumWithin(amountsOf(singles.filter((fact) => fact.effective && fact.direction === "reverse")));
   const returned = larger(stated, done);
   const most = sumWithin([done, taken]);

@@ -1,15 +1,7 @@
 import { amountFor, REVIEW_REASONS, type Rate, type ReviewReason } from "./commission.ts";
 import { sameAddress } from "./email.ts";
 import type { CancellationFact, Fact } from "./fact.ts";
-import {
-  actionOf,
-  matchFlow,
-  triedAgain,
-  type Flow,
-  type FlowEvent,
-  type FlowSubject,
-  type FlowTrace,
-} from "./flow.ts";
+import { actionOf, matchFlow, type Flow, type FlowEvent, type FlowSubject, type FlowTrace } from "./flow.ts";
 import { add, LARGEST, NOTHING, type Cents, type Percent } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
@@ -58,8 +50,8 @@ export type EventOutcome = (typeof EVENT_OUTCOMES)[number];
 export interface PaymentDecision {
   ref: string | null;
   ref_source: ChosenReference<LedgerPartner>["ref_source"];
-  /** Every reference that was tried; decisions of earlier versions have none. */
-  candidates?: Candidate[];
+  /** Every reference that was tried. */
+  candidates: Candidate[];
   /** The partner's promotion code that decided it. */
   code_id?: string;
   partner_id: string | null;
@@ -68,7 +60,7 @@ export interface PaymentDecision {
   rate: Rate | null;
   /** Flows in the order tried, each condition with the value it saw. */
   flows: FlowTrace[];
-  /** What the rule was decided on; the same again keeps the recorded rule, whatever the flows say by then. */
+  /** What `self_referral` was judged on: the same again is not judged by what the partner's addresses are by then. */
   decided_on: string | null;
   /** The newest change applied from an earlier time (`Rules`) that the rule was chosen by. */
   applied?: number;
@@ -220,10 +212,7 @@ function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, 
   return isGranted ? "partner_not_active" : "partner_deactivated";
 }
 
-/**
- * The rule of a commission: the recorded one as long as what it turned on is the same and the rules of the payment's time
- * are those by which it was chosen, else one chosen now.
- */
+/** The rule by the payment's time. An erased payment keeps the recorded one: what its flows asked for is gone. */
 function decideRate(
   record: PaymentDecision,
   input: DecisionInput,
@@ -236,21 +225,8 @@ function decideRate(
   const { decision, erased, outcome } = input.previous;
   const isRecorded = decision?.partner_id === partner.id && (decision.rate !== null || outcome === "no_flow");
   const recorded = isRecorded ? decision : null;
-  const { slug } = rules.ofPartner(partner.id);
-  // An earlier version kept no slugs but the recorded one, which is of the payment's time as that was known then.
-  const isOfThen = recorded !== null && input.previous.rules().ofPartner(partner.id).slug === slug;
-  const subject: FlowSubject = {
-    event: state.event,
-    txn_amount_cents: state.base_cents,
-    customer_email: state.customer_email,
-    partner_slug: (isOfThen ? recorded.partner_slug : null) ?? slug ?? partner.slug,
-    provider: input.provider,
-  };
   const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);
-  const rule =
-    (recorded && (erased ? null : otherRule(recorded, input, rules, subject))) ??
-    (recorded && recordedRule(recorded, isSame, subject)) ??
-    chosenRule(rules, partner.id, subject);
+  const rule = recorded && erased ? recordedRule(recorded) : chosenRule(rules, partner.id, input.provider, state);
   Object.assign(record, rule, {
     decided_on: isSame ? recorded.decided_on : decided_on,
     self_referral: isSame ? recorded.self_referral : isPartner(state.customer_email, partner),
@@ -269,47 +245,30 @@ export function earnedBy(rate: Rate, event: FlowEvent, base_cents: Cents, adjust
 /** `rate` is null where no flow of leads applies to a lead. */
 type Rule = Pick<PaymentDecision, "flow_id" | "flows" | "partner_slug" | "applied" | "rate">;
 
-function chosenRule(rules: Rules, partner_id: string, subject: FlowSubject): Rule {
+function chosenRule(
+  rules: Rules,
+  partner_id: string,
+  provider: ProviderName,
+  { event, base_cents, customer_email }: PaymentState,
+): Rule {
   const { applied } = rules;
+  const partner = rules.ofPartner(partner_id);
+  const { slug: partner_slug } = partner;
+  const subject: FlowSubject = { event, txn_amount_cents: base_cents, customer_email, partner_slug, provider };
   return {
-    ...chooseRate(rules.flows, rules.ofPartner(partner_id), rules.program, subject),
-    partner_slug: subject.partner_slug,
+    ...chooseRate(rules.flows, partner, rules.program, subject),
+    partner_slug,
     ...(applied > 0 ? { applied } : {}),
   };
 }
 
-/**
- * The rule by what was applied from an earlier time since the recorded one was chosen, or by the time of which a later
- * fact says that the payment was made; null where that makes no difference. What an earlier version decided by rules that
- * are not known any more stays where none of these concerns it.
- */
-function otherRule(
-  recorded: PaymentDecision,
-  { previous }: DecisionInput,
-  rules: Rules,
-  subject: FlowSubject,
-): Rule | null {
-  const { partner_id } = recorded;
-  if (partner_id === null) return null;
-  const seen = { ...subject, partner_slug: recorded.partner_slug ?? subject.partner_slug };
-  const chosen = chosenRule(rules, partner_id, subject);
-  const before = chosenRule(previous.rules(), partner_id, seen);
-  if (!isSameRule(chosen, before)) return chosen;
-  const shown = ({ flows, partner_slug }: Rule) => JSON.stringify([flows, partner_slug]);
-  return isSameRule(recorded, chosen) && shown(recorded) !== shown(chosen) ? chosen : null;
+function recordedRule({ rate, flow_id, flows, partner_slug, applied }: PaymentDecision): Rule {
+  return { rate, flow_id, flows, partner_slug, ...(applied === undefined ? {} : { applied }) };
 }
 
 /** Whether two rules give the same, by the same flow. */
 export function isSameRule(...rules: readonly Pick<PaymentDecision, "flow_id" | "rate">[]): boolean {
   return new Set(rules.map(({ flow_id, rate }) => JSON.stringify([flow_id, rate]))).size === 1;
-}
-
-/** The rule that was recorded, with its flows tried on what is known now; null where that changes the outcome of one. */
-function recordedRule(recorded: PaymentDecision, isSame: boolean, subject: FlowSubject): Rule | null {
-  const { rate, flow_id, partner_slug, applied } = recorded;
-  const seen = { ...subject, partner_slug: partner_slug ?? subject.partner_slug };
-  const flows = isSame ? recorded.flows : triedAgain(recorded.flows, seen);
-  return flows && { rate, flow_id, flows, partner_slug, ...(applied === undefined ? {} : { applied }) };
 }
 
 /** True for an address of the partner's own. */

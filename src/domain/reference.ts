@@ -10,7 +10,7 @@ import type { ProgramRules } from "./rules.ts";
 const REMEMBERED = ["subscription", "customer", "email"] as const;
 type Remembered = (typeof REMEMBERED)[number];
 
-/** Where a reference came from; `payment` is the payment itself, where a fact of an earlier version says no more. */
+/** Where a reference came from; `payment` is one that an erasure put in (`core/customers/erase.ts`). */
 export const CANDIDATE_SOURCES = [
   ...REF_PLACES,
   "promotion_code",
@@ -184,8 +184,8 @@ export function eachSlugOnce<T extends { ref: string }>(refs: readonly T[]): T[]
   return refs.filter(({ ref }) => seen.size < seen.add(slugKey(ref)).size);
 }
 
-/** All that a fact carries: what erasure put in comes last, and a fact of an earlier version has no other. */
-function refsOf({ ref, refs = [] }: EarningFact): (CarriedRef | { ref: string; place: "payment" })[] {
+/** All that a fact carries; what an erasure put in comes last. */
+function refsOf({ ref, refs }: EarningFact): (CarriedRef | { ref: string; place: "payment" })[] {
   if (ref === null || refs.some((carried) => carried.ref === ref)) return refs;
   return [...refs, { ref, place: "payment" }];
 }
@@ -267,7 +267,7 @@ function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeU
 
 /**
  * Whether two things were said at one sale, of which the vendor may make several events: by one payment, whatever their
- * times; where one names none, of one subscription, within the slack; and in facts of earlier versions by one event.
+ * times; or, if one names none, of one subscription, within the slack.
  */
 function salesIn(facts: readonly (AttributionFact | CodeUseFact)[]) {
   const named = new Map<string, ReadonlySet<string>>();
@@ -279,10 +279,7 @@ function salesIn(facts: readonly (AttributionFact | CodeUseFact)[]) {
     if (!isOfSale(a) || !isOfSale(b)) return false;
     const [one, other] = [a.payment?.[0], b.payment?.[0]];
     if (one !== undefined && other !== undefined) return named.get(one) === named.get(other);
-    if (a.subscription_id !== b.subscription_id) return false;
-    if (a.subscription_id === null) {
-      return one === other && a.customer_id === b.customer_id && a.occurred_at === b.occurred_at;
-    }
+    if (a.subscription_id === null || a.subscription_id !== b.subscription_id) return false;
     return Math.abs(Date.parse(a.occurred_at) - Date.parse(b.occurred_at)) <= ATTRIBUTION_SLACK_MS;
   };
 }

@@ -18,8 +18,8 @@ export interface ProgramRules {
 export interface PartnerRules {
   status: PartnerStatus;
   commission_pct: Percent | null;
-  /** By which flows know them; null where it was not kept. */
-  slug: string | null;
+  /** By which flows know them. */
+  slug: string;
 }
 
 interface RulesOf {
@@ -41,25 +41,6 @@ export const RULE_COLUMNS: { [S in RuleSource]: readonly (keyof RulesOf[S])[] } 
 /** One that is added to the rules does not compile until it is among them. */
 function columnsOf<Rules>(columns: Record<keyof Rules, true>): readonly (keyof Rules)[] {
   return Object.keys(columns) as (keyof Rules)[];
-}
-
-/** The columns of the first version of `past_rules`, which every row has. */
-type FirstColumn =
-  | ("default_commission_pct" | "attribution" | "status" | "commission_pct")
-  | ("id" | "name" | "action_type" | "action_value" | "conditions" | "priority" | "active" | "created_at");
-
-/** What a column that came later was in the rows from before it: one more does not compile until it is said here. */
-const BEFORE: { [S in RuleSource]: Omit<RulesOf[S], FirstColumn> } = {
-  program: { code_precedence: "link" },
-  partner: { slug: null },
-  flow: {},
-};
-
-/** The rule of a row of `past_rules`. A partner's has the partner's id; a flow has an id of its own, and settings none. */
-export function keptRules({ partner_id, rules }: { partner_id: string; rules: string }) {
-  const kept = JSON.parse(rules) as ProgramRules & PartnerRules & Flow;
-  const source = partner_id !== "" ? "partner" : "id" in kept ? "flow" : "program";
-  return { ...BEFORE[source], ...kept };
 }
 
 /** A rule as it was before a change. */

@@ -294,19 +294,3 @@ describe("many payments", () => {
     expect(await amounts(program)).toEqual([500, 500]);
   });
 });
-
-describe("deploy gap", () => {
-  it("what the version before settled by the old rule is found, and mended when its owner asks", async () => {
-    const program = await makeProgram();
-    const { id, slug } = await makePartner(program);
-    await pay(program, slug, 20);
-    const before = (await ledgerOf(program)).payments[0]!;
-    await change(program, "PATCH", `/partners/${id}`, { commission_pct: 5, apply_from: ago(30) });
-    await env.DB.batch([
-      env.DB.prepare("update commissions set amount_cents = 2000 where payment_id = ?").bind(before.id),
-      env.DB.prepare("update payments set decision = ? where id = ?").bind(JSON.stringify(before.decision), before.id),
-    ]);
-    await change(program, "POST", `/payments/${before.id}/reprocess`);
-    expect(await amounts(program)).toEqual([500]);
-  });
-});

@@ -289,22 +289,6 @@ describe("provider A", () => {
     expect([await outcomes(program), await waiting(program)]).toEqual([["unknown_code"], []]);
   });
 
-  it("is asked again for what the version before never asked for: the migration notes it (CODE-8)", async () => {
-    const program = await shop("provider_a");
-    const paid = invoicePaid({ id: "in_1", object: { discounts: ["di_1"] } });
-    await sendA(program, paid);
-    await read(NOW);
-    lists.codes.push({ ...paid.data.object, object: "invoice" });
-    lists.codes.push(discount({ id: "di_1", promotion_code: "promo_1", coupon: "cou_1" }));
-    lists.codes.push(promotionCode({ id: "promo_1", code: "Jane20", coupon: "cou_1" }));
-    await read(NOW + HOUR + MINUTE);
-    expect(await outcomes(program)).toEqual(["unknown_code"]);
-    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("heard_codes"))!;
-    for (const query of [...queries, ...queries]) await env.DB.prepare(query).run();
-    await read(NOW + 2 * (HOUR + MINUTE));
-    expect(await outcomes(program)).toEqual(["commission"]);
-  });
-
   it("whose key may not read what is asked for is asked for one of each kind", async () => {
     const program = await shop("provider_a");
     for (const n of [1, 2]) {

@@ -148,21 +148,6 @@ describe("a flow of leads (FLOW-12)", () => {
     ]);
     expect(Object.keys(events.data[0]!.changes)).toEqual(["event"]);
   });
-
-  it("is found by a version that knows no such event to apply to nothing (DEP-4)", async () => {
-    const program = await programOfJane();
-    const [stored] = (
-      await env.DB.prepare("select conditions from flows where program_id = ?").bind(program.id).all<{
-        conditions: string;
-      }>()
-    ).results;
-    // As that version judges a payment: by the field of the condition, which it has not.
-    const subject: Record<string, unknown> = { txn_amount_cents: 1, customer_email: null, partner_slug: "jane" };
-    const held = (JSON.parse(stored!.conditions) as { field: string; op: string; value: string }[]).every(
-      ({ field, op, value }) => (subject[field] === null ? op === "neq" : op === "eq" && subject[field] === value),
-    );
-    expect(held).toBe(false);
-  });
 });
 
 describe("a lead that earns (FACT-7)", () => {

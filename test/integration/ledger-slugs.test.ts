@@ -124,18 +124,6 @@ describe("a flow asks for the slug of when the payment was made (PAY-16, LAW-1)"
     expect(await earned(one)).toEqual(["sale 2000 as jane"]);
   });
 
-  it("a change from before slugs were kept says nothing of them", async () => {
-    const one = await shop("jane");
-    await change(one, { status: "deactivated" });
-    await change(one, { status: "active" });
-    await env.DB.prepare("update past_rules set rules = json_remove(rules, '$.slug') where program_id = ?")
-      .bind(one.program.id)
-      .run();
-    await changedAgo(one.program, 20);
-    await sendA(one.program, paid(30, "a"));
-    expect(await earned(one)).toEqual(["sale 5000 as jane"]);
-  });
-
   it("a rate that applies from an earlier time leaves it", async () => {
     const one = await shop("jane-doe");
     await sendA(one.program, paid(30, "a"));

@@ -179,6 +179,8 @@ async function tolerant(work: Promise<unknown>): Promise<void> {
   }
 }
 
+const carrying = (ref: string) => ({ ref, refs: [{ ref, place: "metadata" as const }] });
+
 const chosen = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(list.length, 1)];
 
 async function perform(world: World, step: Step): Promise<void> {
@@ -199,7 +201,7 @@ async function perform(world: World, step: Step): Promise<void> {
         currency: step.currency,
         base_cents: cents(step.net),
         gross_cents: cents(step.net),
-        ref: world.partners[step.partner]!.slug,
+        ...carrying(world.partners[step.partner]!.slug),
         customer_email: null,
         customer_id: null,
         subscription_id: null,

@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
-import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { LIST_KEYS, openEventLists, READING, SANDBOX_URL, type EventLists } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA, sendB } from "../support/ledger.ts";
@@ -44,27 +44,6 @@ describe("the list of events of a provider, with a key,", () => {
     });
     await patch(null);
     expect(await statusOf(program)).toMatchObject({ api_key_set: false, read_failure: null });
-  });
-
-  it("begins again with a key that the version before put in its place (IN-15)", async () => {
-    const made = NOW - 3 * DAY;
-    const program = await keyOfA({ created_at: iso(made) });
-    await read(NOW);
-    const [other, of] = ["rk_live_of_another_account", "provider_a"] as const;
-    const sealer = testContext().sealer;
-    const row = `${program.id} ${of}`;
-    const sealed = await sealer.seal(other, { table: "provider_connections", column: "api_key", row });
-    await testContext().db.run(sql`update provider_connections set api_key = ${sealed}
-      where program_id = ${program.id} and provider = ${of}`);
-    lists.keys.add(other);
-    lists.calls = [];
-    await read(NOW + 2 * DAY);
-    const asked = lists.calls.map(({ searchParams }) => Number(searchParams.get("created[gte]")) * 1000);
-    expect(new Set(asked)).toEqual(new Set([made]));
-    expect(await statusOf(program)).toMatchObject({
-      complete_from: iso(made),
-      complete_until: iso(NOW + 2 * DAY - MINUTE),
-    });
   });
 
   const TEST_KEYS = { provider_a: "rk_test_of_a", provider_b: "pdl_sdbx_apikey_of_b" };

@@ -387,36 +387,6 @@ describe("a difference", () => {
   );
 });
 
-describe("a difference of accounts that the version before has stored whole", () => {
-  it("is not reported again, and is stored masked since (LAW-11, ACCESS-12)", async () => {
-    await open();
-    const { paid } = await liveThroughEverything();
-    const other = `${world.account_id}Other`;
-    world.vendor.transfers[0]!.destination = other;
-    vi.spyOn(console, "error").mockImplementation(() => {});
-    const stored = () =>
-      one<object>(
-        "select expected, found, found_at from differences where program_id = ? and kind = 'transfer' and subject = ?",
-        ...[program.id, paid],
-      );
-    await round(NOW, true);
-    const masked = await stored();
-    await run(
-      `update differences set expected = json_set(expected, '$.account_id', ?), found = json_set(found, '$.account_id', ?)
-        where program_id = ? and kind = 'transfer' and subject = ?`,
-      ...[world.account_id, other, program.id, paid],
-    );
-    const reported = await failures();
-    for (const day of [2, 4]) await round(NOW + day * DAY);
-    expect(await failures()).toEqual(reported);
-    expect(await reports(program.id, NOW + 4 * DAY)).toHaveLength(1);
-    expect(await stored()).toEqual(masked);
-    world.vendor.transfers[0]!.destination = `${world.account_id}Third`;
-    await round(NOW + 6 * DAY);
-    expect(await failures()).toHaveLength(reported.length + 1);
-  });
-});
-
 describe("POST /admin/reconcile (ACCESS-9)", () => {
   beforeEach(open);
   const reconcile = (body?: object, token = ADMIN) => callApi<Reconciling>(token, "POST", "/admin/reconcile", body);

@@ -4,15 +4,13 @@
  * first that leads to a partner of the program counts. One that leads to nobody is named in the trace, hides no other and
  * is never remembered.
  */
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { sql } from "drizzle-orm";
 import { orders } from "../support/any-order.ts";
 import { makeClaim } from "../support/claims.ts";
 import { at, isoAt, reported, traced, type Traced } from "../support/code-sales.ts";
 import { sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
-import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, type ProgramFields, type TestProgram } from "../support/program.ts";
 import { paymentIntentSucceeded } from "../support/provider-a-changes.ts";
 import {
   chargeRefunded,
@@ -277,45 +275,6 @@ describe("what leads to nobody is never remembered (REF-2)", () => {
     const before = await remembered();
     await reprocess(program, (await traced(program))[0]);
     expect(await remembered()).toEqual(before);
-  });
-
-  it("what an earlier version remembered of nobody hides nobody", async () => {
-    const program = await programOf("jane");
-    const { db } = testContext();
-    for (const [i, ref] of ["jane", "cart-77"].entries()) {
-      const occurred_at = new Date(at(i) * 1_000).toISOString();
-      const key = sql`${program.id}, 'provider_a'`;
-      const data = JSON.stringify({
-        kind: "attribution",
-        occurred_at,
-        ref,
-        subscription_id: null,
-        customer_id: "cus_1",
-      });
-      await db.run(sql`insert into facts (program_id, provider, fact_id, kind, occurred_at, ref_key, data)
-        values (${key}, ${`evt_${i}#0`}, 'attribution', ${occurred_at}, ${ref}, ${data})`);
-      await db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
-        values (${key}, 'customer', 'cus_1', ${`evt_${i}#0`})`);
-    }
-    await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(3) }));
-    expect(await reported(program)).toEqual(["commission jane customer"]);
-  });
-
-  it("nor does a weaker reference of one event that an earlier version remembered too", async () => {
-    const program = await withPartners({ attribution: "last" }, "ann", "joe");
-    const { db } = testContext();
-    const metadata = { service_ref: "joe" };
-    await sendA(program, sessionCompleted({ ref: "ann", metadata, customer: "cus_1", created: at(0) }));
-    await sendA(program, sessionCompleted({ ref: "joe", customer: "cus_2", created: at(0) }));
-    const subjects = () => db.all(sql`select * from fact_subjects where program_id = ${program.id} order by fact_id`);
-    const right = await subjects();
-    await db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
-      select program_id, provider, 'customer', 'cus_1', fact_id from facts
-      where program_id = ${program.id} and ref_key = 'joe' and data ->> 'customer_id' = 'cus_1' and kind = 'attribution'`);
-    expect(await subjects()).toHaveLength(right.length + 1);
-    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("first_reference_of_event"))!;
-    await env.DB.batch(queries.map((query) => env.DB.prepare(query)));
-    expect(await subjects()).toEqual(right);
   });
 });
 

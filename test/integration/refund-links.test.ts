@@ -291,18 +291,6 @@ describe("a refund whose payment is not known", () => {
       },
     );
 
-    it("is asked for again where the version before used it up, with the key that is there (IN-19)", async () => {
-      const program = await shop();
-      await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
-      await sendA(program, refund());
-      await read(NOW);
-      atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
-      await testContext().db.run(sql`update provider_connections set next_read_at = '',
-        reading = json_remove(reading, '$.noted_again') where program_id = ${program.id}`);
-      await read(NOW + MINUTE);
-      expect(await adjusted(program)).toEqual([4_000]);
-    });
-
     it("is asked for after those that no key was asked for, a bounded number at a time, none of them twice (IN-19)", async () => {
       const program = await shop();
       for (let n = 0; n < 25; n++) await sendA(program, refundEvent("refund.created", { payment_intent: `pi_a${n}` }));

@@ -2,7 +2,6 @@
  * REF-4: what a customer or a subscription merely repeats counts as of when it said it first, in every order of arrival: an
  * address that is changed and a renewal are no word about whose the customer is.
  */
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { orders } from "../support/any-order.ts";
 import { giveCode } from "../support/codes.ts";
@@ -91,21 +90,6 @@ describe("what a customer repeats", () => {
     expect(await inAnyOrder({}, [buys("cs_1", null, 1), customer("jane", 3), customer("jane", 5)])).toEqual({
       cs_1: null,
     });
-  });
-
-  it("stays as it was decided where an earlier version stored it (REF-4)", async () => {
-    const { program, owners } = await shop();
-    for (const event of said) await sendA(program, event);
-    await env.DB.prepare("update facts set data = json_remove(data, '$.kept_by') where program_id = ?")
-      .bind(program.id)
-      .run();
-    await sendA(program, buys("cs_2", null, 3));
-    expect(await owners()).toEqual({ cs_1: "bob", cs_2: "jane" });
-    await sendA(program, customer("jane", 4));
-    await sendA(program, buys("cs_3", "carl", 5));
-    await sendA(program, customer("jane", 6));
-    await sendA(program, buys("cs_4", null, 7));
-    expect(await owners()).toEqual({ cs_1: "bob", cs_2: "jane", cs_3: "carl", cs_4: "carl" });
   });
 });
 

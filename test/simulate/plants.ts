@@ -61,8 +61,8 @@ export const PLANTS: readonly Plant[] = [
     "return past.length > 1_000 ? (firstSince(time, past)?.rules ?? current) : current;",
   ]),
   plant("settle: a flow asks for the slug of the day", "domain/payment.ts", [
-    "?? slug ?? partner.slug",
-    "?? partner.slug",
+    "chosenRule(rules, partner.id,",
+    "chosenRule({ ...rules, ofPartner: (id) => ({ ...rules.ofPartner(id), slug: partner.slug }) }, partner.id,",
   ]),
   {
     name: "settle: a payment is decided by the rules of its unpaid session",
@@ -79,8 +79,8 @@ export const PLANTS: readonly Plant[] = [
       },
       {
         file: "src/core/ledger/plan.ts",
-        find: "if (!paid) return UNPAID_SEEN;",
-        put: "if (!paid) return state.payments[0].rules_seen;",
+        find: "return paid ? firstSeen(state) : UNPAID_SEEN;",
+        put: "return paid ? firstSeen(state) : state.payments[0].rules_seen!;",
       },
     ],
   },

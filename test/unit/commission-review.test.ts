@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { flaggedBy, heldReasons, reviewed } from "../../src/domain/commission.ts";
+import { flaggedBy, reviewed } from "../../src/domain/commission.ts";
 import { checkChange } from "../../src/domain/commission-change.ts";
 
 const ROW = {
@@ -38,15 +38,5 @@ describe("why a commission waits for a person", () => {
     const cleared = { ...row, ...(judged.ok ? judged.changes : {}) };
     expect(reviewed(cleared, ["disputed", "self_referral", "mostly_refunded"]).flagged).toBe(false);
     expect(reviewed(cleared, ["disputed", "subscription_canceled"])).toEqual(flaggedBy(["subscription_canceled"]));
-  });
-
-  it("a row of the version before names one reason, and so does one that it changed since", () => {
-    expect(heldReasons({ review_reason: "manual", review_reasons: "" })).toEqual(["manual"]);
-    expect(heldReasons({ review_reason: "self_referral", review_reasons: "disputed,manual" })).toEqual([
-      "self_referral",
-    ]);
-    expect(heldReasons({ review_reason: null, review_reasons: "disputed" })).toEqual([]);
-    const flagged = { ...ROW, flagged: true, review_reason: "manual", review_reasons: "" };
-    expect(reviewed(flagged, [])).toEqual(flaggedBy(["manual"]));
   });
 });

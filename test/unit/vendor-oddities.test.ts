@@ -21,65 +21,12 @@ function gone(events: readonly (a.EventA | b.EventB)[]): number {
   return adjusted;
 }
 
-describe("what an earlier version stored without a currency", () => {
-  const ids = { payment_intent: "pi_1", charge: "ch_1" };
-  const bought = [
-    ...readA.factsOf(a.sessionCompleted({ id: "cs_1", invoice: "in_1", payment_intent: "pi_1", amount: 11_000 })),
-    ...readA.factsOf(a.invoicePaid({ id: "in_1", currency: "eur", amount: 10_000 })),
-  ];
-  const total = (refunded: number, at: number) =>
-    a.chargeRefunded({ ...ids, amount: 11_000, refunded, created: T + at });
-  const refund = (type: string, amount: number, at: number, more = {}) =>
-    a.refundEvent(`refund.${type}`, { ...ids, id: "re_1", amount, created: T + at, ...more });
-  const stored = (event: a.EventA) =>
-    readA.factsOf(event).map((fact) => {
-      if (fact.kind !== "adjustment") return fact;
-      const { currency: _, ...rest } = fact;
-      return rest;
-    });
-
-  it.each([
-    ["a newer total of the charge says it", total(1_100, 1), [total(2_200, 2)], 2_000],
-    ["a refund of the charge says it", total(1_100, 1), [refund("created", 1_100, 2)], 1_000],
-    ["the refund says it, which failed", refund("created", 1_100, 1), [refund("failed", 1_100, 2)], 0],
-    ["a refund that failed says it of its charge", total(1_100, 1), [refund("failed", 1_100, 2)], 0],
-    ["another charge says none of it", total(1_000, 1), [a.chargeRefunded({ charge: "ch_2", refunded: 0 })], 1_000],
-    [
-      "a later stage of the dispute says it",
-      a.disputeClosed({ ...ids, id: "du_1", amount: 1_100, created: T + 2 }),
-      [a.disputeEvent("charge.dispute.created", { ...ids, id: "du_1", amount: 1_100, created: T + 1 })],
-      1_000,
-    ],
-    [
-      "a dispute of the charge says it, which may be in another",
-      total(1_000, 1),
-      [a.disputeEvent("charge.dispute.created", ids)],
-      1_000,
-    ],
-  ] as const)("is in the currency that is said of it: %s (PAY-3, PAY-7)", (_, before, since, adjusted) => {
-    const facts = [...bought, ...stored(before), ...since.flatMap((event) => readA.factsOf(event))];
-    const state = paymentState(facts)!;
-    expect(adjustedTotal(facts, state)).toBe(adjusted);
-    expect(adjustedTotal(facts.toReversed(), state)).toBe(adjusted);
-  });
-});
-
 describe("what charges took, in another currency than the payment's", () => {
   const invoice = a.invoicePaid({ id: "in_1", currency: "jpy", amount: 1_500_000 });
   const charges = [3_000, 4_000, 5_000].map((amount, i) => ({
     ...{ charge: `ch_${i}`, payment_intent: `pi_${i}`, invoice: "in_1", amount },
   }));
   const paid = 12_000;
-
-  it("was not stored by an earlier version: a part of it takes all (PAY-3)", () => {
-    const facts = [invoice, a.chargeRefunded({ ...charges[0], refunded: 300 })].flatMap(readA.factsOf);
-    const stored = facts.map((fact) => {
-      if (fact.kind !== "adjustment") return fact;
-      const { moved: _, ...rest } = fact;
-      return rest;
-    });
-    expect(adjustedTotal(stored, paymentState(stored)!)).toBe(1_500_000);
-  });
 
   it("pays nothing that waits for its money, and changes nothing of what was paid", () => {
     const intent = a.paymentIntentSucceeded({ payment_intent: "pi_0", amount: 3_000, order_reference: "in_1" });
@@ -312,17 +259,6 @@ describe("adjustments of provider B", () => {
     it("leave the refund where the reversal alone is known", () => {
       expect(gone([bought, refund, reversal])).toBe(3_000);
     });
-  });
-
-  it("that facts of an earlier version report are reversed as before", () => {
-    const facts = [bought, adjusted("adj_2", "chargeback", "approved", 5_000, 2)].flatMap(readB.factsOf);
-    const before = facts.map((fact): Fact => {
-      if (fact.kind !== "adjustment") return fact;
-      const { reversal: _, ...old } = fact;
-      return old;
-    });
-    const reversal = readB.factsOf(adjusted("adj_3", "chargeback_reverse", "approved", 5_000, 3));
-    expect(adjustedTotal([...before, ...reversal], paymentState(before)!)).toBe(0);
   });
 
   it.each([

@@ -130,7 +130,7 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
     own,
     payment_ids,
     facts,
-    // Also what nothing finds: an erasure of before may have left it so.
+    // Also what nothing finds, as a reference that led to nobody when it was stored.
     bound: [...bound, ...trace.holding.filter((one) => isBinding(one) && isIt(addressIn(one.fact)))],
     addresses,
     keys,
@@ -317,8 +317,11 @@ function barePayment({ ref, decision }: Payment, addresses: ReadonlySet<string>)
 /** A payment of somebody else's that carries the address for a reference. */
 function unnamedPayment({ ref, decision, customer_email }: Payment, address: string): Redacted {
   const clean = <T>(value: T) => withoutAddresses(value, new Set([address]));
-  const candidates = decision?.candidates && { candidates: clean(decision.candidates) };
-  const cleaned = decision && { ...decision, ref: clean(decision.ref), ...candidates };
+  const cleaned = decision && {
+    ...decision,
+    ref: clean(decision.ref),
+    candidates: clean(decision.candidates),
+  };
   return { ref: clean(ref), decision: cleaned, customer_email, is_erased: false };
 }
 

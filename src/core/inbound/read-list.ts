@@ -26,7 +26,7 @@ import {
 import { CommitConflict } from "../kernel/conflict.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
-import { fingerprint, isOutOfMode, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
+import { isOutOfMode, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { isSent } from "../kernel/seen-types.ts";
@@ -153,7 +153,10 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   };
 }
 
-/** What a key needs before the list is read with it: whether more is to be done now; null where nothing is, and it is read. */
+/**
+ * What a key needs before the list is read with it: whether more is to be done now; null if nothing is, and it is read. With a
+ * test-mode key the reading starts again while live payments alone count.
+ */
 async function beforeList(
   ctx: ProgramCtx,
   provider: Vendor,
@@ -161,31 +164,16 @@ async function beforeList(
   place: Place,
   api_key: string,
 ): Promise<boolean | null> {
-  const isTest = isOutOfMode(ctx.program, reads, api_key);
-  place.reading = await readingWith(ctx, place.reading, reads, api_key, isTest);
-  if (isTest) return place.keep(failed(place.reading, "test_key", ctx.now));
-  const { noted_again } = place.reading;
+  const { program, now } = ctx;
+  const { noted_again, trouble } = place.reading;
+  if (isOutOfMode(program, reads, api_key)) {
+    const restarted = { ...begun(unread(place.reading), program, reads.kept_ms, now), trouble };
+    return place.keep(failed(restarted, "test_key", now));
+  }
   if (noted_again === null) return null;
   const last = await noteAgain(ctx, provider.name, reads, noted_again ?? "");
   await place.keep({ ...place.reading, noted_again: last });
   return !place.isOvertaken;
-}
-
-/**
- * A reading that goes on with a key: from the beginning where it was read with another, whichever version of the service
- * replaced that, and where the key is of test mode (`isTest`) while live payments alone count.
- */
-async function readingWith(
-  { program, now }: ProgramCtx,
-  reading: Reading,
-  reads: VendorReads,
-  api_key: string,
-  isTest: boolean,
-): Promise<Reading> {
-  const key = await fingerprint(program.id, api_key);
-  const isOther = reading.key !== undefined && reading.key !== key;
-  if (!isOther && !isTest) return { ...reading, key };
-  return { ...begun(unread(reading), program, reads.kept_ms, now), key, trouble: isTest ? reading.trouble : null };
 }
 
 /** The event that the place names may be too old by now: then the list is read from its beginning. */

@@ -30,8 +30,6 @@ export interface Reading {
    * again, by whichever list shows them. Absent where there is none.
    */
   taking?: readonly string[];
-  /** The fingerprint of the API key that it was read with; absent before it was kept. */
-  key?: string;
   /**
    * Behind which event what was asked with another key is to be noted again, before anything is asked; null where all of it
    * is, absent where none is.
@@ -70,8 +68,7 @@ interface Unanswered {
   reason: VendorTrouble;
   at: string;
   since: string;
-  /** Absent before they were counted. */
-  attempts?: number;
+  attempts: number;
 }
 
 export function readingOf(program: Program, provider: VendorName): Reading {
@@ -251,7 +248,7 @@ export function nextRead({ under_way, trouble, unanswered }: Reading, now: numbe
   if (!trouble && under_way) return "";
   const failed = trouble ?? (unanswered && isPassing(unanswered.reason) ? unanswered : null);
   if (!failed) return iso(now + EVERY);
-  const wait = Math.min(RETRY.first * 2 ** ((failed.attempts ?? 1) - 1), RETRY.last);
+  const wait = Math.min(RETRY.first * 2 ** (failed.attempts - 1), RETRY.last);
   return iso(now + Math.max(wait, asked_ms ?? 0));
 }
 

@@ -24,8 +24,7 @@ export function heardAs(program_id: string, provider: ProviderName, facts: reado
     aliases.length === 0
       ? UNPAID_SEEN
       : sql`iif(id in (${paymentsNamed(program_id, provider, ids)}), ${changeHeardBy(program_id, provider, ids)}, ${UNPAID_SEEN})`;
-  return sql`rules_seen = iif(rules_seen = ${UNPAID_SEEN} or (outcome = 'unpaid' and settled_revision = facts_revision),
-    ${heard}, rules_seen)`;
+  return sql`rules_seen = iif(rules_seen = ${UNPAID_SEEN}, ${heard}, rules_seen)`;
 }
 
 /** The newest change, where a stored fact says that the payment of these vendor ids was paid. */

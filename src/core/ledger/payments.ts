@@ -138,7 +138,7 @@ function ownReferences(
   const { provider, subscription_id, customer_id, customer_email, erased_at } = row;
   if (ref === null || partner_id === null || decision?.ref_source !== "payment") return [];
   // What an erasure put in was remembered for the address alone, and is forgotten with it.
-  const led = decision.candidates?.find((candidate) => candidate.partner_id !== null);
+  const led = decision.candidates.find((candidate) => candidate.partner_id !== null);
   if (erased_at !== null && led?.source === "payment") return [];
   const whose = { subscription_id, customer_id };
   const payment = [row.provider_transaction_id];
@@ -156,14 +156,14 @@ function ownReferences(
 
 /**
  * Whether the payment's own events remembered its reference for all that it is to be remembered for: at the time of one of
- * them. An earlier version remembered it as of the payment.
+ * them.
  */
 async function isRemembered(
   ctx: ProgramCtx,
-  { provider, created_at }: Payment,
+  { provider }: Payment,
   facts: readonly AttributionFact[],
 ): Promise<boolean> {
-  const times = [created_at, ...facts.map(({ occurred_at }) => occurred_at)];
+  const times = facts.map(({ occurred_at }) => occurred_at);
   const about = facts.flatMap((fact) =>
     subjectsOf(fact).map((subject) => ({ ...subject, key: slugKey(fact.ref), any_provider: fact.any_provider })),
   );

@@ -87,13 +87,9 @@ function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write 
   };
 }
 
-/**
- * By which rules it was decided is kept, so that no later change decides it; of what is not paid, that it is not. What is from
- * before rules were kept stays without.
- */
-function seenAfter(state: LedgerState, { state: { paid } }: Decision): number | null {
-  if (!paid) return UNPAID_SEEN;
-  return state.payments[0].rules_seen === null ? null : firstSeen(state);
+/** By which rules it was decided is kept, so that no later change decides it; of what is not paid, that it is not. */
+function seenAfter(state: LedgerState, { state: { paid } }: Decision): number {
+  return paid ? firstSeen(state) : UNPAID_SEEN;
 }
 
 function settledPayment(payment: Payment, { state, outcome, adjusted_cents, record }: Decision): Payment {

@@ -3,11 +3,10 @@ import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
 import type { Flow } from "../../domain/flow.ts";
-import type { PaymentDecision, Rules } from "../../domain/payment.ts";
+import type { Rules } from "../../domain/payment.ts";
 import {
   asMade,
   flowsAt,
-  keptRules,
   newestApplied,
   rulesAt,
   rulesSince,
@@ -30,8 +29,9 @@ export interface KnownRules {
 
 type KeptRow = ReturnType<typeof keptOf>[number];
 
+/** The rule of a row: a flow has an id, a partner's row has the partner's. */
 export function keptOf(past: readonly PastRow[]) {
-  return past.map((row) => ({ ...row, rules: keptRules(row) }));
+  return past.map((row) => ({ ...row, rules: JSON.parse(row.rules) as ProgramRules & PartnerRules & Flow }));
 }
 
 const PAST_ROW: Columns<PastRow> = {
@@ -49,7 +49,7 @@ export function pastOfNewest({ db, programId }: Reader, last: number) {
     PAST_ROW,
     sql`with looked as materialized (select partner_id, created_at, rules_seen from payments
         where program_id = ${programId} order by id desc limit ${literal(last)}),
-      since as materialized (select min(created_at) as made, min(ifnull(rules_seen, 0)) as seen from looked)
+      since as materialized (select min(created_at) as made, min(rules_seen) as seen from looked)
     select seq, partner_id, valid_until, rules, applies_from from past_rules
     where seq in (${changed("valid_until > s.made")} union ${changed("seq > s.seen")})`,
   );
@@ -60,7 +60,7 @@ export function pastOfNewest({ db, programId }: Reader, last: number) {
  * before it was begun says that it is paid.
  */
 export function seenOf({ rules_seen }: Pick<Payment, "rules_seen">, newest = UNPAID_SEEN): number {
-  return Math.min(rules_seen ?? 0, newest);
+  return Math.min(rules_seen!, newest);
 }
 
 /** The same of a payment that has several rows. */
@@ -68,11 +68,8 @@ export function firstSeen({ payments, newest }: Pick<LedgerState, "payments" | "
   return Math.min(...payments.map((row) => seenOf(row, newest)));
 }
 
-/** How a payment was decided, as far as an earlier version kept no rules. */
-type Decided = Pick<Payment, "rules_seen" | "outcome"> & { decision: Pick<PaymentDecision, "partner_id"> | null };
-
 /** The rules in force when the payment was made, with those applied from an earlier time up to `upTo`. */
-export function rulesOf(state: KnownRules, decided: Decided, time: RuleTime, upTo = Infinity): Rules {
+export function rulesOf(state: KnownRules, time: RuleTime, upTo = Infinity): Rules {
   const past = state.past.filter(({ seq, applies_from }) => applies_from === null || seq <= upTo);
   const ofProgram = past.filter(({ partner_id }) => partner_id === "");
   const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
@@ -89,19 +86,10 @@ export function rulesOf(state: KnownRules, decided: Decided, time: RuleTime, upT
     ofPartner: (id) => {
       const partner = state.partners.find((row) => row.id === id);
       if (!partner) throw new Error("a partner that no reference names");
-      // What an earlier version refused, it refused by what the partner was: nothing else says that.
-      const isRefused = decided.rules_seen === null && decided.outcome === "partner_deactivated";
       const own = past.filter(({ partner_id }) => partner_id === id);
       const { commission_pct } = rulesAt<PartnerRules>(time, own, partner);
-      const all = rulesSince<PartnerRules>(time, own, partner);
-      const [then = partner, ...since] = all;
-      const wasRefused = isRefused && decided.decision?.partner_id === id;
-      return {
-        commission_pct,
-        slug: all.find(({ slug }) => slug !== null)?.slug ?? null,
-        status: wasRefused ? "deactivated" : then.status,
-        hasTurnedActive: since.some(({ status }) => status === "active"),
-      };
+      const [{ slug, status } = partner, ...since] = rulesSince<PartnerRules>(time, own, partner);
+      return { commission_pct, slug, status, hasTurnedActive: since.some((rules) => rules.status === "active") };
     },
     applied: newestApplied(time, past),
   };

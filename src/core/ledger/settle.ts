@@ -5,7 +5,6 @@ import { isEarned } from "../../domain/commission.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { decidePayment, tooLarge, type Decision, type Outcome } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
-import type { ProgramRules } from "../../domain/rules.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
@@ -145,29 +144,16 @@ export interface Unsettled {
 }
 
 /**
- * The settings as which a payment may have been settled: when `live_only` was changed is not kept, nor what an earlier
- * version went by.
- */
-function settingsOf({ settings, payments: rows }: LedgerState): { live_only: boolean; settings: ProgramRules }[] {
-  const isOld = rows.some(({ rules_seen }) => rules_seen === null);
-  const attributions = isOld ? (["last", "first"] as const) : [settings.attribution];
-  return [true, false].flatMap((live_only) =>
-    attributions.map((attribution) => ({ live_only, settings: { ...settings, attribution } })),
-  );
-}
-
-/**
  * For a payment that is settled: what settling it again would change in the money of its commissions; null where it is
  * nothing, as it should be, or where a settling is under way or to come (`apply-from.ts`). Writes nothing.
  */
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
   const { state } = await readState(ctx, key);
   if (!state || state.payments.some((row) => row.settled_revision !== row.facts_revision)) return null;
-  const { live_only } = ctx.program;
-  const planned = [{ live_only, settings: state.settings }, ...settingsOf(state)].map((as) => {
-    const decided = decide({ ...ctx.program, live_only: as.live_only }, { ...state, settings: as.settings }, false);
-    return planSettlement(ctx, state, decided).occurrences;
-  });
+  // When `live_only` was changed is not kept: it may have been settled with either.
+  const planned = [ctx.program.live_only, true, false].map(
+    (live_only) => planSettlement(ctx, state, decide({ ...ctx.program, live_only }, state, false)).occurrences,
+  );
   if (planned.some((occurrences) => occurrences.length === 0)) return null;
   const [{ id }] = state.payments;
   const [isNext] = await ctx.read(
@@ -198,10 +184,10 @@ export async function decideAs(
 function nobodysIn({ payments: rows }: LedgerState): Set<string> {
   const tried = rows.flatMap(({ outcome, decision, erased_at }) => {
     if (decision === null || outcome === "unpaid") return [];
-    const { candidates = [{ ...decision, source: null }], partner_id, ref: led } = decision;
+    const { candidates, partner_id, ref: led } = decision;
     const putIn = erased_at !== null && partner_id !== null ? led : null;
     const nobodys = candidates.filter((one) => one.partner_id === null && one.source !== "promotion_code");
-    return nobodys.flatMap(({ ref }) => (ref === null || ref === putIn ? [] : [ref]));
+    return nobodys.flatMap(({ ref }) => (ref === putIn ? [] : [ref]));
   });
   return new Set(tried.map(slugKey));
 }
@@ -259,14 +245,14 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
       byId: (id) => byId.get(id) ?? null,
       codes: state.codes,
     },
-    rulesOf: ({ occurred_at }) => rulesOf(known, decided, { occurred_at, seen: firstSeen(state) }),
+    rulesOf: ({ occurred_at }) => rulesOf(known, { occurred_at, seen: firstSeen(state) }),
     previous: {
       outcome: decided.outcome,
       decision: decided.decision,
       erased: state.payments.some((row) => row.erased_at !== null),
       rules: () => {
         const time = { occurred_at: decided.created_at, seen: seenOf(decided, state.newest) };
-        return rulesOf(known, decided, time, decided.decision?.applied ?? 0);
+        return rulesOf(known, time, decided.decision?.applied ?? 0);
       },
     },
     isRequested,
@@ -288,6 +274,6 @@ function admittedAs(
     const isRefused = row.outcome === "partner_deactivated" || row.outcome === "partner_not_active";
     if (isRefused && row.partner_id === partner_id) return [];
     const time = { occurred_at: row.created_at, seen: seenOf(row, state.newest) };
-    return rulesOf(state, row, time).ofPartner(partner_id).status;
+    return rulesOf(state, time).ofPartner(partner_id).status;
   });
 }

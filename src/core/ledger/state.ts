@@ -224,8 +224,8 @@ function statedStages(program_id: string, provider: ProviderName, seeds: SQL): S
       is_own_ref: sql`exists (select 1 from ${factsOf("said", "said")}
         where f.kind in ('payment', 'lead') and (${isLed}))
         and not exists (select 1 from json_each(said.own) o cross join payments p on p.id = o.value
-          cross join json_each(ifnull(p.decision -> 'candidates', json_array(json(p.decision)))) c
-          where p.decision is not null and c.value ->> 'partner_id' is null)`,
+          cross join json_each(p.decision, '$.candidates') c
+          where c.value ->> 'partner_id' is null)`,
       has_codes: sql`exists (select 1 from ${factsOf("said", "said")} where f.data ->> '$.codes' is not null)`,
     })},
     ${stage("about", "led", {
@@ -264,7 +264,7 @@ function namedStages(): SQL {
         union all select lower(r.value ->> 'ref') from ${factsOf("coded", "stated")}
           cross join json_each(f.data, '$.refs') r`,
     ),
-    seen: sql`(select min(ifnull(p.rules_seen, 0)) from json_each(coded.own) o cross join payments p on p.id = o.value)`,
+    seen: sql`(select min(p.rules_seen) from json_each(coded.own) o cross join payments p on p.id = o.value)`,
     occurred_at: sql`(select min(f.data ->> 'occurred_at') from ${factsOf("coded", "stated")}
       where f.data ->> 'kind' in ('payment', 'lead'))`,
   })},

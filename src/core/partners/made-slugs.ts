@@ -45,9 +45,9 @@ function unknownOf({ db, program }: ProgramCtx, keys: string) {
     db,
     { slug_key: text },
     sql`select distinct lower(c.value ->> 'ref') as slug_key
-      from (select ref, decision from payments where program_id = ${program.id} and outcome = 'unknown_ref'
+      from (select decision from payments where program_id = ${program.id} and outcome = 'unknown_ref'
         order by id desc limit ${literal(UNKNOWN_SEEN)}) p
-      cross join json_each(ifnull(p.decision -> 'candidates', json_array(json_object('ref', p.ref)))) c
+      cross join json_each(p.decision, '$.candidates') c
       where lower(c.value ->> 'ref') in (select value from json_each(${keys}))`,
   );
 }

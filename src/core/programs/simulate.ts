@@ -141,15 +141,15 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
     const as = { ...compared, new_amount_cents: compared.old_amount_cents, new_flow_id: compared.old_flow_id };
     const earns = outcome === "commission" || outcome === "no_flow";
     if (!earns || made.erased_at !== null || id === null || status === null) return as;
+    // A decision names the slug by which flows knew the partner then.
+    const slug = row.partner_slug ?? "";
     const known = {
       ...{ flows: current, settings: ctx.program },
-      // A decision says itself by which slug.
-      partners: [{ id, status, commission_pct: row.commission_pct, slug: null }],
+      partners: [{ id, status, commission_pct: row.commission_pct, slug }],
       past: [...(past.get("") ?? []), ...(past.get(id) ?? [])],
     };
-    const decided = { ...made, outcome, decision: null };
-    const rules = rulesOf(known, decided, { occurred_at: made.occurred_at, seen: seenOf(made) });
-    const subject = { ...row, txn_amount_cents, partner_slug: row.partner_slug ?? "" };
+    const rules = rulesOf(known, { occurred_at: made.occurred_at, seen: seenOf(made) });
+    const subject = { ...row, txn_amount_cents, partner_slug: slug };
     const chosenBy = (by: readonly Flow[]) => chooseRate(by, rules.ofPartner(id), rules.program, subject);
     const chosen = chosenBy([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);
     if (isSameRule(chosen, chosenBy(rules.flows))) return as;

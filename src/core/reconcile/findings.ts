@@ -8,7 +8,7 @@ import { HOUR, iso } from "../../lib/time.ts";
 import type { Occurrence, Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import type { NoticeOf } from "../kernel/notices.ts";
-import { masked, type Figured } from "./transfers.ts";
+import type { Figured } from "./transfers.ts";
 
 /** A check and the subjects that it was made for. */
 export type Looked = Record<Check, readonly string[]>;
@@ -43,15 +43,9 @@ export function knownDifferences(ctx: ProgramCtx, most: number) {
   );
 }
 
-/** What a step reports, and what was reported when accounts were still stored whole: that is only stored again. */
-interface News {
-  reported: readonly Difference[];
-  restored: readonly (Difference & { found_at: string })[];
-}
-
 /** Of what was found, that which is not reported yet, or has other figures by now. */
-export async function unreported(ctx: ProgramCtx, found: readonly Difference[]): Promise<News> {
-  if (found.length === 0) return { reported: [], restored: [] };
+export async function unreported(ctx: ProgramCtx, found: readonly Difference[]): Promise<readonly Difference[]> {
+  if (found.length === 0) return [];
   const [known] = await ctx.read(
     ctx.db
       .select()
@@ -59,15 +53,10 @@ export async function unreported(ctx: ProgramCtx, found: readonly Difference[]):
       .where(sql`${differences.program_id} = ${ctx.programId} and (kind, subject) in ${pairs(found)}`),
   );
   const text = ({ expected, found: is }: Figured) => JSON.stringify([expected, is]);
-  const [reported, restored]: [Difference[], (Difference & { found_at: string })[]] = [[], []];
-  for (const one of found) {
+  return found.filter((one) => {
     const row = known.find(({ kind, subject }) => kind === one.check && subject === one.subject);
-    if (row && text(row) === text(one)) continue;
-    const isKnown = row && text(masked(row)) === text(one);
-    if (isKnown) restored.push({ ...one, found_at: row.found_at });
-    else reported.push(one);
-  }
-  return { reported, restored };
+    return !row || text(row) !== text(one);
+  });
 }
 
 /** Those that no e-mail has named yet, the longest known first. */
@@ -87,6 +76,11 @@ export function unmailedDifferences(ctx: ProgramCtx) {
 interface Seen {
   looked: Looked;
   found: readonly Difference[];
+}
+
+/** The same, and of what was found that which a step reports. */
+interface News extends Seen {
+  reported: readonly Difference[];
 }
 
 /** What was looked at and does not differ any more. */
@@ -112,7 +106,7 @@ export function planMail(
   { now, program }: ProgramCtx,
   before: { mailed_at: string | null; isLastStep: boolean },
   waiting: readonly InferSelectModel<typeof differences>[],
-  seen: Seen & { reported: readonly Difference[] },
+  seen: News,
 ): MailPlan {
   const { mailed_at } = before;
   // Also where a clock is behind: what is found after an e-mail is not taken for what it named.
@@ -136,22 +130,21 @@ export function planMail(
 /** The rows of what is reported now, the end of what is gone, and the audit event of each difference. */
 export function planFindings(
   ctx: ProgramCtx,
-  seen: Seen & News,
+  seen: News,
   found_at: string,
 ): { writes: Write[]; occurrences: Occurrence[] } {
-  const { reported, restored } = seen;
-  const rows = [...reported.map((one) => ({ ...one, found_at })), ...restored];
+  const { reported } = seen;
   const writes: Write[] = [
     {
       statement: ctx.db.run(sql`delete from differences
         where program_id = ${ctx.program.id} and (kind, subject) in ${pairs(goneOf(seen))}`),
     },
   ];
-  if (rows.length > 0) {
+  if (reported.length > 0) {
     writes.push({
       statement: ctx.db.run(sql`insert into differences (program_id, kind, subject, expected, found, found_at)
         select ${ctx.program.id}, d.value ->> 'check', d.value ->> 'subject', d.value -> 'expected', d.value -> 'found',
-          d.value ->> 'found_at' from json_each(${JSON.stringify(rows)}) d where true
+          ${found_at} from json_each(${JSON.stringify(reported)}) d where true
         on conflict (program_id, kind, subject) do update set expected = excluded.expected, found = excluded.found,
           found_at = excluded.found_at`),
     });

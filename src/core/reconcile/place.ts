@@ -8,10 +8,8 @@ export type Kind = (typeof KINDS)[number];
 export interface Place extends Record<Kind, string> {
   /** In a round that goes through all of a program: of which kinds some are left. */
   left: Kind[];
-  /** In another round: how many rows of each kind are still to be taken in turn. Absent in places of versions before. */
-  due?: Record<Kind, number>;
-  /** For versions before, which go on from here when they ask about transfers; this one only keeps it. */
-  transfers: string;
+  /** In another round: how many rows of each kind are still to be taken in turn. */
+  due: Record<Kind, number>;
   walk: Walk | null;
 }
 
@@ -29,7 +27,8 @@ const AT_ONCE: Record<Kind, number> = { commissions: 100, payments: 9, partners:
 const END = "~";
 
 export function placeAtStart(): Place {
-  return { left: [...KINDS], commissions: "", payments: "", partners: "", payouts: "", transfers: "", walk: null };
+  const due = ofKinds(() => 0);
+  return { left: [...KINDS], commissions: "", payments: "", partners: "", payouts: "", due, walk: null };
 }
 
 /** Whether this is a round that goes through all of a program. */
@@ -46,14 +45,14 @@ export function placeOfRound(place: Place, size: (kind: Kind) => number): Place 
 
 /** Whether a round that does not go through everything has rows left to take in turn. */
 export function hasDue({ due }: Place): boolean {
-  return due !== undefined && KINDS.some((kind) => due[kind] > 0);
+  return KINDS.some((kind) => due[kind] > 0);
 }
 
 /** How many rows of each kind a step takes in turn. */
 export function partsOf(place: Place): Record<Kind, number> {
   return ofKinds((kind) => {
     if (isWhole(place)) return place.left.includes(kind) ? AT_ONCE[kind] : 0;
-    return Math.min(place.due?.[kind] ?? 0, AT_ONCE[kind]);
+    return Math.min(place.due[kind], AT_ONCE[kind]);
   });
 }
 
@@ -85,7 +84,7 @@ export function placeAfter(
   { walk, large }: { walk: Walk | null; large: readonly string[] },
 ): Place {
   const parts = partsOf(place);
-  const due = ofKinds((kind) => Math.max((place.due?.[kind] ?? 0) - parts[kind], 0));
+  const due = ofKinds((kind) => Math.max(place.due[kind] - parts[kind], 0));
   const next: Place = { ...place, walk, left: [...place.left], due };
   for (const kind of KINDS) {
     if (parts[kind] === 0) continue;

@@ -114,11 +114,11 @@ export async function reconcileStep(ctx: ProgramCtx, transfers: Transfers, fromS
   const span = { from: fromStart ? until : before.event_id, until };
   const chosen = await choose(ctx, place, span);
   const seen = await look(ctx, place, { ...chosen, known: isNew ? known : [], isNew }, transfers);
-  const news = await unreported(ctx, seen.found);
+  const reported = await unreported(ctx, seen.found);
   const whole = isWhole(seen.place);
   const more = whole || chosen.isFull || hasDue(seen.place);
   const now = iso(ctx.now);
-  const findings = { looked: seen.looked, found: seen.found, ...news };
+  const findings = { looked: seen.looked, found: seen.found, reported };
   const mail = planMail(ctx, { mailed_at: before.mailed_at, isLastStep: !more }, waiting, findings);
   const after: Reconciliation = {
     ...before,
@@ -142,8 +142,7 @@ export async function reconcileStep(ctx: ProgramCtx, transfers: Transfers, fromS
     throw error;
   }
   const program_id = ctx.program.id;
-  for (const difference of news.reported)
-    logLine("error", { what: "reconciliation failed", program_id, ...difference });
+  for (const difference of reported) logLine("error", { what: "reconciliation failed", program_id, ...difference });
   if (seen.failure) throw seen.failure.reason;
   return { checked: seen.checked, kept: true, more, whole };
 }

@@ -71,10 +71,7 @@ async function compare(
       : [];
   const [made] = counted;
   const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
-  const asked = transfers.transferred(payout);
-  // Earlier versions asked for the payout's own amount.
-  const isExact = made?.amount_cents === payout.amount_cents;
-  const amount_cents = isExact ? payout.amount_cents : asked;
+  const amount_cents = transfers.transferred(payout);
   const expected = { transfers: 1, transfer_id: reference, amount_cents, currency, account_id, reversed_cents: 0 };
   if (!made) return { expected, actual: { transfers: 0 } };
   return {

@@ -192,7 +192,7 @@ function partnerStep(payment: Payment, decision: PaymentDecision | null, partner
     body: (
       <>
         {source ? <p class="muted">{REF_TEXTS[source]}</p> : null}
-        {decision?.candidates?.length ? <Candidates candidates={decision.candidates} /> : null}
+        {decision?.candidates.length ? <Candidates candidates={decision.candidates} /> : null}
         {earns || outcome === null || outcome === "unpaid" || outcome === "zero_amount" ? null : (
           <p>{OUTCOME_TEXTS[outcome].why}</p>
         )}
@@ -300,9 +300,9 @@ function Rows({ rows, current }: { rows: readonly Commission[]; current: string 
 export function reviewText({
   flagged,
   review_reason,
-  review_reasons = "",
+  review_reasons = review_reason ?? "",
 }: Pick<Commission, "flagged" | "review_reason"> & { review_reasons?: string }): string | null {
   if (!flagged) return null;
-  const texts = heldReasons({ review_reason, review_reasons }).flatMap((reason) => REVIEW_TEXTS[reason] ?? []);
+  const texts = heldReasons({ review_reasons }).flatMap((reason) => REVIEW_TEXTS[reason] ?? []);
   return texts.length > 0 ? texts.join(" ") : "Flagged for review.";
 }

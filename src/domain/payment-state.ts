@@ -13,7 +13,6 @@ import type { FlowEvent } from "./flow.ts";
 import {
   compareAmounts,
   larger,
-  MOST,
   mulDivHalfUp,
   negate,
   NOTHING,

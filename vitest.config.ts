@@ -46,7 +46,7 @@ const packages = [
   ...["drizzle-orm", "drizzle-orm/d1", "drizzle-orm/sqlite-core"],
   ...["fast-check", "stripe", "@paddle/paddle-node-sdk", "standardwebhooks"],
 ];
-// What they try acts on all programs at once (crons, queues, objects): each has a runtime and a database of its own.
+// They act on all programs at once (crons, queues, objects): each file begins with an empty deployment.
 const DEPLOYMENT_WIDE = [
   "test/integration/{admin,audit-trail,click-archive,click-flush,click-month,click-roll-up,click-split,click-wake,commissions-approve,endpoint-health,erasure,journal,large-sums,overview,recount,reprocess-erasure,reseal,retention,rows-read,schema,upgrade,upgrade-flags,upgrade-open,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
@@ -99,7 +99,13 @@ export default defineConfig({
       {
         extends: true,
         plugins: [workers],
-        test: { name: "deployment", include: DEPLOYMENT_WIDE, setupFiles },
+        test: {
+          name: "deployment",
+          include: DEPLOYMENT_WIDE,
+          setupFiles: ["./test/support/reset.ts", ...setupFiles],
+          sequence: { setupFiles: "list" },
+          isolate: false,
+        },
       },
       // A service with one provider more.
       {

@@ -1,7 +1,7 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { configureGlobal } from "fast-check";
-import { afterAll, beforeEach } from "vitest";
+import { afterAll, beforeEach, vi } from "vitest";
 import { checkTexts } from "../../src/db/query-text.ts";
 import { checkRows } from "../../src/db/rows.ts";
 import { assertEmitted } from "./emitted.ts";
@@ -28,10 +28,19 @@ beforeEach(async () => {
   }
 });
 
-// Files share a runtime, and most of them its databases: each answers for the programs that it made.
-const checked = ((globalThis as { checkedPrograms?: Map<string, number> }).checkedPrograms ??= new Map());
+// Files share a runtime, in which a clock or a function that a file replaced would stay replaced.
+afterAll(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
+
+// Files share databases: each file checks only the programs that it made.
+const lastRows = await Promise.all(
+  databases.map(async ([, database]) =>
+    (database as D1Database).prepare("select max(rowid) from programs").first<number | null>("max(rowid)"),
+  ),
+);
 afterAll(async () => {
-  for (const [name, database] of databases) {
-    checked.set(name, await assertEmitted(database as D1Database, checked.get(name) ?? 0));
-  }
+  for (const [at, [, database]] of databases.entries()) await assertEmitted(database as D1Database, lastRows[at] ?? 0);
 });

@@ -1,6 +1,5 @@
 /** D1 as the service sees it, on SQLite in this process. A test holds that both answer alike (`stand-in.test.ts`). */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { random64, randomBytes, time } from "./played-globals.ts";
 
 /** Limits of the platform. */
 const MAX_PARAMETERS = 100;
@@ -9,6 +8,13 @@ const MAX_VALUE_BYTES = 2_000_000;
 
 /** Carries out one call of the database when its turn comes. */
 export type Gate = <T>(call: () => T) => Promise<T>;
+
+/** Chance and time of a simulated run, in place of the database's own. */
+export interface Played {
+  random64(): bigint;
+  randomBytes(length: number): Uint8Array;
+  now(): number;
+}
 
 /** One call of the database, and the rows of each of its statements, or why it was refused. */
 export interface Call {
@@ -89,11 +95,13 @@ export class PlayedDatabase {
   /** Is called for every call that is carried out. */
   onCall: ((call: Call) => void) | null = null;
 
-  constructor(migrations: readonly string[], gate: Gate) {
+  constructor(migrations: readonly string[], gate: Gate, played: Played | null) {
     this.#gate = gate;
-    this.sqlite.function("random", () => random64());
-    this.sqlite.function("randomblob", (length) => randomBytes(Number(length)));
-    this.sqlite.function("strftime", (format, instant) => written(format, instant));
+    if (played) {
+      this.sqlite.function("random", () => played.random64());
+      this.sqlite.function("randomblob", (length) => played.randomBytes(Number(length)));
+      this.sqlite.function("strftime", (format, instant) => written(format, instant, played.now()));
+    }
     this.sqlite.exec(schemaOf(migrations));
   }
 
@@ -213,8 +221,8 @@ function isLonger(text: string, bytes: number): boolean {
 const clock = new DatabaseSync(":memory:").prepare("select strftime(?, ?, '+0 seconds') as text");
 
 /** What `strftime` of two arguments gives; now is played. */
-function written(format: SQLInputValue, instant: SQLInputValue): SQLInputValue {
-  const at = instant === "now" ? new Date(time.now).toISOString() : instant;
+function written(format: SQLInputValue, instant: SQLInputValue, now: number): SQLInputValue {
+  const at = instant === "now" ? new Date(now).toISOString() : instant;
   return clock.get(format, at)!["text"] as SQLInputValue;
 }
 

@@ -1,6 +1,8 @@
 /** Time, chance and cryptography of a simulated run: nothing in it depends on the machine or its clock. */
 import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
 import { Chance } from "../faults/random.ts";
+import { addByteReader } from "./byte-reader.ts";
+import type { Played } from "./database.ts";
 
 const REAL = { Date, setImmediate };
 
@@ -62,15 +64,13 @@ export function restart(seed: number): void {
   minted = new Chance(~seed);
 }
 
-/** For SQLite's own `random()`. */
-export function random64(): bigint {
-  return BigInt.asIntN(64, (BigInt(chance.whole(0, 2 ** 32 - 1)) << 32n) | BigInt(chance.whole(0, 2 ** 32 - 1)));
-}
-
-/** For SQLite's own `randomblob()`. */
-export function randomBytes(length: number): Uint8Array {
-  return Uint8Array.from({ length }, () => minted.whole(0, 255));
-}
+/** For SQLite's own `random()`, `randomblob()` and `strftime()`. */
+export const played: Played = {
+  random64: () =>
+    BigInt.asIntN(64, (BigInt(chance.whole(0, 2 ** 32 - 1)) << 32n) | BigInt(chance.whole(0, 2 ** 32 - 1))),
+  randomBytes: (length) => Uint8Array.from({ length }, () => minted.whole(0, 255)),
+  now: () => now,
+};
 
 class PlayedDate extends REAL.Date {
   constructor(...given: unknown[]) {
@@ -151,34 +151,7 @@ function exactly(buffer: Buffer): ArrayBuffer {
 const put = (target: object, name: string, value: unknown) =>
   Object.defineProperty(target, name, { value, configurable: true, writable: true });
 
-/** What the Workers runtime has beside the standard: reads into a buffer until it is full or the stream ends. */
-function readerOfBytes(stream: ReadableStream<Uint8Array>) {
-  const reader = plainReader.call(stream) as ReadableStreamDefaultReader<Uint8Array>;
-  let left = new Uint8Array();
-  return {
-    async readAtLeast(min: number, into: Uint8Array) {
-      let filled = 0;
-      for (let isOver = false; filled < min && !isOver;) {
-        if (left.length === 0) {
-          const { done, value } = await reader.read();
-          isOver = done;
-          left = Uint8Array.from(value ?? []);
-        }
-        const part = left.subarray(0, into.length - filled);
-        into.set(part, filled);
-        left = left.subarray(part.length);
-        filled += part.length;
-      }
-      return { done: filled < min, value: into.subarray(0, filled) };
-    },
-    cancel: () => reader.cancel(),
-  };
-}
-
-const plainReader = ReadableStream.prototype.getReader;
-put(ReadableStream.prototype, "getReader", function getReader(this: ReadableStream, options?: { mode?: "byob" }) {
-  return options?.mode === "byob" ? readerOfBytes(this) : plainReader.call(this);
-});
+addByteReader();
 put(globalThis, "Date", PlayedDate);
 put(globalThis, "setTimeout", setPlayedTimeout);
 put(globalThis, "clearTimeout", clearPlayedTimeout);

@@ -3,13 +3,13 @@ import { LIST_KEYS, LIST_URLS, openEventLists } from "../support/event-lists.ts"
 import type { Service } from "./bundle.ts";
 import { PlayedDatabase } from "./database.ts";
 import { ADMIN_TOKEN, Deployment, migrations, SIGNING_SECRETS, VARIABLES, type Reply } from "./deployment.ts";
-import { breathe, restart, time } from "./played-globals.ts";
+import { breathe, played, restart, time } from "./played-globals.ts";
 
 /** After so many turns of the event loop only time can bring something. */
 const IDLE_TURNS = 50;
 
 export class StoryWorld extends Deployment {
-  readonly database = new PlayedDatabase(migrations, async (call) => call());
+  readonly database = new PlayedDatabase(migrations, async (call) => call(), played);
   readonly lists = openEventLists();
   protected readonly env = {
     ...VARIABLES,

@@ -23,7 +23,7 @@ import {
   type Reply,
 } from "./deployment.ts";
 import { Isolates } from "./isolates.ts";
-import { restart, stopTimers, time } from "./played-globals.ts";
+import { played, restart, stopTimers, time } from "./played-globals.ts";
 import { Turns, type Luck } from "./turns.ts";
 
 export const HOOK_URL = "https://hooks.shop.example/in";
@@ -85,7 +85,8 @@ export class World extends Deployment {
     this.#versions = versions;
     this.#isolates = { now, before: versions.before && new Isolates(versions.before.make) };
     this.#shards = SHARDS[seed % SHARDS.length]!;
-    const open = () => new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]));
+    const open = () =>
+      new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]), played);
     this.database = open();
     this.neighborDatabase = this.#shards.program === this.#shards.neighbor ? this.database : open();
     const latency = () => this.turns.gate(() => {}, []);

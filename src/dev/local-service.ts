@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { runCrons } from "./crons.ts";
 import { keptMail, writeMail } from "./local-mails.ts";
-import { portHolder, type PortHolder } from "./port-holder.ts";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
 
@@ -38,15 +37,13 @@ export interface LocalService {
   stop: () => Promise<void>;
 }
 
-/** Something else listens on the port; `holder` where the system knows it. */
+/** Something else listens on the port. */
 export class PortTaken extends Error {
   readonly port: number;
-  readonly holder: PortHolder | null;
 
-  constructor(port: number, holder: PortHolder | null) {
-    super(`Port ${port} is in use${holder ? ` by ${holder.name}, process ${holder.pid}` : ""}.`);
+  constructor(port: number) {
+    super(`Port ${port} is in use.`);
     this.port = port;
-    this.holder = holder;
   }
 }
 
@@ -141,7 +138,7 @@ export async function refuseTakenPort(port: number): Promise<void> {
     await listenOnce(port, "localhost");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    throw new PortTaken(port, await portHolder(port));
+    throw new PortTaken(port);
   }
 }
 

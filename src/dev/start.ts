@@ -58,7 +58,7 @@ function print({ level, message }: LogLine): void {
 function fail(error: unknown): never {
   if (error instanceof PortTaken) {
     // A killed `npm start` cannot end its runtime, which then keeps the port.
-    const end = error.holder ? `End it with kill ${error.holder.pid}` : "Stop what runs there";
+    const end = "Stop what runs there (workerd, if a run was killed)";
     console.error(`${error.message} ${end}, or choose another: PORT=${error.port + 1} npm start`);
   } else {
     console.error(error instanceof Error ? error.message : error);

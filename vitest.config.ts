@@ -50,7 +50,7 @@ const packages = [
 ];
 // What they try acts on all programs at once (crons, queues, objects): each has a runtime and a database of its own.
 const DEPLOYMENT_WIDE = [
-  "test/integration/{admin,audit-trail,click-archive,click-flush,click-month,click-roll-up,click-split,click-wake,commissions-approve,endpoint-health,erasure,journal,large-sums,overview,recount,reprocess-erasure,reseal,retention,rows-read,schema,upgrade,upgrade-flags,upgrade-open,worker-handlers}.test.ts",
+  "test/integration/{admin,audit-trail,click-archive,click-flush,click-month,click-roll-up,click-split,click-wake,commissions-approve,endpoint-health,erasure,journal,large-sums,overview,recount,reprocess-erasure,reseal,retention,rows-read,schema,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
   "test/integration/read-list*.test.ts",
   "test/integration/reconcile*.test.ts",

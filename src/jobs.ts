@@ -6,10 +6,8 @@ import { actingAs, type BaseCtx, type Ctx } from "./core/kernel/context.ts";
 import { approveDueCommissions } from "./core/commissions/auto-approve.ts";
 import { runJobs, type Job } from "./core/kernel/job.ts";
 import type { Rhythm } from "./core/kernel/job-runs.ts";
-import { freezeRecipients } from "./core/payouts/freeze.ts";
 import { markApplied } from "./core/ledger/apply-from.ts";
 import { storeDigests } from "./core/ledger/digests.ts";
-import { journalOldCommissions } from "./core/ledger/journal.ts";
 import { foldSearchTexts } from "./core/partners/search.ts";
 import { generateMonthlyPayouts } from "./core/payouts/month.ts";
 import { reconcileTransfers } from "./core/payouts/open-transfers.ts";
@@ -71,8 +69,6 @@ export const JOBS = [
     every: "minute",
     work: ({ ctx, env, fetch }) => readEventLists(ctx, readsOf(env, fetch)),
   },
-  { name: "freeze recipients of payouts", every: "minute", work: ({ ctx }) => freezeRecipients(ctx) },
-  { name: "journal commissions of before the journal", every: "minute", work: ({ ctx }) => journalOldCommissions(ctx) },
   { name: "fold what partners are searched by", every: "minute", work: ({ ctx }) => foldSearchTexts(ctx) },
   { name: "store weekly summaries", every: "minute", work: ({ ctx }) => storeSummaries(ctx) },
   { name: "store e-mails of commissions", every: "minute", work: ({ ctx }) => storeDigests(ctx) },

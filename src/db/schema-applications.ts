@@ -21,8 +21,8 @@ export const applicationDrafts = sqliteTable(
     terms_version: integer(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
-    /** The `addressKey` of the address, by which forms are counted (JOIN-2); null of what an earlier version stored. */
-    mailbox: text(),
+    /** The `addressKey` of the address, by which forms are counted (JOIN-2). */
+    mailbox: text().notNull(),
     /** Keyed hashes of the networks that the form came from (JOIN-2); null outside the platform. */
     network: text(),
     site: text(),

@@ -25,7 +25,7 @@ export const entries = sqliteTable(
     /** Smallest units, above 0. */
     amount_cents: integer().$type<Cents>().notNull(),
     posted_at: text().notNull(),
-    /** The audit event of the change that posted it; null of entries older than this column. */
+    /** The audit event of the change that posted it; null where a row was written past the service. */
     event_id: text(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.id] }), index("entries_commission").on(t.commission_id)],
@@ -45,8 +45,8 @@ export const balances = sqliteTable(
     amount_cents: integer().$type<Cents>().notNull(),
     commissions: integer().notNull(),
     /**
-     * How many entries of a partner go to the account, or leave it for `expense`: each entry is counted once. Null until
-     * those of before the column are counted (`core/operations/recount-earnings.ts`); nothing in rows of the program.
+     * How many entries of a partner go to the account, or leave it for `expense`: each entry is counted once.
+     * Null in rows of the program.
      */
     entries: integer(),
   },

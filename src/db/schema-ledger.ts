@@ -37,10 +37,6 @@ export const providerEvents = sqliteTable(
     index("provider_events_body")
       .on(t.received_at)
       .where(sql`body is not null`),
-    // Versions before kept the bodies of ignored events: what retention still has to take away.
-    index("provider_events_ignored")
-      .on(t.received_at)
-      .where(sql`body is not null and ignored is not null`),
   ],
 );
 
@@ -162,8 +158,8 @@ export const payments = sqliteTable(
     erased_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** The newest of `past_rules` when it was first heard of as paid (`UNPAID_SEEN`); null of what an earlier version stored. */
-    rules_seen: integer(),
+    /** The newest of `past_rules` when it was first heard of as paid (`UNPAID_SEEN`). */
+    rules_seen: integer().notNull().default(0),
     /** The version of a partner's promotion code that decided it, as in `decision`; kept when it is merged. */
     code_id: text(),
     /** What it is: a payment, or a lead, which is decided by the flows of leads alone. */
@@ -259,8 +255,6 @@ export const commissions = sqliteTable(
     updated_at: text().notNull(),
     /** All that flag it, the gravest first, comma-separated; `review_reason` is the first. */
     review_reasons: text().notNull().default(""),
-    /** Whether the journal holds what this row is worth; rows older than the journal wait for it. */
-    journaled: integer({ mode: "boolean" }).notNull().default(false),
     /** The audit event of its last change of money: the entries that the change posts name it. */
     event_id: text(),
     /** When the service first saw its payment; empty of a manual one. The hold begins then if that is later than `created_at`. */
@@ -284,9 +278,6 @@ export const commissions = sqliteTable(
     index("commissions_waiting")
       .on(t.partner_id, t.flagged, t.currency, HOLD_BEGINS)
       .where(sql`status = 'pending'`),
-    index("commissions_unjournaled")
-      .on(t.partner_id)
-      .where(sql`journaled = 0`),
     uniqueIndex("commissions_one_sale")
       .on(t.payment_id, t.partner_id)
       .where(sql`kind = 'sale'`),
@@ -322,8 +313,8 @@ export const payouts = sqliteTable(
     created_at: text().notNull(),
     paid_at: text(),
     updated_at: text().notNull(),
-    /** Its recipient, frozen when it is generated; null for what was paid or canceled before that was done. */
-    recipient_sealed: text().$type<Sealed>(),
+    /** Its recipient, frozen when it is generated. */
+    recipient_sealed: text().$type<Sealed>().notNull(),
     /** The same as everybody may see it: by its method, masked. */
     recipient: text(),
   },
@@ -338,9 +329,5 @@ export const payouts = sqliteTable(
     index("payouts_without_details")
       .on(t.partner_id, t.id)
       .where(sql`status = 'pending' and recipient is null and (method is null or method in ('wallet', 'provider_a'))`),
-    // Those of an earlier version that may still be paid.
-    index("payouts_unfrozen")
-      .on(t.program_id, t.id)
-      .where(sql`recipient_sealed is null and status in ('pending', 'failed')`),
   ],
 );

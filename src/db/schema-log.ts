@@ -333,7 +333,7 @@ export const sessions = sqliteTable(
     partner_id: text(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
-    /** To within five minutes; null in rows of earlier versions that were not seen since. */
+    /** To within five minutes; null until it is used. */
     last_seen_at: text(),
     /** What it was opened with, in words of `domain/device.ts`. */
     device: text(),

@@ -31,22 +31,10 @@ export const programs = sqliteTable(
     api_key_last4: text().notNull(),
     api_key_created_at: text().notNull(),
     api_key_last_used_at: text(),
-    /** For the version before, as all `provider_…` here: copies of `provider_connections`, kept by triggers. Nothing reads them. */
-    provider_a_webhook_secret: text(),
-    provider_a_webhook_secret_previous: text(),
-    provider_a_webhook_secret_previous_until: text(),
-    provider_b_webhook_secret: text(),
-    provider_b_webhook_secret_previous: text(),
-    provider_b_webhook_secret_previous_until: text(),
-    provider_a_api_key: text(),
-    provider_a_last_event_at: text(),
-    provider_b_last_event_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** True: test events of the providers make no commission. Null of a program that is older: true. */
-    live_only: integer({ mode: "boolean" }),
-    provider_a_refusals: text(),
-    provider_b_refusals: text(),
+    /** True: test events of the providers make no commission. */
+    live_only: integer({ mode: "boolean" }).notNull().default(true),
     /** Which goes first where a payment has both: the reference of a link, or a promotion code. */
     code_precedence: text().$type<CodePrecedence>().notNull().default("link"),
     /** `#rrggbb`: of buttons and the top line in e-mails; null for the service's own. */
@@ -65,11 +53,7 @@ export const programs = sqliteTable(
     /** What partners are given to use. */
     assets: text({ mode: "json" }).$type<Asset[]>(),
   },
-  (t) => [
-    // By which the version before finds who signs in.
-    index("programs_owner").on(sql`lower(${t.owner_email})`),
-    uniqueIndex("programs_slug").on(t.slug),
-  ],
+  (t) => [uniqueIndex("programs_slug").on(t.slug)],
 );
 
 /**

@@ -1,5 +1,5 @@
 import type { Table } from "drizzle-orm";
-import type { Place, Sealed } from "../lib/seal.ts";
+import type { Sealed } from "../lib/seal.ts";
 import type * as schema from "./schema.ts";
 
 type Tables = {
@@ -45,17 +45,6 @@ export const SEALED: Readonly<Record<SealedField, RowKey>> = {
   "kept_texts.text": { program: "program_id", own: "id", isWithinProgram: true },
   "idempotency_keys.body": { program: "program_id", own: "key", isWithinProgram: true },
 };
-
-/**
- * What a value is authenticated with. Values of a connection are bound to the column of `programs` that held them before
- * there was `provider_connections`, and holds a copy until it is dropped: `<provider>_webhook_secret` of the program. So
- * whatever is sealed opens in both, and is bound to one program, provider and column as before.
- */
-export function boundTo({ table, column, row }: SealedPlace): Place {
-  if (table !== "provider_connections") return { table, column, row };
-  const [program_id = "", provider = ""] = row.split(" ");
-  return { table: "programs", column: `${provider}_${column}`, row: program_id };
-}
 
 /** The id of a row for its `SealedPlace`. */
 export function rowOf({ isWithinProgram }: RowKey, program_id: string, own: string): string {

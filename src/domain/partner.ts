@@ -46,7 +46,7 @@ export const SEARCHED_WORDS = Object.keys(SEARCHED)
 
 /**
  * What begins the text of a partner who is not yet found by its parts of three characters: no search has an upper-case
- * letter. The trigger `partners_grams_inserted` has it too.
+ * letter.
  */
 const UNINDEXED = "NEW";
 

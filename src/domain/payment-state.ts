@@ -10,16 +10,7 @@ import {
   type PaymentSource,
 } from "./fact.ts";
 import type { FlowEvent } from "./flow.ts";
-import {
-  compareAmounts,
-  larger,
-  mulDivHalfUp,
-  negate,
-  NOTHING,
-  smaller,
-  sumWithin,
-  type Cents,
-} from "./money.ts";
+import { compareAmounts, larger, mulDivHalfUp, negate, NOTHING, smaller, sumWithin, type Cents } from "./money.ts";
 
 /**
  * The vendor's events of one purchase carry times seconds apart, in either order: what was said of a subscription or a

@@ -28,8 +28,3 @@ export function normalDomain(text: string): string | null {
 const MAX_LENGTH = 253;
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-
-/** True where test events of the providers make no commission (PAY-13, PROG-8); a program older than the setting is safe. */
-export function isLiveOnly({ live_only }: { live_only: boolean | null }): boolean {
-  return live_only ?? true;
-}

@@ -2,7 +2,6 @@ import type { MiddlewareHandler } from "hono";
 import type { BaseCtx } from "../core/kernel/context.ts";
 import { databaseFor, databasesOf } from "../core/kernel/database.ts";
 import { queueMailWakeUp, queueWakeUps } from "../core/kernel/wake.ts";
-import { sealerOf } from "../core/kernel/sealer.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { ownHosts } from "../lib/public-url.ts";
@@ -62,7 +61,7 @@ function constantsOf(env: Bindings): Constants {
   const known = constants.get(env);
   if (known) return known;
   const keys = [env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")];
-  const made = { ownHosts: ownHosts(env), sealer: sealerOf(new SecretSealer(keys)) };
+  const made = { ownHosts: ownHosts(env), sealer: new SecretSealer(keys) };
   constants.set(env, made);
   return made;
 }

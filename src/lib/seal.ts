@@ -15,8 +15,8 @@ export interface Place {
   row: string;
 }
 
-/** The form that is bound to its place. The first form, `<key id>.<iv>.<ciphertext>`, was not. */
-const BOUND = "v2";
+/** A sealed value is `<form>.<key id>.<iv>.<ciphertext>`. */
+const FORM = "v2";
 
 /**
  * Secrets at rest: AES-GCM under the deployment's key. A sealed secret is `v2.<key id>.<iv>.<ciphertext>`, so that a
@@ -31,15 +31,14 @@ export class SecretSealer {
     this.#keys = keys.filter((key) => key !== undefined && key !== "") as string[];
   }
 
-  /** What begins every value that `seal` makes, and none of an older key or form. */
+  /** What begins every value that `seal` makes, and none of an older key. */
   async mark(): Promise<string> {
-    return `${BOUND}.${(await this.#sealing()).id}.`;
+    return markOf((await this.#sealing()).id);
   }
 
-  /** What begins every value that a key of these has sealed, in any form: no other can be opened. */
+  /** What begins every value that a key of these has sealed: no other can be opened. */
   async openable(): Promise<string[]> {
-    const ids = await Promise.all(this.#keys.map(async (known) => (await importKey(known)).id));
-    return ids.flatMap((id) => [`${BOUND}.${id}.`, `${id}.`]);
+    return Promise.all(this.#keys.map(async (known) => markOf((await importKey(known)).id)));
   }
 
   async seal(plain: string, place: Place): Promise<Sealed> {
@@ -47,13 +46,10 @@ export class SecretSealer {
     const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
     const algorithm = { name: "AES-GCM", iv, additionalData: bytesOf(place) };
     const ciphertext = await crypto.subtle.encrypt(algorithm, key, new TextEncoder().encode(plain));
-    return [BOUND, id, toBase64(iv), toBase64(new Uint8Array(ciphertext))].join(".") as Sealed;
+    return `${markOf(id)}${toBase64(iv)}.${toBase64(new Uint8Array(ciphertext))}` as Sealed;
   }
 
-  /**
-   * Opens what was sealed for this place, and values of the first form until they are sealed again (`core/operations/reseal.ts`).
-   * Null when no known key sealed it, it was sealed for another place, or it was tampered with.
-   */
+  /** Opens what was sealed for this place: null when no known key sealed it, it was sealed for another place, or it was tampered with. */
   async openOrNull(text: Sealed, place: Place): Promise<string | null> {
     try {
       return await this.#open(text, place);
@@ -63,15 +59,13 @@ export class SecretSealer {
   }
 
   async #open(text: Sealed, place: Place): Promise<string> {
-    const parts = text.split(".");
-    const isBound = parts[0] === BOUND;
-    const [wanted, iv, ciphertext] = isBound ? parts.slice(1) : parts;
+    const [, wanted, iv, ciphertext] = text.split(".");
     const ivBytes = fromBase64(iv ?? "");
     const bytes = fromBase64(ciphertext ?? "");
     for (const known of this.#keys) {
       const { id, key } = await importKey(known);
       if (id !== wanted || !ivBytes || !bytes) continue;
-      const algorithm = { name: "AES-GCM", iv: ivBytes, ...(isBound ? { additionalData: bytesOf(place) } : {}) };
+      const algorithm = { name: "AES-GCM", iv: ivBytes, additionalData: bytesOf(place) };
       return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, bytes));
     }
     throw new Error(`no key with id ${wanted} is configured`);
@@ -82,6 +76,10 @@ export class SecretSealer {
     if (text === undefined) throw new Error("ENCRYPTION_KEY is not set");
     return importKey(text);
   }
+}
+
+function markOf(key_id: string): string {
+  return `${FORM}.${key_id}.`;
 }
 
 function bytesOf({ table, column, row }: Place): Uint8Array<ArrayBuffer> {

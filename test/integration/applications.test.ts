@@ -2,10 +2,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
-import { forgetOld } from "../../src/core/operations/retention.ts";
 import { makeApplication, sendForm } from "../support/applications.ts";
 import { sendA } from "../support/ledger.ts";
-import { runJob, serveAll } from "../support/jobs.ts";
+import { runJob } from "../support/jobs.ts";
 import { openMailbox, type Mailbox } from "../support/mailbox.ts";
 import { callApi, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
@@ -287,57 +286,6 @@ describe("what applicants wrote (JOIN-8)", () => {
       .bind(program.id, email)
       .first("n");
     expect([kept, (await mailTo(program, email)).length]).toEqual([0, sent.length]);
-  });
-
-  describe("is in no e-mail that a version before ended", () => {
-    /** The kind, status and text of each, with the address that was kept. */
-    const left = [
-      ["application_address", "sent", null],
-      ["application_received", "sent", null],
-      ["application_approved", "sent", null],
-      ["application_declined", "sent", null],
-      ["application_address", "refused", null],
-      ["application_address", "failed", "sealed"],
-      ["application_address", "unknown", null],
-    ] as const;
-
-    async function leave(program: TestProgram, email: string): Promise<void> {
-      const at = new Date().toISOString();
-      for (const [kind, status, content] of [...left, ["application_received", "refused", null] as const]) {
-        await env.DB.prepare(
-          `insert into mails (id, program_id, kind, recipient, content, status, attempt_count, created_at, completed_at)
-          values (?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-        )
-          .bind(uniqueId("mail_"), program.id, kind, email, content, status, at, at)
-          .run();
-      }
-    }
-
-    async function keptOf(program: TestProgram): Promise<unknown[]> {
-      const { results } = await env.DB.prepare(
-        "select kind, status from mails where program_id = ? and (recipient <> '' or content is not null)",
-      )
-        .bind(program.id)
-        .all();
-      return results;
-    }
-
-    it("once the person is erased, in that program alone (JOIN-8)", async () => {
-      const [program, other] = [await makeJoinable(), await makeJoinable()];
-      const email = address();
-      for (const each of [program, other]) await leave(each, email.replace("jane", "Jane"));
-      await leave(other, address());
-      await program.api("POST", "/api/v1/customers/erase", { email });
-      expect(await keptOf(program)).toEqual([]);
-      expect(await keptOf(other)).toHaveLength(2 * (left.length + 1));
-    });
-
-    it("once the daily job has been there; what did not arrive of a proved address stays for the owner (JOIN-3, JOIN-8, MAIL-9)", async () => {
-      const program = await makeJoinable();
-      await leave(program, address());
-      await serveAll(forgetOld(testContext()));
-      expect(await keptOf(program)).toEqual([{ kind: "application_received", status: "refused" }]);
-    });
   });
 });
 

@@ -89,8 +89,8 @@ describe("the e-mail that a form has sent (JOIN-2)", () => {
     async function fill(program: TestProgram, count: number, at: number): Promise<void> {
       await env.DB.prepare(
         `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)
-        insert into application_drafts (token_hash, program_id, email, name, answers, created_at, expires_at, network, site)
-          select ?2 || ?3 || i, ?2, 'ann' || i || '@applicants.example', 'Ann', '[]', ?3, ?4, 'n' || i, 'n' || i from n`,
+        insert into application_drafts (token_hash, program_id, email, name, answers, mailbox, created_at, expires_at, network, site)
+          select ?2 || ?3 || i, ?2, 'ann' || i || '@applicants.example', 'Ann', '[]', '', ?3, ?4, 'n' || i, 'n' || i from n`,
       )
         .bind(count, program.id, iso(at), iso(at + 24 * HOUR))
         .run();

@@ -1,19 +1,17 @@
 /** The journal (ledger design, "Journal and balances"): every cent of a commission, posted by whoever changes the row. */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { beforeAll, describe, expect, it, vi } from "vitest";
-import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import { accountOf, JOURNAL_ACCOUNTS } from "../../src/domain/journal.ts";
 import { newId } from "../../src/lib/id.ts";
-import { runJob, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { cents } from "../../src/domain/money.ts";
 import { chargeRefunded } from "../support/provider-a-changes.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { meterRowsRead } from "../support/metered-database.ts";
 import { makeCommissions } from "../support/payouts.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { all, type Entry } from "../support/rows.ts";
 import { callWith } from "../support/watched-database.ts";
 
@@ -51,7 +49,7 @@ async function makePayout(of: TestProgram, partner_id: string): Promise<string> 
   const id = newId("payout", Date.now());
   await run(
     `insert into payouts (id, program_id, partner_id, amount_cents, currency, status, period_end, due_at,
-      commission_count, created_at, updated_at) values (?1, ?2, ?3, 1, 'USD', 'pending', ?4, ?4, 1, ?4, ?4)`,
+      commission_count, recipient_sealed, created_at, updated_at) values (?1, ?2, ?3, 1, 'USD', 'pending', ?4, ?4, 1, '', ?4, ?4)`,
     id,
     of.id,
     partner_id,
@@ -60,13 +58,13 @@ async function makePayout(of: TestProgram, partner_id: string): Promise<string> 
   return id;
 }
 
-/** A row as any writer may write it; `journaled` 0 is one older than the journal. */
-async function insert(of: TestProgram, row: Row, journaled: 0 | 1): Promise<void> {
+/** A row as any writer may write it. */
+async function insert(of: TestProgram, row: Row): Promise<void> {
   await run(
     `insert into commissions (id, program_id, partner_id, kind, status, payout_id, amount_cents, txn_amount_cents,
-      currency, rate, journaled, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '{}', ?9, ?10, ?10)`,
+      currency, rate, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '{}', ?9, ?9)`,
     ...[row.id, of.id, row.partner_id, row.kind, row.status, row.payout_id, row.amount_cents, row.currency],
-    ...[journaled, NOW],
+    NOW,
   );
 }
 
@@ -150,7 +148,7 @@ describe("the journal", () => {
               payout_id,
               amount_cents,
             };
-            await insert(program, row, 1);
+            await insert(program, row);
             await expectBooks(program, partner_id, [row]);
             expect(JOURNAL_ACCOUNTS).toContain(accountOf({ ...row, amount_cents: cents(row.amount_cents) }));
           }
@@ -181,7 +179,7 @@ describe("the journal", () => {
               partner_id: partners[0]!,
               payout_id: isHeld ? held : null,
             };
-            await insert(own, row, 1);
+            await insert(own, row);
             rows.push(row);
           } else if (at && one.do === "update") {
             const { held: isHeld, ...fields } = one.row;
@@ -210,19 +208,15 @@ describe("the journal", () => {
 
   it("is append-only: no entry can be changed or deleted (LAW-7)", async () => {
     const partner_id = (await makePartner(program)).id;
-    await insert(
-      program,
-      {
-        id: newId("commission", Date.now()),
-        partner_id,
-        currency: "USD",
-        kind: "sale",
-        status: "pending",
-        payout_id: null,
-        amount_cents: 5,
-      },
-      1,
-    );
+    await insert(program, {
+      id: newId("commission", Date.now()),
+      partner_id,
+      currency: "USD",
+      kind: "sale",
+      status: "pending",
+      payout_id: null,
+      amount_cents: 5,
+    });
     for (const sql of ["update entries set amount_cents = 6", "delete from entries"]) {
       await expect(run(`${sql} where partner_id = ?`, partner_id)).rejects.toThrow("append-only");
     }
@@ -233,7 +227,7 @@ describe("the journal", () => {
     const partner_id = (await makePartner(program)).id;
     const add = env.DB.prepare(
       `insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency, rate,
-        journaled, created_at, updated_at) values (?1, ?2, ?3, 'sale', 'pending', 5, 5, 'USD', '{}', 1, ?4, ?4)`,
+        created_at, updated_at) values (?1, ?2, ?3, 'sale', 'pending', 5, 5, 'USD', '{}', ?4, ?4)`,
     ).bind(newId("commission", Date.now()), program.id, partner_id, NOW);
     await expect(
       env.DB.batch([add, env.DB.prepare("insert into commit_guards (lost_race) values (1)")]),
@@ -303,13 +297,13 @@ describe("GET /partners/:id/balance and /partners/:id/entries (PART-8)", () => {
     await makeCommissions(
       of,
       few.id,
-      Array.from({ length: 10 }, () => ({ journaled: true })),
+      Array.from({ length: 10 }, () => ({})),
     );
     for (let i = 0; i < 4; i++) {
       await makeCommissions(
         of,
         many.id,
-        Array.from({ length: 500 }, () => ({ journaled: true })),
+        Array.from({ length: 500 }, () => ({})),
       );
     }
     const meter = meterRowsRead(env.DB);
@@ -333,110 +327,5 @@ describe("GET /partners/:id/balance and /partners/:id/entries (PART-8)", () => {
     }
     expect(await balanceOf(other, partner.id)).toEqual([]);
     expect(await entriesOf(other, partner.id)).toMatchObject({ data: [], total: 0 });
-  });
-});
-
-describe("the upgrade of a database older than the journal", () => {
-  const stateOf = [
-    ["pending", null],
-    ["approved", null],
-    ["approved", "held"],
-    ["paid", "held"],
-    ["rejected", null],
-  ] as const;
-
-  it("posts what 10,000 rows in every state say, in steps; stats are exact before, amid and after, and no row counts twice", async () => {
-    const own = await makeProgram();
-    const partner = await makePartner(own);
-    const held = await makePayout(own, partner.id);
-    const rows = Array.from({ length: 10_000 }, (_, i): Row => {
-      const [status, payout_id] = stateOf[i % stateOf.length]!;
-      const kind = i % 7 === 0 ? "clawback" : "sale";
-      const id = `com_${String(i).padStart(16, "0")}${own.id.slice(-10)}`;
-      const amount_cents = kind === "clawback" ? -i : i + 1;
-      return {
-        id,
-        partner_id: partner.id,
-        currency: i % 3 === 0 ? "EUR" : "USD",
-        kind,
-        status,
-        payout_id: payout_id && held,
-        amount_cents,
-      };
-    });
-    // As the version before writes them: without the column.
-    await run(
-      `insert into commissions (id, program_id, partner_id, kind, status, payout_id, amount_cents, txn_amount_cents,
-        currency, rate, created_at, approved_at, paid_at, updated_at)
-      select r.value ->> 'id', ?2, ?3, r.value ->> 'kind', r.value ->> 'status', r.value ->> 'payout_id',
-        r.value ->> 'amount_cents', 1, r.value ->> 'currency', '{}', '2026-01-01T00:00:00.000Z',
-        iif(r.value ->> 'status' in ('approved', 'paid'), '2026-02-01T00:00:00.000Z', null),
-        iif(r.value ->> 'status' = 'paid', '2026-03-01T00:00:00.000Z', null), '2026-03-01T00:00:00.000Z'
-      from json_each(?1) r`,
-      JSON.stringify(rows),
-      own.id,
-      partner.id,
-    );
-    const stats = async () => (await own.api<{ stats: unknown }>("GET", `/api/v1/partners/${partner.id}`)).body.stats;
-    const before = await stats();
-    expect(await kept(own.id, partner.id)).toEqual({});
-    const job = () => journalOldCommissions(testContext());
-    let left = 5;
-    expect(await serveAll(job(), () => left-- > 0)).toBe(5);
-    expect(await stats()).toEqual(before);
-    // One row of each kind changes under the version before while the job is under way.
-    await run(
-      "update commissions set amount_cents = amount_cents + 1 where id in (?1, ?2)",
-      rows[1]!.id,
-      rows[9_998]!.id,
-    );
-    for (const row of [rows[1]!, rows[9_998]!]) row.amount_cents += 1;
-    await Promise.all([serveAll(job()), serveAll(job())]);
-    await expectBooks(own, partner.id, rows);
-    expect(await serveAll(job())).toBe(0);
-    const paid = rows.find(({ status, kind }) => status === "paid" && kind === "sale")!;
-    const entries = await all<Entry>("select * from entries where commission_id = ? order by id", paid.id);
-    expect(entries.map((entry) => [entry.from_account, entry.to_account, entry.posted_at.slice(0, 10)])).toEqual([
-      ["expense", "pending", "2026-01-01"],
-      ["pending", "payable", "2026-02-01"],
-      ["in_payout", "paid", "2026-03-01"],
-      ["payable", "in_payout", "2026-11-20"],
-    ]);
-  });
-
-  it("passes over rows that cannot be posted, says whose they are, and posts all others'", async () => {
-    const made = await Promise.all(Array.from({ length: 12 }, () => makeProgram()));
-    const partners = await Promise.all(made.map((own) => makePartner(own)));
-    const rows = made.map((own, i): [TestProgram, Row] => [
-      own,
-      {
-        id: newId("commission", Date.now()),
-        partner_id: partners[i]!.id,
-        currency: "USD",
-        kind: "sale",
-        status: "pending",
-        payout_id: null,
-        amount_cents: 100 + i,
-      },
-    ]);
-    for (const [own, row] of rows) await insert(own, row, 0);
-    // Without a time there is no id for the entry.
-    await run("update commissions set created_at = '' where id = ?", rows[4]![1].id);
-    const logged: string[] = [];
-    const errors = vi.spyOn(console, "error").mockImplementation((line) => void logged.push(String(line)));
-    await runJob("journal commissions of before the journal", Date.now());
-    errors.mockRestore();
-    for (const [i, [own, row]] of rows.entries()) {
-      if (i === 4) expect(await kept(own.id, row.partner_id)).toEqual({});
-      else await expectBooks(own, row.partner_id, [row]);
-    }
-    expect(logged.join("\n")).toContain(rows[4]![1].partner_id);
-    expect(logged.join("\n")).toContain("NOT NULL constraint failed: entries.id");
-    // Until it is mended, it counts as it is.
-    const { body } = await rows[4]![0].api<{ stats: object }>("GET", `/api/v1/partners/${rows[4]![1].partner_id}`);
-    expect(body.stats).toMatchObject({ total_earned_cents: 104 });
-    await run("update commissions set created_at = ? where id = ?", NOW, rows[4]![1].id);
-    await serveAll(journalOldCommissions(testContext()));
-    await expectBooks(rows[4]![0], rows[4]![1].partner_id, [rows[4]![1]]);
   });
 });

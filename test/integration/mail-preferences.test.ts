@@ -154,13 +154,6 @@ describe("a link to unsubscribe is of who it was sent to (MAIL-8)", () => {
     );
     return new URL(mail!.mail.headers!["List-Unsubscribe"]!.slice(1, -1)).pathname;
   }
-  /** As versions before made it, without an address. */
-  async function linkOfBefore(program: TestProgram, partner_id = ""): Promise<string> {
-    const kind = partner_id === "" ? "applications_waiting" : "commissions_earned";
-    const place = { table: "mails", column: "content", row: "unsubscribe" } as const;
-    const sealed = await programContext(program).sealer.seal(JSON.stringify([program.id, partner_id, kind]), place);
-    return `/unsubscribe/${sealed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "~")}`;
-  }
   /** Another owner, who takes the place of the first. */
   async function succeed(program: TestProgram): Promise<void> {
     const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/members");
@@ -193,37 +186,6 @@ describe("a link to unsubscribe is of who it was sent to (MAIL-8)", () => {
     await program.api("PATCH", `/api/v1/partners/${partner.id}`, { email: partner.email.toUpperCase() });
     expect((await call<string>(old, oneClick())).status).toBe(200);
     expect(await offOf(program, partner.id)).toEqual(["commissions_earned"]);
-  });
-
-  it("made before it named the address, works while that is the first one of its reader", async () => {
-    const program = await makeProgram({ applications: "auto" });
-    const at = "/api/v1/imports?kind=partners&product=rewardful";
-    const file = Array.from({ length: 3 }, (_, i) => `old${i}@imported.example,i${i}\n`).join("");
-    expect((await program.api("POST", at, `email,token\n${file}`, { "content-type": "text/csv" })).status).toBe(200);
-    const { body } = await program.api<{ data: { id: string; email: string }[] }>("GET", "/api/v1/partners");
-    expect(body.data).toHaveLength(3);
-    for (const partner of [...body.data, await makePartner(program)]) {
-      const path = await linkOfBefore(program, partner.id);
-      expect((await call<string>(path, oneClick())).status).toBe(200);
-      expect(await offOf(program, partner.id)).toEqual(["commissions_earned"]);
-    }
-    expect((await call<string>(await linkOfBefore(program), oneClick())).status).toBe(200);
-    expect(await offOf(program)).toEqual(["applications_waiting"]);
-  });
-
-  it("made before it named the address, is refused where it may have gone to another", async () => {
-    const program = await makeProgram();
-    const partner = await makePartner(program);
-    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { email: "other@partners.example" });
-    await succeed(program);
-    for (const [path, id] of [
-      [await linkOfBefore(program, partner.id), partner.id],
-      [await linkOfBefore(program), undefined],
-    ] as const) {
-      const click = await call<string>(path, oneClick());
-      expect([click.status, textOf(click.body)]).toEqual([410, expect.stringContaining("a newer e-mail")]);
-      expect(await offOf(program, id)).toEqual([]);
-    }
   });
 });
 

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { mailSenders, type MailSender, type MailSettings } from "../../src/core/kernel/mail-senders.ts";
 import { claimMails } from "../../src/core/kernel/mails.ts";
-import { sealerOf } from "../../src/core/kernel/sealer.ts";
+import type { Sealer } from "../../src/core/kernel/context.ts";
 import { SecretSealer } from "../../src/lib/seal.ts";
 import { consumeMailWakeUps, sendDueMails } from "../../src/outbound/mails.ts";
 import { runJob } from "../support/jobs.ts";
@@ -407,7 +407,7 @@ describe("one that no key of the deployment opens (ACCESS-7)", () => {
     const { id, now } = await change();
     const service = openMailService("resend");
     const deps = { senders: sendersOf(service, "resend"), keepsContent: false };
-    const sealer = sealerOf(new SecretSealer([btoa("w".repeat(32))]));
+    const sealer: Sealer = new SecretSealer([btoa("w".repeat(32))]);
     const [before] = await rows();
     await env.DB.prepare("delete from mails where id <> ?").bind(before!.id).run();
     const tries = async (at: number, of = sealer) => {

@@ -1,7 +1,6 @@
 /** Pages, e-mails and guides have names for people, and the API's words in code alone (PAGE-15). */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Notice } from "../../src/core/kernel/notices.ts";
-import { sealerOf } from "../../src/core/kernel/sealer.ts";
 import type { Bindings, NameSettings } from "../../src/env.ts";
 import { GUIDES } from "../../src/http/guides/list.ts";
 import { composeFor } from "../../src/http/mails/compose.ts";
@@ -143,7 +142,7 @@ describe("a form that is refused (PAGE-15)", () => {
   });
 });
 
-const SEALER = sealerOf(new SecretSealer(["MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="]));
+const SEALER = new SecretSealer(["MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="]);
 const composed = (names: NameSettings, notice: Notice) =>
   composeFor({ PUBLIC_URL: "https://service.example", ENVIRONMENT: "production", ...names }, SEALER)(notice);
 

@@ -256,11 +256,9 @@ describe("paying a payout", () => {
     // What the partner has by now counts for none of them.
     await db.update(payouts).set({ method: null }).where(eq(payouts.id, payout.id));
     await refuses(409, "invalid_transition");
-    await db.update(payouts).set({ method: "provider_a", recipient_sealed: null }).where(eq(payouts.id, payout.id));
-    await refuses(409, "invalid_transition");
     await db
       .update(payouts)
-      .set({ recipient_sealed: await sealedFor(payout.id, null) })
+      .set({ method: "provider_a", recipient_sealed: await sealedFor(payout.id, null) })
       .where(eq(payouts.id, payout.id));
     await refuses(409, "invalid_transition");
     await db.update(payouts).set({ recipient_sealed: before.recipient_sealed }).where(eq(payouts.id, payout.id));

@@ -306,9 +306,9 @@ describe("export.csv", () => {
     const partner = await makePartner(program);
     await db.run(sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
       insert into payouts (id, program_id, partner_id, amount_cents, currency, status, period_end, due_at, commission_count,
-        attempt, created_at, updated_at)
+        attempt, recipient_sealed, created_at, updated_at)
       select 'pay_' || printf('%026d', i) || ${program.id}, ${program.id}, ${partner.id}, i, 'USD', 'pending',
-        '2026-11-01', '2026-11-16', 1, 0, '2026-11-01', '2026-11-01' from n`);
+        '2026-11-01', '2026-11-16', 1, 0, '', '2026-11-01', '2026-11-01' from n`);
     const rows = await fetchCsv(program);
     expect(rows).toHaveLength(2_500);
     expect(new Set(rows.map((row) => row.payout_id)).size).toBe(2_500);

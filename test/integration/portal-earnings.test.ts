@@ -203,9 +203,9 @@ describe("the file of a statement (PORTAL-3)", () => {
     const [first] = await makeCommissions(program, jane.id, [{ amount_cents: 100, txn_amount_cents: 500 }]);
     await env.DB.prepare(
       `insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency, rate,
-        journaled, created_at, approved_at, updated_at)
+        created_at, approved_at, updated_at)
       with recursive n (i) as (select 1 union all select i + 1 from n where i < 5400)
-      select c.id || '-' || printf('%05d', i), c.program_id, c.partner_id, c.kind, c.status, 100, 500, c.currency, c.rate, 1,
+      select c.id || '-' || printf('%05d', i), c.program_id, c.partner_id, c.kind, c.status, 100, 500, c.currency, c.rate,
         c.created_at, c.approved_at, c.updated_at from n, commissions c where c.id = ?`,
     )
       .bind(first!.id)

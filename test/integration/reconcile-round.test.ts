@@ -33,7 +33,6 @@ import {
   testContext,
   type TestProgram,
 } from "../support/program.ts";
-import { chargeRefunded } from "../support/provider-a-changes.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { differencesOf, reconcileRound, transfersAt } from "../support/reconcile.ts";
 import { signInOwner } from "../support/visitor.ts";
@@ -299,8 +298,8 @@ describe("a partner with too many entries for one statement", () => {
     await run(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1300)
       insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency, rate,
-        journaled, created_at, updated_at)
-      select substr(?1, 1, 24) || printf('%06d', i), ?2, ?3, 'manual', 'pending', i, 0, iif(i % 3, 'USD', 'EUR'), '{}', 1,
+        created_at, updated_at)
+      select substr(?1, 1, 24) || printf('%06d', i), ?2, ?3, 'manual', 'pending', i, 0, iif(i % 3, 'USD', 'EUR'), '{}',
         ?4, ?4 from n`,
       ...[newId("commission", NOW), program.id, partner.id, new Date(NOW).toISOString()],
     );
@@ -357,11 +356,10 @@ describe("no difference is", () => {
     expect(await differencesOf(programContext(program))).toEqual([]);
   });
 
-  it("a payment that is being settled, or a commission that the journal does not hold yet", async () => {
-    const { program, partner } = await selling(1);
+  it("a payment that is being settled", async () => {
+    const { program } = await selling(1);
     await run("update payments set facts_revision = facts_revision + 1 where program_id = ?", program.id);
     await run("update commissions set amount_cents = amount_cents + 5 where program_id = ?", program.id);
-    await makeCommissions(program, partner.id, [{ journaled: false }]);
     expect(await differencesOf(programContext(program))).toEqual([]);
   });
 
@@ -409,46 +407,6 @@ describe("after another API key was stored", () => {
     expect(await check()).toMatchObject({ found: [{ subject: payout.id, found: { reversed_cents: 3_000 } }] });
     world.vendor.transfers.length = 0;
     expect(await check()).toEqual({ checked: [], found: [] });
-  });
-});
-
-describe("the upgrade from the version before the journal", () => {
-  it("lists what D1 to D3 left wrong, and changes nothing of it", async () => {
-    const { program, partner, intents } = await selling(3);
-    await sendA(program, chargeRefunded({ payment_intent: intents[1]!, amount: 10_000, refunded: 10_000 }));
-    const { commissions } = await ledgerOf(program);
-    const wrong = commissions.find(({ amount_cents }) => amount_cents === 0)!;
-    const sale = commissions.find(({ amount_cents }) => amount_cents > 0)!;
-    // A sale whose refund was never taken off. D1: the clawback of a sale that was never paid.
-    await run("update commissions set amount_cents = 2000 where id = ?", wrong.id);
-    await makeCommissions(program, partner.id, [
-      {
-        kind: "clawback",
-        amount_cents: -2_000,
-        payment_id: sale.payment_id,
-        source_commission_id: sale.id,
-        journaled: false,
-      },
-    ]);
-    const before = (await ledgerOf(program)).commissions.map(({ journaled: _, ...row }) => row);
-    quiet();
-    await fireCron("* * * * *", NOW);
-    const differences = await differencesOf(programContext(program, NOW));
-    expect(differences).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ kind: "entitlement", subject: sale.payment_id }),
-        expect.objectContaining({
-          kind: "entitlement",
-          subject: wrong.payment_id,
-          expected: { [`${partner.id} USD sale pending`]: 0 },
-          found: { [`${partner.id} USD sale pending`]: 2_000 },
-        }),
-      ]),
-    );
-    expect(differences).toHaveLength(2);
-    const after = (await ledgerOf(program)).commissions;
-    expect(after.map(({ journaled: _, ...row }) => row)).toEqual(before);
-    expect(after.every(({ journaled }) => journaled)).toBe(true);
   });
 });
 

@@ -55,7 +55,7 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
     ).bind(`com_${rest}`, program.id, partner, JSON.stringify(RATE), stamp, stamp),
     env.DB.prepare(
       `insert into payouts (id, program_id, partner_id, amount_cents, currency, status, period_end, due_at,
-         commission_count, created_at, updated_at) values (?, ?, ?, 1, 'USD', 'pending', ?, ?, 0, ?, ?)`,
+         commission_count, recipient_sealed, created_at, updated_at) values (?, ?, ?, 1, 'USD', 'pending', ?, ?, 0, '', ?, ?)`,
     ).bind(`pay_${rest}`, program.id, partner, stamp, stamp, stamp, stamp),
   ]);
   return {

@@ -29,10 +29,8 @@ const dialect = new SQLiteSyncDialect();
  */
 const AS_OF_TODAY: Record<string, string> = {
   programs: `id name owner_email domain currency payout_term min_payout_cents cookie_days auto_approve_days shard api_key_hash
-    api_key_last4 api_key_created_at api_key_last_used_at provider_a_webhook_secret provider_a_webhook_secret_previous
-    provider_a_webhook_secret_previous_until provider_b_webhook_secret provider_b_webhook_secret_previous
-    provider_b_webhook_secret_previous_until provider_a_api_key provider_a_last_event_at provider_b_last_event_at
-    created_at updated_at live_only provider_a_refusals provider_b_refusals brand_color time_zone
+    api_key_last4 api_key_created_at api_key_last_used_at
+    created_at updated_at live_only brand_color time_zone
     applications slug questions terms terms_version sale_amounts assets`,
   partners: `id program_id email first_name last_name payout_method payout_email provider_a_account_id metadata
     search_text created_at updated_at accounts_forgotten`,
@@ -44,7 +42,7 @@ const SEARCHED_AT_FIRST = ["email", "slug", "first_name", "last_name"];
 
 /**
  * What `search` looks in since: by column the number of the first migration of the release after, which sets `search_text` to
- * '' where the column is not null, for the version before wrote it without.
+ * '' where the column is not null, for rows of the release before have it without.
  */
 const SEARCHED_SINCE: Record<string, number> = {};
 
@@ -178,24 +176,15 @@ describe("the migrated database", () => {
     const ofSales = ["sale", "lead"].flatMap((event) =>
       ["deleted", "inserted", "moved"].map((what) => `payments_${event}_${what}`),
     );
-    const ofSearch = ["added", "deleted", "inserted", "removed"].map((what) => `partners_grams_${what}`);
-    const ofJournal = [
-      "journal_changed",
-      "journal_deleted",
-      "journal_inserted",
-      "journaled",
-      "decided",
-      "paid_unflagged",
-    ].map((what) => `commissions_${what}`);
+    const ofSearch = ["added", "deleted", "removed"].map((what) => `partners_grams_${what}`);
+    const ofJournal = ["journal_changed", "journal_deleted", "journal_inserted", "paid_unflagged"].map(
+      (what) => `commissions_${what}`,
+    );
     const ofEntries = ["entries_deleted", "entries_updated", "postings_balanced", "postings_entered"];
     const ofBalances = ["balances_bounded", "balances_stay_bounded"];
     const ofDecisions = ["decisions_deleted", "decisions_updated"];
     const ofRules = ["flows_rules_made", "flows_rules_changed", "flows_rules_deleted", "partners_rules_changed"];
-    const ofTime = ["programs_rules_changed", "payments_rules_seen", "event_hours_inserted", "event_hours_updated"];
-    // Those of the deploy gap, until the columns of `programs` are dropped.
-    const ofConnections = ["connections_added", "connections_copied", "programs_connected"].flatMap((name) =>
-      ["a", "b"].map((provider) => `${name}_${provider}`),
-    );
+    const ofTime = ["programs_rules_changed", "event_hours_inserted", "event_hours_updated"];
     expect(found.map(({ name }) => name)).toEqual(
       [
         ...["programs_owned", "programs_owner_moved", "programs_owner_raised"],
@@ -203,15 +192,13 @@ describe("the migrated database", () => {
         ...ofRules,
         ...ofLists,
         ...ofDays,
-        // The last for the version before.
-        ...[...ofCodes, "payments_code_decided"],
+        ...ofCodes,
         ...ofSales,
         ...ofSearch,
         ...ofJournal,
         ...ofEntries,
         ...ofBalances,
         ...ofDecisions,
-        ...ofConnections,
         "programs_mail_rounds",
       ].toSorted(),
     );

@@ -194,7 +194,7 @@ describe("an idle session (PAGE-3)", () => {
     expect(await isSignedIn(owner)).toBe(false);
   });
 
-  it("of an earlier version, which noted nothing, counts from its sign-in", async () => {
+  it("that was not used since counts from its sign-in", async () => {
     const program = await makeProgram();
     const visitor = await signInOwner(program);
     await set(program.id, { last_seen_at: null, created_at: iso(Date.now() - HOUR) });

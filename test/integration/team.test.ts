@@ -177,7 +177,7 @@ describe("the program's own address (TEAM-5)", () => {
     ]);
   });
 
-  it("set by the version before, which knows no members, moves its owner: nobody is locked out, and nobody stays", async () => {
+  it("set past the API moves its owner: nobody is locked out, and nobody stays", async () => {
     const program = await makeProgram();
     const { owner_email } = program.program;
     const visitor = await signInOwner(program);

@@ -76,12 +76,6 @@ describe("live_only", () => {
       expect([ENVIRONMENT, status, body.program]).toEqual([ENVIRONMENT, 201, expect.objectContaining({ live_only })]);
     }
   });
-
-  it("is true for a program that is older than the setting (PROG-8)", async () => {
-    const program = await programOfJane({ live_only: null });
-    expect((await program.api("GET", "/api/v1/programs/me")).body).toMatchObject({ live_only: true });
-    expect(await sendA(program, sessionCompleted({ ref: "jane", livemode: false }))).toMatchObject(TEST_MODE);
-  });
 });
 
 describe("a test payment (PAY-13)", () => {

@@ -33,6 +33,8 @@ function history(releases: readonly (readonly [at: string, changelog: string])[]
   const root = directory();
   git(root, ["init", "-q"]);
   mkdirSync(join(root, "src", "docs"), { recursive: true });
+  mkdirSync(join(root, "migrations"));
+  writeFileSync(join(root, "migrations", "0070_baseline.sql"), "");
   for (const [at, changelog] of releases) {
     writeFileSync(join(root, "src", "docs", "changelog.md"), changelog);
     git(root, ["add", "."], at);
@@ -64,6 +66,13 @@ describe("the version before", () => {
     const shallow = directory();
     execFileSync("git", ["clone", "-q", "--depth=1", `file://${root}`, shallow]);
     assert.deepEqual(commitBefore(shallow), { missing: "the history here does not go back before 2026-11-25" });
+    const later = history([
+      ["2026-11-23T09:00:00Z", OLD],
+      ["2026-11-26T08:00:00Z", NEW],
+    ]);
+    rmSync(join(later, "migrations", "0070_baseline.sql"));
+    writeFileSync(join(later, "migrations", "0071_baseline.sql"), "");
+    assert.deepEqual(commitBefore(later), { missing: "the release before has none of these migrations" });
     rmSync(join(root, ".git"), { recursive: true });
     assert.deepEqual(commitBefore(root), { missing: "this is no checkout of git" });
   });

@@ -1,6 +1,6 @@
 /** The version before: what the history has of the release before the newest one of the changelog. */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../src/dev/root.ts";
 
@@ -15,7 +15,10 @@ export function commitBefore(root = ROOT): VersionFound {
   try {
     const args = ["rev-list", "-1", `--before=${day}T00:00:00Z`, "HEAD"];
     const commit = execFileSync("git", args, { cwd: root, stdio: "pipe", encoding: "utf8" }).trim();
-    return commit === "" ? { missing: `the history here does not go back before ${day}` } : { commit };
+    if (commit === "") return { missing: `the history here does not go back before ${day}` };
+    const [baseline] = readdirSync(join(root, "migrations")).toSorted();
+    const has = spawnSync("git", ["cat-file", "-e", `${commit}:migrations/${baseline}`], { cwd: root });
+    return has.status === 0 ? { commit } : { missing: "the release before has none of these migrations" };
   } catch (error) {
     return { missing: (error as Error).message.trim() };
   }

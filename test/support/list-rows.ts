@@ -6,6 +6,7 @@ import { commissions, partners, payments, payouts } from "../../src/db/schema.ts
 import { newId, type IdKind } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import { db } from "./payouts.ts";
+import type { Sealed } from "../../src/lib/seal.ts";
 import { unplain, type Plain } from "./plain.ts";
 import type { Reply, TestProgram } from "./program.ts";
 
@@ -70,7 +71,7 @@ export async function insertRows(program: TestProgram, rows: Partial<ListRows>):
   const money = { currency: "USD", amount_cents: 1, txn_amount_cents: 1, gross_cents: 1 };
   const rate = { source: "manual", action_type: "flat", action_value: 1 } as const;
   const shared = { ...money, partner_id, provider: "provider_a", kind: "manual", status: "pending", rate } as const;
-  const month = { period_end: stamp, due_at: stamp, commission_count: 1 };
+  const month = { period_end: stamp, due_at: stamp, commission_count: 1, recipient_sealed: "v2.none" as Sealed };
   await runBatch(db, [
     ...people.map((row) => db.insert(partners).values(unplain<typeof partners.$inferInsert>(row))),
     ...(rows.payments ?? []).map((fields, i) =>
@@ -89,9 +90,7 @@ export async function insertRows(program: TestProgram, rows: Partial<ListRows>):
     ...(rows.commissions ?? []).map((fields) =>
       db
         .insert(commissions)
-        .values(
-          unplain<typeof commissions.$inferInsert>({ ...shared, journaled: true, ...made("commission"), ...fields }),
-        ),
+        .values(unplain<typeof commissions.$inferInsert>({ ...shared, ...made("commission"), ...fields })),
     ),
   ]);
   return partner_id;

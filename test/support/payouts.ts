@@ -56,7 +56,6 @@ export async function makeCommissions(
       customer_email: null,
       rate: { source: "program", action_type: "percentage", action_value: 20 },
       note: null,
-      journaled: true,
       event_id: null,
       created_at,
       seen_at: "",

@@ -17,8 +17,6 @@ import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
 import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
-import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
-import { freezeRecipients } from "../../src/core/payouts/freeze.ts";
 import { recountCodes } from "../../src/core/operations/recount-codes.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";
@@ -67,8 +65,6 @@ export const OF_JOBS: Record<JobName, string> = {
   "settle payments": "cron: finish what is unfinished",
   "reconcile open transfers": "cron: reconcile transfers",
   "read the providers' events": "cron: read the providers' events",
-  "freeze recipients of payouts": "cron: freeze recipients of payouts",
-  "journal commissions of before the journal": "cron: journal commissions of before the journal",
   "fold what partners are searched by": "cron: fold what partners are searched by",
   "store weekly summaries": "cron: store weekly summaries",
   "store e-mails of commissions": "cron: store e-mails of commissions",
@@ -115,16 +111,6 @@ export const BACKGROUND: Record<string, Operation> = {
     expect([program.id, await serveAll(endClaimsAtInactive(outbound))]).toEqual([program.id, 1]);
     await run("update webhook_endpoints set active = 1 where id = ?", endpoint);
   },
-  "cron: freeze recipients of payouts": async ({ payouts }) => {
-    // Those of the story.
-    await serveAll(freezeRecipients(testContext()));
-    const unfreeze = "update payouts set status = 'pending', recipient_sealed = null, recipient = null where id = ?";
-    await run(unfreeze, payouts[0]);
-    expect(await serveAll(freezeRecipients(meteredContext()))).toBe(1);
-  },
-  "cron: journal commissions of before the journal": async () => {
-    await serveAll(journalOldCommissions(meteredContext()));
-  },
   ...MAIL_JOBS,
   "cron: send e-mails": async ({ program }) => {
     const { bindings, mails } = openMailbox();
@@ -140,8 +126,8 @@ export const BACKGROUND: Record<string, Operation> = {
   },
   "cron: forget what is not proved": async ({ program }) => {
     await run(
-      `insert into application_drafts (token_hash, program_id, email, name, answers, created_at, expires_at)
-        values (?1, ?2, 'jane@applicants.example', 'Jane', '[]', ?3, ?3)`,
+      `insert into application_drafts (token_hash, program_id, email, name, answers, mailbox, created_at, expires_at)
+        values (?1, ?2, 'jane@applicants.example', 'Jane', '[]', '', ?3, ?3)`,
       ...[fresh(), program.id, iso(now - 1)],
     );
     expect(await serveAll(forgetUnproved(meteredContext()))).toBe(1);

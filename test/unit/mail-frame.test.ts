@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import type { Notice } from "../../src/core/kernel/notices.ts";
-import { sealerOf } from "../../src/core/kernel/sealer.ts";
 import { luminance, textColorOn } from "../../src/domain/brand-color.ts";
 import { MAIL_KINDS } from "../../src/domain/mail.ts";
 import { composeFor } from "../../src/http/mails/compose.ts";
@@ -14,7 +13,7 @@ import { SecretSealer } from "../../src/lib/seal.ts";
 import { BANNED } from "../support/banned-words.ts";
 import { NAMED, NOTICES, PROGRAM } from "../support/mail-notices.ts";
 
-const SEALER = sealerOf(new SecretSealer(["MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="]));
+const SEALER = new SecretSealer(["MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="]);
 const compose = composeFor({ PUBLIC_URL: "https://service.example", ENVIRONMENT: "production" }, SEALER);
 const KINDS = Object.values<Notice>(NOTICES).map((notice) => [notice.kind, notice] as const);
 

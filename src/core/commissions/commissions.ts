@@ -231,7 +231,6 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
       customer_email: null,
       rate: { source: "manual", action_type: "flat", action_value: input.amount_cents },
       note: input.note,
-      journaled: true,
       event_id: newId("event", ctx.now),
       created_at: stamp,
       seen_at: "",

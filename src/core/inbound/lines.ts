@@ -6,7 +6,6 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
 import type { PaymentFact } from "../../domain/fact.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
@@ -31,7 +30,7 @@ export function noteUnreadLines(
   provider: VendorName,
   { facts, test }: ProviderEvent,
 ): Statement[] {
-  if (test && isLiveOnly(program)) return [];
+  if (test && program.live_only) return [];
   return facts.flatMap((fact) => {
     if (fact.kind !== "payment" || !fact.more_lines) return [];
     const subject = PREFIX + fact.key;

@@ -5,7 +5,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
@@ -23,7 +22,7 @@ export function noteUnlinked(
   provider: VendorName,
   { facts, test }: ProviderEvent,
 ): Statement[] {
-  if (test && isLiveOnly(program)) return [];
+  if (test && program.live_only) return [];
   return facts.flatMap((fact) => {
     if (fact.kind !== "adjustment") return [];
     const named = reachable(program.id, provider, sql`select value from json_each(${JSON.stringify(fact.aliases)})`);

@@ -3,7 +3,6 @@ import { literal, runBatch } from "../../db/client.ts";
 import { orNull, shaped, text } from "../../db/rows.ts";
 import type { CustomerFact, Fact, PaymentFact } from "../../domain/fact.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import { isProgramId } from "../../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
@@ -94,7 +93,7 @@ export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: D
   const delivery = { ...given, claimants };
   const home = claimed ?? verified;
   // Where live events alone count it meets nothing but other test events of its program.
-  if (event.test && isLiveOnly(home.program)) return receiveEvent(home, provider, event, body, before(home));
+  if (event.test && home.program.live_only) return receiveEvent(home, provider, event, body, before(home));
   const unclaimed = event.facts.some(mayWait) ? receiveChange : receiveUnclaimed;
   const taken = await (claimed ? receive(claimed, delivery, verified) : unclaimed(verified, delivery));
   const customers = event.facts.filter((fact) => fact.kind === "customer");

@@ -5,7 +5,6 @@ import { providerEvents, payments } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
 import { isEarning, testFact, type Fact } from "../../domain/fact.ts";
 import type { EventOutcome, Outcome } from "../../domain/payment.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { CONNECTED_ACCOUNT, type ProviderEvent } from "../../providers/provider.ts";
 import { vendorNamed } from "../../providers/registry.ts";
@@ -70,7 +69,7 @@ export async function receiveBeside(
   body: string | null,
   beside: Beside & { stored?: (asked: readonly Part[]) => Promise<void> },
 ): Promise<(Received & Pick<Recorded, "asked">) | null> {
-  const isUnused = event.test && isLiveOnly(ctx.program) && event.ignored !== CONNECTED_ACCOUNT;
+  const isUnused = event.test && ctx.program.live_only && event.ignored !== CONNECTED_ACCOUNT;
   const taken = isUnused ? testEvent(event) : event;
   const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken)];
   const vendor = vendorNamed(provider);

@@ -1,5 +1,4 @@
 /** What a provider's webhook says: of one that only names what happened, with what the provider has of it (IN-18). */
-import { isLiveOnly } from "../../domain/program.ts";
 import type { UnreadReason } from "../../domain/refusal.ts";
 import type { ParseResult, Vendor } from "../../providers/provider.ts";
 import type { ThinEvent, VendorReads } from "../../providers/reads.ts";
@@ -35,7 +34,7 @@ export async function understand(
 ): Promise<Understood> {
   const thin = provider.thinOf?.(arrived.value) ?? null;
   if (!thin) return { ...arrived, parsed: provider.parse(arrived.value) };
-  if (thin.test && isLiveOnly(ctx.program)) return { ...arrived, parsed: { ok: true, event: unreadTest(thin) } };
+  if (thin.test && ctx.program.live_only) return { ...arrived, parsed: { ok: true, event: unreadTest(thin) } };
   const isNone = connectionOf(ctx.program, provider.name).api_key === null;
   if (isNone || !reads?.readEvent) return { reason: "no_api_key", retry_after_ms: null };
   const api_key = await openApiKey(ctx, provider.name);

@@ -6,7 +6,6 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
 import type { Fact } from "../../domain/fact.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
@@ -24,7 +23,7 @@ export function noteUnnamed(
   provider: VendorName,
   { facts, test }: ProviderEvent,
 ): Statement[] {
-  if (test && isLiveOnly(program)) return [];
+  if (test && program.live_only) return [];
   const carried = codesCarried(facts);
   if (carried.length === 0) return [];
   const said = facts.filter((fact) => fact.kind === "code");

@@ -183,7 +183,6 @@ const SHOWN: { [K in keyof Rows]: { [C in keyof Rows[K]]-?: HowShown<Rows[K][C]>
     customer_email: internal,
     rate: plain,
     note: plain,
-    journaled: internal,
     event_id: internal,
     created_at: internal,
     seen_at: internal,

@@ -1,7 +1,6 @@
-import { sql, type SQL } from "drizzle-orm";
-import { orNull, shaped, text, textOf } from "../../db/rows.ts";
+import { sql } from "drizzle-orm";
+import { shaped, text, textOf } from "../../db/rows.ts";
 import { kindsFor, type MailKind, type MailReader } from "../../domain/mail.ts";
-import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import { commit, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -15,37 +14,13 @@ function keyOf({ partner_id = "" }: ChoosingReader): string {
   return partner_id;
 }
 
-/**
- * Whether an address is the reader's now. Without an address, of a link from before these had one: whether the reader has the
- * address that they had at first, else null, for the link may have gone to either.
- */
-export async function isReaderAt(ctx: ProgramCtx, reader: ChoosingReader, address: string | null) {
-  const [[known]] = await ctx.read(
-    shaped(
-      ctx.db,
-      { email: text, first: orNull(text) },
-      reader.partner_id ? partnerAddress(ctx, reader) : teamAddress(ctx),
-    ),
-  );
-  const isNow = (one: string) => one.toLowerCase() === known?.email.toLowerCase();
-  if (address !== null) return isNow(address);
-  return known?.first && isNow(known.first) ? true : null;
-}
-
-/** A partner is minted at the moment of the event that has their first address. */
-function partnerAddress({ program }: ProgramCtx, { partner_id = "" }: ChoosingReader): SQL {
-  const [from, until] = [0, 1].map((later) => firstIdAt("event", instantOf(partner_id) + later));
-  const created = sql`program_id = ${program.id} and type = 'partner.created' and type <> 'click'
-    and id >= ${from} and id < ${until} and payload ->> 'partner_id' = ${partner_id}`;
-  return sql`select email, (select payload ->> 'email' from events where ${created}) as first
-    from partners where id = ${partner_id} and program_id = ${program.id}`;
-}
-
-/** The first owner's row has the program's id; one that was never changed is of the address from the beginning. */
-function teamAddress({ program }: ProgramCtx): SQL {
-  return sql`select owner_email as email, (select email from program_members m
-      where m.id = 'mem_' || substr(programs.id, 6) and m.updated_at = m.created_at) as first
-    from programs where id = ${program.id}`;
+/** Whether an address is the reader's now; false where there is no such reader. */
+export async function isReaderAt(ctx: ProgramCtx, reader: ChoosingReader, address: string): Promise<boolean> {
+  const known = reader.partner_id
+    ? sql`select email from partners where id = ${reader.partner_id} and program_id = ${ctx.program.id}`
+    : sql`select owner_email as email from programs where id = ${ctx.program.id}`;
+  const [[row]] = await ctx.read(shaped(ctx.db, { email: text }, known));
+  return row?.email.toLowerCase() === address.toLowerCase();
 }
 
 /** The kinds that a reader has switched off. */

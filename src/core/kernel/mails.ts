@@ -269,24 +269,14 @@ export async function recordMails(
 }
 
 /**
- * E-mails to who has applied that a version before ended: this one keeps no address of them (`recordMails`). A local service,
- * which keeps the text of what was sent, keeps the address it went to as well.
- */
-export const KEPT_BEFORE = sql`recipient <> '' and (status = 'sent' and content is null and kind in ${literals(TO_APPLICANTS)}
-  or status in ('refused', 'failed', 'unknown') and ${IS_TO_UNPROVED})`;
-
-/** What is done to those. */
-export const WITHOUT_RECIPIENT = sql`update mails set recipient = '', content = null`;
-
-/**
  * The writes by which e-mails to who has applied with an address (in lower case) are forgotten, and sent no more. Those that
- * were sent stay without it: a version before may have kept it.
+ * were sent stay without it: a local service keeps what it sent.
  */
 export function forgetMailsToApplicant({ db, program }: ProgramCtx, address: string): { statement: Statement }[] {
   const own = sql`program_id = ${program.id} and kind in ${literals(TO_APPLICANTS)} and lower(recipient) = ${address}`;
   const open = sql`delete from mails indexed by mails_open where ${OPEN} and ${own}`;
   const failed = sql`delete from mails indexed by mails_failed where status in ('refused', 'failed', 'unknown') and ${own}`;
-  const sent = sql`${WITHOUT_RECIPIENT} where status = 'sent' and ${own}`;
+  const sent = sql`update mails set recipient = '', content = null where status = 'sent' and ${own}`;
   return [open, failed, sent].map((statement) => ({ statement: db.run(statement) }));
 }
 

@@ -4,7 +4,7 @@ import { partners } from "../../db/schema.ts";
 import { foldSearch, SEARCH_GRAM } from "../../domain/partner.ts";
 import type { Reader } from "./context.ts";
 
-/** The condition of the partial index of texts that are `unindexed`, or that an earlier version wrote. */
+/** The condition of the partial index of texts that are `unindexed`. */
 export const UNFOLDED = sql.raw("substr(search_text, 1, 1) <> char(10)");
 
 /** So many of a text's grams are compared for which is the rarest, as far as so many rows of each. */
@@ -14,8 +14,7 @@ const COUNTED = 10;
 /**
  * The partners of a program in one of whose `SEARCHED_COLUMNS` a text is (PART-5). They are found by the rarest of its parts of
  * three characters, or by what begins with it where it is shorter: as many rows are read as have that. The texts of partners
- * who were made within the minute, and those of an earlier version, are looked through until a job has served them
- * (`partners/search.ts`).
+ * who were made within the minute are looked through until a job has served them (`partners/search.ts`).
  */
 export function searched(ctx: Reader, search: string): SQL {
   const text = foldSearch(search);

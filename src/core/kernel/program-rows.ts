@@ -5,19 +5,14 @@ import type { JsonText } from "../../db/page.ts";
 import { programs } from "../../db/schema.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { connectionsText, type Connections } from "./connections.ts";
-import type { OwnColumns, Program } from "./rows.ts";
+import type { Program } from "./rows.ts";
 
-type Columns = ReturnType<typeof getTableColumns<typeof programs>>;
-
-/** The columns of a program, without those that only the version before reads (`db/schema-program.ts`). */
-const OWN = Object.fromEntries(
-  Object.entries(getTableColumns(programs)).filter(([name]) => !name.startsWith("provider_")),
-) as Pick<Columns, keyof OwnColumns>;
+const COLUMNS = getTableColumns(programs);
 
 /** What is selected for a `Program`, from a table named `programs`; with `provider`, it has the connection to that one alone. */
 export function programFields(provider: VendorName | null = null) {
   const connections = connectionsText(provider).mapWith((text: string) => JSON.parse(text) as Connections);
-  return { ...OWN, connections: connections.as("connections") };
+  return { ...COLUMNS, connections: connections.as("connections") };
 }
 
 /** Programs with their connections: `select … from programs`, to be given its conditions. */
@@ -26,4 +21,6 @@ export function selectPrograms(db: Database, provider: VendorName | null = null)
 }
 
 /** SQL that makes the JSON text of a `Program`. None of a program's columns needs a conversion from what its JSON says. */
-export const PROGRAM_OBJECT: SQL<JsonText<Program>> = jsonObject<Program>(OWN, { connections: connectionsText(null) });
+export const PROGRAM_OBJECT: SQL<JsonText<Program>> = jsonObject<Program>(COLUMNS, {
+  connections: connectionsText(null),
+});

@@ -3,7 +3,6 @@ import type { Changes } from "../../domain/actor.ts";
 import { maskedApart } from "../../domain/mask.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Sealed } from "../../lib/seal.ts";
@@ -44,7 +43,7 @@ export function openApiKey(ctx: KeyContext, provider: VendorName): Promise<strin
 
 /** Whether a key is of test mode where live payments alone count: what it shows and pays is no money. */
 export function isOutOfMode(program: Program, modes: KeyModes, api_key: string): boolean {
-  return isLiveOnly(program) && modes.isTestKey(api_key);
+  return program.live_only && modes.isTestKey(api_key);
 }
 
 /**

@@ -18,9 +18,8 @@ import type {
 import type { AuditEventType, EventPayloads } from "../../domain/event.ts";
 import type { Connections } from "./connections.ts";
 
-/** The columns of `programs` but those that only the version before reads. */
-export type OwnColumns = Omit<InferSelectModel<typeof programs>, `provider_${string}`>;
-export type Program = OwnColumns & { connections: Connections };
+export type ProgramColumns = InferSelectModel<typeof programs>;
+export type Program = ProgramColumns & { connections: Connections };
 /** A key that a program has beside its first. */
 export type ApiKey = InferSelectModel<typeof apiKeys>;
 /** Who signs in to the dashboard. */

@@ -10,7 +10,6 @@ import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
 import { givenConditions, type Condition } from "../../domain/flow.ts";
 import { maskAccount, maskAddress } from "../../domain/mask.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import { bySecretSet } from "../../providers/registry.ts";
 import { connectionOf } from "./connections.ts";
 import type { PayoutDetail } from "./payout-details.ts";
@@ -176,9 +175,8 @@ export function viewApplicationData(application: SentOfApplication) {
 /** Left out: where its rows are, and what proves its key. */
 type ProgramView = Omit<
   Program,
-  "connections" | "live_only" | "questions" | "assets" | "shard" | "api_key_hash" | "api_key_created_at"
+  "connections" | "questions" | "assets" | "shard" | "api_key_hash" | "api_key_created_at"
 > & {
-  live_only: boolean;
   questions: string[];
   assets: Asset[];
 } & ReturnType<typeof bySecretSet<boolean>>;
@@ -198,7 +196,7 @@ export function viewProgram(program: Program): ProgramView {
     attribution: program.attribution,
     code_precedence: program.code_precedence,
     auto_approve_days: program.auto_approve_days,
-    live_only: isLiveOnly(program),
+    live_only: program.live_only,
     brand_color: program.brand_color,
     time_zone: program.time_zone,
     applications: program.applications,
@@ -261,7 +259,7 @@ export function viewEndpoint(endpoint: Endpoint): Omit<Endpoint, EndpointSecret 
 }
 
 /** What makes others, and what the journal keeps of it. */
-type CommissionInternal = "review_reasons" | "dismissed_reasons" | "journaled" | "event_id" | "seen_at";
+type CommissionInternal = "review_reasons" | "dismissed_reasons" | "event_id" | "seen_at";
 
 /** Of the record its columns. */
 export function viewCommissionRow(commission: Commission): Omit<Commission, CommissionInternal> {

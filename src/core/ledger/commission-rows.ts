@@ -10,7 +10,7 @@ import { viewCommissionData } from "../kernel/views.ts";
 
 /** What is no part of the payload: its texts, its customer and its times, and what the journal keeps of it. */
 type NoPayload =
-  | ("id" | "program_id" | "flow_id" | "payout_id" | "source_commission_id" | "rate" | "journaled" | "event_id")
+  | ("id" | "program_id" | "flow_id" | "payout_id" | "source_commission_id" | "rate" | "event_id")
   | ("review_reason" | "review_reasons" | "dismissed_reasons" | "rejected_reason" | "note")
   | ("provider_transaction_id" | "subscription_id" | "customer_email")
   | ("created_at" | "seen_at" | "approved_at" | "paid_at" | "updated_at");

@@ -353,7 +353,6 @@ function blank(ctx: ProgramCtx, id: string) {
     dismissed_reasons: "",
     rejected_reason: null,
     note: null,
-    journaled: true,
     event_id: newId("event", ctx.now),
     created_at: iso(ctx.now),
     seen_at: "",

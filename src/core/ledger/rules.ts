@@ -60,7 +60,7 @@ export function pastOfNewest({ db, programId }: Reader, last: number) {
  * before it was begun says that it is paid.
  */
 export function seenOf({ rules_seen }: Pick<Payment, "rules_seen">, newest = UNPAID_SEEN): number {
-  return Math.min(rules_seen!, newest);
+  return Math.min(rules_seen, newest);
 }
 
 /** The same of a payment that has several rows. */

@@ -4,7 +4,6 @@ import { shaped } from "../../db/rows.ts";
 import { isEarned } from "../../domain/commission.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { decidePayment, tooLarge, type Decision, type Outcome } from "../../domain/payment.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
@@ -233,7 +232,7 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
   return decidePayment({
     provider: payment.provider,
-    live_only: isLiveOnly(program),
+    live_only: program.live_only,
     facts: state.facts,
     twins: state.twins,
     leads: {

@@ -4,7 +4,6 @@ import { shaped, text, type Columns } from "../../db/rows.ts";
 import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
-import { COUNTED_IN } from "../ledger/journal.ts";
 
 /** Partners that are looked up at once, and those whose commissions one statement adds up. */
 const PARTNERS_LISTED = 1_000;
@@ -24,17 +23,16 @@ const MENDED = { partner_id: text, day: text };
 
 /**
  * Adds up again what partners earned and sold by day, and corrects what is kept of it: rows may have been written without the
- * triggers that keep it, or before them. One statement adds up and sets, so no write at the same moment is lost or
- * counted twice. Entries of before they were counted are counted once.
+ * triggers that keep it. One statement adds up and sets, so no write at the same moment is lost or
+ * counted twice.
  */
 export function recountEarnings(ctx: Pick<Ctx, "db">): Work<Some> {
   return {
-    cost: 3,
+    cost: 2,
     due: async (after) => shaped(ctx.db, SOME, nextAfter(after)),
     async serve({ program_id, partner_ids }) {
       report("kept earnings were wrong", program_id, await shaped(ctx.db, MENDED, mend(program_id, partner_ids)));
       report("kept sales were wrong", program_id, await shaped(ctx.db, MENDED, mendSales(program_id, partner_ids)));
-      await ctx.db.run(countEntries(program_id, partner_ids));
       return false;
     },
   };
@@ -108,17 +106,4 @@ function mendSales(program_id: string, partner_ids: string): SQL {
       set leads = excluded.leads, sales = excluded.sales, first_sales = excluded.first_sales
       where leads <> excluded.leads or sales <> excluded.sales or first_sales <> excluded.first_sales
     returning partner_id, day`;
-}
-
-/** Of partners with balances that know no count of their entries; all of a partner's are set at one instant. */
-function countEntries(program_id: string, partner_ids: string): SQL {
-  return sql`with unknown as materialized (
-      select distinct b.partner_id from json_each(${partner_ids}) p cross join balances b
-        on b.program_id = ${program_id} and b.partner_id = p.value where b.entries is null),
-    counted as materialized (
-      select e.partner_id, e.currency, ${COUNTED_IN} as account, count(*) as n from unknown u cross join entries e
-        on e.program_id = ${program_id} and e.partner_id = u.partner_id group by 1, 2, 3)
-    update balances set entries = coalesce((select n from counted c where c.partner_id = balances.partner_id
-      and c.currency = balances.currency and c.account = balances.account), 0)
-    where program_id = ${program_id} and partner_id in (select partner_id from unknown)`;
 }

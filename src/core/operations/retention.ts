@@ -10,7 +10,6 @@ import type { BaseCtx } from "../kernel/context.ts";
 import { repliesPast } from "../kernel/idempotency.ts";
 import { keptPast } from "../kernel/kept.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
-import { KEPT_BEFORE, WITHOUT_RECIPIENT } from "../kernel/mails.ts";
 import { linksPast, requestsOfNobody, signInsPast } from "../sessions/sign-in.ts";
 
 /** Deliveries, their bodies and attempts, the bodies that the payment providers sent, e-mails, and declined applications, are kept this long. */
@@ -42,8 +41,7 @@ interface Past extends Owner {
 
 /**
  * Forgets what is past its time, by table: old deliveries, provider bodies, e-mails, replies of idempotent requests, sign-in
- * links, sessions, what people wrote whose application was declined, and the addresses of e-mails about applications that a
- * version before ended. The audit log and the ledger stay. A body stays as long as any delivery of it does.
+ * links, sessions and what people wrote whose application was declined. The audit log and the ledger stay. A body stays as long as any delivery of it does.
  */
 export function forgetOld({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
   return forget(db, kindsPast(now));
@@ -178,16 +176,7 @@ function kindsPast(now: number): Kind[] {
     ),
     // One that still waits was left by a deployment that sends no more.
     whole("mails", "id", sql`created_at < ${iso(kept)}`),
-    {
-      key: "mails, to applicants",
-      columns: "id",
-      program: "program_id",
-      from: sql`mails where ${KEPT_BEFORE}`,
-      forget: (past) => [sql`${WITHOUT_RECIPIENT} where id in ${past}`],
-    },
     bodies("provider_events", sql`received_at < ${iso(kept)}`),
-    // Of versions before: this one keeps none.
-    bodies("provider_events, ignored", sql`ignored is not null`),
     whole("idempotency_keys", "program_id, key", repliesPast(now)),
     {
       key: "applications, declined",

@@ -13,7 +13,7 @@ import { refusedMail, type RefusedMail } from "../kernel/failed-mails.ts";
 import { hasClicks, hasRecordedClicks } from "./installation.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
-import { partnerSums, programSums, statsOf, type AccountSum } from "../ledger/journal.ts";
+import { accountSums, statsOf, type AccountSum } from "../ledger/journal.ts";
 import { lastDays, selectCodeStats, type CodeStats } from "../partners/code-stats.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
 import { daily, daysBefore, daysOf, isIn, type Daily, type Days } from "./days.ts";
@@ -190,7 +190,7 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
         sql`select day, currency, sum(amount_cents) as value from earning_days
       where ${inBoth} group by 1, 2 having sum(commissions) > 0`,
       ),
-      programSums(ctx),
+      accountSums(ctx, ""),
       shaped(db, WAITING, waitingCounts(ctx, own)),
       shaped(db, FAILING, failingEndpoints(own)),
       shaped(db, ENDING_KEY, endingKeys(ctx)),
@@ -318,7 +318,7 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
         on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}
       where e.commissions > 0`,
     ),
-    partnerSums(ctx, partner_id),
+    accountSums(ctx, partner_id),
     selectPending(ctx, partner_id),
     refusedMail(ctx, partner_id),
   );

@@ -16,7 +16,7 @@ import type { AmountOf, Notice } from "../kernel/notices.ts";
 import { COUNTS, listed } from "../kernel/owner-subjects.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { seenCodes } from "../kernel/seen-codes.ts";
-import { programSums, type AccountSum } from "../ledger/journal.ts";
+import { accountSums, type AccountSum } from "../ledger/journal.ts";
 
 /** Weeks begin at most so much apart from one another in other zones: a week has one summary, whatever its zone. */
 const SAME_WEEK = 5 * DAY;
@@ -77,7 +77,7 @@ export async function readWeek(
         ${listed("payouts", "pending")(program_id)} as payouts`,
     ),
     seenCodes(reader),
-    programSums(reader),
+    accountSums(reader, ""),
     shaped(
       db,
       { currency: text, commissions: whole, amount_cents: amount },

@@ -23,7 +23,7 @@ import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
-import { partnerSums, statsOf } from "../ledger/journal.ts";
+import { accountSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 import { takeDetails, takeRest, type DetailsTaken } from "../payouts/take-details.ts";
 import { searched } from "../kernel/partner-search.ts";
@@ -132,7 +132,7 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
   const [{ program }, [partner], sums, [clicked]] = await prove(
     caller,
     caller.db.select().from(partners).where(owned(caller, id)),
-    partnerSums(caller, id),
+    accountSums(caller, id),
     shaped(
       caller.db,
       { clicks: whole },

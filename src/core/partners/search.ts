@@ -24,7 +24,7 @@ const UNFOLDED_COLUMNS: Columns<Unfolded> = { key: text, partners: text };
 const ROW: readonly (keyof Row)[] = ["id", ...SEARCHED_COLUMNS, "search_text"];
 
 /**
- * Folds the texts of partners who were made of late, or that an earlier version wrote: a trigger brings them to the grams by
+ * Folds the texts of partners who were made of late: a trigger brings them to the grams by
  * which partners are found. It would cost a new partner's request three times the rows that it writes itself. One that is
  * written meanwhile is left as it is.
  */

@@ -27,7 +27,7 @@ const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: t
 
 type StoredRow = Row<typeof STORED_ROW>;
 
-/** `to`: the recipient as it was frozen. The partner's details of today are in no file, nor the name, where one was frozen. */
+/** `to`: the recipient as it was frozen. The partner's name and details of today are in no file. */
 interface ExportRow extends StoredRow {
   to: Recipient | null;
 }
@@ -38,7 +38,7 @@ type Column = [name: string, cell: (row: ExportRow) => CsvCell];
 const OF_PARTNER: Record<keyof Partner, Column[]> = {
   id: [],
   email: [["partner_email", (row) => row.partner_email]],
-  first_name: [["partner_name", (row) => row.to?.name ?? (row.recipient_sealed === null ? row.partner_name : null)]],
+  first_name: [["partner_name", (row) => row.to?.name ?? null]],
   // In the name.
   last_name: [],
   slug: [["partner_slug", (row) => row.partner_slug]],

@@ -61,9 +61,6 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   if (payout.method !== TRANSFER_METHOD) {
     throw new AppError("invalid_transition", "Only payouts to connected accounts are paid by a transfer.");
   }
-  if (payout.recipient_sealed === null) {
-    throw new AppError("invalid_transition", "The recipient of this payout is being recorded; try again in a minute.");
-  }
   const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
   if (account_id === null) {
     throw new AppError(

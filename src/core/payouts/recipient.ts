@@ -17,12 +17,11 @@ export async function sealRecipient(
   return sealer.seal(JSON.stringify(recipient), placeOf(payout_id));
 }
 
-/** The recipient of a payout: nothing else says it. Null where it was never recorded, or no key opens it any more. */
+/** The recipient of a payout: nothing else says it. Null where no key opens it any more. */
 export async function openRecipient(
   { sealer }: Pick<BaseCtx, "sealer">,
   { id, recipient_sealed }: Pick<Payout, "id" | "recipient_sealed">,
 ): Promise<Recipient | null> {
-  if (recipient_sealed === null) return null;
   const text = await sealer.openOrNull(recipient_sealed, placeOf(id));
   return text === null ? null : (JSON.parse(text) as Recipient);
 }

@@ -2,7 +2,6 @@ import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { shaped, text, whole } from "../../db/rows.ts";
 import { NOTHING, percent } from "../../domain/money.ts";
-import { isLiveOnly } from "../../domain/program.ts";
 import { keyOn, programIdOn, shardOfProgram } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -17,7 +16,7 @@ import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx
 import type { Holder } from "../kernel/key-lookup.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
-import type { InputOf, OwnColumns, Program } from "../kernel/rows.ts";
+import type { InputOf, ProgramColumns, Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
@@ -43,11 +42,11 @@ export interface ProgramInput {
  * Settings in clear; the secrets among them are sealed before they are kept, and null clears one. `apply_from` is of
  * `default_commission_pct`.
  */
-export type ProgramPatch = SecretPatch & InputOf<OwnColumns, KeptColumn, never> & ApplyFrom;
+export type ProgramPatch = SecretPatch & InputOf<ProgramColumns, KeptColumn, never> & ApplyFrom;
 
 type KeptColumn =
   | ("id" | "owner_email" | "shard" | "terms_version" | "created_at" | "updated_at")
-  | Extract<keyof OwnColumns, `api_key_${string}`>;
+  | Extract<keyof ProgramColumns, `api_key_${string}`>;
 
 /** A program with its API key in clear: only for the reply that shows it. */
 export interface ProgramWithKey {
@@ -62,7 +61,7 @@ export interface ProgramWithKey {
 export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<ProgramWithKey> {
   const { api_key, columns } = await newApiKey(ctx);
   const stamp = iso(ctx.now);
-  const row: OwnColumns = {
+  const row: ProgramColumns = {
     id: programIdOn(ctx.shard, newId("program", ctx.now)),
     name: input.name,
     owner_email: input.owner_email,
@@ -130,8 +129,7 @@ export async function updateProgram(
     );
     if (!before) throw notFound("program");
     const always = apply_from === undefined ? [] : ["default_commission_pct"];
-    const stored = { ...before, live_only: isLiveOnly(before) };
-    const patch: typeof given = meantOf(stored, given, { shown, together: [["currency", "min_payout_cents"]], always });
+    const patch: typeof given = meantOf(before, given, { shown, together: [["currency", "min_payout_cents"]], always });
     if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
     if (patch.auto_approve_days !== undefined) requireScope(ctx, "payouts");
     const changes = changedSettings(before, patch);
@@ -279,12 +277,12 @@ async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
 }
 
 /** The settings that are given and differ, and the number of a new text of the terms; secrets are not among them. */
-function changedSettings(before: Program, given: ProgramPatch): Partial<OwnColumns> {
+function changedSettings(before: Program, given: ProgramPatch): Partial<ProgramColumns> {
   const values = Object.entries(given).filter(([name, value]) => {
     if (value === undefined || SECRET_SETTINGS.some(({ setting }) => setting === name)) return false;
     return JSON.stringify(value) !== JSON.stringify(before[name as keyof Program]);
   });
-  const changes: Partial<OwnColumns> = Object.fromEntries(values);
+  const changes: Partial<ProgramColumns> = Object.fromEntries(values);
   return changes.terms === undefined ? changes : { ...changes, terms_version: before.terms_version + 1 };
 }
 

@@ -1,7 +1,7 @@
 /** The checks of the reconciler that one statement makes, each exact at one instant (`core/reconcile/reconcile.ts`). */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutStatus } from "../../domain/payout.ts";
 import type { Check, Difference, Figures } from "../../domain/reconciliation.ts";
@@ -47,7 +47,7 @@ const JOURNAL_ROW: Columns<JournalRow> = {
 
 /**
  * Of these commissions, those whose entries do not net to the row's amount in the account that the row says and to 0
- * in every other; of one that is deleted, to 0 everywhere. Rows that the journal does not hold yet are left out.
+ * in every other; of one that is deleted, to 0 everywhere.
  */
 export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
   return shaped(
@@ -62,7 +62,6 @@ export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
       where e.program_id = ${ctx.program.id})
     select subject, partner_id, currency, account, sum(expected) as expected, sum(found) as found
     from differing where account <> 'expense'
-      and subject not in (select id from commissions where id in ${listed(ids)} and journaled = 0)
     group by 1, 2, 3, 4 having sum(expected - found) <> 0`,
   );
 }
@@ -84,7 +83,7 @@ interface BalanceRow {
   posted: Cents;
   kept_commissions: number;
   commissions: number;
-  /** The same of entries, where they are counted. */
+  /** The same of entries. */
   kept_entries: number;
   entries: number;
 }
@@ -102,7 +101,7 @@ const BALANCE_ROW: Columns<BalanceRow> = {
 };
 
 /**
- * Of these partners, the balances that differ from the sums of the entries, or from the number of entries or of journaled
+ * Of these partners, the balances that differ from the sums of the entries, or from the number of entries or of
  * commissions in the account. Partners with more than `most` entries are named and not compared.
  */
 export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most: number) {
@@ -117,20 +116,19 @@ export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most
       from ${listed(ids)} chosen),
     differing as (
       select partner_id, currency, account, amount_cents as kept, 0 as posted,
-        commissions as kept_commissions, 0 as commissions, entries as kept_entries, 0 as entries, entries is null as unknown
+        commissions as kept_commissions, 0 as commissions, entries as kept_entries, 0 as entries
       from balances where program_id = ${program} and partner_id in ${few}
       union all
-      select e.partner_id, e.currency, ${SIDE}, 0, side.sign * e.amount_cents, 0, 0, 0, ${SIDE} = ${COUNTED_IN}, 0
+      select e.partner_id, e.currency, ${SIDE}, 0, side.sign * e.amount_cents, 0, 0, 0, ${SIDE} = ${COUNTED_IN}
       from ${few} p cross join entries e on e.program_id = ${program} and e.partner_id = p.partner_id cross join ${SIDES}
       union all
-      select partner_id, currency, ${ACCOUNT}, 0, 0, 0, 1, 0, 0, 0
-      from commissions where partner_id in ${few} and +program_id = ${program} and journaled = 1)
+      select partner_id, currency, ${ACCOUNT}, 0, 0, 0, 1, 0, 0
+      from commissions where partner_id in ${few} and +program_id = ${program})
     select partner_id as subject, currency, account, sum(kept) as kept, sum(posted) as posted,
       sum(kept_commissions) as kept_commissions, sum(commissions) as commissions,
-      iif(max(unknown), sum(entries), sum(kept_entries)) as kept_entries, sum(entries) as entries
+      sum(kept_entries) as kept_entries, sum(entries) as entries
     from differing where account <> 'expense' group by 1, 2, 3
-    having sum(kept - posted) <> 0 or sum(kept_commissions) <> sum(commissions)
-      or (not max(unknown) and sum(kept_entries) <> sum(entries))
+    having sum(kept - posted) <> 0 or sum(kept_commissions) <> sum(commissions) or sum(kept_entries) <> sum(entries)
     union all
     select partner_id, null, '', 0, 0, 0, 0, 0, 0 from sized where size > ${literal(most)}`,
   );
@@ -178,7 +176,6 @@ interface PayoutSums extends Pick<Payout, "id" | "status" | "commission_count" |
   /** Of its commissions those that are not in the status that the payout's says. */
   other_status: number;
   entered_cents: Cents;
-  unjournaled: 0 | 1;
 }
 
 const PAYOUT_SUMS: Columns<PayoutSums> = {
@@ -190,7 +187,6 @@ const PAYOUT_SUMS: Columns<PayoutSums> = {
   summed_cents: amount,
   other_status: whole,
   entered_cents: amount,
-  unjournaled: flag,
 };
 
 /**
@@ -217,7 +213,6 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
       p.commission_count as commission_count, (select count(*) ${own}) as commissions,
       (select coalesce(sum(c.amount_cents), 0) ${own}) as summed_cents,
       (select count(*) ${own} and c.status <> iif(p.status = 'paid', 'paid', 'approved')) as other_status,
-      exists (select 1 ${own} and c.journaled = 0) as unjournaled,
       iif(p.status = 'canceled',
         (select iif(count(*) < ${literal(ENTRIES_AT_ONCE)},
           coalesce(sum(iif(payout_id = p.id, amount_cents, 0)), 0), 0) from (${inSpan})),
@@ -230,7 +225,6 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
 /** A payout is what its commissions and its entries come to; a canceled one holds neither. */
 export function payoutFindings(rows: readonly PayoutSums[]): Difference[] {
   return rows.flatMap((row) => {
-    if (row.unjournaled === 1) return [];
     const isCanceled = row.status === "canceled";
     const amount_cents = isCanceled ? NOTHING : row.amount_cents;
     const expected = {

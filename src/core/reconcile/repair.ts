@@ -9,7 +9,7 @@ import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 const REPAIRED_AT_ONCE = 20;
 
 /**
- * Recomputes the balances that the reconciler has found to differ, from the entries and the journaled commissions, and
+ * Recomputes the balances that the reconciler has found to differ, from the entries and the commissions, and
  * the program's own from its partners': all or nothing, with an audit event. The operator's explicit decision; nothing
  * else repairs a figure of money. The differences stay until the reconciler has looked again.
  * Gives the partners whose balances were recomputed.
@@ -51,7 +51,7 @@ function recomputed(program_id: string, partner_id: string) {
         from entries where ${own}
       union all select currency, from_account, -amount_cents, 0, from_account = ${COUNTED_IN} from entries where ${own}
       union all select currency, ${ACCOUNT}, 0, 1, 0 from commissions
-        where partner_id = ${partner_id} and +program_id = ${program_id} and journaled = 1
+        where partner_id = ${partner_id} and +program_id = ${program_id}
       union all select currency, account, 0, 0, 0 from balances where ${own})
     where account <> 'expense' group by currency, account ${STORE_COUNTED}`;
 }

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import type { JournalAccount } from "../../domain/journal.ts";
 import { cents, negate, type Cents } from "../../domain/money.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -56,7 +56,7 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
     ),
     shaped(
       ctx.db,
-      { name: text, kept: amount, entries: orNull(whole) },
+      { name: text, kept: amount, entries: whole },
       sql`select currency || ' ' || account as name, amount_cents as kept, entries from balances where ${own}`,
     ),
   ] as const;
@@ -66,7 +66,7 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
 export function walkOn(
   walk: Walk,
   entries: readonly Entry[],
-  balances: readonly { name: string; kept: Cents; entries: number | null }[],
+  balances: readonly { name: string; kept: Cents; entries: number }[],
 ): { walk: Walk; isOver: boolean; agrees: boolean } {
   const sums = new Map(Object.entries(walk.sums));
   const count = (name: string, by: number) => sums.set(name, cents((sums.get(name) ?? 0) + by));
@@ -84,8 +84,7 @@ export function walkOn(
   const isOver = entries.length < SLICE;
   for (const { name, kept, entries: counted } of isOver ? balances : []) {
     count(name, negate(kept));
-    if (counted === null) sums.delete(`${name} entries`);
-    else count(`${name} entries`, -counted);
+    count(`${name} entries`, -counted);
   }
   return { walk: after, isOver, agrees: [...sums.values()].every((sum) => sum === 0) };
 }

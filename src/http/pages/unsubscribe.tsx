@@ -47,8 +47,7 @@ function stoppedText(kind: MailKind): string {
 
 interface Opened extends Unsubscribing {
   ctx: ProgramCtx;
-  /** Null where that cannot be known. */
-  is_reader: boolean | null;
+  is_reader: boolean;
 }
 
 async function openLink(c: Context<PageEnv>): Promise<Opened | null> {
@@ -61,7 +60,7 @@ async function openLink(c: Context<PageEnv>): Promise<Opened | null> {
 
 /** For who has left, all is as wanted: it is no error that the others' e-mails go on. */
 function noChoicePage(c: Context<PageEnv>, opened: Opened | null) {
-  if (opened?.is_reader !== false) return refusedPage(c);
+  if (opened === null) return refusedPage(c);
   return page(
     c,
     { title: "Your e-mails" },

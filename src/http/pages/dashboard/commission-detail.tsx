@@ -114,7 +114,7 @@ export type Detailed = Decided<
   | ("review_reason" | "review_reasons" | "partner_id" | "payment_id" | "flow_id" | "payout_id")
   | ("provider_transaction_id" | "customer_email")
   // Not for people.
-  | ("program_id" | "dismissed_reasons" | "journaled" | "event_id" | "seen_at" | "updated_at")
+  | ("program_id" | "dismissed_reasons" | "event_id" | "seen_at" | "updated_at")
 >;
 
 type FactsProps = Omit<CommissionDetail, "commission"> & { commission: Detailed };

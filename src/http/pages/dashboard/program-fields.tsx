@@ -3,7 +3,6 @@ import type { SecretPatch } from "../../../core/kernel/provider-secrets.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { MAX_QUESTIONS, MAX_TERMS } from "../../../domain/application.ts";
 import { assetsText, MAX_ASSETS, readAssets } from "../../../domain/asset.ts";
-import { isLiveOnly } from "../../../domain/program.ts";
 import type { EditForm } from "../edits.ts";
 import { moneyValue, type FormFields, type Problems } from "../forms.ts";
 import { Field, FieldGroup, SelectField, TextArea } from "../parts/form.tsx";
@@ -39,7 +38,7 @@ export type ProgramValues = Record<ProgramField | "apply_from", string>;
 
 export function programValues(stored: Program, fields?: FormFields): ProgramValues {
   const text = (name: ProgramField) => {
-    if (name === "live_only") return String(isLiveOnly(stored));
+    if (name === "live_only") return String(stored.live_only);
     if (name === "assets") return assetsText(stored.assets ?? []);
     if (name === "questions") return (stored.questions ?? []).join("\n");
     return name === "min_payout_cents"
@@ -54,7 +53,7 @@ export function programValues(stored: Program, fields?: FormFields): ProgramValu
 export const PROGRAM_FORM: EditForm<Program> = {
   columns: (program) => ({
     ...Object.fromEntries(FIELDS.map((name) => [name, program[name]])),
-    live_only: isLiveOnly(program),
+    live_only: program.live_only,
   }),
   texts: (program) => programValues(program),
   changes: ({ id }) => ({ type: "program.updated", about: ["program_id", id] }),

@@ -1,1 +1,0 @@
-CREATE INDEX `commissions_flagged` ON `commissions` (`program_id`,`id`) WHERE flagged = 1;

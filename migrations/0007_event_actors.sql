@@ -1,2 +1,0 @@
-ALTER TABLE `events` ADD `actor` text;--> statement-breakpoint
-ALTER TABLE `events` ADD `changes` text;

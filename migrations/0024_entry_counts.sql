@@ -1,6 +1,0 @@
-ALTER TABLE `balances` ADD `entries` integer;
---> statement-breakpoint
-DROP TRIGGER `postings_balanced`;
---> statement-breakpoint
--- The entries of before, of partners with a balance, are counted by the daily recount; until then they are counted when they are listed.
-CREATE TRIGGER `postings_balanced` INSTEAD OF INSERT ON `postings` WHEN NEW.amount_cents <> 0 OR NEW.commissions <> 0 BEGIN INSERT INTO balances (program_id, partner_id, currency, account, amount_cents, commissions, entries) SELECT NEW.program_id, holder.value, NEW.currency, side.value, iif(side.key = 0, -1, 1) * NEW.amount_cents, iif(side.key = 0, -1, 1) * NEW.commissions, iif(holder.value = '', NULL, NEW.amount_cents <> 0 AND side.value = iif(iif(NEW.amount_cents > 0, NEW.to_account, NEW.from_account) = 'expense', iif(NEW.amount_cents > 0, NEW.from_account, NEW.to_account), iif(NEW.amount_cents > 0, NEW.to_account, NEW.from_account))) FROM json_each(json_array(NEW.from_account, NEW.to_account)) side CROSS JOIN json_each(json_array(NEW.partner_id, '')) holder WHERE side.value <> 'expense' ON CONFLICT (program_id, partner_id, currency, account) DO UPDATE SET amount_cents = amount_cents + excluded.amount_cents, commissions = commissions + excluded.commissions, entries = entries + excluded.entries; END;

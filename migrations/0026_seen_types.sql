@@ -1,1 +1,0 @@
-ALTER TABLE `provider_connections` ADD `seen_types` text;

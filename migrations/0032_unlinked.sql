@@ -1,1 +1,0 @@
-CREATE INDEX `waiting_events_of_program` ON `waiting_events` (`program_id`,`provider`,`subject`);

@@ -1,1 +1,0 @@
-ALTER TABLE `payments` ADD `event` text DEFAULT 'transaction_completed' NOT NULL;

@@ -1,2 +1,0 @@
-ALTER TABLE `programs` ADD `sale_amounts` text DEFAULT 'shown' NOT NULL;--> statement-breakpoint
-CREATE INDEX `commissions_waiting` ON `commissions` (`partner_id`,`flagged`,`currency`,`created_at`) WHERE status = 'pending';

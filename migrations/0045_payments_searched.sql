@@ -1,1 +1,0 @@
-CREATE INDEX `payments_by_named_email` ON `payments` (lower("customer_email"),`program_id`) WHERE customer_email is not null and not (partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment');

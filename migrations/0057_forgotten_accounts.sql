@@ -1,1 +1,0 @@
-ALTER TABLE `partners` ADD `accounts_forgotten` integer DEFAULT 0 NOT NULL;

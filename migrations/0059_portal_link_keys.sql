@@ -1,1 +1,0 @@
-ALTER TABLE `portal_links` ADD `made_by` text;

@@ -1,1 +1,0 @@
-ALTER TABLE `sign_in_links` ADD `return_to` text;

@@ -1,1 +1,0 @@
-CREATE INDEX `mails_to_strangers` ON `mails` (`program_id`,`created_at`) WHERE kind in ('invitation', 'member_invited');

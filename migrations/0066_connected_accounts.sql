@@ -1,1 +1,0 @@
-ALTER TABLE `provider_connections` ADD `last_connected_event_at` text;

@@ -1,1 +1,0 @@
-CREATE INDEX `payouts_without_details` ON `payouts` (`partner_id`,`id`) WHERE status = 'pending' and recipient is null and (method is null or method in ('wallet', 'provider_a'));

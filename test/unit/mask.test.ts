@@ -10,6 +10,8 @@ describe("masked payout details (EVT-2)", () => {
     ["jan@example.com", "j****@example.com"],
     ["jo@example.com", "j****@example.com"],
     ["w@example.com", "****@example.com"],
+    ["*a@example.com", "*****@example.com"],
+    ["*a.*@example.com", "******@example.com"],
     ["żofia😀@example.com", "ż****😀@example.com"],
     ['"a@b"@example.com', '"****"@example.com'],
     ["@example.com", "****"],
@@ -60,13 +62,11 @@ describe("masked payout details (EVT-2)", () => {
     const text = fc.string({ minLength: 1, maxLength: 12, unit: "grapheme" });
     fc.assert(
       fc.property(text, (local) => {
-        const [shown] = maskAddress(`${local}@example.com`).split("@example.com");
         const characters = Array.from(local);
-        const [first, last] = shown!.split("****");
-        expect([characters.length > 1 ? characters[0] : "", characters.length > 3 ? characters.at(-1) : ""]).toEqual([
-          first,
-          last,
-        ]);
+        const first = characters.length > 1 ? characters[0] : "";
+        const last = characters.length > 3 ? characters.at(-1) : "";
+        // An address may show an asterisk of its own, so the text cannot be split at the mask.
+        expect(maskAddress(`${local}@example.com`)).toBe(`${first}****${last}@example.com`);
         expect(maskAccount(`acct_${local}`).replace("acct_****", "").length).toBeLessThanOrEqual(4);
       }),
     );

@@ -159,3 +159,50 @@ it("what turns out to be another partner's is not flagged in the payout that hol
   expect(await flagsAfter(true)).toEqual(flags);
   expect(flags).toEqual(["clawback first ", "sale another disputed", "sale first "]);
 });
+
+it("a former partner's sale that a canceled payout releases follows its own rule and no flag of the payment, in either order (PAY-11, LAW-1)", async () => {
+  const shownAfter = async (isCanceledFirst: boolean) => {
+    const { program } = await inPayout();
+    const another = await makePartner(program, { commission_pct: 30, email: "another@example.com" });
+    const [{ partner_id } = { partner_id: "" }] = (await ledgerOf(program)).commissions;
+    const [first] = await payoutsOf(program);
+    const move = sessionCompleted({ ref: another.slug, subscription: "sub_1", email: "another@example.com", ...ids });
+    await sendA(program, move);
+    // The clawback is paid, so the sale that the clawback took back is owed to the partner once its payout is canceled.
+    await makeCommissions(program, partner_id, [{ kind: "manual", amount_cents: 5_000 }]);
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    const second = (await payoutsOf(program)).find(({ id }) => id !== first!.id);
+    expect(second).toMatchObject({ amount_cents: 3_000 });
+    expect((await program.api("POST", `/api/v1/payouts/${second!.id}/mark-paid`)).status).toBe(200);
+    const flag = async () => {
+      for (const [, event] of FLAGGING) await sendA(program, event());
+    };
+    const cancel = async () => {
+      expect((await program.api("POST", `/api/v1/payouts/${first!.id}/cancel`)).status).toBe(200);
+    };
+    for (const next of isCanceledFirst ? [cancel, flag] : [flag, cancel]) await next();
+    const { commissions } = await ledgerOf(program);
+    const sales = commissions
+      .filter(({ kind }) => kind === "sale")
+      .map((row) => [
+        row.partner_id === partner_id ? "former" : "present",
+        row.amount_cents,
+        row.review_reasons,
+        row.rate,
+      ])
+      .toSorted();
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    const pending = (await payoutsOf(program)).filter(({ status }) => status === "pending");
+    return { sales, pending: pending.map((payout) => [payout.partner_id === partner_id, payout.amount_cents]) };
+  };
+  const shownLast = await shownAfter(false);
+  expect(await shownAfter(true)).toEqual(shownLast);
+  const percentage = (source: string, action_value: number) => ({ source, action_type: "percentage", action_value });
+  expect(shownLast).toEqual({
+    sales: [
+      ["former", 2_000, "", percentage("program", 20)],
+      ["present", 1_200, "disputed,self_referral,mostly_refunded,subscription_canceled", percentage("partner", 30)],
+    ],
+    pending: [[true, 2_000]],
+  });
+});

@@ -193,23 +193,26 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
   const { decision, payment } = settling;
   const { record } = decision;
   const planned: Planned[] = [];
+  // The decision judges the partner of the payment: a sale of a former partner keeps its rule and is not flagged (PAY-11).
+  const isOwn = row.partner_id === record.partner_id;
+  const reasons = isOwn ? decision.review_reasons : [];
+  const rule = isOwn ? record : null;
   const sale = plan.sales.find(({ id }) => id === row.id);
   if (sale) {
     const patch = {
       ...sharedOf(payment),
       amount_cents: sale.amount_cents,
       txn_amount_cents: payment.txn_amount_cents,
-      flow_id: record.rate ? record.flow_id : row.flow_id,
-      rate: record.rate ?? row.rate,
+      flow_id: rule?.rate ? rule.flow_id : row.flow_id,
+      rate: rule?.rate ?? row.rate,
       created_at: payment.created_at,
       seen_at: firstSeenAt(settling.state),
-      ...reviewed(row, decision.review_reasons),
+      ...reviewed(row, reasons),
     };
     planned.push(changeRow(settling, row, patch));
   } else if (isInPayout(row)) {
     // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
-    const isOwn = row.partner_id === record.partner_id;
-    planned.push(changeRow(settling, row, reviewed(row, isOwn ? decision.review_reasons : [])));
+    planned.push(changeRow(settling, row, reviewed(row, reasons)));
   }
   if (row.kind === "clawback" && !plan.withdrawn.includes(row.id)) {
     const clawback = plan.clawbacks.find(({ id }) => id === row.id);

@@ -143,7 +143,12 @@ export default defineConfig({
         plugins: [workers, exampleProvider],
         test: { name: "example-provider", include: [EXAMPLE_PROVIDER], setupFiles },
       },
-      // Left out of `npm test`, which is to be quick.
+      // These two are left out of `npm test`, which is to be quick.
+      {
+        extends: true,
+        plugins: [workers],
+        test: { name: "nightly", include: ["test/nightly/**/*.test.ts"], isolate: false },
+      },
       {
         extends: true,
         plugins: [workers],

@@ -2,6 +2,7 @@
  * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
  * `npm run test:browser`: those in test/browser, which need a Chromium. `npm run test:faults`: those in test/faults,
  * which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or `FUZZ_RUNS`.
+ * `npm run test:nightly`: test/nightly, and the property tests, a month of clicks, the fuzz and the faults with new seeds.
  * `npm test -- <file or name>` passes its arguments on to vitest alone. Each failure is printed again at the end, on a line
  * that begins with `failed: `; the last line sums up all: `N passed, N failed`.
  */
@@ -22,11 +23,19 @@ try {
     results.push(await runNodeTests([first], rest));
   } else if (first === "fuzz") {
     results.push(await runVitest(["test/fuzz", ...rest], { FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "20000" }));
+  } else if (first === "nightly") {
+    results.push(await runVitest(["--project=nightly"]));
+    results.push(await runVitest(["property", "click-month"], { PROPERTY_RUNS: "400", MONTH_DAYS: "30" }));
+    results.push(await runVitest(["test/fuzz"], { FUZZ_RUNS: "20000" }));
+    results.push(await runNodeTests(["faults"], []));
   } else if (first === undefined) {
     // Side by side: the tools' tests mostly wait for processes. Their report is shown after the other.
     const output = join(reports, "tools.txt");
     results.push(
-      ...(await Promise.all([runVitest(["--project=!fuzz"]), runNodeTests(["lint", "dev", "simulate"], [], output)])),
+      ...(await Promise.all([
+        runVitest(["--project=!fuzz", "--project=!nightly"]),
+        runNodeTests(["lint", "dev", "simulate"], [], output),
+      ])),
     );
     process.stdout.write(await readFile(output, "utf8").catch(() => ""));
   } else {

@@ -1,6 +1,6 @@
 /**
  * Regular expressions whose forms take time that grows with the square of the text, or worse, occur nowhere in the Worker.
- * What no form covers is measured (test/unit/linear-time.test.ts).
+ * What no form covers is measured (test/nightly/linear-time.test.ts).
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";

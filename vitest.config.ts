@@ -98,7 +98,12 @@ export default defineConfig({
       {
         extends: true,
         plugins: [workers],
-        test: { name: "unit", include: ["test/unit/**/*.test.ts"], isolate: false },
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.ts"],
+          setupFiles: ["./test/support/seed.ts"],
+          isolate: false,
+        },
       },
       // Each test in a program of its own: they share a runtime and its database, as programs share a deployment.
       {

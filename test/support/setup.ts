@@ -1,18 +1,15 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { configureGlobal } from "fast-check";
 import { afterAll, beforeEach, vi } from "vitest";
 import { checkTexts } from "../../src/db/query-text.ts";
 import { checkRows } from "../../src/db/rows.ts";
 import { assertEmitted } from "./emitted.ts";
+import "./seed.ts";
 
 // A statement whose rows are not of the type that it is given fails the test that runs it.
 checkRows();
 // So does one whose text is not what drizzle would write.
 checkTexts();
-
-// Of every property, whether or not it names its seed.
-if (env.PROPERTY_SEED) configureGlobal({ seed: Number(env.PROPERTY_SEED) });
 
 const databases = Object.entries(env as object).filter(([name]) => /^DB(_\d+)?$/.test(name));
 await Promise.all(

@@ -232,34 +232,6 @@ describe("two programs on one vendor account with one URL (IN-13)", () => {
     );
   });
 
-  it("codes that were heard of before there was a note of it are noted by the migration (CODE-2)", async () => {
-    const [q, p] = await threePrograms();
-    const { id } = await makePartner(p, { slug: "coded" });
-    await giveCode(p, id, { code: "LATER", provider: "provider_b" });
-    await sendTo(p, b.transactionCompleted({ id: "txn_coded", data: { discount_id: "dsc_UPGRADED" } }));
-    await env.DB.prepare("delete from waiting_events where program_id in (?, ?)").bind(q.id, p.id).run();
-    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("heard_codes"))!;
-    for (const query of [...queries, ...queries]) await env.DB.prepare(query).run();
-    await sendTo(q, discountEventB({ id: "dsc_UPGRADED", code: "Later" }));
-    expect(await amounts(p)).toEqual([2_000]);
-  });
-
-  it("what waited before there was a note of it is noted by the migration", async () => {
-    const [q, p] = await threePrograms();
-    await sendTo(q, b.adjustmentUpdated({ transaction: "txn_upgraded", amount: 10_000 }));
-    await env.DB.prepare("delete from waiting_events where program_id = ?").bind(q.id).run();
-    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("programs_of_events"))!;
-    const upgrade = queries.filter((query) => query.includes("INSERT"));
-    expect(upgrade).toHaveLength(1);
-    for (let run = 0; run < 2; run++) await env.DB.prepare(upgrade[0]!).run();
-    const { results } = await env.DB.prepare("select provider, subject from waiting_events where program_id = ?")
-      .bind(q.id)
-      .all();
-    expect(results).toEqual([{ provider: "provider_b", subject: "txn_upgraded" }]);
-    await sendTo(p, b.transactionCompleted({ id: "txn_upgraded", ref: "jane" }));
-    expect(await amounts(p)).toEqual([0]);
-  });
-
   const RUNS = Math.ceil(Number(env.PROPERTY_RUNS) / 2);
   it("in any order, at either URL or none, and however often, ends in the ledger of the order in which it happened", async () => {
     const STORY = 6;

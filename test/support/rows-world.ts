@@ -105,7 +105,10 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
     MADE,
   );
   await run("delete from flows where program_id = ?", program.id);
-  // What was applied for another subject decides nothing of this one.
+  // What was applied for another subject decides nothing of this one, and the rates are those of the story again.
+  const { default_commission_pct } = program.program;
+  await run("update programs set default_commission_pct = ? where id = ?", default_commission_pct, program.id);
+  await run("update partners set commission_pct = null where program_id = ?", program.id);
   await run("delete from past_rules where program_id = ?", program.id);
   await run("delete from rule_applications where program_id = ?", program.id);
   const partner = await makePartner(program, { slug: name, email: `${name}@partners.example` });

@@ -88,12 +88,15 @@ it("a kept reply that is sealed again in between is replayed without it (ACCESS-
   expect(JSON.stringify((await callWith({}, ...reprocess)).body)).toContain(EMAIL);
   const rotated = { ENCRYPTION_KEY: btoa("n".repeat(32)), ENCRYPTION_KEY_PREVIOUS: env.ENCRYPTION_KEY };
   const admin = { method: "POST", headers: { authorization: "Bearer test-admin-token" } };
-  let resealed: unknown;
+  let resealed: { left: number } | undefined;
   const { binding } = watchDatabase(env.DB, {
     before: async (statements) => {
       if (resealed !== undefined || !statements.some((one) => one.startsWith('update "idempotency_keys"'))) return;
-      resealed = {};
-      resealed = (await callWith(rotated, "/admin/secrets/reseal", admin)).body;
+      resealed = { left: 1 };
+      // The programs of the other tests have sealed values too: more, perhaps, than one call takes.
+      for (let calls = 0; calls < 5 && resealed.left > 0; calls++) {
+        resealed = (await callWith<{ left: number }>(rotated, "/admin/secrets/reseal", admin)).body;
+      }
     },
   });
   expect((await callWith({ ...rotated, DB: binding }, ...erase)).status).toBe(200);

@@ -66,11 +66,6 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
   { file: /^src\/domain\/provider-name\.ts$/, texts: ["api"], why: "the API's name of the owner's server" },
   { file: /^src\/http\/pages\/dashboard\/integration\.tsx$/, texts: ["api"], why: "the anchor of the API's card" },
   {
-    file: /^src\/db\/schema-(?:program|ledger)\.ts$/,
-    texts: ["provider_[ab]_\\w+"],
-    why: "columns of the version before",
-  },
-  {
     file: /^src\/db\/schema-ledger\.ts$/,
     texts: ["provider_a"],
     why: "the payouts that an index has, by the API's payout method",

@@ -105,10 +105,6 @@ const LISTED: Record<string, Listed> = {
     outside: ["erased_subjects"],
     why: "a mark without event: nothing may name who is erased",
   },
-  "core/ledger/journal.ts": {
-    outside: ["commissions"],
-    why: "entries of rows from before the journal, posted by triggers",
-  },
   "core/ledger/closing.ts": {
     outside: [],
     commit: ["provider_events"],
@@ -187,7 +183,7 @@ const LISTED: Record<string, Listed> = {
   },
   "core/operations/recount-codes.ts": { outside: ["code_days"], why: "as the counts of events" },
   "core/operations/recount-earnings.ts": {
-    outside: ["balances", "earning_days", "sale_days"],
+    outside: ["earning_days", "sale_days"],
     why: "as the counts of events",
   },
   "core/operations/recount-lists.ts": { outside: ["list_counts", "list_days"], why: "as the counts of events" },

@@ -110,7 +110,7 @@ class Story {
 
   /** Lives a life at its vendor: the events; what was paid is kept. */
   #live({ life, chapters }: CustomerLife, n: number): Event[] {
-    const { vendor, bodies } = PLAYED[life.provider](life, `c${n}_`);
+    const { vendor, bodies } = PLAYED[life.provider](life, `c${n}`);
     for (const [i, { at, next }] of chapters.entries()) vendor.live(next, i, at);
     const at = (second: number) => programAt(this.#changes, this.#settings, second);
     const expected = expectedOf(at, vendor.truths, vendor.said);

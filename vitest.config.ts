@@ -80,7 +80,7 @@ const texts = {
     /\.(txt|css)$/.test(id) ? `export default ${JSON.stringify(await readFile(id, "utf8"))};` : undefined,
 };
 const { TEST_MIGRATIONS: _, ...variables } = bindings;
-const setupFiles = ["./test/support/setup.ts"];
+const setupFiles = ["./test/support/seed.ts", "./test/support/setup.ts"];
 
 export default defineConfig({
   // The vendors' packages name source files that they do not ship.
@@ -152,12 +152,12 @@ export default defineConfig({
       {
         extends: true,
         plugins: [workers],
-        test: { name: "nightly", include: ["test/nightly/**/*.test.ts"], isolate: false },
+        test: { name: "apart-nightly", include: ["test/nightly/**/*.test.ts"], isolate: false },
       },
       {
         extends: true,
         plugins: [workers],
-        test: { name: "fuzz", include: ["test/fuzz/**/*.test.ts"], setupFiles },
+        test: { name: "apart-fuzz", include: ["test/fuzz/**/*.test.ts"], setupFiles },
       },
       // A deployment of two databases.
       {

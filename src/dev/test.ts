@@ -24,7 +24,7 @@ try {
   } else if (first === "fuzz") {
     results.push(await runVitest(["test/fuzz", ...rest], { FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "20000" }));
   } else if (first === "nightly") {
-    results.push(await runVitest(["--project=nightly"]));
+    results.push(await runVitest(["--project=apart-nightly"]));
     results.push(await runVitest(["property", "click-month"], { PROPERTY_RUNS: "400", MONTH_DAYS: "30" }));
     results.push(await runVitest(["test/fuzz"], { FUZZ_RUNS: "20000" }));
     results.push(await runNodeTests(["faults"], []));
@@ -33,7 +33,7 @@ try {
     const output = join(reports, "tools.txt");
     results.push(
       ...(await Promise.all([
-        runVitest(["--project=!fuzz", "--project=!nightly"]),
+        runVitest(["--project=!apart-*"]),
         runNodeTests(["lint", "dev", "simulate"], [], output),
       ])),
     );

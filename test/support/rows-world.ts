@@ -93,6 +93,15 @@ export async function openWorld(): Promise<World> {
   return { program, story, owner, vendor: openVendor({ keys: [API_KEY_A] }) };
 }
 
+/** The rules of the story again: what was applied for another subject decides nothing of the next one. */
+async function forgetRules({ id, program }: TestProgram): Promise<void> {
+  await run("delete from flows where program_id = ?", id);
+  await run("update programs set default_commission_pct = ? where id = ?", program.default_commission_pct, id);
+  await run("update partners set commission_pct = null where program_id = ?", id);
+  await run("delete from past_rules where program_id = ?", id);
+  await run("delete from rule_applications where program_id = ?", id);
+}
+
 /** `size`: how many deliveries the endpoint has behind it. */
 export async function newSubject(world: World, size: number): Promise<Subject> {
   const { program, vendor } = world;
@@ -104,13 +113,7 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
     program.id,
     MADE,
   );
-  await run("delete from flows where program_id = ?", program.id);
-  // What was applied for another subject decides nothing of this one, and the rates are those of the story again.
-  const { default_commission_pct } = program.program;
-  await run("update programs set default_commission_pct = ? where id = ?", default_commission_pct, program.id);
-  await run("update partners set commission_pct = null where program_id = ?", program.id);
-  await run("delete from past_rules where program_id = ?", program.id);
-  await run("delete from rule_applications where program_id = ?", program.id);
+  await forgetRules(program);
   const partner = await makePartner(program, { slug: name, email: `${name}@partners.example` });
   const account = `acct_${name}`;
   vendor.accounts.set(account, { state: "active", email: "", body: {} });

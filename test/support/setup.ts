@@ -4,7 +4,6 @@ import { afterAll, beforeEach, vi } from "vitest";
 import { checkTexts } from "../../src/db/query-text.ts";
 import { checkRows } from "../../src/db/rows.ts";
 import { assertEmitted } from "./emitted.ts";
-import "./seed.ts";
 
 // A statement whose rows are not of the type that it is given fails the test that runs it.
 checkRows();

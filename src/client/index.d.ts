@@ -2852,7 +2852,6 @@ type Routes = {
     $get: {
       input: {};
       output: {
-        live_only: boolean;
         questions: string[];
         assets: {
           name: string;
@@ -2872,6 +2871,7 @@ type Routes = {
         default_commission_pct: number;
         domain: string | null;
         id: string;
+        live_only: boolean;
         min_payout_cents: number;
         name: string;
         owner_email: string;
@@ -2927,7 +2927,6 @@ type Routes = {
         };
       };
       output: {
-        live_only: boolean;
         questions: string[];
         assets: {
           name: string;
@@ -2947,6 +2946,7 @@ type Routes = {
         default_commission_pct: number;
         domain: string | null;
         id: string;
+        live_only: boolean;
         min_payout_cents: number;
         name: string;
         owner_email: string;

@@ -248,7 +248,7 @@ describe("an open transfer", () => {
     expect((await payoutById(payout.id)).status).toBe("paid");
   });
 
-  it("an attempt of an earlier version, which kept no account, waits for its key and then learns the account", async () => {
+  it("an attempt that could not ask for its account waits for its key and then learns the account", async () => {
     const { program, vendor, elsewhere, payout } = await lostTransfer(["drop_reply", "gateway"]);
     expect(attemptOf(await payoutById(payout.id)).account ?? null).toBeNull();
     await setSecrets(program.id, { provider_a_api_key: OTHERS_KEY });

@@ -1,6 +1,6 @@
 /** The service's own code for a run in this process, each time as a new isolate; with planted mistakes where asked. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -47,13 +47,7 @@ export interface ClickCounter {
 /** Makes a new isolate of a version; and of the version before it, where that is to run too. */
 export interface Versions {
   now: () => Service;
-  before: VersionBefore | null;
-}
-
-export interface VersionBefore {
-  make: () => Service;
-  /** Whether it knows rules that are applied from an earlier time: else it would settle by others. */
-  appliesRules: boolean;
+  before: (() => Service) | null;
 }
 
 /**
@@ -119,13 +113,12 @@ function shared(modules: Map<string, unknown>): Plugin {
 }
 
 /** The same of a commit, which the repository must have. */
-export async function bundleCommit(commit: string): Promise<VersionBefore> {
+export async function bundleCommit(commit: string): Promise<() => Service> {
   const root = await mkdtemp(join(tmpdir(), "affiliate-before-"));
   try {
     execFileSync("sh", ["-c", `git archive "$0" src package.json | tar -x -C "$1"`, commit, root], { cwd: ROOT });
     await symlink(join(ROOT, "node_modules"), join(root, "node_modules"));
-    const appliesRules = existsSync(join(root, "src", "core", "ledger", "apply-from.ts"));
-    return { make: await bundleService([], root), appliesRules };
+    return await bundleService([], root);
   } finally {
     await rm(root, { recursive: true, force: true });
   }

@@ -3,7 +3,7 @@ import { putPayout, type Beside } from "./model-payouts.ts";
 import { keyOf } from "./model-key.ts";
 import { copyOf, settle, type State } from "./model.ts";
 import type { Operation } from "./operation.ts";
-import { minutesOf } from "./operations.ts";
+import { MINUTES } from "./operations.ts";
 import type { Reply } from "./deployment.ts";
 
 /** What was seen and must not be. */
@@ -98,13 +98,12 @@ export function afterCrons(
   now: number,
   operations: readonly Operation[],
   replies: readonly Reply[],
-  hasBefore: boolean,
 ): Candidate[] {
   const others = [[], ...withoutSome(operations.flatMap(({ sales }) => sales))];
   const late = operations.filter((_, i) => replies[i]!.status >= 500);
   const after = distinctly(
     candidates.flatMap(({ state, applied }) =>
-      minutesOf(hasBefore).flatMap((effect) => {
+      MINUTES.flatMap((effect) => {
         const whole = changed(state, effect, now);
         // What does nothing with all of them does nothing without some.
         if (!whole || keyOf(whole) === keyOf(state)) return [{ state, applied }];
@@ -118,7 +117,7 @@ export function afterCrons(
   return late.reduce((found, operation) => {
     const finished = found.flatMap((one) => [
       ...finish(one, operation, now),
-      ...fetchedAfter(one, operation, now, minutesOf(hasBefore)),
+      ...fetchedAfter(one, operation, now, MINUTES),
     ]);
     return distinctly([...found, ...finished]);
   }, after);

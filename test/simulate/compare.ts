@@ -220,7 +220,7 @@ export async function sumDifferences(state: State, ask: Ask, ids: Record<string,
 }
 
 /** The laws of the design, held against the tables themselves. */
-export function lawsOf({ database, databases, vendors, neighbor, hasBefore }: World, endpoint: Endpoint): string[] {
+export function lawsOf({ database, databases, vendors, neighbor }: World, endpoint: Endpoint): string[] {
   const broken = (law: string, sql: string, ...values: string[]) =>
     databases.flatMap((one) => one.look(sql, ...values)).map((row) => `${law}: ${JSON.stringify(row)}`);
   // What was sent long ago is forgotten.
@@ -269,7 +269,7 @@ export function lawsOf({ database, databases, vendors, neighbor, hasBefore }: Wo
       "an entry names the event of the change that posted it",
       `select e.id, e.event_id, v.type, v.payload from entries e
           left join events v on v.id = e.event_id and v.program_id = e.program_id
-        where ${hasBefore ? "e.event_id is not null and" : ""} (v.payload ->> 'partner_id' is not e.partner_id
+        where (v.payload ->> 'partner_id' is not e.partner_id
           or iif(v.type like 'payout.%', v.payload ->> 'payout_id' is not e.payout_id,
             v.payload ->> 'commission_id' is not e.commission_id))`,
     ),

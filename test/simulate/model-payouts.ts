@@ -16,8 +16,8 @@ export interface Beside {
 export interface Generating {
   now: number;
   period_end: number;
-  /** What a payout canceled since can have held is left out; by the version before, all of its partner and currency. */
-  sparing?: "held" | "all";
+  /** What a payout canceled since can have held is left out. */
+  isSparing?: true;
   beside?: Beside | undefined;
 }
 
@@ -36,7 +36,7 @@ function payable(state: State, input: Generating): Row[] {
 }
 
 /** Approved, in no payout, of the time before the end or owed back. */
-function due(state: State, { period_end, sparing, beside }: Generating): Row[] {
+function due(state: State, { period_end, isSparing, beside }: Generating): Row[] {
   const isSpared = (row: Row) =>
     state.payouts.some(
       (one) =>
@@ -44,7 +44,8 @@ function due(state: State, { period_end, sparing, beside }: Generating): Row[] {
         one.currency === row.currency &&
         one.status === "canceled" &&
         one.changed >= period_end &&
-        (sparing === "all" || (row.amount >= 0 && isBefore(state, row, one.period_end))),
+        row.amount >= 0 &&
+        isBefore(state, row, one.period_end),
     );
   return state.rows.filter(
     (row) =>
@@ -52,7 +53,7 @@ function due(state: State, { period_end, sparing, beside }: Generating): Row[] {
       row.payout === null &&
       (row.amount < 0 || isBefore(state, row, period_end)) &&
       !beside?.without.includes(row.sale) &&
-      !(sparing && isSpared(row)),
+      !(isSparing && isSpared(row)),
   );
 }
 
@@ -100,27 +101,20 @@ function nameOf([row]: readonly Row[]): string {
 }
 
 /**
- * The past calendar month (OUT-3), once, where something was approved by the end of the first, or time was to do it; by the
- * version before not for what is disputed alone.
+ * The past calendar month (OUT-3), once, where something was approved by the end of the first, or time was to do it.
  */
-export function generateMonth(
-  state: State,
-  now: number,
-  beside: Beside,
-  sparing: Generating["sparing"] = "held",
-): void {
+export function generateMonth(state: State, now: number, beside: Beside): void {
   const date = new Date(now);
   const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
-  const input = { now, period_end, sparing, beside };
+  const input = { now, period_end, isSparing: true as const, beside };
   const { auto_approve_days: days } = state;
   const isOld = (row: Row) => days !== null && row.reasons.length === 0 && row.held < period_end + (1 - days) * DAY;
   const isInTime = (row: Row) =>
-    (row.amount > 0 || sparing === "all") &&
+    row.amount > 0 &&
     isBefore(state, row, period_end) &&
     ((row.approved ?? row.created) < period_end + DAY || isOld(row));
   // A run that has begun is done, also where what it was to pay is canceled beside it.
-  const begunBy = sparing === "all" ? payable : due;
-  const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => begunBy(one, input).some(isInTime));
+  const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => due(one, input).some(isInTime));
   if (!isDue || state.months.includes(period_end)) return;
   state.months = [...state.months, period_end];
   generate(state, input);

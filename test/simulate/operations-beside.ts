@@ -87,7 +87,7 @@ function isOverdue(state: State): boolean {
 
 const applyRule: Maker = ({ world, state, ids, isBeside }, chance) => {
   const times = Object.entries(state.purchases).flatMap(([key, one]) => (state.sales[key] ? [occurredAt(one)] : []));
-  if (times.length === 0 || !world.appliesRules) return null;
+  if (times.length === 0) return null;
   // Of the many since one of the oldest the request leaves some to a job.
   const goesOn = times.length > 2 * APPLIED && !isBeside && chance.happens(0.5) && !isOverdue(state);
   const sorted = times.toSorted((a, b) => b - a);

@@ -196,12 +196,10 @@ const TURNS = {
   deactivated: ["active", "active", "invited"],
   invited: ["active", "active", "deactivated"],
 } as const;
-/** A version before refuses for good what was paid while its partner was invited and comes while they are deactivated. */
-const TURNS_BEFORE = { active: ["deactivated"], deactivated: ["active"], invited: ["active"] } as const;
 
 const switchPartner: Maker = ({ world, state, ids }, chance) => {
-  // A version before goes by the slug of the day. Most is at stake where a flow asks for it.
-  const isCalled = !world.hasBefore && chance.happens(0.4);
+  // Most is at stake where a flow asks for it.
+  const isCalled = chance.happens(0.4);
   const asked = isCalled
     ? state.flows.flatMap((flow) => (flow.active && flow.slug !== null ? [flow.slug.replace("-2", "")] : []))
     : [];
@@ -219,7 +217,7 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
       };
     },
     status: () => {
-      const status = chance.of((world.hasBefore ? TURNS_BEFORE : TURNS)[state.partners[slug]!.status]);
+      const status = chance.of(TURNS[state.partners[slug]!.status]);
       return {
         text: `${slug} turns ${status}`,
         ...change({ status }),
@@ -237,9 +235,8 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
       };
     },
   };
-  const isKept = world.hasBefore && slug === "ivy" && state.partners[slug]!.status === "active";
   if (isCalled) return rules.slug();
-  return rules[isKept || chance.happens(0.4) ? "commission_pct" : "status"]();
+  return rules[chance.happens(0.4) ? "commission_pct" : "status"]();
 };
 
 const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
@@ -366,35 +363,25 @@ const fireCron: Maker = (scene, chance) => {
   return {
     text: `cron ${cron}`,
     run: () => world.cron(cron).then(NOTHING),
-    effects: cron.startsWith("*")
-      ? minuteOf(world.hasBefore)
-      : cron.endsWith("1 * *")
-        ? [() => {}, ...monthOf(world.hasBefore)]
-        : [approveDue],
+    effects: cron.startsWith("*") ? MINUTE : cron.endsWith("1 * *") ? [() => {}, generateMonth] : [approveDue],
     sales: [],
     generates: true,
   };
 };
 
+type Effect = Operation["effects"][number];
+
 /** A minute's cron also runs the daily or the monthly job that is overdue; where both are, the month waits. */
-function minuteOf(hasBefore: boolean): Operation["effects"] {
-  return [() => {}, approveDue, ...monthOf(hasBefore)];
-}
+const MINUTE: Effect[] = [() => {}, approveDue, generateMonth];
 
 /** Several of them. */
-export function minutesOf(hasBefore: boolean): Operation["effects"] {
-  const both = monthOf(hasBefore).map((month): Operation["effects"][number] => (state, now, beside) => {
+export const MINUTES: Effect[] = [
+  ...MINUTE,
+  (state, now, beside) => {
     approveDue(state, now, beside);
-    month(state, now, beside);
-  });
-  return [...minuteOf(hasBefore), ...both];
-}
-
-/** The monthly job, of whichever version. */
-function monthOf(hasBefore: boolean): Operation["effects"] {
-  const before: Operation["effects"] = [(state, now, beside) => generateMonth(state, now, beside, "all")];
-  return [(state, now, beside) => generateMonth(state, now, beside), ...(hasBefore ? before : [])];
-}
+    generateMonth(state, now, beside);
+  },
+];
 
 const consume: Maker = ({ world }, chance) => {
   if (chance.happens(0.3)) world.refusals.push(...[500, 404].slice(0, chance.whole(1, 2)));

@@ -108,7 +108,7 @@ class Run {
   async begin(): Promise<void> {
     const world = this.#world;
     await world.open();
-    this.#vendors = new Vendors(world.program.id, world.hasBefore);
+    this.#vendors = new Vendors(world.program.id);
     this.#endpoint = new Endpoint(world);
     const partners: Record<string, State["partners"][string]> = {};
     const changes: Change[] = [];
@@ -174,8 +174,7 @@ class Run {
     const isCron = goesOn || failed || operations.some(({ text }) => text.startsWith("cron "));
     const states = isCron ? withPayoutsEnded(this.#states, operations, began) : this.#states;
     let candidates = candidatesAfter(states, operations, replies, failed, began);
-    if (failed || goesOn)
-      candidates = afterCrons(candidates, await this.#mend(), operations, replies, this.#world.hasBefore);
+    if (failed || goesOn) candidates = afterCrons(candidates, await this.#mend(), operations, replies);
     const again = chanceOf(step, "again");
     for (const [i, operation] of operations.entries()) {
       // Whoever has no answer asks again, and so does now and then somebody who had one.

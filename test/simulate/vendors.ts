@@ -53,8 +53,6 @@ const SELLERS = VENDOR_NAMES.flatMap((name) => Array.from({ length: SHARES[name]
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
 /** An invoice may say that it was paid earlier than the session of the same payment says. */
 const PAID_BEFORE = 1_800_000;
-/** Far enough from a change at the same moment that the time of the payment decides. */
-const PAID_WITH = 2_000;
 
 /** Its id in the form of the provider's: an import reads whose it is from that. */
 function customerAt(provider: ListedVendor, n: number): string {
@@ -80,7 +78,6 @@ export class Vendors {
   /** Purchases that wait for their money: what happens when it comes. */
   readonly #unpaid: (() => string)[] = [];
   readonly #program: string;
-  readonly #hasBefore: boolean;
   #made = 0;
   readonly #reporters: Record<ListedVendor, Reporter> = {
     provider_a: {
@@ -101,9 +98,8 @@ export class Vendors {
     },
   };
 
-  constructor(program: string, hasBefore: boolean) {
+  constructor(program: string) {
     this.#program = program;
-    this.#hasBefore = hasBefore;
   }
 
   /** Who may buy next for the first time. */
@@ -223,7 +219,7 @@ export class Vendors {
 
   #sellA(chance: Chance, sold: Sold, ref: string | null): void {
     if (chance.happens(0.5)) this.#intent(sold);
-    if (sold.subscription === null && chance.happens(0.2) && !this.#hasBefore) return this.#intent(sold);
+    if (sold.subscription === null && chance.happens(0.2)) return this.#intent(sold);
     if (sold.subscription !== null) {
       this.#session(sold, ref, true);
       this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null, chance.of([0, 0, PAID_BEFORE]));
@@ -234,14 +230,10 @@ export class Vendors {
   }
 
   #payLater(sold: Sold, ref: string | null): void {
-    // A version before takes the rules of when the session was first heard of: those of the same time, if none come between.
-    if (this.#hasBefore) this.#session(sold, ref, true, PAID_WITH);
-    else {
-      this.#unpaid.push(() => {
-        this.#session(sold, ref, true, 0);
-        return `${sold.key} is paid`;
-      });
-    }
+    this.#unpaid.push(() => {
+      this.#session(sold, ref, true, 0);
+      return `${sold.key} is paid`;
+    });
   }
 
   #endA({ customer }: Sold, id: string) {
@@ -277,9 +269,9 @@ export class Vendors {
     this.#tellA(sold, event, { source: "session", paid, ref, at: stamp.created * 1_000 });
   }
 
-  /** What took the money, whoever brought the customer; the version before makes no payment of it. */
+  /** What took the money, whoever brought the customer. */
   #intent(sold: Sold): void {
-    if (this.#hasBefore || this.waiting.some(({ text }) => text === `payment_intent.succeeded of ${sold.key}`)) return;
+    if (this.waiting.some(({ text }) => text === `payment_intent.succeeded of ${sold.key}`)) return;
     const stamp = this.#stampA();
     const { customer, email, gross: amount, currency, payment_intent, charge } = sold;
     const event = paymentIntentSucceeded({ ...stamp, customer, email, amount, currency, payment_intent, charge });

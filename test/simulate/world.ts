@@ -83,7 +83,7 @@ export class World extends Deployment {
     const now = new Isolates(versions.now);
     super(now.make);
     this.#versions = versions;
-    this.#isolates = { now, before: versions.before && new Isolates(versions.before.make) };
+    this.#isolates = { now, before: versions.before && new Isolates(versions.before) };
     this.#shards = SHARDS[seed % SHARDS.length]!;
     const open = () =>
       new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]), played);
@@ -234,11 +234,6 @@ export class World extends Deployment {
 
   get hasBefore(): boolean {
     return this.#versions.before !== null;
-  }
-
-  /** Whether every version that runs knows rules that are applied from an earlier time. */
-  get appliesRules(): boolean {
-    return this.#versions.before?.appliesRules ?? true;
   }
 
   /**

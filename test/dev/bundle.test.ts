@@ -7,11 +7,10 @@ import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { runScript } from "./process.ts";
 
-/**
- * Last raised, from 482 KiB, for the bounds on what strangers can store, fresh proofs and security e-mails, conflicts of
- * forms and forms kept through sign-in, payments that may be doubles, and payouts that take details later.
- */
-const BUDGET_GZIP = 509 * 1024;
+/** Bytes of the Worker's module at the last release, gzipped. Lowered with a release; raised only with the owner's reason in the changelog. */
+const RELEASED = 515_887;
+/** So much a change may add unasked. */
+const TOLERATED = 2 * 1024;
 
 describe("the bundle", () => {
   let folder: string;
@@ -29,7 +28,7 @@ describe("the bundle", () => {
 
   it("fits its budget", async () => {
     const size = gzipSync(await readFile(join(folder, "index.js"))).length;
-    assert.ok(size <= BUDGET_GZIP, `${size} bytes gzipped`);
+    assert.ok(size <= RELEASED + TOLERATED, `${size} bytes gzipped, ${size - RELEASED} more than at the last release`);
   });
 
   it("holds one language of zod's messages: the others come with `import { z }`, not with `import * as z`", async () => {

@@ -1071,9 +1071,9 @@ CREATE TRIGGER `partners_rules_changed` AFTER UPDATE OF `status`, `commission_pc
 --> statement-breakpoint
 CREATE TRIGGER `commissions_paid_unflagged` AFTER UPDATE OF `status` ON `commissions` WHEN new.flagged = 1 AND new.status = 'paid' BEGIN UPDATE commissions SET flagged = 0, review_reason = NULL, review_reasons = '' WHERE id = new.id; END;
 --> statement-breakpoint
-CREATE TRIGGER `balances_bounded` BEFORE INSERT ON `balances` WHEN NEW.amount_cents NOT BETWEEN -9007199254740991 AND 9007199254740991 BEGIN SELECT RAISE(ABORT, 'balance too large'); END;
+CREATE TRIGGER `balances_bounded` BEFORE INSERT ON `balances` WHEN NEW.amount_cents NOT BETWEEN -2251799813685247 AND 2251799813685247 BEGIN SELECT RAISE(ABORT, 'balance too large'); END;
 --> statement-breakpoint
-CREATE TRIGGER `balances_stay_bounded` BEFORE UPDATE OF `amount_cents` ON `balances` WHEN NEW.amount_cents NOT BETWEEN -9007199254740991 AND 9007199254740991 BEGIN SELECT RAISE(ABORT, 'balance too large'); END;
+CREATE TRIGGER `balances_stay_bounded` BEFORE UPDATE OF `amount_cents` ON `balances` WHEN NEW.amount_cents NOT BETWEEN -2251799813685247 AND 2251799813685247 BEGIN SELECT RAISE(ABORT, 'balance too large'); END;
 --> statement-breakpoint
 CREATE TRIGGER `commissions_days_inserted` AFTER INSERT ON `commissions` WHEN NEW.status <> 'rejected' BEGIN INSERT INTO earning_days (program_id, day, partner_id, currency, commissions, amount_cents) VALUES (NEW.program_id, substr(NEW.created_at, 1, 10), NEW.partner_id, NEW.currency, 1, NEW.amount_cents) ON CONFLICT (program_id, day, partner_id, currency) DO UPDATE SET commissions = commissions + excluded.commissions, amount_cents = amount_cents + excluded.amount_cents; END;
 --> statement-breakpoint

@@ -39,7 +39,7 @@ export const whole = column<number>(Number.isSafeInteger);
 
 /**
  * An amount in smallest units, or what many come to: SQLite adds up to 2^63, a number is exact to 2^53 only, and balances
- * alone are bounded. So a sum beyond is an error wherever it is read (PAY-22).
+ * alone are bounded. So another sum beyond is an error wherever it is read (PAY-22).
  */
 export const amount = column<Cents>(Number.isSafeInteger, true);
 

@@ -20,6 +20,9 @@ export const NOTHING = taken(0);
 /** The largest amount: a larger number would not be exact. */
 export const MOST = taken(Number.MAX_SAFE_INTEGER);
 
+/** The most that a balance can be, as its triggers say it too: four of them together are exact (PAY-22). */
+export const LARGEST_BALANCE = taken(2 ** 51 - 1);
+
 /** The largest amount that one request or one payment may have (PAY-22). */
 export const LARGEST = taken(1_000_000_000_000);
 

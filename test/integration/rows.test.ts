@@ -38,12 +38,18 @@ describe("the rows of a statement", () => {
     ["is null where it may not be", sql`select null as id, null as note, 3 as n, 5 as amount_cents, 1 as flagged`],
     ["is a number for a text", sql`select 7 as id, null as note, 3 as n, 5 as amount_cents, 1 as flagged`],
     ["is a text for a number", sql`select 'a' as id, null as note, '3' as n, 5 as amount_cents, 1 as flagged`],
-    ["is no whole amount", sql`select 'a' as id, null as note, 3 as n, 0.5 as amount_cents, 1 as flagged`],
-    ["is too large", sql`select 'a' as id, null as note, 3 as n, 9007199254740993 as amount_cents, 1 as flagged`],
     ["is no condition", sql`select 'a' as id, null as note, 3 as n, 5 as amount_cents, 2 as flagged`],
   ])("fail a test where a row %s", async (_, query) => {
     await expect(shaped(db, SHAPE, query)).rejects.toThrow("not of its shape");
     await expect(runBatch(db, [shaped(db, SHAPE, query)])).rejects.toThrow("not of its shape");
+  });
+
+  it.each<[string, SQL]>([
+    ["is no whole amount", sql`select 'a' as id, null as note, 3 as n, 0.5 as amount_cents, 1 as flagged`],
+    ["is too large", sql`select 'a' as id, null as note, 3 as n, 9007199254740993 as amount_cents, 1 as flagged`],
+  ])("are an error in service too where an amount %s (PAY-22)", async (_, query) => {
+    await expect(shaped(db, SHAPE, query)).rejects.toThrow("not an exact amount");
+    await expect(runBatch(db, [shaped(db, SHAPE, query)])).rejects.toThrow("not an exact amount");
   });
 
   it("are those of a table by its columns, all or some", async () => {

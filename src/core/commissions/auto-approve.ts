@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
 import { HOLD_BEGINS, programs } from "../../db/schema.ts";
-import { MOST } from "../../domain/money.ts";
+import { LARGEST_BALANCE } from "../../domain/money.ts";
 import { logLine } from "../../lib/log.ts";
 import { iso } from "../../lib/time.ts";
 import { commit, eventIds } from "../kernel/commit.ts";
@@ -101,9 +101,9 @@ function fittingOf(due: SQL): SQL {
     where b.program_id = a.program_id and b.partner_id = ${partner} and b.currency = a.currency and b.account = 'payable'), 0)`;
   return sql`with accounts as (
       select c.program_id, c.partner_id, c.currency, sum(abs(c.amount_cents)) as amount_cents ${due} group by 1, 2, 3),
-    roomy as (select * from accounts a where a.amount_cents + ${kept(sql`a.partner_id`)} <= ${literal(MOST)}),
+    roomy as (select * from accounts a where a.amount_cents + ${kept(sql`a.partner_id`)} <= ${literal(LARGEST_BALANCE)}),
     placed as (select *, sum(amount_cents) over (partition by currency order by amount_cents, partner_id) as reached
       from roomy)
     select c.id as id ${due} and (c.partner_id, c.currency) in (
-      select a.partner_id, a.currency from placed a where a.reached + ${kept(sql`''`)} <= ${literal(MOST)})`;
+      select a.partner_id, a.currency from placed a where a.reached + ${kept(sql`''`)} <= ${literal(LARGEST_BALANCE)})`;
 }

@@ -16,10 +16,10 @@ export class CommitConflict extends Error {
   }
 }
 
-/** Nothing was written: a balance would have passed 2^53 - 1, beyond which it is not exact (PAY-22). */
+/** Nothing was written: a balance would have passed 2^51 - 1. The sum of a partner's four is exact up to there (PAY-22). */
 export class BalanceTooLarge extends AppError {
   constructor(cause: unknown) {
-    super("validation_failed", "This would take a balance beyond 2^53 - 1 smallest units, the most that is kept.", {
+    super("validation_failed", "This would take a balance beyond 2^51 - 1 smallest units, the most that is kept.", {
       cause,
     });
   }

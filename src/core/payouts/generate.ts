@@ -3,7 +3,7 @@ import { atMost, literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
 import { amount, flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
-import { MOST, NOTHING, type Cents } from "../../domain/money.ts";
+import { LARGEST_BALANCE, NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutMethod } from "../../domain/partner.ts";
 import { dueAt, periodProblem, type SkipReason } from "../../domain/payout.ts";
 import { recipientOf, shownRecipient, type RecipientSource } from "../../domain/recipient.ts";
@@ -165,7 +165,7 @@ function payable(ctx: Reader, alias: string, input: GenerationInput): SQL {
  */
 function skipReason(ctx: Reader): SQL {
   const sum = sql.raw("sum(c.amount_cents)");
-  const room = (of: SQL) => sql`${literal(MOST)} - (select coalesce(max(b.amount_cents), 0) from balances b
+  const room = (of: SQL) => sql`${literal(LARGEST_BALANCE)} - (select coalesce(max(b.amount_cents), 0) from balances b
     where b.program_id = ${ctx.programId} and b.partner_id = '' and ${of} and b.account = 'in_payout')`;
   return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
     when ${sum} > ${room(sql`true`)} and ${sum} > ${room(sql`b.currency = c.currency`)} then 'too_large'

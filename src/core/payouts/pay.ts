@@ -194,7 +194,7 @@ const NOT_LISTED: Verdict = {
 const NOT_RECORDED: Verdict = {
   outcome: "open",
   code: "balance_too_large",
-  message: "The transfer was made. It is not recorded: the amount paid would pass 2^53 - 1 smallest units.",
+  message: "The transfer was made. It is not recorded: the amount paid would pass 2^51 - 1 smallest units.",
   retry_after_ms: null,
 };
 

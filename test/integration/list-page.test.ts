@@ -207,7 +207,7 @@ describe("a page of the longest texts", () => {
     ];
     expect([...takes(500), ...takes(501)]).toEqual([true, true, false, false]);
     const vendors = { provider_transaction_id: long(255), subscription_id: long(255), customer_email: long(254) };
-    const longest = { ...vendors, note: long(500), rejected_reason: long(500), amount_cents: -88_888_888_888_888 };
+    const longest = { ...vendors, note: long(500), rejected_reason: long(500), amount_cents: -888_888_888_888 };
     await insertRows(program, { commissions: Array.from({ length: 101 }, () => longest) });
     await expectWhole(program, "commissions");
   });

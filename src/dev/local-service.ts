@@ -113,14 +113,11 @@ async function boundDatabases(): Promise<string[]> {
   return d1_databases.map(({ binding }) => binding);
 }
 
-/** The table of all migrations is printed again for each of them. */
-const MOST_PRINTED = 64 * 1024 * 1024;
-
 async function migrateOne(persistTo: string, binding: string): Promise<void> {
   const args = ["d1", "migrations", "apply", binding, "--local", "--persist-to", persistTo];
   try {
     const env = { ...process.env, WRANGLER_LOG: "log" };
-    await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: ROOT, env, maxBuffer: MOST_PRINTED });
+    await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: ROOT, env });
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
     throw new Error(`The migrations could not be applied to ${persistTo}:\n${stdout}${stderr}`, { cause: error });

@@ -232,7 +232,7 @@ function selectCustomers(ctx: AsOf, seen: SQL): SQL {
   return sql`with ${withPayments(ctx, seen, columns)},
     sums as (select o.seen_id, json_group_array(json_array(o.currency, o.payments, o.paid)) as sums from (
       select o.seen_id, o.currency, sum(${sold(sql`1`)}) as payments,
-        sum(${sold(sql`o.txn_amount_cents`)}) + sum(${sold(sql`-o.adjusted_cents`)}) as paid
+        sum(${sold(sql`o.txn_amount_cents - o.adjusted_cents`)}) as paid
       from o group by o.seen_id, o.currency) o group by o.seen_id)
     select o.seen_id, o.provider, o.customer_id, max(o.id) as last_id,
       max(iif(o.customer_email is null, null, o.id || ' ' || o.customer_email)) as email,

@@ -149,8 +149,8 @@ export interface Unsettled {
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
   const { state } = await readState(ctx, key);
   if (!state || state.payments.some((row) => row.settled_revision !== row.facts_revision)) return null;
-  // When `live_only` was changed is not kept: it may have been settled with either.
-  const planned = [ctx.program.live_only, true, false].map(
+  // When `live_only` was changed is not kept: the payment may have been settled by either value.
+  const planned = [ctx.program.live_only, !ctx.program.live_only].map(
     (live_only) => planSettlement(ctx, state, decide({ ...ctx.program, live_only }, state, false)).occurrences,
   );
   if (planned.some((occurrences) => occurrences.length === 0)) return null;

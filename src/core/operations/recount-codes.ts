@@ -68,7 +68,7 @@ function mend({ program_id, provider, code_keys }: Some): SQL {
       from days where days.day is not null),
     brought as (
       select substr(p.created_at, 1, 10) as day, k.partner_id as partner_id, k.id as code_id, p.currency as currency,
-        count(*) as sales, sum(p.txn_amount_cents) + sum(-p.adjusted_cents) as revenue_cents, 0 as earned_cents
+        count(*) as sales, sum(p.txn_amount_cents - p.adjusted_cents) as revenue_cents, 0 as earned_cents
       ${coded} where p.outcome = 'commission' group by 1, 2, 3, 4
       union all
       select substr(c.created_at, 1, 10), k.partner_id, k.id, c.currency, 0, 0, sum(c.amount_cents)

@@ -23,7 +23,7 @@ export interface Export {
   currency?: string | undefined;
 }
 
-const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: text, partner_name: text };
+const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: text };
 
 type StoredRow = Row<typeof STORED_ROW>;
 
@@ -189,8 +189,7 @@ function selectRows(ctx: Reader, conditions: SQL[], after: string) {
   return shaped(
     ctx.db,
     STORED_ROW,
-    sql`select y.*, p.email as partner_email, p.slug as partner_slug,
-      trim(coalesce(p.first_name, '') || ' ' || coalesce(p.last_name, '')) as partner_name
+    sql`select y.*, p.email as partner_email, p.slug as partner_slug
     from payouts y cross join partners p on p.id = y.partner_id where ${where} order by y.id
     limit ${literal(ROWS_PER_READ)}`,
   );

@@ -51,10 +51,7 @@ export function programValues(stored: Program, fields?: FormFields): ProgramValu
 
 /** Of the program's settings (PAGE-30). */
 export const PROGRAM_FORM: EditForm<Program> = {
-  columns: (program) => ({
-    ...Object.fromEntries(FIELDS.map((name) => [name, program[name]])),
-    live_only: program.live_only,
-  }),
+  columns: (program) => Object.fromEntries(FIELDS.map((name) => [name, program[name]])),
   texts: (program) => programValues(program),
   changes: ({ id }) => ({ type: "program.updated", about: ["program_id", id] }),
 };

@@ -4,20 +4,21 @@ import { NOTHING, type Cents } from "./money.ts";
 import { compare } from "./payment-state.ts";
 
 const HOUR_MS = 3_600_000;
+const WEEK_MS = 7 * 24 * HOUR_MS;
 
 /**
  * What a report of money may be beside another report (PAY-25). `outside`: an invoice that may be the receipt of any payment.
  * `invoice`: an invoice, or the session of a subscription, that does not name what pays it. `money`: an intent or a session
- * that may pay an invoice. `sum`: anything else.
+ * that may pay an invoice. `plain`: any other report.
  */
-type Role = "outside" | "invoice" | "money" | "sum";
+type Role = "outside" | "invoice" | "money" | "plain";
 
 /** Which reports are compared, and how far apart in time they may be. Either of the two can come first. */
 export const COMPARED: readonly { role: Role; other: Role; within_ms: number }[] = [
-  { role: "outside", other: "outside", within_ms: 7 * 24 * HOUR_MS },
-  ...eitherWay("outside", "invoice", 7 * 24 * HOUR_MS),
-  ...eitherWay("outside", "money", 7 * 24 * HOUR_MS),
-  ...eitherWay("outside", "sum", 7 * 24 * HOUR_MS),
+  { role: "outside", other: "outside", within_ms: WEEK_MS },
+  ...eitherWay("outside", "invoice", WEEK_MS),
+  ...eitherWay("outside", "money", WEEK_MS),
+  ...eitherWay("outside", "plain", WEEK_MS),
   ...eitherWay("invoice", "money", HOUR_MS),
 ];
 
@@ -59,10 +60,10 @@ export function takenBy({ gross_cents, taken_cents = gross_cents }: PaymentFact)
 export function roleOf(fact: PaymentFact): Role {
   if (fact.source === "invoice") {
     if (fact.tie === "outside") return "outside";
-    return fact.aliases.length > 1 ? "sum" : "invoice";
+    return fact.aliases.length > 1 ? "plain" : "invoice";
   }
   if (fact.source === "session" && fact.subscription_id !== null) return "invoice";
-  return fact.tie === "open" ? "money" : "sum";
+  return fact.tie === "open" ? "money" : "plain";
 }
 
 /**
@@ -93,22 +94,23 @@ function sumOf(fact: ComparedFact): string {
 }
 
 /**
- * An invoice is tied where any fact names what paid it: an intent, a link, or an invoice of another id. A session knows better than
- * its intent whether there is to be an invoice.
+ * An invoice is tied if a fact names what paid it: an intent, a link, or an invoice with a second id. Whether there will be an
+ * invoice, a session knows better than its intent.
  */
 function sideOf(said: readonly ComparedFact[], facts: readonly Fact[]): Side {
   const roles = said.map((fact) => ({ fact, role: roleOf(fact) }));
   const isTied = facts.some(
     (fact) =>
       fact.kind === "link" ||
-      (fact.kind === "payment" && (fact.source === "intent" || (fact.source === "invoice" && roleOf(fact) === "sum"))),
+      (fact.kind === "payment" &&
+        (fact.source === "intent" || (fact.source === "invoice" && roleOf(fact) === "plain"))),
   );
   const isOfInvoice = roles.some(({ fact, role }) => fact.source === "invoice" || role === "invoice");
   const sessions = said.filter(({ source }) => source === "session");
   const isOpen = sessions.length === 0 || sessions.some(({ tie }) => tie === "open");
   return roles.map(({ fact, role }) => {
-    if (role === "invoice" && isTied) return { fact, role: "sum" };
-    if (role === "money" && (isOfInvoice || !isOpen)) return { fact, role: "sum" };
+    if (role === "invoice" && isTied) return { fact, role: "plain" };
+    if (role === "money" && (isOfInvoice || !isOpen)) return { fact, role: "plain" };
     return { fact, role };
   });
 }

@@ -158,7 +158,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     this.#flushSoon();
   }
 
-  /** Until its first flush the cron does not know an object: this flushes what no Worker came for. */
+  /** The cron knows an object from its first flush on. Until then the alarm flushes what no Worker has flushed. */
   override async alarm(): Promise<void> {
     this.#store.takeBack();
     if (!(await this.#flush())) this.#arm(Date.now());

@@ -72,8 +72,8 @@ export const earningDays = sqliteTable(
 
 /**
  * What promotion codes brought by UTC day: sales and their revenue, which is less what was refunded, by the payment's day;
- * what the code's partner earned of them by the day of `earning_days`. A code that changes hands is another one. Kept by triggers of `payments` and `commissions`, for payments with a code only.
- * WITHOUT ROWID.
+ * what the code's partner earned of them by the day of `earning_days`. A code that changes hands is another one. Kept by
+ * triggers of `payments` and `commissions`, for payments with a code only. WITHOUT ROWID.
  */
 export const codeDays = sqliteTable(
   "code_days",

@@ -31,12 +31,12 @@ export class SecretSealer {
     this.#keys = keys.filter((key) => key !== undefined && key !== "") as string[];
   }
 
-  /** What begins every value that `seal` makes, and none of an older key. */
+  /** The beginning of every value that `seal` makes. No value of an older key has it. */
   async mark(): Promise<string> {
     return markOf((await this.#sealing()).id);
   }
 
-  /** What begins every value that a key of these has sealed: no other can be opened. */
+  /** The beginnings of all values that these keys have sealed: no other value can be opened. */
   async openable(): Promise<string[]> {
     return Promise.all(this.#keys.map(async (known) => markOf((await importKey(known)).id)));
   }
@@ -49,7 +49,10 @@ export class SecretSealer {
     return `${markOf(id)}${toBase64(iv)}.${toBase64(new Uint8Array(ciphertext))}` as Sealed;
   }
 
-  /** Opens what was sealed for this place: null when no known key sealed it, it was sealed for another place, or it was tampered with. */
+  /**
+   * Opens what was sealed for this place. Null if no known key sealed it, if it was sealed for another place, or if it was
+   * tampered with.
+   */
   async openOrNull(text: Sealed, place: Place): Promise<string | null> {
     try {
       return await this.#open(text, place);

@@ -130,7 +130,7 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
     own,
     payment_ids,
     facts,
-    // Also what nothing finds, as a reference that led to nobody when it was stored.
+    // A reference that led to nobody when it was stored has no subject: it is found by its text.
     bound: [...bound, ...trace.holding.filter((one) => isBinding(one) && isIt(addressIn(one.fact)))],
     addresses,
     keys,

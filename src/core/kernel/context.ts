@@ -55,7 +55,7 @@ export function actingAs<C extends BaseCtx>(ctx: C, actor: Actor): C & Ctx {
 
 /** Encrypts and decrypts secrets for storage (`lib/seal.ts` over the deployment's key). */
 export interface Sealer {
-  /** What begins every value that `seal` makes, and none of an older key. */
+  /** The beginning of every value that `seal` makes. No value of an older key has it. */
   mark(): Promise<string>;
   /** What begins every value that can be opened, of which others may be tampered with or another place's. */
   openable(): Promise<string[]>;

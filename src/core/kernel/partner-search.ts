@@ -13,8 +13,8 @@ const COUNTED = 10;
 
 /**
  * The partners of a program in one of whose `SEARCHED_COLUMNS` a text is (PART-5). They are found by the rarest of its parts of
- * three characters, or by what begins with it where it is shorter: as many rows are read as have that. The texts of partners
- * who were made within the minute are looked through until a job has served them (`partners/search.ts`).
+ * three characters, or by what begins with it where it is shorter: as many rows are read as have that. The job
+ * of `partners/search.ts` makes these parts within a minute; until then the text of a new partner is searched as it is.
  */
 export function searched(ctx: Reader, search: string): SQL {
   const text = foldSearch(search);

@@ -155,8 +155,8 @@ function ownReferences(
 }
 
 /**
- * Whether the payment's own events remembered its reference for all that it is to be remembered for: at the time of one of
- * them.
+ * Whether the payment's own events, at the time of one of them, remembered its reference for its subscription, its customer
+ * and the customer's address.
  */
 async function isRemembered(
   ctx: ProgramCtx,

@@ -87,7 +87,7 @@ function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write 
   };
 }
 
-/** By which rules it was decided is kept, so that no later change decides it; of what is not paid, that it is not. */
+/** The newest change of rules that may decide it: no later one does. An unpaid payment has `UNPAID_SEEN`. */
 function seenAfter(state: LedgerState, { state: { paid } }: Decision): number {
   return paid ? firstSeen(state) : UNPAID_SEEN;
 }

@@ -23,8 +23,7 @@ const MENDED = { partner_id: text, day: text };
 
 /**
  * Adds up again what partners earned and sold by day, and corrects what is kept of it: rows may have been written without the
- * triggers that keep it. One statement adds up and sets, so no write at the same moment is lost or
- * counted twice.
+ * triggers that keep it. One statement adds up and sets, so no write at the same moment is lost or counted twice.
  */
 export function recountEarnings(ctx: Pick<Ctx, "db">): Work<Some> {
   return {

@@ -41,7 +41,8 @@ interface Past extends Owner {
 
 /**
  * Forgets what is past its time, by table: old deliveries, provider bodies, e-mails, replies of idempotent requests, sign-in
- * links, sessions and what people wrote whose application was declined. The audit log and the ledger stay. A body stays as long as any delivery of it does.
+ * links, sessions and what people wrote whose application was declined. The audit log and the ledger stay. A body stays as
+ * long as any delivery of it does.
  */
 export function forgetOld({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
   return forget(db, kindsPast(now));

@@ -28,7 +28,7 @@ interface Pending {
   /** When the first and the last hold of a pending commission without a flag began. */
   first: string | null;
   last: string | null;
-  /** What those with a flag come to. */
+  /** The sum of those with a flag. */
   flagged: Cents;
 }
 

@@ -24,9 +24,8 @@ const UNFOLDED_COLUMNS: Columns<Unfolded> = { key: text, partners: text };
 const ROW: readonly (keyof Row)[] = ["id", ...SEARCHED_COLUMNS, "search_text"];
 
 /**
- * Folds the texts of partners who were made of late: a trigger brings them to the grams by
- * which partners are found. It would cost a new partner's request three times the rows that it writes itself. One that is
- * written meanwhile is left as it is.
+ * Folds the texts of new partners; a trigger makes the grams of them by which partners are found. In the request that makes a
+ * partner, this would write three times as many rows as the rest. A text that is written meanwhile is left as it is.
  */
 export function foldSearchTexts({ db }: { db: Database }): Work<Unfolded> {
   return {

@@ -1,7 +1,6 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { BaseCtx, Caller, Ctx, ProgramCtx } from "./core/kernel/context.ts";
 import type { FurtherDatabases } from "./core/kernel/database.ts";
-import type { ListedVendor } from "./providers/registry.ts";
 
 /** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
 type Optional =
@@ -9,11 +8,8 @@ type Optional =
   | "CLICK_FLUSH_SECONDS"
   | keyof FurtherDatabases;
 
-/** How people call each vendor, and the service behind the payout method `wallet` (PAGE-15). */
-export type NameSettings = Partial<Record<`${Uppercase<ListedVendor>}_NAME` | "WALLET_NAME", string>>;
-
 /** The Worker's bindings: those of `wrangler.toml`, and the further databases, secrets and options of a deployment. */
-export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabases, NameSettings {
+export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabases {
   /** The shard that new programs go to; 0 unless set. */
   NEW_PROGRAM_SHARD?: string | number;
   /** `on`: lists and gets of the API may be read from a copy of the database near the caller. */

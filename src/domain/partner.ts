@@ -6,6 +6,8 @@ export type PartnerStatus = (typeof PARTNER_STATUSES)[number];
 export const PAYOUT_METHODS = ["wallet", "provider_a", "bank_transfer", "crypto"] as const;
 /** The method whose payouts are transfers to a connected account; it is named after the provider that makes them. */
 export const TRANSFER_METHOD = "provider_a";
+/** The name of the service behind the method `wallet`, which pays to e-mail addresses. */
+export const WALLET_SERVICE = "PayPal";
 export type PayoutMethod = (typeof PAYOUT_METHODS)[number];
 
 /** `[A-Za-z0-9_-]{1,64}` (PART-1); the tracking script checks the same alphabet. */

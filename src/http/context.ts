@@ -7,7 +7,6 @@ import { newId } from "../lib/id.ts";
 import { ownHosts } from "../lib/public-url.ts";
 import { SecretSealer } from "../lib/seal.ts";
 import { mailerOf } from "./mails/mailer.ts";
-import { inNamesOf } from "./brand-names.ts";
 
 /** Gives every request its id, its instant and its base context; every response has the id (HTTP-2). */
 export function requestContext(): MiddlewareHandler<AppEnv> {
@@ -19,7 +18,7 @@ export function requestContext(): MiddlewareHandler<AppEnv> {
       "base",
       baseContext(c.env, now, (work) => c.executionCtx.waitUntil(work), c.var.request_id),
     );
-    await inNamesOf(c.env, next);
+    await next();
     c.res.headers.set("X-Request-Id", c.var.request_id);
   };
 }

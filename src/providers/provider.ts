@@ -159,7 +159,7 @@ export interface WebhookDocument {
 /** What is known of every provider, however its facts come. The service is loops over `registry.ts`: nothing else names one. */
 interface ProviderBase {
   name: ProviderName;
-  /** Its name for people, inside a sentence; that of a vendor unless the deployment says another (PAGE-15). */
+  /** Its name for people, inside a sentence (PAGE-15). */
   text: string;
   kept_by: KeptBy;
 }

@@ -84,6 +84,14 @@ export function providerNamed(name: string): Provider | undefined {
   return byName.get(name as ProviderName);
 }
 
+/** A provider's name for people, inside a sentence; a name that this version does not know is returned as it is. */
+export function providerName(name: string): string {
+  return providerNamed(name)?.text ?? name;
+}
+
+/** The name of the provider that transfers go through. */
+export const TRANSFER_SERVICE = providerName(TRANSFER_METHOD);
+
 /** The vendor of this name; undefined for a name that is not one's. */
 export function vendorNamed(name: string): Vendor | undefined {
   const provider = providerNamed(name);

@@ -64,7 +64,7 @@ const OURS: Record<string, string[]> = {
       "http/pages/layout.tsx",
     ],
   ],
-  "its own words": ["db/client.ts", "db/query-text.ts", "http/brand-names.ts", "http/pages/parts/plot.tsx"],
+  "its own words": ["db/client.ts", "db/query-text.ts", "http/pages/parts/plot.tsx"],
   "one address of a page, and the type that it says it has": [
     "core/overview/installation.ts",
     "core/overview/site-page.ts",

@@ -1,21 +1,19 @@
 import { html, raw } from "hono/html";
 import type { Child } from "hono/jsx";
-import { renamed } from "../brand-names.ts";
 import { DOCS_SCRIPT_URL } from "../pages/assets.ts";
 import { page } from "../pages/page.tsx";
 
 /** So long a page may be kept by a browser or a cache: it changes with a deployment only. */
 export const CACHE = "public, max-age=3600";
 
-/** Answers with a page of the documentation, with this deployment's names; `body` has the frame. */
+/** Answers with a page of the documentation; `body` has the frame. */
 export async function docsPage(c: Parameters<typeof page>[0], title: string, body: Child | Promise<string>) {
-  const text = body instanceof Promise ? await body : await written(body);
-  return page(c, { title, script: DOCS_SCRIPT_URL }, raw(renamed(text)));
+  return page(c, { title, script: DOCS_SCRIPT_URL }, body instanceof Promise ? raw(await body) : body);
 }
 
-/** Answers with the text of a page, for programs that read; with this deployment's names. */
+/** Answers with the text of a page, for programs that read. */
 export function textReply(c: Parameters<typeof page>[0], markdown: string): Response {
-  return c.body(renamed(markdown), 200, { "Content-Type": "text/markdown; charset=utf-8", "Cache-Control": CACHE });
+  return c.body(markdown, 200, { "Content-Type": "text/markdown; charset=utf-8", "Cache-Control": CACHE });
 }
 
 /** What is the same for everybody is rendered once for each isolate. */

@@ -3,7 +3,6 @@ import type { Bindings } from "../../env.ts";
 import { notFound } from "../../lib/errors.ts";
 import { readPublicUrl } from "../../lib/public-url.ts";
 import { openApiDocument } from "../openapi.ts";
-import { renamed } from "../brand-names.ts";
 import { placesOf } from "../openapi/samples.ts";
 import { DocsFrame } from "../pages/parts/docs-frame.tsx";
 import type { PageEnv } from "../session.ts";
@@ -56,7 +55,7 @@ export const docs = new Hono<PageEnv>()
   // The index of the search, for the script of these pages.
   .get("/docs/search.json", (c) => {
     c.header("Cache-Control", CACHE);
-    return c.json(index().map(({ about: _, ...entry }) => ({ ...entry, title: renamed(entry.title) })));
+    return c.json(index().map(({ about: _, ...entry }) => entry));
   })
   // With `.md` behind its name, the same as Markdown.
   .get("/docs/api/:section", (c) => {

@@ -3,9 +3,14 @@ import { emailKey, LONGEST_ADDRESS } from "../../domain/email.ts";
 import { isReferred, quoted, readCodes } from "../../domain/import-cell.ts";
 import { unread, type ImportFile, type ImportOrder, type LineCells, type ReadLine } from "./line.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { VENDOR_WITH_EMAIL, providerNamed, providerOfCustomer, VENDORS } from "../../providers/registry.ts";
+import {
+  providerName,
+  providerNamed,
+  providerOfCustomer,
+  VENDOR_WITH_EMAIL,
+  VENDORS,
+} from "../../providers/registry.ts";
 import { ownId } from "../api/facts.ts";
-import { providerWithin } from "../brand-names.ts";
 
 /**
  * A line of a file of referred customers. One that names no customer, or nobody who referred it, is left out. Where the
@@ -69,7 +74,7 @@ function customerOf(order: ImportOrder, { cell, each, columnOf }: LineCells): Re
   const address = addressOrNull(email);
   if (address === null) return refused(columnOf("customer_email"), NO_ADDRESS);
   if (!hasAddresses) {
-    const whose = payer ? providerWithin(payer.name) : "any provider";
+    const whose = payer ? providerName(payer.name) : "any provider";
     return refused(
       columnOf("customer_email"),
       `Payments of ${whose} have no e-mail address: give the customer's id there.`,
@@ -81,14 +86,13 @@ function customerOf(order: ImportOrder, { cell, each, columnOf }: LineCells): Re
 }
 
 function wrongForm(named: Provider | undefined, id: string): string {
-  if (!named) return `This is not a provider's customer id, which begins with ${prefixes()}.`;
+  if (!named) return `This is not a provider's customer id, which begins with ${PREFIXES}.`;
   if (named.reported_by === "owner") return ownId.safeParse(id).error?.issues[0]?.message ?? "";
-  return `This is not a customer id of ${providerWithin(named.name)}, which begins with ${named.customers.id_prefix}.`;
+  return `This is not a customer id of ${providerName(named.name)}, which begins with ${named.customers.id_prefix}.`;
 }
 
 /** `cus_ (Stripe) or ctm_ (Paddle)` */
-const prefixes = () =>
-  VENDORS.map(({ name, customers }) => `${customers.id_prefix} (${providerWithin(name)})`).join(" or ");
+const PREFIXES = VENDORS.map(({ name, customers }) => `${customers.id_prefix} (${providerName(name)})`).join(" or ");
 
 const NO_ADDRESS = "This must be an e-mail address.";
 

@@ -13,7 +13,7 @@ import {
 import type { ImportField } from "../../domain/import-columns.ts";
 import { PAYOUT_METHODS, TRANSFER_METHOD, type PayoutMethod } from "../../domain/partner.ts";
 import type { ProviderName, VendorName } from "../../domain/provider-name.ts";
-import { VENDOR_NAMES, vendorNamed } from "../../providers/registry.ts";
+import { TRANSFER_SERVICE, VENDOR_NAMES, vendorNamed } from "../../providers/registry.ts";
 import { codeText } from "../api/codes.ts";
 import { partnerCreate } from "../api/partners.ts";
 import { parseInput, problemText } from "../pages/forms.ts";
@@ -56,7 +56,7 @@ function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): Cell
   const named = splitName(cell("name"));
   const hasOwnNames = cell("first_name") !== "" || cell("last_name") !== "";
   const payout = payoutAddress(each("payout_email"), notes);
-  const method = readPayoutMethod(cell("payout_method"), ownMethods());
+  const method = readPayoutMethod(cell("payout_method"), TRANSFER_WORDS);
   if (!method.ok) {
     const known = `It is one of ${PAYOUT_METHODS.join(", ")}, or a word for one.`;
     const effect = payout === null ? "" : "The address is taken for a wallet's.";
@@ -91,11 +91,10 @@ function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): Cell
   return { ok: true, value: partnerLine.parse(input) };
 }
 
-/** What this deployment calls the method of its transfers, and the API its methods. */
-function ownMethods(): ReadonlyMap<string, PayoutMethod> {
-  const names = [vendorNamed(TRANSFER_METHOD)?.text ?? TRANSFER_METHOD].map((name) => name.toLowerCase());
-  return new Map([...names, TRANSFER_METHOD].map((name) => [name, TRANSFER_METHOD]));
-}
+/** The names of the transfer method: that of its service, and that in the API. */
+const TRANSFER_WORDS: ReadonlyMap<string, PayoutMethod> = new Map(
+  [TRANSFER_SERVICE.toLowerCase(), TRANSFER_METHOD].map((name) => [name, TRANSFER_METHOD]),
+);
 
 /** The codes of the partner's links; those in further columns only if the line has no others, and as far as they can be read. */
 function readLinkCodes({ each }: LineCells, params: readonly string[], notes: LineNote[]): ReadLine<string[]> {

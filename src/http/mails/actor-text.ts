@@ -1,6 +1,6 @@
 import { isFirstKey, type Actor } from "../../domain/actor.ts";
 import { oneLine } from "../../lib/mail.ts";
-import { providerWithin } from "../brand-names.ts";
+import { providerName } from "../../providers/registry.ts";
 
 /** A partner who acts in the portal. */
 export const SELF = "the partner, signed in to the portal";
@@ -19,7 +19,7 @@ export function actorText(actor: Actor): string {
     case "operator":
       return "the operator of the service";
     case "provider":
-      return `the payment provider (${oneLine(providerWithin(name ?? ""))})`;
+      return `the payment provider (${oneLine(providerName(name ?? ""))})`;
     case "cron":
     case "visitor":
       return `the service itself (${who})`;

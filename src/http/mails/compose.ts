@@ -2,7 +2,6 @@ import type { BaseCtx } from "../../core/kernel/context.ts";
 import type { Mailer, NewMail, Notice, NoticeOf } from "../../core/kernel/notices.ts";
 import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Mail } from "../../lib/mail.ts";
-import type { NameSettings } from "../../env.ts";
 import { publicUrl, readPublicUrl, type PublicUrlSettings } from "../../lib/public-url.ts";
 import {
   addressLetters,
@@ -32,7 +31,6 @@ import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters } from "
 import { securityLetters } from "./security.ts";
 import { unsubscribeToken } from "./unsubscribe.ts";
 import { weeklySummaryLetters } from "./weekly-summary.ts";
-import { inNamesOf } from "../brand-names.ts";
 import { inEnglish } from "../pages/locale.ts";
 
 /** What each kind says, to each of its readers. Links begin with `origin`, and are left out where it is null. */
@@ -65,13 +63,13 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
  * Writes the e-mails of a deployment, in English whoever caused them (PAGE-14); links in them begin with its `PUBLIC_URL`, and are left out where it has none.
  * @throws `not_configured` there for an e-mail that is for its link (HTTP-25): nothing of its commit is written.
  */
-export function composeFor(settings: PublicUrlSettings & NameSettings, sealer: BaseCtx["sealer"]): Mailer["compose"] {
+export function composeFor(settings: PublicUrlSettings, sealer: BaseCtx["sealer"]): Mailer["compose"] {
   const base = readPublicUrl(settings);
   const origin = "origin" in base ? base.origin : null;
   return async (notice): Promise<NewMail[]> => {
     if (isForItsLink(notice)) publicUrl(settings);
     return Promise.all(
-      inNamesOf(settings, () => inEnglish(() => lettersOf(notice, origin))).map(async (letter) => ({
+      inEnglish(() => lettersOf(notice, origin)).map(async (letter) => ({
         kind: notice.kind,
         reader: letter.reader,
         mail: await mailOf(notice, letter, origin, sealer),

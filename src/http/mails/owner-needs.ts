@@ -4,12 +4,11 @@ import type { NoticeOf, SeenCode } from "../../core/kernel/notices.ts";
 import type { Program } from "../../core/kernel/rows.ts";
 import { isMaybeListed } from "../../domain/refusal.ts";
 import { oneLine } from "../../lib/mail.ts";
-import { VENDORS } from "../../providers/registry.ts";
+import { providerName, VENDORS } from "../../providers/registry.ts";
 import { dateText, timeText } from "../pages/locale.ts";
 import { plural, providerText } from "../pages/parts/figures.tsx";
 import { REFUSAL_TEXTS } from "../pages/parts/words.ts";
 import type { Letter, LetterRow } from "./letter.ts";
-import { providerWithin } from "../brand-names.ts";
 
 /** So many codes are named. */
 const NAMED = 10;
@@ -107,5 +106,5 @@ export function clicksOverBudgetLetters(
 }
 
 function rowOf({ provider, code, payments }: SeenCode): LetterRow {
-  return [oneLine(code), `${plural(payments, "payment")} at ${providerWithin(provider)}`];
+  return [oneLine(code), `${plural(payments, "payment")} at ${providerName(provider)}`];
 }

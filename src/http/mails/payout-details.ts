@@ -2,12 +2,12 @@ import type { NoticeOf } from "../../core/kernel/notices.ts";
 import type { PayoutDetail, PayoutDetailsChange } from "../../core/kernel/payout-details.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { maskAddress } from "../../domain/mask.ts";
-import { PAYOUT_METHODS } from "../../domain/partner.ts";
+import { PAYOUT_METHODS, WALLET_SERVICE } from "../../domain/partner.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { payoutMethodText } from "../pages/parts/payout-method.ts";
 import { actorText, SELF } from "./actor-text.ts";
 import type { Letter } from "./letter.ts";
-import { transferName, walletName } from "../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../providers/registry.ts";
 
 type PayoutDetailsNotice = NoticeOf<"payout_details">;
 
@@ -86,8 +86,8 @@ function isLink({ linked_account }: PayoutDetailsChange): boolean {
 
 function linkText(what: string): string {
   return (
-    `A link to the payout account at ${transferName()} ${what} was created. ` +
-    `It leads to the pages of ${transferName()} where the bank account that receives the payouts is entered.`
+    `A link to the payout account at ${TRANSFER_SERVICE} ${what} was created. ` +
+    `It leads to the pages of ${TRANSFER_SERVICE} where the bank account that receives the payouts is entered.`
   );
 }
 
@@ -100,16 +100,16 @@ function afterText(changed: readonly PayoutDetailsChange[]): string[] {
   return [`${these} to the new ones. All others that exist already still go where they went before.`];
 }
 
-const FIELDS: Record<PayoutDetail, () => string> = {
-  payout_method: () => "Payout method",
-  payout_email: () => `E-mail at ${walletName()}`,
-  provider_a_account_id: () => `Account at ${transferName()}`,
+const FIELDS: Record<PayoutDetail, string> = {
+  payout_method: "Payout method",
+  payout_email: `E-mail at ${WALLET_SERVICE}`,
+  provider_a_account_id: `Account at ${TRANSFER_SERVICE}`,
 };
 
 function changesText({ changes, linked_account }: PayoutDetailsChange): string {
-  if (linked_account !== undefined) return `${FIELDS.provider_a_account_id()}: ${linked_account}`;
+  if (linked_account !== undefined) return `${FIELDS.provider_a_account_id}: ${linked_account}`;
   return Object.entries(changes)
-    .map(([field, [before, after]]) => `${FIELDS[field as PayoutDetail]()}: ${shown(before)} → ${shown(after)}`)
+    .map(([field, [before, after]]) => `${FIELDS[field as PayoutDetail]}: ${shown(before)} → ${shown(after)}`)
     .join("\n");
 }
 

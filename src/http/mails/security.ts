@@ -2,8 +2,7 @@ import type { SecurityEvent } from "../../core/kernel/security-events.ts";
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import { MEMBER_ROLES, ROLE_TITLES } from "../../domain/member.ts";
 import { oneLine } from "../../lib/mail.ts";
-import { SECRET_SETTINGS } from "../../providers/registry.ts";
-import { providerWithin } from "../brand-names.ts";
+import { providerName, SECRET_SETTINGS } from "../../providers/registry.ts";
 import { timeText } from "../pages/locale.ts";
 import { actorText } from "./actor-text.ts";
 import type { Letter } from "./letter.ts";
@@ -78,7 +77,7 @@ function linesOf(event: SecurityEvent, zone: string): string[] {
           if (!pair) return [];
           const [before, after] = pair;
           const what = after === null ? "removed" : before === null ? "stored" : "replaced";
-          const within = providerWithin(provider.name);
+          const within = providerName(provider.name);
           const label = field.label(within);
           return [`${label.includes(within) ? label : `${label} of ${within}`}: ${what}.`];
         }),

@@ -2,11 +2,10 @@ import { openRefusalOf } from "../../core/inbound/refusals.ts";
 import type { AmountOf, NoticeOf } from "../../core/kernel/notices.ts";
 import { formatMoney } from "../../domain/currency.ts";
 import { oneLine } from "../../lib/mail.ts";
-import { VENDORS } from "../../providers/registry.ts";
+import { providerName, VENDORS } from "../../providers/registry.ts";
 import { plural } from "../pages/parts/figures.tsx";
 import { dayText } from "../pages/locale.ts";
 import { dayFor, type Letter, type LetterRow } from "./letter.ts";
-import { providerWithin } from "../brand-names.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -59,6 +58,6 @@ function refusedSince(program: NoticeOf<"weekly_summary">["program"], from: stri
   return VENDORS.flatMap(({ name }): LetterRow[] => {
     const refusal = openRefusalOf(program, name);
     if (refusal === null || refusal.at < from) return [];
-    return [["Webhooks refused", `from ${providerWithin(name)}, last on ${dayFor(program, refusal.at)}`]];
+    return [["Webhooks refused", `from ${providerName(name)}, last on ${dayFor(program, refusal.at)}`]];
   });
 }

@@ -5,7 +5,7 @@ import { ConnectionState } from "./connection-state.tsx";
 import { siteOf } from "../parts/snippets.ts";
 import { ProviderActions, type ActionResult } from "./provider-actions.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName } from "../../../providers/registry.ts";
 
 interface CheckoutProps {
   program: Program;
@@ -27,7 +27,7 @@ export function Checkout({ program, origin, provider, slug, isFirst, result, now
   return (
     <section class="card" id={`checkout-${name}`}>
       <h2>
-        2. {isFirst ? "The" : "Or the"} checkout: {providerWithin(name)}
+        2. {isFirst ? "The" : "Or the"} checkout: {providerName(name)}
       </h2>
       <p>
         <WithCode text={checkout.intro} />

@@ -5,7 +5,7 @@ import type { Vendor } from "../../../providers/provider.ts";
 import { plural, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { READ_TROUBLE_TEXTS } from "../parts/words.ts";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName } from "../../../providers/registry.ts";
 
 /** Events of the list that cannot be read, each with what is wrong with it, and when they are read again. */
 function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[]; provider: Vendor }) {
@@ -15,7 +15,7 @@ function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[
     <Notice tone="warn">
       <p>
         {isAll ? null : "At least "}
-        {plural(unparsable.length, "event", "events")} of {providerWithin(provider.name)}{" "}
+        {plural(unparsable.length, "event", "events")} of {providerName(provider.name)}{" "}
         {unparsable.length === 1 ? "is" : "are"} not taken in: this service does not know the form.
         {isAll ? " Everything else that is read is." : null} We try again every day, and when you read the list now. If
         that does not help, report it to the operator of this service.
@@ -40,7 +40,7 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
     if (connectionOf(program, provider.name).webhook_secret === null) return null;
     return (
       <p class="muted">
-        With an API key of {providerWithin(provider.name)} we look for events whose webhooks were lost.{" "}
+        With an API key of {providerName(provider.name)} we look for events whose webhooks were lost.{" "}
         <a href={`/dashboard/settings#${provider.name}`}>Settings</a>
       </p>
     );
@@ -62,7 +62,7 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
       {read_failure === null ? null : (
         <Notice tone="warn">
           <p>
-            The list of events of {providerWithin(provider.name)} cannot be read since <When at={read_failure.since} />:{" "}
+            The list of events of {providerName(provider.name)} cannot be read since <When at={read_failure.since} />:{" "}
             {READ_TROUBLE_TEXTS[read_failure.reason].why}. {READ_TROUBLE_TEXTS[read_failure.reason].help}
           </p>
         </Notice>
@@ -70,8 +70,8 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
       {unanswered === null ? null : (
         <Notice tone="warn">
           <p>
-            We have asked {providerWithin(provider.name)} which payments its refunds are of, or what its codes are
-            called, without an answer since <When at={unanswered.since} />: {READ_TROUBLE_TEXTS[unanswered.reason].why}.{" "}
+            We have asked {providerName(provider.name)} which payments its refunds are of, or what its codes are called,
+            without an answer since <When at={unanswered.since} />: {READ_TROUBLE_TEXTS[unanswered.reason].why}.{" "}
             {READ_TROUBLE_TEXTS[unanswered.reason].help} Until then these refunds lower no commission.
           </p>
         </Notice>

@@ -5,7 +5,7 @@ import { When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { CompleteUntil } from "./complete-until.tsx";
 import { LastRefusal } from "./last-refusal.tsx";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName } from "../../../providers/registry.ts";
 
 /** The last event of a provider that was taken, the last delivery that was refused, and up to when nothing is missing. */
 export function ConnectionState({ program, provider }: { program: Program; provider: Vendor }) {
@@ -28,7 +28,7 @@ export function ConnectionState({ program, provider }: { program: Program; provi
       {isLastOfTest(connection) && program.live_only ? (
         <Notice tone="warn">
           <p>
-            The last event was one of the test mode of {providerWithin(provider.name)}, and earns nothing. Payments come
+            The last event was one of the test mode of {providerName(provider.name)}, and earns nothing. Payments come
             from its live mode: enter the webhook address there too, and set the secret that it shows for it.
           </p>
         </Notice>
@@ -37,8 +37,7 @@ export function ConnectionState({ program, provider }: { program: Program; provi
         <Notice tone="warn">
           <p>
             Events of connected accounts arrive, the last <When at={connection.last_connected_event_at} />. They are
-            ignored: their sales are not yours. Choose the events of your own account at {providerWithin(provider.name)}
-            .
+            ignored: their sales are not yours. Choose the events of your own account at {providerName(provider.name)}.
           </p>
         </Notice>
       ) : null}

@@ -6,7 +6,7 @@ import { withoutDetails } from "../../../core/kernel/payout-details.ts";
 import type { AuditEvent } from "../../../core/kernel/rows.ts";
 import { isFirstKey, type Actor, type Changes } from "../../../domain/actor.ts";
 import { eventKind, type PayloadField, type PayloadText } from "../../../domain/event.ts";
-import { AUDIT_EVENT_TYPES, vendorNamed } from "../../../providers/registry.ts";
+import { AUDIT_EVENT_TYPES, providerName, vendorNamed } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { eventQuery } from "../../queries.ts";
 import { framed } from "../framed.tsx";
@@ -20,7 +20,6 @@ import { Empty } from "../parts/table.tsx";
 import { roleMay } from "../../../domain/member.ts";
 import { PAYOUT_METHODS } from "../../../domain/partner.ts";
 import { payoutMethodText } from "../parts/payout-method.ts";
-import { providerWithin } from "../../brand-names.ts";
 import { nameText } from "../parts/shown-name.ts";
 
 const AT = "/dashboard/events";
@@ -168,13 +167,13 @@ function Who({ event: { actor } }: { event: AuditEvent }) {
 /** A type is called as in the API; that of a vendor's webhooks has the vendor's name beside it. */
 function typeText(type: string): string {
   const vendor = vendorNamed(type.split(".")[1] ?? "");
-  return vendor ? `${type} (${providerWithin(vendor.name)})` : type;
+  return vendor ? `${type} (${providerName(vendor.name)})` : type;
 }
 
 function nameOf(actor: Actor): string | null {
   const { type, name } = actor;
   if (name === null) return null;
-  if (type === "provider") return providerWithin(name);
+  if (type === "provider") return providerName(name);
   return isFirstKey(actor) ? `…${name}` : nameText(name) || actor.id;
 }
 

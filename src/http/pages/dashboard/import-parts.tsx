@@ -3,14 +3,13 @@ import { importFields, type ImportField, type ImportKind, type MatchedColumn } f
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
 import type { ImportRow, ReadColumn, RowOutcome } from "../../import/file.ts";
 import type { ImportOrder } from "../../import/line.ts";
-import { PROVIDER_NAMES } from "../../../providers/registry.ts";
+import { PROVIDER_NAMES, providerName } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Field, SelectField, TextArea } from "../parts/form.tsx";
 import { Badge, countText, plural } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Table } from "../parts/table.tsx";
-import { providerWithin } from "../../brand-names.ts";
 
 const PARTNERS_EXAMPLE = `email,code,first_name,last_name,commission_pct
 ada@example.com,ada,Ada,Lovelace,25
@@ -73,7 +72,7 @@ function ProviderField({ order }: { order: ImportOrder }) {
       value={order.provider ?? ""}
       options={[
         { value: "", label: "as each line shows" },
-        ...PROVIDER_NAMES.map((value) => ({ value, label: providerWithin(value) })),
+        ...PROVIDER_NAMES.map((value) => ({ value, label: providerName(value) })),
       ]}
       hint="Ids of another form than the provider's count as none: the e-mail address does. A promotion code may have its provider before it."
     />

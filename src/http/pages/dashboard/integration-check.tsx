@@ -9,12 +9,11 @@ import {
 import type { Check, CheckName } from "../../../domain/installation.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
-import { VENDORS } from "../../../providers/registry.ts";
+import { providerName, VENDORS } from "../../../providers/registry.ts";
 import { installationQuery } from "../../api/integrations.ts";
 import { statusOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
 import { scriptUrl, siteReachOf } from "../../site-reach.ts";
-import { providerWithin } from "../../brand-names.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -113,11 +112,11 @@ async function checkPage(c: Context<PageEnv>, { url, found, problems, status }: 
       </section>
       {VENDORS.map((provider) => (
         <section class="card prose">
-          <h2>Webhooks of {providerWithin(provider.name)}</h2>
+          <h2>Webhooks of {providerName(provider.name)}</h2>
           <ConnectionState program={program} provider={provider} />
           {connectionOf(program, provider.name).webhook_secret === null ? (
             <p>
-              <a href={`/dashboard/settings#${provider.name}`}>Connect {providerWithin(provider.name)}</a>
+              <a href={`/dashboard/settings#${provider.name}`}>Connect {providerName(provider.name)}</a>
             </p>
           ) : null}
         </section>

@@ -5,7 +5,7 @@ import { isMaybeListed } from "../../../domain/refusal.ts";
 import { countText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { REFUSAL_TEXTS } from "../parts/words.ts";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName } from "../../../providers/registry.ts";
 
 /** The last delivery of a provider that was refused, why, and what to do; calm where verified events came after it. */
 export function LastRefusal({ program, provider }: { program: Program; provider: VendorName }) {
@@ -17,7 +17,7 @@ export function LastRefusal({ program, provider }: { program: Program; provider:
   return (
     <Notice tone={isOver ? "calm" : "warn"}>
       <p>
-        {isListed ? "An event of" : "A delivery to the webhook address for"} {providerWithin(provider)} was refused{" "}
+        {isListed ? "An event of" : "A delivery to the webhook address for"} {providerName(provider)} was refused{" "}
         <When at={last_refusal.at} />: {why}.{" "}
         {isOver ? "Verified events came after it, so there is nothing to do unless you miss one." : help}
         {isOver || isListed

@@ -6,8 +6,7 @@ import type { Child } from "hono/jsx";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { isMaybeListed } from "../../../domain/refusal.ts";
 import { DAY, iso } from "../../../lib/time.ts";
-import { VENDORS } from "../../../providers/registry.ts";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName, VENDORS } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -245,7 +244,7 @@ function refusedWebhooks(program: Program, now: number): Decision[] {
       {
         what: (
           <a href="/dashboard/integration/check">
-            {isMaybeListed(refusal.reason) ? "Events" : "Webhooks"} of {providerWithin(name)} refused
+            {isMaybeListed(refusal.reason) ? "Events" : "Webhooks"} of {providerName(name)} refused
           </a>
         ),
         why: (

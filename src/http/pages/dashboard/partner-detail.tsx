@@ -13,7 +13,8 @@ import { UtcDays } from "../parts/spans.tsx";
 import { referralLink, redirectLink } from "../parts/snippets.ts";
 import { Facts } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
-import { transferName, walletName } from "../../brand-names.ts";
+import { WALLET_SERVICE } from "../../../domain/partner.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { ActionLink, IfMay, Masked } from "../rights.tsx";
 
 interface PartnerDetailProps {
@@ -155,11 +156,13 @@ function PartnerFacts({ partner, program }: { partner: Detailed; program: Progra
               : `${partner.commission_pct}\u00a0%`,
           ],
           ["Paid by", payoutMethodText(partner.payout_method)],
-          partner.payout_email === null ? null : [`E-mail at ${walletName()}`, <Masked>{partner.payout_email}</Masked>],
+          partner.payout_email === null
+            ? null
+            : [`E-mail at ${WALLET_SERVICE}`, <Masked>{partner.payout_email}</Masked>],
           partner.provider_a_account_id === null
             ? null
             : [
-                `${transferName()} account`,
+                `${TRANSFER_SERVICE} account`,
                 <>
                   <Masked>
                     <code>{partner.provider_a_account_id}</code>

@@ -2,10 +2,10 @@ import type { EditForm } from "../edits.ts";
 import type { FormFields, Problems } from "../forms.ts";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
-import { payoutMethodOptions } from "../parts/payout-method.ts";
+import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import type { Partner, Program } from "../../../core/kernel/rows.ts";
 import type { PartnerInput } from "../../../core/partners/partners.ts";
-import { walletName } from "../../brand-names.ts";
+import { WALLET_SERVICE } from "../../../domain/partner.ts";
 
 /** What of a partner is typed: everything that can be given but `metadata`, which the API alone takes. */
 type Typed = Exclude<keyof PartnerInput, "metadata">;
@@ -147,13 +147,13 @@ function PayoutFields({ values, problems }: Pick<PartnerFieldsProps, "values" | 
       <SelectField
         name="payout_method"
         label="Paid by"
-        options={payoutMethodOptions()}
+        options={PAYOUT_METHOD_OPTIONS}
         value={values.payout_method}
         problems={problems}
       />
       <Field
         name="payout_email"
-        label={`E-mail at ${walletName()}`}
+        label={`E-mail at ${WALLET_SERVICE}`}
         type="email"
         value={values.payout_email}
         problems={problems}

@@ -34,7 +34,7 @@ import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { Empty } from "../parts/table.tsx";
-import { transferName } from "../../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { ActionLink } from "../rights.tsx";
 import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
 import { PARTNER_FORM, PartnerFields, partnerInput, partnerValues, type PartnerValues } from "./partner-fields.tsx";
@@ -270,7 +270,7 @@ export const partners = new Hono<PageEnv>()
 async function forgetPage(c: Context<PageEnv, "/:id/forget-account">, problems?: Problems) {
   const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
   const account = partner.provider_a_account_id;
-  const title = `Forget the account at ${transferName()}?`;
+  const title = `Forget the account at ${TRANSFER_SERVICE}?`;
   return framed(
     c,
     { title, at: AT, status: problems ? 422 : 200 },
@@ -285,7 +285,7 @@ async function forgetPage(c: Context<PageEnv, "/:id/forget-account">, problems?:
               This is <code>{account}</code>.
             </>
           )}{" "}
-          Forget an account that is closed, or is not of your present API key. Nothing is changed at {transferName()}.
+          Forget an account that is closed, or is not of your present API key. Nothing is changed at {TRANSFER_SERVICE}.
           The partner then sets up another one in the portal; until then nothing can be paid there. Payouts that are
           prepared keep the old account: cancel them, and prepare them again.
         </p>

@@ -20,7 +20,7 @@ import { PartnerLink } from "../parts/partner.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered, nearestText, obstacleTo } from "../parts/payout-move.ts";
 import { Table } from "../parts/table.tsx";
-import { transferName } from "../../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 
 const AT = "/dashboard/payouts";
 
@@ -47,11 +47,11 @@ export const payoutChosen = new Hono<PageEnv>()
         c,
         move === "pay"
           ? (found.map((payout) => obstacleTo(move, payout, c.var.session.program)).find((text) => text !== null) ??
-              `None of the chosen payouts is to be paid through ${transferName()}.`)
+              `None of the chosen payouts is to be paid through ${TRANSFER_SERVICE}.`)
           : "None of the chosen payouts is still to be paid by hand.",
       );
     const left = found.length - possible.length;
-    const title = move === "pay" ? `Pay through ${transferName()}?` : "Mark as paid?";
+    const title = move === "pay" ? `Pay through ${TRANSFER_SERVICE}?` : "Mark as paid?";
     return framed(
       c,
       { title, at: AT },

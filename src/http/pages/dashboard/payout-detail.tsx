@@ -12,7 +12,7 @@ import { Empty, Facts, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered, missingForTransfer } from "../parts/payout-move.ts";
 import { kindText } from "../parts/words.ts";
-import { transferName } from "../../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { ActionLink, Masked } from "../rights.tsx";
 
 const AT = "/dashboard/payouts";
@@ -143,7 +143,7 @@ function Actions({ payout, program }: Pick<PayoutDetailProps, "payout" | "progra
     <>
       {byProvider ? (
         <ActionLink class="button primary" href={`${AT}/${id}/pay`}>
-          {status === "failed" ? `Try again through ${transferName()}` : `Pay through ${transferName()}`}
+          {status === "failed" ? `Try again through ${TRANSFER_SERVICE}` : `Pay through ${TRANSFER_SERVICE}`}
         </ActionLink>
       ) : null}
       {isOffered("mark_paid", payout, program) ? (

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { countWalletPayouts, MOST_IN_UPLOAD } from "../../../core/payouts/export.ts";
-import { walletName } from "../../brand-names.ts";
+import { WALLET_SERVICE } from "../../../domain/partner.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -12,21 +12,20 @@ const AT = "/dashboard/payouts";
 /** `/dashboard/payouts/files`: the files that the wallet's service takes for mass payments, one for each currency (OUT-8). */
 export const payoutFiles = new Hono<PageEnv>().get("/", async (c) => {
   const currencies = await countWalletPayouts(c.var.ctx);
-  const wallet = walletName();
   const most = countText(MOST_IN_UPLOAD);
   return framed(
     c,
-    { title: `Files for ${wallet}`, at: AT },
+    { title: `Files for ${WALLET_SERVICE}`, at: AT },
     <>
       <PageHead
-        title={`Files for mass payments of ${wallet}`}
-        lede={`Upload each as it is at ${wallet}, then mark its payouts as paid. Until then the next file has them again.`}
+        title={`Files for mass payments of ${WALLET_SERVICE}`}
+        lede={`Upload each as it is at ${WALLET_SERVICE}, then mark its payouts as paid. Until then the next file has them again.`}
         back={{ href: AT, label: "Payouts" }}
       />
       <section class="card flush">
         {currencies.length === 0 ? (
           <Empty title="Nothing to pay there">
-            A pending payout by {wallet} whose partner had an address when it was prepared appears here.
+            A pending payout by {WALLET_SERVICE} whose partner had an address when it was prepared appears here.
           </Empty>
         ) : (
           <Table
@@ -45,12 +44,12 @@ export const payoutFiles = new Hono<PageEnv>().get("/", async (c) => {
       <section class="card prose">
         <ul>
           <li>
-            {wallet} takes {most} payouts in a file. Where there are more, the file has the oldest {most}: mark them as
-            paid before you download the next.
+            {WALLET_SERVICE} takes {most} payouts in a file. Where there are more, the file has the oldest {most}: mark
+            them as paid before you download the next.
           </li>
           <li>
-            Amounts have a decimal point. Where your country has a comma, {wallet} asks for it at the upload, in quotes:{" "}
-            <code>"5,45"</code>.
+            Amounts have a decimal point. Where your country has a comma, {WALLET_SERVICE} asks for it at the upload, in
+            quotes: <code>"5,45"</code>.
           </li>
           <li>Do not save it from a spreadsheet, which changes addresses and amounts.</li>
         </ul>

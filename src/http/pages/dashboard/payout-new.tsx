@@ -21,7 +21,7 @@ import { PartnerLink, partnerText } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered } from "../parts/payout-move.ts";
-import { transferName } from "../../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { MAX_CHOSEN } from "./payout-chosen.tsx";
 
 const AT = "/dashboard/payouts";
@@ -201,7 +201,9 @@ function donePage(c: Context<PageEnv>, made: Generation) {
         <h2>What next</h2>
         <p>
           Pay them{" "}
-          {connectionOf(c.var.session.program, TRANSFER_METHOD).api_key === null ? "" : `through ${transferName()} or `}
+          {connectionOf(c.var.session.program, TRANSFER_METHOD).api_key === null
+            ? ""
+            : `through ${TRANSFER_SERVICE} or `}
           by hand from <a href={`${AT}?status=pending`}>the list of open payouts</a>, or{" "}
           <a href={`${AT}/export.csv?status=pending&format=generic`}>export them</a> for your bank. Due{" "}
           <When at={made.due_at} only="day" />.
@@ -229,7 +231,7 @@ function PayNow({ made, program }: { made: readonly Payout[]; program: Program }
             <button type="submit" class={move === "mark_paid" ? undefined : "primary"}>
               {move === "mark_paid"
                 ? `Mark ${plural(moves[move].length, "payout")} as paid…`
-                : `Pay ${plural(moves[move].length, "payout")} through ${transferName()}…`}
+                : `Pay ${plural(moves[move].length, "payout")} through ${TRANSFER_SERVICE}…`}
             </button>
           </Form>
         ),

@@ -10,7 +10,7 @@ import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../c
 import { readRecipientChange } from "../../../core/payouts/recipient.ts";
 import { sayTransfer } from "../../../core/payouts/say.ts";
 import type { Decided, Payout } from "../../../core/kernel/rows.ts";
-import { TRANSFER_METHOD } from "../../../domain/partner.ts";
+import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { exportReply, payoutConclude, payoutMarkPaid } from "../../api/payouts.ts";
@@ -42,7 +42,7 @@ import { Empty } from "../parts/table.tsx";
 import { payoutMethodText, recipientText } from "../parts/payout-method.ts";
 import { isOffered, isPayable, nearestText, obstacleTo, type OwnersMove } from "../parts/payout-move.ts";
 import { PayoutDetail } from "./payout-detail.tsx";
-import { transferName, walletName } from "../../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { ActionLink, IfMay } from "../rights.tsx";
 
 const AT = "/dashboard/payouts";
@@ -173,35 +173,35 @@ export const payouts = new Hono<PageEnv>()
 const MOVES = {
   pay: {
     path: "pay",
-    title: () => `Pay through ${transferName()}?`,
+    title: `Pay through ${TRANSFER_SERVICE}?`,
     button: "Send the money",
     kind: "primary",
     text: "The amount is transferred to the partner's connected account at once. A transfer cannot be taken back from here.",
   },
   mark_paid: {
     path: "mark-paid",
-    title: () => "Mark as paid?",
+    title: "Mark as paid?",
     button: "Mark as paid",
     kind: "primary",
     text: "For money you have sent some other way. The payout and its commissions become paid, and that is final.",
   },
   cancel: {
     path: "cancel",
-    title: () => "Cancel this payout?",
+    title: "Cancel this payout?",
     button: "Cancel the payout",
     kind: "danger",
     text: "Nothing is paid. Its commissions are free again, and the next payout takes them.",
   },
   said_made: {
     path: "was-made",
-    title: () => "Was the transfer made?",
+    title: "Was the transfer made?",
     button: "It was made",
     kind: "primary",
     text: "For a transfer that you see at the provider, not taken back: we cannot ask there. The payout and its commissions become paid, and that is final.",
   },
   said_not_made: {
     path: "was-not-made",
-    title: () => "Was the transfer not made?",
+    title: "Was the transfer not made?",
     button: "It was not made",
     kind: "danger",
     text: "Look at the provider first, in the account that it was begun in: we cannot ask there. The payout can then be paid again or canceled: if the transfer was made after all, the partner is paid twice.",
@@ -213,7 +213,7 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: OwnersMove, pr
   const names = await readPartnerNames(c.var.ctx, [payout.partner_id]);
   const partner = names.get(payout.partner_id);
   const { text, button, kind, path } = MOVES[move];
-  const title = MOVES[move].title();
+  const title = MOVES[move].title;
   const obstacle = obstacleTo(move, payout, c.var.session.program);
   const isPossible = obstacle === null;
   const nearest = move === "pay" && isPossible ? nearestText(payout, connectOf(c.env)) : null;
@@ -265,7 +265,7 @@ async function act(c: Context<PageEnv>, id: string, move: OwnersMove, verb: () =
   } catch (error) {
     const hasKey = connectionOf(c.var.session.program, TRANSFER_METHOD).api_key !== null;
     if (error instanceof AppError && error.code === "provider_not_configured" && !hasKey) {
-      const message = `The program has no API key of ${transferName()} yet. Paste it in the settings, then pay again.`;
+      const message = `The program has no API key of ${TRANSFER_SERVICE} yet. Paste it in the settings, then pay again.`;
       return confirmPage(c, id, move, { message, fields: {} });
     }
     return confirmPage(c, id, move, problemsOf(error));
@@ -284,7 +284,7 @@ function ChosenActions({ canPay }: { canPay: boolean }) {
       </button>
       {canPay ? (
         <button type="submit" name="move" value="pay">
-          Pay chosen through {transferName()}…
+          Pay chosen through {TRANSFER_SERVICE}…
         </button>
       ) : null}
     </div>
@@ -302,7 +302,7 @@ function ExportMenu({ status }: { status: string | undefined }) {
           </a>
         </li>
         <li>
-          <a href={`${AT}/files`}>Files for mass payments of {walletName()}</a>
+          <a href={`${AT}/files`}>Files for mass payments of {WALLET_SERVICE}</a>
         </li>
       </ul>
     </details>

@@ -8,7 +8,7 @@ import type { Problems } from "../forms.ts";
 
 import { Field, Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName } from "../../../providers/registry.ts";
 
 const AT = "/dashboard/integration";
 
@@ -78,20 +78,20 @@ export function ProviderActions({ program, provider, result }: ProviderActionsPr
         </Form>
       )}
       {destinations === undefined ? null : (
-        <Form action={`${AT}/${name}/destination`} to={`enter our address at ${providerWithin(name)}`}>
+        <Form action={`${AT}/${name}/destination`} to={`enter our address at ${providerName(name)}`}>
           {mayReplace ? <input type="hidden" name="replace" value="yes" /> : null}
           <p class="muted">
             {webhook_secret === null
-              ? `We can enter our address at ${providerWithin(name)}, with the events below, and keep the signing secret.`
-              : `We can look whether our address is entered at ${providerWithin(name)} with all of the events below, and add those that are missing.`}
+              ? `We can enter our address at ${providerName(name)}, with the events below, and keep the signing secret.`
+              : `We can look whether our address is entered at ${providerName(name)} with all of the events below, and add those that are missing.`}
           </p>
           <div class="actions">
             <button type="submit" class={mayReplace ? "danger" : undefined}>
               {mayReplace
                 ? "Enter our address and replace the stored secret"
                 : webhook_secret === null
-                  ? `Enter our address at ${providerWithin(name)}`
-                  : `Check our address at ${providerWithin(name)}`}
+                  ? `Enter our address at ${providerName(name)}`
+                  : `Check our address at ${providerName(name)}`}
             </button>
           </div>
         </Form>
@@ -109,8 +109,8 @@ const OUTCOMES: Record<MadeDestination["outcome"], string> = {
 /** What to do where one account sends to several programs. */
 export function sharedText({ name, claims_programs }: Vendor): string {
   return claims_programs
-    ? `Let ${providerWithin(name)} send to one address alone, and store its signing secret in each of the programs.`
-    : `A payment can earn in each of them: each program needs an account of its own at ${providerWithin(name)}.`;
+    ? `Let ${providerName(name)} send to one address alone, and store its signing secret in each of the programs.`
+    : `A payment can earn in each of them: each program needs an account of its own at ${providerName(name)}.`;
 }
 
 function Result({ program, provider, result }: ProviderActionsProps & { result: ActionResult }) {

@@ -6,7 +6,7 @@ import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { ConnectionState } from "./connection-state.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName } from "../../../providers/registry.ts";
 
 const AT = "/dashboard/settings";
 
@@ -20,7 +20,7 @@ interface SecretFormProps {
 
 /** A field for a secret: write-only, so it never shows what is set. */
 function SecretForm({ provider, setting, field, isSet, problems }: SecretFormProps) {
-  const name = providerWithin(provider);
+  const name = providerName(provider);
   const [label, hint] = [field.label(name), field.hint(name)];
   const message = problems?.fields[setting];
   // Every secret has its own form, and the field one name: a problem belongs to one of them.

@@ -5,7 +5,7 @@ import { webhookUrl } from "../../../domain/webhook-url.ts";
 import type { Vendor, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { When } from "../parts/figures.tsx";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName } from "../../../providers/registry.ts";
 import { sharedText } from "./provider-actions.tsx";
 
 interface ProviderWebhookProps {
@@ -26,13 +26,13 @@ export function ProviderWebhook({ program, origin, provider, now }: ProviderWebh
   const unused = types.filter(({ type }) => !provider.read_types.includes(type));
   return (
     <div class="prose spaced">
-      <h3>Webhook address for {providerWithin(provider.name)}</h3>
+      <h3>Webhook address for {providerName(provider.name)}</h3>
       <CopyLine
-        label={`webhook address for ${providerWithin(provider.name)}`}
+        label={`webhook address for ${providerName(provider.name)}`}
         text={webhookUrl(origin, program.id, provider.name)}
       />
       <p class="muted">
-        Has another program here the same account at {providerWithin(provider.name)}? {sharedText(provider)}
+        Has another program here the same account at {providerName(provider.name)}? {sharedText(provider)}
       </p>
       <p>Ask it to send these events:</p>
       <Events events={needed} seen={seen} />

@@ -4,8 +4,7 @@ import type { SetupSeen } from "../../../core/overview/overview.ts";
 import { When } from "../parts/figures.tsx";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { VendorName } from "../../../domain/provider-name.ts";
-import { VENDOR_NAMES } from "../../../providers/registry.ts";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName, VENDOR_NAMES } from "../../../providers/registry.ts";
 
 interface Step {
   title: string;
@@ -143,7 +142,7 @@ function providerStep(program: Program, provider: VendorName, connected: boolean
   const { last_event_at: last, webhook_secret } = connectionOf(program, provider);
   const isSet = webhook_secret !== null;
   return {
-    title: `Connect ${providerWithin(provider)}`,
+    title: `Connect ${providerName(provider)}`,
     done: last !== null,
     // One is enough.
     optional: connected,

@@ -4,7 +4,7 @@ import type { Amount, Amounts } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
 import type { Action } from "../../../domain/commission.ts";
 import type { Cents } from "../../../domain/money.ts";
-import { providerWithin } from "../../brand-names.ts";
+import { providerName } from "../../../providers/registry.ts";
 
 /** An amount in its currency's own form; the minus is a real one. */
 export function Money({ of }: { of: Amount }) {
@@ -149,7 +149,7 @@ export function rateText(rate: Action, money: MoneyFormat): string {
 /** A provider's name where a text begins. */
 export function providerText(provider: string | null): string {
   if (provider === null) return "By hand";
-  return capitalized(providerWithin(provider));
+  return capitalized(providerName(provider));
 }
 
 /** A word as the value of a fact or the begin of a sentence. */

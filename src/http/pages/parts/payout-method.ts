@@ -1,18 +1,18 @@
-import { PAYOUT_METHODS, TRANSFER_METHOD } from "../../../domain/partner.ts";
+import { PAYOUT_METHODS, TRANSFER_METHOD, WALLET_SERVICE } from "../../../domain/partner.ts";
 import type { Option } from "./form.tsx";
-import { transferName, walletName } from "../../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 
 type Method = (typeof PAYOUT_METHODS)[number];
 
-const METHOD_TEXTS: Record<Method, () => string> = {
-  wallet: walletName,
-  [TRANSFER_METHOD]: () => `${transferName()} account`,
-  bank_transfer: () => "Bank transfer",
-  crypto: () => "Crypto",
+const METHOD_TEXTS: Record<Method, string> = {
+  wallet: WALLET_SERVICE,
+  [TRANSFER_METHOD]: `${TRANSFER_SERVICE} account`,
+  bank_transfer: "Bank transfer",
+  crypto: "Crypto",
 };
 
 export function payoutMethodText(method: Method | null): string {
-  return method === null ? "Not set" : METHOD_TEXTS[method]();
+  return method === null ? "Not set" : METHOD_TEXTS[method];
 }
 
 /** How and where to a payout goes, as it was fixed: "PayPal: w****a@example.com". */
@@ -20,7 +20,7 @@ export function recipientText({ method, recipient }: { method: Method | null; re
   return recipient === null ? payoutMethodText(method) : `${payoutMethodText(method)}: ${recipient}`;
 }
 
-export const payoutMethodOptions = (): Option[] => [
+export const PAYOUT_METHOD_OPTIONS: readonly Option[] = [
   { value: "", label: "Not set" },
-  ...PAYOUT_METHODS.map((value) => ({ value, label: METHOD_TEXTS[value]() })),
+  ...PAYOUT_METHODS.map((value) => ({ value, label: METHOD_TEXTS[value] })),
 ];

@@ -6,7 +6,7 @@ import { canMove, isHeldBy } from "../../../domain/payout.ts";
 import type { Transfers } from "../../../providers/connect.ts";
 import { moneyText } from "./figures.tsx";
 import { recipientText } from "./payout-method.ts";
-import { transferName } from "../../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 
 /** What the owner can do to a payout from its page. */
 export type OwnersMove = "pay" | "mark_paid" | "cancel" | "said_made" | "said_not_made";
@@ -24,12 +24,12 @@ export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): str
 /** What is missing for a transfer. Method and recipient were fixed when the payout was generated. */
 export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer): string | null {
   if (payout.method !== TRANSFER_METHOD)
-    return `It is not to be paid through ${transferName()} (${recipientText(payout)}).`;
+    return `It is not to be paid through ${TRANSFER_SERVICE} (${recipientText(payout)}).`;
   if (payout.recipient === null) {
-    return `The partner has no connected account at ${transferName()} yet. As soon as there is one, this payout goes there.`;
+    return `The partner has no connected account at ${TRANSFER_SERVICE} yet. As soon as there is one, this payout goes there.`;
   }
   return connectionOf(payer, TRANSFER_METHOD).api_key === null
-    ? `The program has no API key of ${transferName()} yet. Paste it in the settings, then pay.`
+    ? `The program has no API key of ${TRANSFER_SERVICE} yet. Paste it in the settings, then pay.`
     : null;
 }
 
@@ -37,7 +37,7 @@ export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer
 export function nearestText(payout: Pick<Payout, "amount_cents" | "currency">, transfers: Transfers): string | null {
   const sent = transfers.transferred(payout);
   if (sent === payout.amount_cents) return null;
-  return `${transferName()} transfers ${moneyText(amountOf(payout, sent))}, the nearest amount that it can.`;
+  return `${TRANSFER_SERVICE} transfers ${moneyText(amountOf(payout, sent))}, the nearest amount that it can.`;
 }
 
 export function isOffered(move: OwnersMove, payout: Movable, payer: Payer): boolean {

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { StaleChange } from "../../../core/kernel/stale.ts";
 import { startOnboarding } from "../../../core/partners/onboarding.ts";
 import { updatePartner } from "../../../core/partners/partners.ts";
-import { TRANSFER_METHOD } from "../../../domain/partner.ts";
+import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../domain/partner.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { MINUTE } from "../../../lib/time.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
@@ -17,12 +17,12 @@ import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
-import { payoutMethodOptions } from "../parts/payout-method.ts";
+import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
-import { transferName, walletName } from "../../brand-names.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { programText } from "../parts/shown-name.ts";
-import { addressMissing, notOffered, offersTransfers, unpayableText } from "./unpayable.ts";
+import { ADDRESS_MISSING, notOffered, offersTransfers, unpayableText } from "./unpayable.ts";
 
 const AT = "/portal/details";
 
@@ -64,8 +64,8 @@ export const details = new Hono<PageEnv>()
     });
     if (!parsed.ok) return detailsPage(c, { edit: { ...edit, problems: parsed.problems } });
     if (values.payout_method === "wallet" && !values.payout_email) {
-      const message = addressMissing();
-      return detailsPage(c, { edit: { ...edit, problems: { message, fields: { payout_email: message } } } });
+      const problems = { message: ADDRESS_MISSING, fields: { payout_email: ADDRESS_MISSING } };
+      return detailsPage(c, { edit: { ...edit, problems } });
     }
     try {
       await updatePartner(c.var.ctx, edit.row.id, parsed.value, edit.sent);
@@ -101,7 +101,7 @@ function accountRefusal(c: Context<PageEnv>, error: unknown): DetailsState {
     return { accountProblems: { message: notOffered(programOf(c)), fields: {} } };
   }
   if (error instanceof AppError && error.code === "provider_unavailable") {
-    const message = `${transferName()} cannot be reached right now. Please try again in a minute.`;
+    const message = `${TRANSFER_SERVICE} cannot be reached right now. Please try again in a minute.`;
     return { accountProblems: { message, fields: {} } };
   }
   const { problems, status } = refusalOf(c, error);
@@ -145,20 +145,20 @@ function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
           <SelectField
             name="payout_method"
             label="Pay me by"
-            options={payoutMethodOptions().filter(({ value }) => isOffered || value !== TRANSFER_METHOD)}
+            options={PAYOUT_METHOD_OPTIONS.filter(({ value }) => isOffered || value !== TRANSFER_METHOD)}
             value={values.payout_method}
             problems={problems}
             hint={`For a bank transfer or crypto, ${programText(program)} will ask you where to.`}
           />
           <Field
             name="payout_email"
-            label={`Your e-mail at ${walletName()}`}
+            label={`Your e-mail at ${WALLET_SERVICE}`}
             type="email"
             value={values.payout_email}
             problems={problems}
             autocomplete="email"
             maxlength={254}
-            hint={`Only for payouts by ${walletName()}.`}
+            hint={`Only for payouts by ${WALLET_SERVICE}.`}
           />
           <div class="fields two">
             <Field
@@ -194,7 +194,7 @@ function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
 /** A link, not a redirect: forms of these pages lead nowhere but here. */
 function continuePage(c: Context<PageEnv>, url: string) {
   c.set("kept_for", MINUTE);
-  const title = `Continue at ${transferName()}`;
+  const title = `Continue at ${TRANSFER_SERVICE}`;
   return framed(
     c,
     { title, at: AT },
@@ -246,14 +246,14 @@ interface AccountSectionProps {
 function AccountSection({ partner, program, problems }: AccountSectionProps) {
   return (
     <section class="card form-narrow">
-      <h2>Account at {transferName()}</h2>
+      <h2>Account at {TRANSFER_SERVICE}</h2>
       {!offersTransfers(program) ? (
         <p class="muted">{notOffered(program)}</p>
       ) : (
         <Form action={`${AT}/provider-a-account`} class="stack" problems={problems}>
           {partner.provider_a_account_id === null ? (
             <>
-              <p>{transferName()} pays straight to your bank. It will ask who you are and where your account is.</p>
+              <p>{TRANSFER_SERVICE} pays straight to your bank. It will ask who you are and where your account is.</p>
               <Field
                 name="country"
                 label="Country"

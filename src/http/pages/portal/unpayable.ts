@@ -1,8 +1,8 @@
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { readWithoutDetails } from "../../../core/payouts/take-details.ts";
 import { sumUp } from "../../../domain/amount.ts";
-import { TRANSFER_METHOD } from "../../../domain/partner.ts";
-import { transferName, walletName } from "../../brand-names.ts";
+import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../domain/partner.ts";
+import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { plural, sumsText } from "../parts/figures.tsx";
 import { programText } from "../parts/shown-name.ts";
 import type { OwnProgram, Self } from "./self.ts";
@@ -17,10 +17,10 @@ export function unpayableText(
   program: Pick<OwnProgram, "id" | "name" | "connections">,
 ): string | null {
   if (payout_method === null) return "How would you like to be paid?";
-  if (payout_method === "wallet" && !payout_email) return addressMissing();
+  if (payout_method === "wallet" && !payout_email) return ADDRESS_MISSING;
   if (payout_method !== TRANSFER_METHOD || provider_a_account_id !== null) return null;
   return offersTransfers(program)
-    ? `Set up your account at ${transferName()}: until then nothing can be paid there.`
+    ? `Set up your account at ${TRANSFER_SERVICE}: until then nothing can be paid there.`
     : `${notOffered(program)} Choose another way.`;
 }
 
@@ -35,10 +35,8 @@ export function waitingText(
   return `${plural(count, "payout")} (${sumsText(sumUp(waiting, program))}) ${are} for your payout details. Add them so that we can pay ${them}.`;
 }
 
-/** What a payout to the wallet lacks where there is no address. */
-export function addressMissing(): string {
-  return `A payout by ${walletName()} needs the e-mail address of your account there.`;
-}
+/** The message if a payout by the wallet service has no address. */
+export const ADDRESS_MISSING = `A payout by ${WALLET_SERVICE} needs the e-mail address of your account there.`;
 
 /** Whether the program can have accounts for transfers made. */
 export function offersTransfers(program: Pick<OwnProgram, "connections">): boolean {
@@ -47,5 +45,5 @@ export function offersTransfers(program: Pick<OwnProgram, "connections">): boole
 
 /** What is said where it cannot. */
 export function notOffered(program: Pick<OwnProgram, "id" | "name">): string {
-  return `${programText(program)} does not offer payouts through ${transferName()} yet.`;
+  return `${programText(program)} does not offer payouts through ${TRANSFER_SERVICE} yet.`;
 }

@@ -98,9 +98,9 @@ export const erasedSubjects = sqliteTable(
 /**
  * Programs in which an event waits for what it changes, by the vendor's id of that. At provider B, the transaction or
  * subscription may come to another program of the same vendor account, also in another database; at provider A, the
- * payment may go by another id, which the vendor is asked for (`~` before it: again, with another API key). So it is for the
- * name of a code, whose id has `code:` before it, and for what else is said of it to other programs
- * (`core/inbound/heard-codes.ts`). WITHOUT ROWID.
+ * payment may go by another id, which the vendor is asked for. Such questions have the prefixes of
+ * `core/inbound/questions.ts`; what is said of a code to other programs has those of `core/inbound/heard-codes.ts`.
+ * WITHOUT ROWID.
  */
 export const waitingEvents = sqliteTable(
   "waiting_events",

@@ -38,9 +38,9 @@ beforeEach(async () => {
 });
 
 const read = (now = NOW) => serveAll(readEventLists(testContext(now), lists.readsOf));
-const paid = (id = "in_1") =>
+const paid = ({ id = "in_1", livemode = true } = {}) =>
   invoicePaid({
-    id,
+    ...{ id, livemode },
     customer: "cus_1",
     subscription: null,
     object: { lines: { object: "list", data: [], has_more: true } },
@@ -85,6 +85,18 @@ describe("lines that an event leaves out (IN-22)", () => {
     await read(NOW + 2 * HOUR);
     await read(NOW + 4 * HOUR);
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 2_000 }]);
+  });
+
+  it("stay unread with any key if they are of a test event that does not count", async () => {
+    const program = await shop(KEY);
+    await sendA(program, paid({ livemode: false }));
+    await read();
+    await program.api("PATCH", "/api/v1/programs/me", { provider_a_api_key: "rk_live_another" });
+    lists.keys.add("rk_live_another");
+    await read(NOW + 2 * HOUR);
+    const answers = await testContext().db.all(sql`select event_id from provider_events
+      where program_id = ${program.id} and event_type = 'lines'`);
+    expect([asked, answers]).toEqual([[], []]);
   });
 
   it("stay unread without an API key", async () => {

@@ -120,17 +120,13 @@ const LISTED: Record<string, Listed> = {
     commit: ["applications"],
     why: "a plan that new-partner.ts commits",
   },
-  "core/inbound/lines.ts": {
-    outside: ["waiting_events"],
-    why: "a note of what is to be asked for, made with the event and taken away once it is answered",
-  },
-  "core/inbound/links.ts": {
-    outside: ["waiting_events"],
-    why: "a note of what is to be asked for, made with the event and taken away once it is answered",
-  },
-  "core/inbound/unnamed-codes.ts": {
+  "core/inbound/questions.ts": {
     outside: ["provider_events", "waiting_events"],
-    why: "the same for the name of a code; that a key does not show one is no fact, and forgotten for another key",
+    why: "a question is stored with its event; that a key does not show a name is no fact, and forgotten for another key",
+  },
+  "core/inbound/ask-questions.ts": {
+    outside: ["waiting_events"],
+    why: "a question is removed once it is answered",
   },
   "core/inbound/heard-codes.ts": {
     outside: ["waiting_events"],

@@ -7,7 +7,7 @@ import { literal } from "../../db/client.ts";
 import type { Fact } from "../../domain/fact.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
-import { codesCarried } from "./unnamed-codes.ts";
+import { codesCarried } from "./questions.ts";
 
 /** The program has heard of it. */
 const HEARD = "code-of:";

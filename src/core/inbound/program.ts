@@ -21,8 +21,6 @@ import {
   unlessGivenUp,
 } from "./elsewhere.ts";
 import { openProgramOrNull, ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
-import { noteUnreadLines } from "./lines.ts";
-import { noteUnlinked } from "./links.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 import {
   MAX_STORING,
@@ -78,14 +76,7 @@ export interface Delivery {
  */
 export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: Delivery): Promise<Received> {
   const { provider, event, body, claim, before = () => [] } = given;
-  if (!claimsPrograms(provider)) {
-    const noted = [
-      ...noteUnlinked(verified, provider, event),
-      ...noteUnreadLines(verified, provider, event),
-      ...before(verified),
-    ];
-    return receiveEvent(verified, provider, event, body, noted);
-  }
+  if (!claimsPrograms(provider)) return receiveEvent(verified, provider, event, body, before(verified));
   const isAlone =
     verified.databases.shards.length === 1 && (claim.program_id ?? verified.program.id) === verified.program.id;
   if ("unchanged" in verified && !isAlone) throw new ProgramChanged();

@@ -31,9 +31,9 @@ import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { isSent } from "../kernel/seen-types.ts";
 import { storedEvent } from "../ledger/facts.ts";
-import { noteAgain } from "./ask-again.ts";
 import { MAX_EVENT_BYTES, takeEvent } from "./program.ts";
-import { openQuestions, type Questions } from "./questions.ts";
+import { openQuestions, type Questions } from "./ask-questions.ts";
+import { reopenQuestions } from "./questions.ts";
 import {
   asked,
   begun,
@@ -171,7 +171,7 @@ async function beforeList(
     return place.keep(failed(restarted, "test_key", now));
   }
   if (noted_again === null) return null;
-  const last = await noteAgain(ctx, provider.name, reads, noted_again ?? "");
+  const last = await reopenQuestions(ctx, provider.name, reads, noted_again ?? "");
   await place.keep({ ...place.reading, noted_again: last });
   return !place.isOvertaken;
 }

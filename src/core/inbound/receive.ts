@@ -29,7 +29,7 @@ import { namesIn } from "../ledger/named.ts";
 import { settleEach, trySettle, type Tried } from "../ledger/settle.ts";
 import { ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
-import { noteUnnamed } from "./unnamed-codes.ts";
+import { addQuestions } from "./questions.ts";
 
 export interface Received {
   outcome: EventOutcome;
@@ -76,7 +76,7 @@ export async function receiveBeside(
   const before = [
     ...("unchanged" in ctx ? [ctx.unchanged] : []),
     ...beside.before,
-    ...(vendor ? noteUnnamed(ctx, vendor.name, event) : []),
+    ...(vendor ? addQuestions(ctx, vendor.name, event) : []),
   ];
   const recorded = await recordFacts(ctx, provider, taken, body, { before, ask });
   if (!recorded && "unchanged" in ctx) throw new ProgramChanged();

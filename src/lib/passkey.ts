@@ -1,19 +1,10 @@
-import { parseASN1NoLeftoverBytes } from "@oslojs/asn1";
-import {
-  ClientDataType,
-  coseAlgorithmES256,
-  coseAlgorithmRS256,
-  coseEllipticCurveP256,
-  createAssertionSignatureMessage,
-  parseAttestationObject,
-  parseAuthenticatorData,
-  parseClientDataJSON,
-  type COSEPublicKey,
-} from "@oslojs/webauthn";
-import { constantTimeEqual, fromBase64, toBase64 } from "./crypto.ts";
+import { constantTimeEqual, fromBase64, sha256Hex, toBase64, toHex } from "./crypto.ts";
 
-/** By the registry of COSE: those that every authenticator has one of, in the order of preference. */
-export const PASSKEY_ALGORITHMS = [coseAlgorithmES256, coseAlgorithmRS256] as const;
+const ECDSA = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const RSA = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } as const;
+
+/** ES256 and RS256 in the COSE registry: every authenticator supports one. In the order of preference. */
+export const PASSKEY_ALGORITHMS = [-7, -257] as const;
 
 /** A public key as JWK, its numbers in base64url. */
 export type PasskeyKey = { kty: "EC"; crv: "P-256"; x: string; y: string } | { kty: "RSA"; n: string; e: string };
@@ -25,10 +16,18 @@ export interface PasskeyExpected {
   challenge: Uint8Array;
 }
 
-/** What `PublicKeyCredential.toJSON()` gives of a new credential, its bytes in base64url (WebAuthn 3, 5.1). */
+/**
+ * What `PublicKeyCredential.toJSON()` gives of a new credential, its bytes in base64url (WebAuthn 3, 5.1). The browser reads
+ * `publicKey`, a SubjectPublicKeyInfo, and `authenticatorData` from the attestation, which is not requested or verified.
+ */
 export interface RegistrationJson {
   id: string;
-  response: { clientDataJSON: string; attestationObject: string };
+  response: {
+    clientDataJSON: string;
+    authenticatorData: string;
+    publicKey: string;
+    publicKeyAlgorithm: (typeof PASSKEY_ALGORITHMS)[number];
+  };
 }
 
 /** The same of one that was used. */
@@ -47,18 +46,23 @@ export interface NewPasskey {
 export class PasskeyRefused extends Error {}
 
 /**
- * The credential that a browser made: for this origin, to this challenge, with the person verified by the device. What the
- * device says of its maker is not looked at. @throws {PasskeyRefused}
+ * The credential that a browser made: for this origin, to this challenge, with the person verified by the device.
+ * @throws {PasskeyRefused}
  */
-export async function readRegistration(given: RegistrationJson, expected: PasskeyExpected): Promise<NewPasskey> {
-  checkClientData(bytesOf(given.response.clientDataJSON), ClientDataType.Create, expected);
-  const { authenticatorData } = parsed(() => parseAttestationObject(bytesOf(given.response.attestationObject)));
-  checkAuthenticator(authenticatorData, expected);
-  const { credential, signatureCounter } = authenticatorData;
-  if (!credential || base64url(credential.id) !== given.id) throw new PasskeyRefused("no such credential");
-  const public_key = parsed(() => keyOf(credential.publicKey));
-  await importKey(public_key);
-  return { credential_id: given.id, public_key, sign_count: signatureCounter };
+export async function readRegistration(
+  { id, response }: RegistrationJson,
+  expected: PasskeyExpected,
+): Promise<NewPasskey> {
+  checkClientData(bytesOf(response.clientDataJSON), "webauthn.create", expected);
+  const data = bytesOf(response.authenticatorData);
+  const sign_count = await checkAuthenticator(data, expected);
+  if (credentialId(data) !== id) throw new PasskeyRefused("no such credential");
+  const algorithm = response.publicKeyAlgorithm === -257 ? RSA : ECDSA;
+  const spki = bytesOf(response.publicKey);
+  const key = await crypto.subtle.importKey("spki", spki, algorithm, true, ["verify"]).catch(refuseKey);
+  const { kty, crv, x, y, n, e } = (await crypto.subtle.exportKey("jwk", key)) as JsonWebKey;
+  const public_key = (kty === "RSA" ? { kty, n, e } : { kty, crv, x, y }) as PasskeyKey;
+  return { credential_id: id, public_key, sign_count };
 }
 
 /**
@@ -71,102 +75,107 @@ export async function readAssertion(
   expected: PasskeyExpected,
 ): Promise<{ sign_count: number }> {
   const clientData = bytesOf(response.clientDataJSON);
-  const authenticator = bytesOf(response.authenticatorData);
-  checkClientData(clientData, ClientDataType.Get, expected);
-  const data = parsed(() => parseAuthenticatorData(authenticator));
-  checkAuthenticator(data, expected);
+  const data = bytesOf(response.authenticatorData);
+  checkClientData(clientData, "webauthn.get", expected);
+  const sign_count = await checkAuthenticator(data, expected);
   const signature = bytesOf(response.signature);
-  const isRsa = public_key.kty === "RSA";
-  const isSigned = await crypto.subtle.verify(
-    isRsa ? RSA : ECDSA,
-    await importKey(public_key),
-    isRsa ? signature : parsed(() => rawSignature(signature)),
-    new Uint8Array(createAssertionSignatureMessage(authenticator, clientData)),
-  );
-  if (!isSigned) throw new PasskeyRefused("the signature does not match");
-  return { sign_count: data.signatureCounter };
+  const algorithm = public_key.kty === "RSA" ? RSA : ECDSA;
+  const key = await crypto.subtle.importKey("jwk", public_key, algorithm, false, ["verify"]).catch(refuseKey);
+  const raw = algorithm === RSA ? signature : rawSignature(signature);
+  const signed = new Uint8Array(data.length + 32);
+  signed.set(data);
+  signed.set(new Uint8Array(await crypto.subtle.digest("SHA-256", clientData)), data.length);
+  if (!(await crypto.subtle.verify(algorithm, key, raw, signed))) {
+    throw new PasskeyRefused("the signature does not match");
+  }
+  return { sign_count };
 }
 
 /** The challenge that an answer says it answers. @throws {PasskeyRefused} */
 export function challengeOf({ response }: { response: { clientDataJSON: string } }): Uint8Array {
-  return parsed(() => parseClientDataJSON(bytesOf(response.clientDataJSON))).challenge;
+  return readClientData(bytesOf(response.clientDataJSON)).challenge;
 }
 
 export function base64url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-const RSA = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } as const;
-const ECDSA = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
-/** Bytes of a coordinate and of each half of a signature. */
-const P256_BYTES = 32;
-
-function checkClientData(bytes: Uint8Array, type: ClientDataType, { origin, challenge }: PasskeyExpected): void {
-  const data = parsed(() => parseClientDataJSON(bytes));
-  if (data.type !== type) throw new PasskeyRefused("another kind of answer");
-  if (data.origin !== origin || data.crossOrigin === true) throw new PasskeyRefused("made for another site");
-  if (!constantTimeEqual(data.challenge, challenge)) throw new PasskeyRefused("an answer to another challenge");
+/** The members of the client data that are checked (WebAuthn 3, 5.8.1). @throws {PasskeyRefused} */
+function readClientData(bytes: Uint8Array) {
+  const { challenge, ...data } = parseObject(new TextDecoder().decode(bytes));
+  if (typeof challenge !== "string") throw new PasskeyRefused("no challenge");
+  return { ...data, challenge: bytesOf(challenge) } as { challenge: Uint8Array; [member: string]: unknown };
 }
 
-function checkAuthenticator(data: ReturnType<typeof parseAuthenticatorData>, { origin }: PasskeyExpected): void {
-  if (!data.verifyRelyingPartyIdHash(new URL(origin).hostname)) throw new PasskeyRefused("made for another host");
-  if (!data.userPresent || !data.userVerified) throw new PasskeyRefused("the device did not verify who used it");
-}
-
-function keyOf(key: COSEPublicKey): PasskeyKey {
-  const algorithm = key.algorithm();
-  if (algorithm === coseAlgorithmRS256) {
-    const { n, e } = key.rsa();
-    return { kty: "RSA", n: base64url(bigEndian(n)), e: base64url(bigEndian(e)) };
-  }
-  const { curve, x, y } = key.ec2();
-  if (algorithm !== coseAlgorithmES256 || curve !== coseEllipticCurveP256)
-    throw new PasskeyRefused("another algorithm");
-  return {
-    ...({ kty: "EC", crv: "P-256" } as const),
-    x: base64url(bigEndian(x, P256_BYTES)),
-    y: base64url(bigEndian(y, P256_BYTES)),
-  };
-}
-
-async function importKey(key: PasskeyKey): Promise<CryptoKey> {
+function parseObject(text: string): Record<string, unknown> {
   try {
-    return await crypto.subtle.importKey("jwk", key, key.kty === "RSA" ? RSA : ECDSA, false, ["verify"]);
+    return { ...(JSON.parse(text) as object) };
   } catch {
-    throw new PasskeyRefused("no public key");
+    throw new PasskeyRefused("not JSON");
   }
 }
 
-/** A signature as devices write it, a sequence of two integers, as WebCrypto reads it: both of 32 bytes. */
-function rawSignature(der: Uint8Array): Uint8Array<ArrayBuffer> {
-  const [r, s, ...more] = parseASN1NoLeftoverBytes(der)
-    .sequence()
-    .elements.map((element) => element.integer().value);
-  if (r === undefined || s === undefined || more.length > 0) throw new PasskeyRefused("no signature");
-  const raw = new Uint8Array(2 * P256_BYTES);
-  raw.set(bigEndian(r, P256_BYTES));
-  raw.set(bigEndian(s, P256_BYTES), P256_BYTES);
-  return raw;
+function checkClientData(bytes: Uint8Array, type: string, expected: PasskeyExpected): void {
+  const { crossOrigin = false, ...data } = readClientData(bytes);
+  if (data["type"] !== type) throw new PasskeyRefused("another kind of answer");
+  if (data["origin"] !== expected.origin || crossOrigin !== false) throw new PasskeyRefused("made for another site");
+  if (!constantTimeEqual(data.challenge, expected.challenge))
+    throw new PasskeyRefused("an answer to another challenge");
 }
 
-/** A number's bytes, the first the highest, with zeros before them up to `size`. @throws where it has more bytes, or is negative. */
-function bigEndian(number: bigint, size = Math.ceil(number.toString(16).length / 2)): Uint8Array {
-  const hex = number.toString(16).padStart(2 * size, "0");
-  if (number < 0n || hex.length > 2 * size) throw new RangeError("a number of another size");
-  return Uint8Array.from({ length: size }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16));
+/** Authenticator data (WebAuthn 3, 6.1): the SHA-256 of the host, a byte of flags, the counter, and a new credential. */
+const [FLAGS_AT, COUNTER_AT, CREDENTIAL_AT] = [32, 33, 37] as const;
+const [USER_PRESENT, USER_VERIFIED, HAS_CREDENTIAL] = [0x01, 0x04, 0x40] as const;
+
+/** The counter. @throws {PasskeyRefused} for another host, or if the device did not verify the person */
+async function checkAuthenticator(data: Uint8Array, { origin }: PasskeyExpected): Promise<number> {
+  if (data.length < CREDENTIAL_AT) throw new PasskeyRefused("no authenticator data");
+  if (toHex(data.subarray(0, FLAGS_AT)) !== (await sha256Hex(new URL(origin).hostname))) {
+    throw new PasskeyRefused("made for another host");
+  }
+  const flags = data[FLAGS_AT]!;
+  if (!(flags & USER_PRESENT) || !(flags & USER_VERIFIED)) {
+    throw new PasskeyRefused("the device did not verify who used it");
+  }
+  return new DataView(data.buffer).getUint32(COUNTER_AT);
+}
+
+/** The id of the new credential, after 16 bytes of the device's model and two of the id's length. */
+function credentialId(data: Uint8Array<ArrayBuffer>): string | null {
+  const lengthAt = CREDENTIAL_AT + 16;
+  const from = lengthAt + 2;
+  if (!(data[FLAGS_AT]! & HAS_CREDENTIAL) || data.length < from) return null;
+  const to = from + new DataView(data.buffer).getUint16(lengthAt);
+  return data.length < to ? null : base64url(data.subarray(from, to));
+}
+
+function refuseKey(): never {
+  throw new PasskeyRefused("no public key");
+}
+
+/**
+ * An ECDSA signature in DER, a sequence of the integers r and s, as WebCrypto reads it: 32 bytes of each. Nothing but DER is
+ * accepted: no trailing bytes, negative or longer numbers, or zeros that are not needed.
+ */
+function rawSignature(der: Uint8Array): Uint8Array<ArrayBuffer> {
+  const raw = new Uint8Array(64);
+  let at = 2;
+  for (const end of [32, 64]) {
+    const length = der[at + 1] ?? 0;
+    const number = der.subarray(at + 2, at + 2 + length);
+    const isInteger = der[at] === 0x02 && length > 0 && number.length === length && number[0]! < 0x80;
+    const digits = number[0] === 0 ? number.subarray(1) : number;
+    const isPadded = digits.length < length && length > 1 && digits[0]! < 0x80;
+    if (!isInteger || isPadded || digits.length > 32) throw new PasskeyRefused("no signature");
+    raw.set(digits, end - digits.length);
+    at += 2 + length;
+  }
+  if (der[0] !== 0x30 || der[1] !== der.length - 2 || at !== der.length) throw new PasskeyRefused("no signature");
+  return raw;
 }
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   const bytes = fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
   if (!bytes) throw new PasskeyRefused("not base64url");
   return bytes;
-}
-
-/** What cannot be read is refused, whatever the parser throws. */
-function parsed<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof PasskeyRefused ? error : new PasskeyRefused(`unreadable: ${String(error)}`);
-  }
 }

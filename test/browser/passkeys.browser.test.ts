@@ -43,6 +43,7 @@ describe("a member's passkey (PASS-1, PASS-2)", () => {
     await signInOwner(world, page, owner_email);
     await page.getByRole("link", { name: "Settings" }).first().click();
     await page.getByRole("link", { name: "Sessions" }).first().click();
+    assert.equal(await page.getByText("does not support passkeys").isVisible(), false);
     await press(page, "Add a passkey");
     await page.getByText("The passkey is added.").waitFor();
     assert.equal(await device.credentials(), 1);
@@ -76,6 +77,16 @@ describe("a member's passkey (PASS-1, PASS-2)", () => {
     await device.verify(true);
     await press(page, "Add a passkey");
     await page.getByText("The passkey is added.").waitFor();
+  });
+
+  it("is not offered where the browser cannot give one, and the page says so", async () => {
+    const { owner_email } = await world.createProgram({ name: "Keys", owner_email: "old@example.com" });
+    const page = await world.visitor();
+    await page.addInitScript(() => Reflect.deleteProperty(globalThis, "PublicKeyCredential"));
+    await signInOwner(world, page, owner_email);
+    await page.goto(`${world.url}/dashboard/settings/sessions`);
+    await page.getByText("This browser does not support passkeys").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Add a passkey" }).isVisible(), false);
   });
 
   it("is not offered without scripts", async () => {

@@ -1,4 +1,4 @@
-/** A device with passkeys, as a browser gives its answers (WebAuthn 3): its own keys, CBOR and signatures. */
+/** A device with passkeys, as a browser gives its answers (WebAuthn 3): its own keys and signatures. */
 import type { Reply } from "./program.ts";
 import { BASE_URL } from "./program.ts";
 import type { Visitor } from "./visitor.ts";
@@ -61,10 +61,10 @@ export async function makeAuthenticator({ rsa = false, counts = false } = {}): P
   return {
     create: async (options, changed = {}) => {
       handle = options.user.id;
-      const credential = joined(new Uint8Array(16), [0, id.length], id, await coseOf(keys.publicKey));
+      const credential = joined(new Uint8Array(16), [0, id.length], id);
       const flags = (changed.flags ?? PRESENT_AND_VERIFIED) | ATTESTED;
       const data = await dataOf(changed.rpId ?? options.rp.id, flags, changed.sign_count ?? 0, credential);
-      const attestation = map([text("fmt"), text("none")], [text("attStmt"), map()], [text("authData"), bytes(data)]);
+      const publicKey = (await crypto.subtle.exportKey("spki", keys.publicKey)) as ArrayBuffer;
       return {
         id: base64url(id),
         rawId: base64url(id),
@@ -72,7 +72,9 @@ export async function makeAuthenticator({ rsa = false, counts = false } = {}): P
         clientExtensionResults: {},
         response: {
           clientDataJSON: base64url(client("webauthn.create", options.challenge, changed)),
-          attestationObject: base64url(attestation),
+          authenticatorData: base64url(data),
+          publicKey: base64url(new Uint8Array(publicKey)),
+          publicKeyAlgorithm: rsa ? -257 : -7,
           transports: ["internal"],
         },
       };
@@ -146,36 +148,7 @@ export function der(r: Uint8Array, s: Uint8Array): Uint8Array {
   return joined([0x30, content.length], content);
 }
 
-async function coseOf(key: CryptoKey): Promise<Uint8Array> {
-  const jwk = (await crypto.subtle.exportKey("jwk", key)) as JsonWebKey;
-  if (jwk.kty === "RSA") {
-    return map(
-      [[0x01], [0x03]],
-      [[0x03], negative(257)],
-      [[0x20], bytes(decoded(jwk.n!))],
-      [[0x21], bytes(decoded(jwk.e!))],
-    );
-  }
-  return map(
-    [[0x01], [0x02]],
-    [[0x03], negative(7)],
-    [[0x20], [0x01]],
-    [[0x21], bytes(decoded(jwk.x!))],
-    [[0x22], bytes(decoded(jwk.y!))],
-  );
-}
-
 type Bytes = Uint8Array | readonly number[];
-
-function head(major: number, length: number): number[] {
-  if (length < 24) return [(major << 5) | length];
-  return length < 256 ? [(major << 5) | 24, length] : [(major << 5) | 25, length >> 8, length & 0xff];
-}
-
-const negative = (value: number) => head(1, value - 1);
-const bytes = (value: Bytes) => joined(head(2, value.length), value);
-const text = (value: string) => joined(head(3, value.length), encoder.encode(value));
-const map = (...entries: [Bytes, Bytes][]) => joined(head(5, entries.length), ...entries.flat());
 
 function joined(...parts: Bytes[]): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(parts.flatMap((part) => [...part]));
@@ -186,10 +159,6 @@ export function base64url(value: Uint8Array): string {
     .replaceAll("+", "-")
     .replaceAll("/", "_")
     .replaceAll("=", "");
-}
-
-function decoded(value: string): Uint8Array {
-  return Uint8Array.from(atob(value.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
 }
 
 const SESSIONS = "/dashboard/settings/sessions";

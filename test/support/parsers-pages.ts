@@ -15,7 +15,7 @@ import { joinValues, readForm, readStamp } from "../../src/http/pages/join/form.
 import { readClaim } from "../../src/http/pages/portal/claims.tsx";
 import { buildLink } from "../../src/http/pages/portal/link-builder.tsx";
 import { parseAnswer } from "../../src/http/pages/passkey-answer.ts";
-import { base64url, readRegistration } from "../../src/lib/passkey.ts";
+import { base64url, PasskeyRefused, readAssertion, readRegistration } from "../../src/lib/passkey.ts";
 import type { PageEnv } from "../../src/http/session.ts";
 import { jsonTexts, type Parser } from "./parsers.ts";
 
@@ -33,32 +33,48 @@ function form(text: string, ...names: string[]): FormFields {
   return new FormFields(data);
 }
 
-/** As a new passkey's own bytes, which only then are looked at. */
-async function readMade(text: string): Promise<unknown> {
-  const client = { type: "webauthn.create", challenge: "AAAA", origin: "https://service.example" };
-  const clientDataJSON = base64url(new TextEncoder().encode(JSON.stringify(client)));
-  const made = { id: "AAAA", response: { clientDataJSON, attestationObject: text } };
+/** As each of the bytes that a device makes: of a new passkey, and of one that is used. */
+async function readMade(text: string): Promise<unknown[]> {
   const expected = { origin: "https://service.example", challenge: new Uint8Array(3) };
-  return readRegistration(made, expected).catch((error: unknown) => error);
+  const client = (type: string) =>
+    base64url(new TextEncoder().encode(JSON.stringify({ type, challenge: "AAAA", origin: expected.origin })));
+  const host = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode("service.example")));
+  const authenticatorData = base64url(Uint8Array.from([...host, 0x45, ...Array<number>(21).fill(0), 1, 7]));
+  const made = { clientDataJSON: client("webauthn.create"), authenticatorData, publicKey: text };
+  const used = { clientDataJSON: client("webauthn.get"), authenticatorData, signature: text };
+  const read = [
+    readRegistration({ id: "Bw", response: { ...made, publicKeyAlgorithm: -7 } }, expected),
+    readRegistration({ id: "Bw", response: { ...made, publicKeyAlgorithm: -257 } }, expected),
+    readRegistration({ id: "Bw", response: { ...made, authenticatorData: text, publicKeyAlgorithm: -7 } }, expected),
+    readRegistration({ id: "Bw", response: { ...made, clientDataJSON: text, publicKeyAlgorithm: -7 } }, expected),
+    readAssertion({ id: "Bw", response: used }, P256, expected),
+  ];
+  return Promise.all(
+    read.map((one) =>
+      one.catch((error: unknown) => {
+        if (error instanceof PasskeyRefused) return error;
+        throw error;
+      }),
+    ),
+  );
 }
 
-/** An attestation whose key is a number of so many bytes. */
+/** The base point of the curve. */
+const P256 = {
+  ...({ kty: "EC", crv: "P-256" } as const),
+  x: "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY",
+  y: "T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU",
+};
+
+/** An RSA key with a modulus of so many bytes. */
 function longKey(length: number): Uint8Array {
-  const big = (major: number) => [(major << 5) | 25, length >> 8, length & 0xff];
-  const key = [0xa4, 1, 3, 3, 0x39, 1, 0, 0x20, ...big(2), ...Array<number>(length).fill(0xff), 0x21, 0x43, 1, 0, 1];
-  const data = [...Array<number>(32).fill(0), 0x45, 0, 0, 0, 0, ...Array<number>(16).fill(0), 0, 1, 7, ...key];
-  const size = [0x59, data.length >> 8, data.length & 0xff];
-  const text = (word: string) => [0x60 | word.length, ...new TextEncoder().encode(word)];
-  return Uint8Array.from([
-    0xa3,
-    ...text("fmt"),
-    ...text("none"),
-    ...text("attStmt"),
-    0xa0,
-    ...text("authData"),
-    ...size,
-    ...data,
-  ]);
+  const der = (tag: number, ...content: number[]) => [
+    ...[tag, 0x83, content.length >> 16, (content.length >> 8) & 0xff, content.length & 0xff],
+    ...content,
+  ];
+  const key = der(0x30, ...der(0x02, ...Array<number>(length).fill(0x7f)), ...[0x02, 0x03, 1, 0, 1]);
+  const rsa = [0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
+  return Uint8Array.from(der(0x30, ...rsa, ...der(0x03, 0, ...key)));
 }
 
 export const PAGES: Parser[] = [
@@ -188,17 +204,20 @@ export const PAGES: Parser[] = [
   {
     module: "http/pages/passkey-answer.ts",
     name: "a passkey",
-    good: JSON.stringify({ id: "AAAA", response: { clientDataJSON: "AAAA", attestationObject: "AAAA" } }),
+    good: JSON.stringify({
+      id: "AAAA",
+      response: { clientDataJSON: "AAAA", authenticatorData: "AAAA", publicKey: "AAAA", publicKeyAlgorithm: -7 },
+    }),
     read: (text) => [parseAnswer("create", text), parseAnswer("get", text)],
     frames: [['{"id":"', '"}']],
   },
   {
     module: "lib/passkey.ts",
     name: "what a device says of a passkey",
-    good: "o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YUA",
+    good: "MAYCAQECAQE",
     read: readMade,
     worst: {
-      "arrays in arrays": (n) => base64url(new Uint8Array(n * 0.75).fill(0x81)),
+      "arrays in arrays": (n) => base64url(new Uint8Array(n * 0.75).fill(0x30)),
       "a long number": (n) => base64url(longKey(n * 0.75)),
     },
   },

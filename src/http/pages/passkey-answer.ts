@@ -15,7 +15,12 @@ const base64 = (most: number) =>
 /** What a browser sends of a new passkey (`lib/passkey.ts`); more than this is not looked at. */
 const registration = z.object({
   id: base64(1_400),
-  response: z.object({ clientDataJSON: base64(4_000), attestationObject: base64(24_000) }),
+  response: z.object({
+    clientDataJSON: base64(4_000),
+    authenticatorData: base64(4_000),
+    publicKey: base64(2_000),
+    publicKeyAlgorithm: z.literal(PASSKEY_ALGORITHMS),
+  }),
 });
 
 /** And of one that was used. */

@@ -65,5 +65,12 @@ const NO_PASSKEYS = "This service takes none before whoever runs it has set its 
 
 function AddForm({ options }: { options: object }) {
   if (!useMay("own_secure")) return <ProveFirst to="add or remove a passkey" />;
-  return <PasskeyForm action={AT} purpose="create" options={options} label="Add a passkey" />;
+  return (
+    <>
+      <PasskeyForm action={AT} purpose="create" options={options} label="Add a passkey" />
+      <p class="no-passkeys">
+        This browser does not support passkeys, or scripts are off. Sign in with e-mailed links.
+      </p>
+    </>
+  );
 }

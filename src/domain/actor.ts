@@ -1,4 +1,4 @@
-/** Who does something (EVT-2): `actor: {type: api_key|member|partner|provider|operator|cron|visitor, id, name}`. */
+/** The author of an event (EVT-2): `actor: {type: api_key|member|partner|provider|operator|cron|visitor, id, name}`. */
 export const ACTOR_TYPES = ["api_key", "member", "partner", "provider", "operator", "cron", "visitor"] as const;
 
 export interface Actor {
@@ -8,37 +8,37 @@ export interface Actor {
 }
 
 export const KEY_ID_PREFIX = "key_";
-/** Characters of the key's hash that make its id: two keys never share them, and they do not lead to the key. */
+/** Characters of the key's hash that form its id: no two keys share them, and the key cannot be derived from them. */
 export const KEY_ID_CHARACTERS = 16;
 
-/** Each way into the service makes its actor here. */
+/** Makes the actor for each way into the service. */
 export const actors = {
-  /** An API key: an id made from its hash, and its last four characters. */
+  /** The program's first API key: an id made from its hash, and its last four characters. */
   apiKey: ({ api_key_hash, api_key_last4 }: { api_key_hash: string; api_key_last4: string }): Actor => ({
     type: "api_key",
     id: `${KEY_ID_PREFIX}${api_key_hash.slice(0, KEY_ID_CHARACTERS)}`,
     name: api_key_last4,
   }),
-  /** A key that a program has beside its first. */
+  /** An API key that the program has in addition to its first. */
   furtherKey: ({ id, name }: { id: string; name: string }): Actor => ({ type: "api_key", id, name }),
-  /** A member of the team, by the address that was proven. */
+  /** A team member, by verified address. */
   member: (email: string): Actor => ({ type: "member", id: email.toLowerCase(), name: email }),
   partner: ({ id, email, first_name, last_name }: PartnerNames): Actor => ({
     type: "partner",
     id,
     name: [first_name, last_name].filter(Boolean).join(" ") || email,
   }),
-  /** A payment provider, with the vendor's id of the event that is taken in, once it is known. */
+  /** A payment provider, with the vendor's event id once it is known. */
   provider: (name: string, event_id: string | null = null): Actor => ({ type: "provider", id: event_id, name }),
   /** The bearer of ADMIN_TOKEN. */
   operator: (): Actor => ({ type: "operator", id: null, name: "operator" }),
   /** A periodic job, by its name in `JOBS`. */
   cron: (job: string): Actor => ({ type: "cron", id: null, name: job }),
-  /** Somebody who is not known: who clicks, or applies. */
+  /** An unidentified person, who clicks or applies. */
   visitor: (): Actor => ({ type: "visitor", id: null, name: null }),
 };
 
-/** Whether it is a program's first key, whose name is its last four characters. */
+/** Whether the actor is a program's first key, whose name is its last four characters. */
 export function isFirstKey({ type, id }: Actor): boolean {
   return type === "api_key" && id?.length === KEY_ID_PREFIX.length + KEY_ID_CHARACTERS;
 }
@@ -50,7 +50,7 @@ interface PartnerNames {
   last_name: string | null;
 }
 
-/** Clicks keep no actor: a click is always a visitor's. */
+/** The actor of every click; click events do not store one. */
 export const VISITOR: Actor = actors.visitor();
 
 /** `{field: [old, new]}` (EVT-2). */

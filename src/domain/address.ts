@@ -3,20 +3,20 @@ import ipaddr from "ipaddr.js";
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /**
- * Why an address may not be sent to, in a few words, or null when it is public unicast.
+ * Returns a short reason if requests to an address are refused, or null if it is public unicast (HOOK-20).
  *
- * every answer must be public unicast (IPv4-mapped, NAT64, 6to4 and Teredo judged by what they carry; CGNAT,
- * benchmarking, documentation, multicast, reserved and metadata ranges refused) (HOOK-20).
- * Whatever the registries of special-purpose addresses name is refused, also what they call globally reachable (AS112,
- * AMT, ORCHIDv2): none of it is where an owner receives webhooks. In IPv6 only global unicast (2000::/3) can be public.
+ * IPv4-mapped, NAT64, 6to4 and Teredo addresses are checked by the IPv4 addresses they carry. CGNAT, benchmarking,
+ * documentation, multicast, reserved and metadata ranges are refused, and so is every range in the special-purpose
+ * registries, including those they call globally reachable (AS112, AMT, ORCHIDv2): no owner receives webhooks there. In
+ * IPv6 only global unicast (2000::/3) can be public.
  */
 export function whyNotPublic(address: Address): string | null {
   return isIPv4(address) ? whyNotPublicIPv4(address) : whyNotPublicIPv6(address);
 }
 
 /**
- * The address that a text spells, or null when it spells none: dotted decimal without leading zeros, or IPv6 without a
- * zone. The lenient forms that some parsers take (`127.1`, `0x7f.0.0.1`, `010.0.0.1`) are not addresses here.
+ * Parses dotted decimal without leading zeros, or IPv6 without a zone; null for any other text. The lenient forms of
+ * some parsers (`127.1`, `0x7f.0.0.1`, `010.0.0.1`) are not addresses here.
  */
 export function parseAddress(text: string): Address | null {
   if (text.length > MAX_ADDRESS_LENGTH) return null;
@@ -26,17 +26,17 @@ export function parseAddress(text: string): Address | null {
   return ipaddr.IPv6.parse(new URL(`https://[${text}]/`).hostname.slice(1, -1));
 }
 
-/** The two networks that callers are counted by. They are the same for an IPv4 address. */
+/** The two networks by which callers are counted, equal for an IPv4 address. */
 export interface Networks {
-  /** An IPv4 address, or an IPv6 /64: the network of one customer of a provider. */
+  /** An IPv4 address, or an IPv6 /64: one customer of an internet provider. */
   network: string;
-  /** An IPv6 /48: a larger customer has all of its 65,536 networks. */
+  /** An IPv6 /48: a larger customer owns all of its 65,536 networks. */
   site: string;
 }
 
 /**
- * The networks of a caller's address, by which callers are counted. An IPv4 address that is mapped into IPv6 is that IPv4
- * address. A text that is no address counts as it is, up to the length of an address.
+ * The networks by which a caller is counted. An IPv4-mapped IPv6 address counts as its IPv4 address. A text that is not
+ * an address counts as it is, cut to the length of an address.
  */
 export function networksOf(text: string): Networks {
   const isIPv6 = text.length <= MAX_ADDRESS_LENGTH && text.includes(":") && ipaddr.IPv6.isValid(text);
@@ -54,7 +54,7 @@ function alone(network: string): Networks {
 /** All eight groups, the last two written as IPv4. */
 const MAX_ADDRESS_LENGTH = 45;
 
-/** Addresses in public ranges that clouds answer themselves, from inside: 168.63.129.16 is Azure's host. */
+/** Addresses in public ranges that clouds answer internally: 168.63.129.16 is Azure's host. */
 const METADATA_IPV4 = new Set(["168.63.129.16"]);
 
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
@@ -82,11 +82,14 @@ function whyNotPublicIPv6(address: ipaddr.IPv6): string | null {
   return address.match(GLOBAL_UNICAST) ? null : "not global unicast";
 }
 
-/** The IPv4 addresses that a packet to this IPv6 address would end at or pass through; none for native IPv6. */
+/**
+ * The IPv4 addresses at which a packet to this IPv6 address would arrive or through which it would pass; empty for
+ * native IPv6.
+ */
 function carriedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   if (address.match(MAPPED) || address.match(NAT64)) return [embedded(address, 6)];
   if (address.match(SIX_TO_FOUR)) return [embedded(address, 1)];
-  // RFC 4380: the server's address, then the client's with every bit turned over.
+  // RFC 4380: the server's address, then the client's with every bit inverted.
   if (address.match(TEREDO)) return [embedded(address, 2), embedded(address, 6, 0xffff)];
   return [];
 }
@@ -102,7 +105,7 @@ function nameOfSpecialRange(address: Address): string | null {
   return range === "unicast" ? null : (RANGE_NAMES[range] ?? range);
 }
 
-/** ipaddr.js names its ranges for programs; these are the ones whose name alone would not explain to an owner what is wrong. */
+/** Readable names for the ranges whose ipaddr.js name would not explain the refusal to an owner. */
 const RANGE_NAMES: Readonly<Record<string, string>> = {
   linkLocal: "link-local",
   carrierGradeNat: "carrier-grade NAT",

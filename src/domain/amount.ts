@@ -1,18 +1,18 @@
 import { add, NOTHING, type Cents } from "./money.ts";
 
-/** Smallest units of a currency: the number alone says nothing. */
+/** A number of a currency's smallest units, with the currency. */
 export interface Amount {
   readonly amount_cents: Cents;
   readonly currency: string;
 }
 
-/** What a program is recognized by, so that its currency is not taken for that of a payment. */
+/** The columns that identify a program, so that its currency is not used as that of a payment. */
 interface ProgramLike {
   readonly currency: string;
   readonly min_payout_cents: Cents;
 }
 
-/** A number that a row says in its own currency. A program is no such row: what it earns is in any currency. */
+/** An amount from a row that has its own currency. A program is not such a row: it earns in any currency. */
 export function amountOf(
   row: { readonly currency: string; readonly min_payout_cents?: never },
   amount_cents: Cents,
@@ -20,7 +20,7 @@ export function amountOf(
   return { amount_cents, currency: row.currency };
 }
 
-/** A number that the owner has set in the program's currency: a minimum, a flat amount, the value of a condition. */
+/** An amount that the owner set in the program's currency: a minimum, a flat amount, the value of a condition. */
 export function settingOf(program: ProgramLike, amount_cents: Cents): Amount {
   return { amount_cents, currency: program.currency };
 }
@@ -28,12 +28,15 @@ export function settingOf(program: ProgramLike, amount_cents: Cents): Amount {
 declare const summed: unique symbol;
 
 /**
- * What many amounts come to: one sum for each currency, for currencies are never added up, and none is left out. Made by
- * `sumUp` alone, so a figure that takes it shows them all.
+ * Sums of amounts, one for each currency: currencies are never added up, and every one is kept. Only `sumUp` makes this
+ * type, so a figure that takes it shows every currency.
  */
 export type Amounts = readonly Amount[] & { readonly [summed]: true };
 
-/** The program's own currency first, the others by their codes; a zero of its own where there is nothing. */
+/**
+ * Sums amounts by currency: the program's own first, then the others by code; a single zero in the program's currency
+ * if all sums are zero.
+ */
 export function sumUp(rows: Iterable<Amount>, program: ProgramLike): Amounts {
   const sums = new Map<string, Cents>();
   for (const { amount_cents, currency } of rows) sums.set(currency, add(sums.get(currency) ?? NOTHING, amount_cents));
@@ -44,7 +47,7 @@ export function sumUp(rows: Iterable<Amount>, program: ProgramLike): Amounts {
   return (amounts.length > 0 ? amounts : [settingOf(program, NOTHING)]) as readonly Amount[] as Amounts;
 }
 
-/** The order of currencies everywhere: `own` first, the others by their codes. */
+/** Orders currencies: `own` first, the others by their codes. */
 export function compareCurrencies(a: string, b: string, own: string): number {
   if (a === b) return 0;
   if (a === own || b === own) return a === own ? -1 : 1;

@@ -1,4 +1,4 @@
-/** A text in lower case as SQLite's `lower()` has it: ASCII letters only, so that code and database compare alike. */
+/** Lowercases ASCII letters only, as SQLite's `lower()` does, so that code and database compare alike. */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

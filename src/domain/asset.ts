@@ -1,11 +1,11 @@
-/** What an owner gives partners to use: banners, texts and pages of the site (PORTAL-8). */
+/** Assets that an owner offers to partners: banners, texts and pages of the site (PORTAL-8). */
 export const ASSET_KINDS = ["banner", "text", "link"] as const;
 export type AssetKind = (typeof ASSET_KINDS)[number];
 
 export interface Asset {
   name: string;
   kind: AssetKind;
-  /** Of a banner the https address of the picture, of a link that of a page of the site; of a text the text. */
+  /** The picture's https address for a banner, a page's https address for a link, the text itself for a text. */
   content: string;
 }
 
@@ -13,10 +13,10 @@ export const MAX_ASSETS = 20;
 export const MAX_ASSET_NAME = 100;
 export const MAX_ASSET_CONTENT = 1_000;
 
-/** Where a text has the partner's link. */
+/** The placeholder for the partner's link in a text. */
 const LINK_MARK = "{link}";
 
-/** What is wrong with an asset, to go on after its number; null where nothing is. */
+/** Why an asset is invalid, as a phrase that follows its number; null if it is valid. */
 export function assetProblem({ name, kind, content }: Asset): string | null {
   if (/[\r\n]/.test(name)) return "its name is one line.";
   if (kind === "text") return null;
@@ -25,29 +25,29 @@ export function assetProblem({ name, kind, content }: Asset): string | null {
   return isPlain ? null : `a ${kind} needs an address that begins with https://.`;
 }
 
-/** A text with a partner's link in it: where it is marked, else below. */
+/** Puts a partner's link into a text: at its placeholder, or below it if there is none. */
 export function textWithLink(content: string, link: string): string {
   return content.includes(LINK_MARK) ? content.replaceAll(LINK_MARK, link) : `${content}\n${link}`;
 }
 
-/** HTML of a banner that leads to a partner's link. */
+/** HTML of a banner that links to a partner's link. */
 export function bannerHtml({ name, content }: Asset, link: string): string {
   return `<a href="${inHtml(link)}"><img src="${inHtml(content)}" alt="${inHtml(name)}"></a>`;
 }
 
-/** A text within an attribute of HTML. */
+/** Escapes a text for an HTML attribute. */
 function inHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 const SEPARATOR = "---";
 
-/** Assets as a form has them: the kind and the name on the first line of each, its content below, `---` between two. */
+/** Assets as a form shows them: kind and name on the first line of each, its content below, `---` between two. */
 export function assetsText(assets: readonly Asset[]): string {
   return assets.map(({ kind, name, content }) => `${kind}: ${name}\n${content}`).join(`\n${SEPARATOR}\n`);
 }
 
-/** The same as typed. What has no kind keeps its first line as the name, to be refused. */
+/** Parses the text of `assetsText`. An asset without a kind keeps its first line as the name, and is refused later. */
 export function readAssets(text: string): { kind: string; name: string; content: string }[] {
   const blocks: string[][] = [[]];
   for (const line of text.split(/\r\n|\n|\r/)) {

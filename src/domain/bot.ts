@@ -1,10 +1,10 @@
 import { isbot } from "isbot";
 
 /**
- * Whether a User-Agent names a known bot: crawlers, link previewers, monitors (the kept list of `isbot`).
+ * Whether a User-Agent names a known bot: a crawler, link previewer or monitor (the maintained list of `isbot`).
  *
- * An HTTP library and a browser under automation are tools that someone drives on purpose, such as an owner's server
- * that reports a click, so they are not known bots. A missing User-Agent names nobody.
+ * HTTP libraries and automated browsers are run on purpose, for example by an owner's server that reports a click, so
+ * they are not known bots. A missing User-Agent is not a bot either.
  */
 export function isKnownBot(header: string | null): boolean {
   const userAgent = header?.slice(0, READ_LENGTH) ?? "";
@@ -20,9 +20,9 @@ export function isKnownBot(header: string | null): boolean {
 const TOOL_PATTERN =
   /^(?:node|undici|axios|got|deno|bun|curl|wget|python|aiohttp|httpx|go-http-client|okhttp|java|apache-httpclient|ruby|faraday|php|guzzlehttp|symfony|postmanruntime|insomnia|httpie|reqwest|hyper)\b/i;
 
-/** The list costs several µs a name; visitors share few names, so verdicts are kept, bounded against invented ones. */
+/** Matching the list costs several µs a name and visitors share few names, so results are cached, within a bound. */
 const verdicts = new Map<string, boolean>();
 const KEPT_VERDICTS = 2_000;
 const KEPT_LENGTH = 512;
-/** Several times what browsers send; a bot names itself before that. */
+/** Several times the length that browsers send; a bot names itself earlier in the text. */
 const READ_LENGTH = 1_024;

@@ -1,10 +1,10 @@
-/** "Missing sale?": a partner says that a sale is theirs, and the owner decides (CLAIM-1). */
+/** "Missing sale?": a partner claims a sale, and the owner decides (CLAIM-1). */
 import { COUNTED_ELSEWHERE, type Outcome } from "./payment.ts";
 
 export const CLAIM_STATUSES = ["open", "granted", "declined"] as const;
 export type ClaimStatus = (typeof CLAIM_STATUSES)[number];
 
-/** Claims of one partner that wait at once, and those that a partner makes within a day (CLAIM-4). */
+/** Open claims that a partner may have at once, and claims that a partner may make within a day (CLAIM-4). */
 export const MAX_OPEN_CLAIMS = 20;
 export const MAX_CLAIMS_A_DAY = 10;
 
@@ -12,37 +12,38 @@ export const MAX_CLAIMS_A_DAY = 10;
 export const MAX_ORDER_ID = 255;
 export const MAX_CLAIM_NOTE = 1_000;
 
-/** How many payments are shown beside a claim, and how many of a partner's claims. */
+/** Payments shown beside a claim, and a partner's claims shown in a list. */
 export const MAX_CLAIM_PAYMENTS = 20;
 export const MAX_CLAIMS_SHOWN = 50;
 
 /**
- * What a partner reads of a claim: the outcome of the payment, or why it is not said. `waiting`: nobody has decided.
- * `granted`, `declined`: nothing more is said. `not_found`: no payment has this order id. `of_another`: it is another partner's.
+ * The answer that a partner reads: the payment's outcome, or the reason why it is not shown. `waiting`: not decided
+ * yet. `granted`, `declined`: only the decision is shown. `not_found`: no payment has this order id. `of_another`: the
+ * payment belongs to another partner.
  */
 export type ClaimAnswer = Outcome | "waiting" | "granted" | "declined" | "not_found" | "of_another";
 
-/** What an answer depends on. */
+/** The part of a claim on which its answer depends. */
 export interface AnsweredClaim {
   partner_id: string;
   status: ClaimStatus;
-  /** Null of a claim by day and domain, and where the customer was erased. */
+  /** Null for a claim by day and domain, and once the customer is erased. */
   order_id: string | null;
 }
 
-/** What a claim says of its sale where the customer was erased. */
+/** The sale's columns once the customer is erased. */
 export const NO_SALE = { order_id: null, day: null, email_domain: null };
 
-/** Of the payment that was decided on. */
+/** The payment to which the decision applies. */
 export interface ClaimedPayment {
   partner_id: string | null;
   outcome: Outcome | null;
 }
 
 /**
- * What the partner reads (CLAIM-3). Before a person has decided it is the same whether or not there is such a payment. Of a
- * claim by day and domain that was declined nothing is said: it would show who bought. One that was granted is the partner's,
- * also before its payment is settled, unless that turned out to be another partner's, or to count elsewhere.
+ * The partner's answer (CLAIM-3). Until a person decides, it is the same whether or not the payment exists. A declined
+ * claim by day and domain shows only the decision: more would reveal who bought. A granted one belongs to the partner
+ * even before its payment is settled, unless the payment turned out to be another partner's or to count elsewhere.
  */
 export function claimAnswer(claim: AnsweredClaim, payment: ClaimedPayment | null): ClaimAnswer {
   const { partner_id, status, order_id } = claim;
@@ -56,7 +57,7 @@ export function claimAnswer(claim: AnsweredClaim, payment: ClaimedPayment | null
   return outcome === null || (isGranted && !COUNTED_ELSEWHERE.includes(outcome)) ? status : outcome;
 }
 
-/** How an e-mail's domain is written by a partner, and compared: in lower case, without what comes before an `@`. */
+/** Normalizes an e-mail domain for comparison: lower case, without anything before an `@`. */
 export function claimDomain(text: string): string {
   return text
     .slice(text.lastIndexOf("@") + 1)

@@ -1,7 +1,7 @@
 import { SUB_PATTERN } from "./link.ts";
 import { SLUG_PATTERN } from "./partner.ts";
 
-/** Why an arrival is counted and not in the audit log. The last four are decided when a batch is flushed. */
+/** Reasons why an arrival is counted but not logged. The last four are decided when a batch is flushed. */
 export const CLICK_DROP_REASONS = [
   "bot",
   "duplicate",
@@ -14,26 +14,26 @@ export const CLICK_DROP_REASONS = [
 export type ClickDropReason = (typeof CLICK_DROP_REASONS)[number];
 
 /**
- * Bytes of `landing` and of `referrer` that are stored, of their UTF-8 in JSON, each and together (TRACK-25): a row of the log
- * then takes at most 1,200 bytes of a page, however full the database leaves its pages.
+ * UTF-8 bytes of `landing` and `referrer` in JSON that are stored, each and together (TRACK-25): a row of the log then
+ * takes at most 1,200 bytes of a page, however full the database leaves its pages.
  */
 export const KEPT_BYTES = { each: 256, both: 384 } as const;
 
-/** Recorded clicks a program has on any day, and how many times its usual day it has beyond that (TRACK-26). */
+/** Clicks recorded for a program on any day, and the multiple of its usual day that it gets beyond that (TRACK-26). */
 export const CLICK_BUDGET = { least: 100_000, times: 10 } as const;
 
 /** A click as the visitor's page reports it, after validation. */
 export interface Click {
   program_id: string;
-  /** Partner slug in the case given; whose it is comes out at the flush. */
+  /** Partner slug in the sender's case; the flush finds the partner. */
   ref: string;
-  /** The path the visitor arrived at, without query and fragment: those may carry what is nobody's business. */
+  /** The path of arrival, without query and fragment, which may carry private data. */
   landing: string;
   /** The page the visitor came from, without query and fragment, or empty. */
   referrer: string;
-  /** Where the partner placed the link (TRACK-19). */
+  /** The partner's own id of the link's place (TRACK-19). */
   sub?: string | undefined;
-  /** Made by the sender and kept on its retry, so that a repeated click is recognized. */
+  /** Made by the sender and repeated on its retry, so that a repeated click is recognized. */
   id: string | null;
 }
 
@@ -54,8 +54,9 @@ export type Arrival =
 export type ParsedClick = { ok: true; click: Click } | { ok: false; details: { path: string; message: string }[] };
 
 /**
- * Reads `{program_id, ref, landing, referrer}` (TRACK-9) and the optional `sub` and `id`; unknown fields are refused (HTTP-6).
- * Pure and never throws. Written by hand because it runs once per click: a schema library costs as much as the parse.
+ * Parses `{program_id, ref, landing, referrer}` (TRACK-9) and the optional `sub` and `id`; unknown fields are refused
+ * (HTTP-6). Pure, never throws. Hand-written because it runs once per click: a schema library costs as much as the
+ * parse.
  */
 export function parseClick(body: unknown): ParsedClick {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
@@ -98,7 +99,7 @@ export function parseClick(body: unknown): ParsedClick {
   return { ok: true, click: { program_id, ref, landing, referrer, sub, id } };
 }
 
-/** A program id as far as its form shows; whether it exists comes out at the flush. */
+/** The form of a program id; the flush checks whether it exists. */
 export const PROGRAM_ID_PATTERN = /^prog_[A-Za-z0-9]{1,64}$/;
 export const CLICK_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -113,8 +114,8 @@ const SLASH = 0x2f;
 const CONTROL_PATTERN = /[\u0000-\u001f\u007f]/g;
 
 /**
- * A text without query, fragment and control characters, cut to so many bytes between two characters. A lone surrogate
- * cannot be stored as text.
+ * Removes query, fragment and control characters, and cuts between two characters at the given number of bytes. Lone
+ * surrogates are replaced because they cannot be stored as text.
  */
 function kept(text: string, bytes: number): string {
   const end = text.search(/[?#]/);

@@ -1,30 +1,30 @@
-/** Promotion codes: what a payment carries of a vendor's, and the partner that it was given to at the payment's time. */
+/** Promotion codes: the vendor's codes on a payment, and the partner who held each at the payment's time. */
 import { lowerAscii } from "./ascii.ts";
 import { foldSearch, SEARCH_GRAM, SLUG_PATTERN } from "./partner.ts";
 import { compare } from "./payment-state.ts";
 
-/** Characters of a code, without those of no width. */
+/** Characters of a code, without zero-width ones. */
 export const MAX_CODE = 200;
-/** A partner has at most this many at a time. */
+/** Codes that a partner may have at a time. */
 export const MAX_CODES = 100;
 
-/** Codes are unique ignoring case: the form under which they are compared, here and in SQL. */
+/** The form in which codes are compared, in code and SQL: codes are unique ignoring case. */
 export function codeKey(code: string): string {
   return lowerAscii(code);
 }
 
-/** A code while it was one partner's. */
+/** A code for as long as one partner held it. */
 export interface HeldCode {
   id: string;
   partner_id: string;
   code_key: string;
   provider_code_id: string | null;
   created_at: string;
-  /** When it was taken away or given to another; null while it holds. */
+  /** When it was taken away or given to another partner; null while it holds. */
   ended_at: string | null;
 }
 
-/** What the vendor had said, by the time of a fact, of a code that the fact carries (`CodeFact`). */
+/** A code's name at the vendor at the time of the fact that carries it (`CodeFact`). */
 export interface NamedCode {
   code_id: string;
   at: string;
@@ -32,7 +32,7 @@ export interface NamedCode {
   parents: readonly string[];
 }
 
-/** What is known of the codes that facts carry. */
+/** Everything known about the codes that facts carry. */
 export interface Codes {
   named: readonly NamedCode[];
   held: readonly HeldCode[];
@@ -40,15 +40,15 @@ export interface Codes {
 
 /** One code of a payment. */
 export interface TriedCode {
-  /** Its name, else its id at the vendor. */
+  /** Its name, else its vendor id. */
   text: string;
-  /** Whose it was, or, where it was nobody's by then, whose it became first (CODE-3). */
+  /** The holder at that time; if there was none, the first holder after it (CODE-3). */
   held: HeldCode | null;
 }
 
 /**
- * The codes that a fact of the time `said_at` carries, with what each was made from, for a payment or a use at `at`. An id
- * that stands for others only is not among them.
+ * The codes that a fact reported at `said_at` carries, with the codes each was made from, for a payment or a use at
+ * `at`. An id that only stands for other codes is left out.
  */
 export function codesOf(
   { codes, said_at, at }: { codes: readonly string[]; said_at: string; at: string },
@@ -68,7 +68,7 @@ export function codesOf(
   return [...tried.values()];
 }
 
-/** The version of the code in force at a time; where there is none, the first one after it. */
+/** The holder in force at a time; if there was none, the first one after it. */
 function holderOf(held: readonly HeldCode[], code_id: string, name: string | null, at: string): HeldCode | null {
   const keys = new Set([codeKey(code_id), ...(name === null ? [] : [codeKey(name)])]);
   const own = held.filter((one) => one.provider_code_id === code_id || keys.has(one.code_key));
@@ -80,7 +80,10 @@ function holderOf(held: readonly HeldCode[], code_id: string, name: string | nul
   return now ?? next ?? null;
 }
 
-/** Slugs that a code may be made from, the likeliest first: `JANE-DOE20` resembles `jane-doe20`, `jane-doe`, `janedoe` and `jane`. */
+/**
+ * Slugs that a code may be derived from, the likeliest first: `JANE-DOE20` resembles `jane-doe20`, `jane-doe`,
+ * `janedoe` and `jane`.
+ */
 export function suggestedSlugs(code: string): string[] {
   const key = codeKey(code);
   let end = key.length;
@@ -91,13 +94,13 @@ export function suggestedSlugs(code: string): string[] {
   return [...new Set(slugs)].filter((slug) => SLUG_PATTERN.test(slug));
 }
 
-/** The words of a code that may be a partner's first or last name, as `search` compares them, each once, in their order. */
+/** The words of a code that may be a partner's first or last name, as `search` compares them, each once, in order. */
 export function wordsOf(code: string): string[] {
   const words = foldSearch(code).split(/[^\p{L}]+/u);
   return [...new Set(words)].filter((word) => Array.from(word).length >= SEARCH_GRAM);
 }
 
-/** Whether one of the words is the partner's first or last name, or both names together; accents and case are ignored. */
+/** Whether a word is the partner's first or last name, or both names together, ignoring accents and case. */
 export function resemblesName(words: readonly string[], names: readonly (string | null)[]): boolean {
   const parts = names.flatMap((name) => (name === null ? [] : wordsOf(name)));
   return words.some((word) => parts.includes(word) || (parts.length > 1 && word === parts.join("")));

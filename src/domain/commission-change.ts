@@ -1,7 +1,7 @@
 import type { Cents } from "./money.ts";
 import { canBecome, flaggedBy, heldReasons, type CommissionStatus, type ReviewState } from "./commission.ts";
 
-/** What the owner asks of a commission. */
+/** A change of a commission that the owner requests. */
 export interface CommissionChange {
   status?: CommissionStatus | undefined;
   /** Only with `rejected`. */
@@ -10,8 +10,8 @@ export interface CommissionChange {
 }
 
 /**
- * Whether a change lets a commission be paid, by approval or by time, or forgives what is owed back: an API key needs the
- * scope `payouts` for it (ACCESS-13). What takes from a partner, or makes a commission wait, it may do with `write`.
+ * Whether a change lets a commission be paid, by approval or by time, or forgives a debt: an API key needs the scope
+ * `payouts` for it (ACCESS-13). A change that takes from a partner, or makes a commission wait, needs only `write`.
  */
 export function favorsPartner(
   { amount_cents }: { amount_cents: Cents },
@@ -21,7 +21,7 @@ export function favorsPartner(
   return status === "approved" || status === "pending" || flagged === false;
 }
 
-/** What such a change looks at and writes. */
+/** The columns that such a change reads and writes. */
 export interface ChangeableCommission extends ReviewState {
   status: CommissionStatus;
   payout_id: string | null;
@@ -32,9 +32,10 @@ export interface ChangeableCommission extends ReviewState {
 export type CheckedChange = { ok: true; changes: Partial<ChangeableCommission> } | { ok: false; message: string };
 
 /**
- * What a change by hand writes, or why it is refused: an illegal move is 409 `invalid_transition` and changes nothing (COM-1).
- * A commission inside a payout that is not canceled cannot change (COM-2). Canceling a payout frees its
- * commissions, so a commission with a `payout_id` is inside one that is not. `changes` is empty where nothing is asked.
+ * The columns that a manual change writes, or the reason why it is refused: an illegal move is 409 `invalid_transition`
+ * and changes no column (COM-1). A commission in a payout that is not canceled cannot change (COM-2). Canceling a
+ * payout releases its commissions, so a commission with a `payout_id` is in a payout that is not canceled. `changes` is
+ * empty if the request has no effect.
  */
 export function checkChange(before: ChangeableCommission, change: CommissionChange, now: string): CheckedChange {
   const { status } = change;
@@ -62,7 +63,10 @@ function statusChanges(
   };
 }
 
-/** All that flags it now is cleared, and does not flag again (`dismissed_reasons`); the owner's own flag is `manual`. */
+/**
+ * Clearing a flag dismisses every current reason, which then does not flag again (`dismissed_reasons`); the owner's own
+ * flag is `manual`.
+ */
 function flagChanges(before: ChangeableCommission, flagged: boolean | undefined): Partial<ChangeableCommission> {
   if (flagged === undefined || flagged === before.flagged) return {};
   if (flagged) return flaggedBy(["manual"]);

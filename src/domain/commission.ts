@@ -17,12 +17,12 @@ export type CommissionStatus = (typeof COMMISSION_STATUSES)[number];
 export const COMMISSION_KINDS = ["sale", "clawback", "manual", "lead"] as const;
 export type CommissionKind = (typeof COMMISSION_KINDS)[number];
 
-/** True of what a payment or a lead earned itself: of each there is one for a partner. */
+/** True for a commission that a payment or a lead earned itself: a partner has at most one for each. */
 export function isEarned({ kind }: { kind: CommissionKind }): boolean {
   return kind === "sale" || kind === "lead";
 }
 
-/** Why a commission waits for a person, the gravest first: the first that applies is the one shown. */
+/** Reasons to hold a commission for review, the gravest first: the first that applies is shown. */
 export const REVIEW_REASONS = [
   "disputed",
   "possible_duplicate",
@@ -32,42 +32,45 @@ export const REVIEW_REASONS = [
 ] as const;
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
 
-/** What says on a commission why it waits, and what the owner has said to that. */
+/** The review columns of a commission: why it is held, and what the owner dismissed. */
 export interface ReviewState {
   flagged: boolean;
   review_reason: string | null;
-  /** All that flag it, the gravest first, the owner's own (`manual`) last; comma-separated. */
+  /** Every current reason, comma-separated: the gravest first, the owner's own flag (`manual`) last. */
   review_reasons: string;
-  /** What the owner has cleared, comma-separated: it does not flag again. */
+  /** Reasons that the owner dismissed, comma-separated: they do not flag again. */
   dismissed_reasons: string;
 }
 
-/** All that flags a commission, the gravest first. */
+/** Every reason that currently flags a commission, the gravest first. */
 export function heldReasons({ review_reasons }: Pick<ReviewState, "review_reasons">): string[] {
   return review_reasons.split(",").filter(Boolean);
 }
 
-/** What follows from the facts' reasons: one that the owner cleared stays so, the owner's own flag stays until taken away. */
+/**
+ * The review columns that follow from the facts' reasons: dismissed reasons stay dismissed, and the owner's own flag
+ * stays until the owner removes it.
+ */
 export function reviewed(before: Omit<ReviewState, "flagged">, reasons: readonly ReviewReason[]) {
   const dismissed = before.dismissed_reasons.split(",");
   const manual = heldReasons(before).filter((reason) => reason === "manual");
   return flaggedBy([...reasons.filter((reason) => !dismissed.includes(reason)), ...manual]);
 }
 
-/** The columns of a commission that these reasons flag. */
+/** The review columns for these reasons. */
 export function flaggedBy(reasons: readonly string[]): Omit<ReviewState, "dismissed_reasons"> {
   return { flagged: reasons.length > 0, review_reason: reasons[0] ?? null, review_reasons: reasons.join(",") };
 }
 
-/** What a rule gives: a percentage of the payment, or an amount. */
+/** The result of a rule: a percentage of the payment, or an amount. */
 export type Action =
   | { action_type: "percentage"; action_value: Percent }
   | { action_type: "flat"; action_value: Cents };
 
-/** The rule a commission was decided by, kept on it so that later refunds apply the same rule. */
+/** The rule that decided a commission, stored with it so that later refunds use the same rule. */
 export type Rate = { source: "flow" | "partner" | "program" | "manual" } & Action;
 
-/** What may follow a status by the owner's hand; paying is the payout's business (COM-1). */
+/** Status changes that the owner may make; only a payout sets `paid` (COM-1). */
 const TRANSITIONS: Record<CommissionStatus, readonly CommissionStatus[]> = {
   pending: ["approved", "rejected"],
   approved: ["rejected"],
@@ -80,8 +83,8 @@ export function canBecome(from: CommissionStatus, to: CommissionStatus): boolean
 }
 
 /**
- * What a rule gives for a payment: the percentage of the base less its adjustments, half up; a flat amount stays unless
- * the payment is fully refunded, then 0 (PAY-7). Smallest units.
+ * The amount a rule gives for a payment, in smallest units: the percentage of the base less its adjustments, rounded
+ * half up; a flat amount is unchanged unless the payment is fully refunded, then 0 (PAY-7).
  */
 export function amountFor(rate: Rate, base_cents: Cents, adjusted_cents: Cents): Cents {
   const rest = larger(subtract(base_cents, adjusted_cents), NOTHING);
@@ -89,7 +92,7 @@ export function amountFor(rate: Rate, base_cents: Cents, adjusted_cents: Cents):
   return percentageOf(rest, rate.action_value);
 }
 
-/** When a hold that began at this instant has lasted so many days (COM-6): ISO 8601. */
+/** The end of a hold of so many days, ISO 8601 (COM-6). */
 export function endOfHold(began_at: string, auto_approve_days: number): string {
   return new Date(Date.parse(began_at) + auto_approve_days * 86_400_000).toISOString();
 }
@@ -102,8 +105,9 @@ interface Held {
 }
 
 /**
- * Until when a commission is on hold before it approves itself (COM-6): ISO 8601, null if time does not approve it. The hold
- * begins when the payment was made, or first seen if that is later: who reports a sale chooses its date.
+ * The end of a commission's hold, when it approves itself (COM-6): ISO 8601; null if time does not approve it. The hold
+ * begins when the payment was made, or when it was first seen if that is later, because the reporter of a sale chooses
+ * its date.
  */
 export function holdUntil(
   { status, flagged, created_at, seen_at }: Held,
@@ -113,7 +117,7 @@ export function holdUntil(
   return endOfHold(seen_at > created_at ? seen_at : created_at, auto_approve_days);
 }
 
-/** A commission row of a payment, as far as the ledger needs it. */
+/** The columns of a commission row that the ledger needs. */
 export interface LedgerRow {
   id: string;
   partner_id: string;
@@ -124,7 +128,7 @@ export interface LedgerRow {
   currency: string;
 }
 
-/** What the payment's rows must come to: this partner has earned this amount, everybody else nothing. */
+/** The target for a payment's rows: this partner has earned this amount, and every other partner 0. */
 export interface Desired {
   partner_id: string;
   amount_cents: Cents;
@@ -133,20 +137,21 @@ export interface Desired {
 export interface RowPlan {
   /** Open sale rows that stay. */
   sales: { id: string; amount_cents: Cents }[];
-  /** Open rows that have no ground any more: had all facts come first, they would not exist. */
+  /** Open rows to delete: they would not exist if all facts had arrived first. */
   withdrawn: string[];
   /** A new sale row is needed for the desired partner. */
   insert_sale: boolean;
   /** Open clawback rows whose amount changes. */
   clawbacks: { id: string; amount_cents: Cents }[];
-  /** Differences on rows that may not be edited any more, to be carried by new clawback rows. */
+  /** Differences on rows that may no longer be edited, to be carried by new clawback rows. */
   insert_clawbacks: { partner_id: string; amount_cents: Cents; currency: string; source_commission_id: string }[];
 }
 
 /**
- * How the rows of one payment become `desired`, in the payment's `currency`. A row that is paid or in a payout is never
- * edited. For each partner the rows that count afterwards, which are those that are not rejected, sum to `worth`. A row
- * belongs to its partner: when the payment turns out to be another's, the open rows go and the other partner's begins as new.
+ * Plans how the rows of one payment, in its `currency`, become `desired`. A row that is paid or in a payout is never
+ * edited. For each partner the rows that count afterwards, all but the rejected ones, sum to `worth`. A row never
+ * changes its partner: if the payment turns out to belong to another partner, the open rows are deleted and the other
+ * partner gets a new one.
  */
 export function planRows(rows: readonly LedgerRow[], desired: Desired | null, currency: string): RowPlan {
   const plan: RowPlan = { sales: [], withdrawn: [], insert_sale: false, clawbacks: [], insert_clawbacks: [] };
@@ -159,8 +164,9 @@ export function planRows(rows: readonly LedgerRow[], desired: Desired | null, cu
 }
 
 /**
- * One partner's rows, each currency separately: where the payment turns out to be in another than what was paid out, that is
- * taken back in its own, and given in the other. An open sale follows its payment.
+ * Plans one partner's rows, each currency separately: if the payment turns out to be in another currency than the one
+ * paid out, the old amount is taken back in its currency and the new one given in the other. An open sale follows its
+ * payment.
  */
 function planPartner(plan: RowPlan, own: readonly LedgerRow[], target: Cents | null, currency: string): void {
   const locked = own.filter(isLocked);
@@ -177,18 +183,18 @@ function planPartner(plan: RowPlan, own: readonly LedgerRow[], target: Cents | n
 }
 
 interface PartnerPlan {
-  /** Null: nothing. */
+  /** Null if the partner is owed no amount. */
   target: Cents | null;
   currency: string;
   /** The sale that stays because it may not be edited. */
   source: LedgerRow | undefined;
-  /** What a difference is of, where there is no sale. */
+  /** The row that a difference names if there is no sale. */
   anchor: LedgerRow | undefined;
 }
 
 /**
- * The locked rows of a currency stay, the open ones make up what is missing to `worth`. Whether anything was given to the
- * partner at all is asked of every currency (`anchor`).
+ * Keeps the locked rows of a currency and lets the open ones make up the difference to `worth`. `anchor` covers every
+ * currency, because it shows whether the partner was given any amount at all.
  */
 function planCurrency(
   plan: RowPlan,
@@ -200,7 +206,7 @@ function planCurrency(
   const openSales = open.filter(isEarned);
   const [carrier, ...spare] = open.filter((row) => row.kind === "clawback");
   const kept = !source && (target !== null || anchor) ? keptOf(openSales) : undefined;
-  // Nothing is forgiven where nothing was given of the currency, and nothing denied where nothing was given.
+  // A waiver has no effect if there is no locked amount to forgive, or no grant to deny.
   const isIdle = (row: LedgerRow) => (row.amount_cents < 0 ? locked.length === 0 : !anchor);
   const idle = own.filter((row) => isWaived(row) && isIdle(row));
   const waived = own.filter((row) => isWaived(row) && !isIdle(row));
@@ -220,8 +226,7 @@ function planCurrency(
 }
 
 /**
- * The sale that stays, of several of which the payments turned out to be one: to reject one of two is to say that it is
- * earned once.
+ * The sale that stays if several payments turned out to be one: rejecting one of the two means that it is earned once.
  */
 function keptOf(openSales: readonly LedgerRow[]): LedgerRow | undefined {
   const of = (status: CommissionStatus) => openSales.find((row) => row.status === status);
@@ -229,9 +234,9 @@ function keptOf(openSales: readonly LedgerRow[]): LedgerRow | undefined {
 }
 
 /**
- * What a partner's rows of one payment and currency must come to: the target (null: nothing, as where the owner rejected
- * the sale); with what the owner forgave, as far as it was given; without what the owner denied of what would be given.
- * Never below 0: money that was never paid is never owed back.
+ * The sum to which a partner's rows of one payment and currency must come: the target (null counts as 0, for example if
+ * the owner rejected the sale), plus the amounts that the owner forgave, as far as they were given, less the amounts
+ * that the owner denied. Never below 0: money that was never paid is never owed back.
  */
 function worth(locked: readonly LedgerRow[], waived: readonly LedgerRow[], target: Cents | null): Cents {
   const forgiven = negate(sumOf(waived.filter((row) => row.amount_cents < 0)));
@@ -244,12 +249,12 @@ function sumOf(rows: readonly LedgerRow[]): Cents {
   return addUp(rows.map((row) => row.amount_cents));
 }
 
-/** True where the row may not be edited: it is paid, or a payout holds it. */
+/** True if the row may not be edited: it is paid, or in a payout. */
 export function isLocked(row: LedgerRow): boolean {
   return row.status === "paid" || row.payout_id !== null;
 }
 
-/** A difference that the owner rejected: it counts nowhere, and neither does what it would have taken or given. */
+/** A difference that the owner rejected: neither it nor the amount it would have moved counts. */
 function isWaived(row: LedgerRow): boolean {
   return row.kind === "clawback" && row.status === "rejected" && !isLocked(row);
 }

@@ -1,45 +1,48 @@
-/** What a page's Content-Security-Policy lets it load and call (CSP Level 3, as far as the tracking script needs). */
+/**
+ * A page's Content-Security-Policy: which scripts it loads and which addresses it calls (CSP Level 3, as far as the
+ * tracking script needs it).
+ */
 
-/** A policy, by the names of its directives in lower case. */
+/** Sources of a policy by directive, with directive names in lower case. */
 export type ContentPolicy = ReadonlyMap<string, readonly string[]>;
 
-/** The policies of a header, which may hold several, or the one of a meta element. Never throws. */
+/** Parses a header, which may hold several policies, or a meta element, which holds one. Never throws. */
 export function readPolicies(text: string): ContentPolicy[] {
   return text.split(",").flatMap((one) => {
     const policy = new Map<string, readonly string[]>();
     for (const directive of one.split(";")) {
       const [name = "", ...sources] = directive.trim().split(/[\t\n\f\r ]+/);
-      // Of a directive that is there twice the first one counts.
+      // CSP: a repeated directive counts once, the first one.
       if (name !== "" && !policy.has(name.toLowerCase())) policy.set(name.toLowerCase(), sources);
     }
     return policy.size > 0 ? [policy] : [];
   });
 }
 
-/** A script element as far as policies go. */
+/** The parts of a script element that policies check. */
 export interface PolicyScript {
   url: URL;
   nonce: string | null;
   integrity: string | null;
 }
 
-/** The directive that keeps a page from loading the script; null where all policies let it. */
+/** The directive that blocks the script on a page; null if every policy allows it. */
 export function whyNotLoaded(policies: readonly ContentPolicy[], script: PolicyScript, page: URL): string | null {
   return blockedBy(policies, ["script-src-elem", "script-src", "default-src"], (sources) => {
     if (script.nonce !== null && script.nonce !== "" && sources.includes(`'nonce-${script.nonce}'`)) return true;
     const hashes = (script.integrity ?? "").split(/\s+/).filter((hash) => hash !== "");
     if (hashes.length > 0 && hashes.every((hash) => sources.includes(`'${hash}'`))) return true;
-    // Beside it hosts say nothing.
+    // Hosts are ignored beside `'strict-dynamic'`.
     return !lower(sources).includes("'strict-dynamic'") && isListed(sources, script.url, page);
   });
 }
 
-/** The directive that keeps a page from sending a request there; null where all policies let it. */
+/** The directive that blocks a request to this address; null if every policy allows it. */
 export function whyNotCalled(policies: readonly ContentPolicy[], url: URL, page: URL): string | null {
   return blockedBy(policies, ["connect-src", "default-src"], (sources) => isListed(sources, url, page));
 }
 
-/** Every policy has to allow it, each by the first of the directives that it has. */
+/** Every policy has to allow the request, each by the first of the directives that it contains. */
 function blockedBy(
   policies: readonly ContentPolicy[],
   directives: readonly string[],
@@ -72,7 +75,7 @@ function matches(source: string, url: URL, page: URL): boolean {
   );
 }
 
-/** One of the scheme, or of its secure form. */
+/** Whether the URL has this scheme or its secure form. */
 function isScheme(scheme: string, { protocol }: URL): boolean {
   const own = `${scheme.toLowerCase()}:`;
   return protocol === own || (own === "http:" && protocol === "https:");
@@ -90,7 +93,7 @@ function isPort(port: string | undefined, url: URL): boolean {
   return port === "*" || own === (port ?? standard) || (port === "80" && own === "443");
 }
 
-/** A path that ends in a slash is that of all below it. */
+/** A path that ends in a slash covers every path below it. */
 function isPath(path: string, { pathname }: URL): boolean {
   if (path === "" || path === "/") return true;
   return path.endsWith("/") ? pathname.startsWith(path) : pathname === path;

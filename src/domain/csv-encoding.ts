@@ -1,12 +1,12 @@
 export type DecodedCsv = { ok: true; text: string } | { ok: false; message: string };
 
 /**
- * The text of a CSV file as programs write them: UTF-8, UTF-16 behind its byte order mark, and what is neither as
- * Windows-1252, which spreadsheets still save.
+ * Decodes a CSV file as programs write them: UTF-8, UTF-16 with a byte order mark, and otherwise Windows-1252, which
+ * spreadsheets still save.
  */
 export function decodeCsv(bytes: Uint8Array): DecodedCsv {
   const text = textOf(bytes);
-  // A spreadsheet file is a ZIP archive; what holds a NUL is no text in any of the three.
+  // A spreadsheet file is a ZIP archive; a file that contains NUL is not text in any of the three encodings.
   if (text.startsWith("PK\u0003\u0004") || text.includes("\0")) {
     return { ok: false, message: "This is not a CSV file. Export or save it as CSV." };
   }

@@ -1,28 +1,28 @@
 import { withoutApostrophe } from "./csv.ts";
 import { isEdge, trimText } from "./invisible.ts";
 
-/** A line of a CSV table with the number of the line it begins on, counted from 1; a short line has fewer cells. */
+/** A CSV line with the number of its first text line, counted from 1; a short line has fewer cells. */
 export interface CsvLine {
   line: number;
-  /** Never more than there are columns. */
+  /** Never more cells than columns. */
   cells: string[];
-  /** Why it is not certain which cell belongs to which column; null where it is. */
+  /** Why the cells cannot be assigned to columns with certainty; null if they can. */
   problem: string | null;
 }
 
-/** `lines` are the first ones below the column names, `count` is how many there are. */
+/** `lines` are the first ones below the column names; `count` is the number of all lines. */
 export type CsvTable =
   | { ok: true; columns: string[]; lines: CsvLine[]; count: number }
   | { ok: false; message: string };
 
 /**
- * Reads RFC 4180 with a head line. Comma, semicolon or tab, whichever the head line has most of, or what a line `sep=;`
- * before it says; quoted cells may hold separators and line ends. Blank lines are left out, cells trimmed (`trimText`), and the
- * apostrophe that keeps a spreadsheet from computing a cell is taken off. Of a file in sections, each under its
- * `[[NAME]]`, the first is read. Lines beyond `most` are counted, not kept.
+ * Parses RFC 4180 with a head line. The separator is comma, semicolon or tab, whichever the head line has most of, or
+ * the one in a line `sep=;` before it; quoted cells may contain separators and line ends. Blank lines are skipped,
+ * cells are trimmed (`trimText`), and the apostrophe that keeps a spreadsheet from computing a cell is removed. If the
+ * file has sections, each under its `[[NAME]]`, the first is read. Lines beyond `most` are counted, not kept.
  *
- * The work is linear in the text whatever it holds. It is done in slices: after each `SLICE` characters the generator
- * yields, so that other work can be done in between.
+ * The work is linear in the text. The generator yields after each `SLICE` characters, so that other work can run in
+ * between.
  */
 export function* readCsvTable(text: string, most: number): Generator<void, CsvTable, void> {
   const records = new Records(text, insideOf(text), most);
@@ -35,7 +35,7 @@ const SLICE = 64 * 1024;
 
 const MAX_COLUMNS = 200;
 
-/** Where in the text the table is, and what its cells are separated by. */
+/** The bounds of the table in the text, and its separator. */
 interface Inside {
   at: number;
   end: number;
@@ -74,8 +74,8 @@ function separatorOf(head: string): string {
 }
 
 /**
- * What the next character is: before a cell's content, in a cell without quotes, between quotes, right behind a quote
- * that may be the closing one, or behind a closed cell.
+ * The parser's position: before a cell's content, in an unquoted cell, between quotes, right after a quote that may be
+ * the closing one, or after a closed cell.
  */
 type State = "before" | "plain" | "quoted" | "quote" | "behind";
 
@@ -83,7 +83,7 @@ const QUOTE = 0x22;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Reads the characters one by one; each is looked at once, and each cell is cut out once. */
+/** Parses the text character by character; each is visited once, and each cell is cut out once. */
 class Records {
   readonly #text: string;
   readonly #end: number;
@@ -91,10 +91,10 @@ class Records {
   readonly #most: number;
   #at: number;
   #state: State = "before";
-  /** Of the line that is being read, and the one that its record began on. */
+  /** Line numbers: of the line being read, and of the first line of its record. */
   #line: number;
   #began: number;
-  /** Where the content of the cell began, and where it ended if a quote closed it. */
+  /** The start of the cell's content, and its end if a quote closed it. */
   #from: number;
   #to: number | null = null;
   #cells: string[] = [];
@@ -118,7 +118,7 @@ class Records {
     this.#began = this.#line;
   }
 
-  /** Reads on for `amount` characters; false at the end. */
+  /** Reads `amount` more characters; false at the end. */
   read(amount: number): boolean {
     const stop = Math.min(this.#at + amount, this.#end);
     for (; this.#at < stop; this.#at++) this.#take(this.#text.charCodeAt(this.#at));

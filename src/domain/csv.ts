@@ -1,7 +1,10 @@
-/** A cell: a text of anybody's, a number of ours, nothing, or what a machine reads and must get as it is. */
+/**
+ * A cell: free text from a person, a number of the service, an empty cell, or a value for machines that must stay
+ * exact.
+ */
 export type CsvCell = string | number | null | { exact: string };
 
-/** One record of RFC 4180, with its CRLF; safe to open in a spreadsheet. */
+/** One record of RFC 4180 with its CRLF, safe to open in a spreadsheet. */
 export function csvRecord(cells: readonly CsvCell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
@@ -12,21 +15,21 @@ function csvCell(cell: CsvCell): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Separators of any locale, quotes, line ends, and blanks that a reader might trim. */
+/** Separators of any locale, quotes, line ends, and outer blanks that a reader might trim. */
 const NEEDS_QUOTES = /[",;|\r\n\t]|^\s|\s$/;
 
-/** A plain decimal computes to itself. */
+/** A plain decimal is not a formula. */
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
-/** What a spreadsheet takes for the beginning of a formula, in its full-width forms and after blanks as well. */
+/** The beginning of a formula for a spreadsheet, including full-width characters and leading blanks. */
 const FORMULA = /^[\s\0]*[=+\-@\t\r\n＝＋－＠]/;
 
-/** A text without the apostrophe that this module, like others that write CSV, puts before a formula. */
+/** Removes the apostrophe that this module, like other CSV writers, puts before a formula. */
 export function withoutApostrophe(text: string): string {
   return text.startsWith("'") && FORMULA.test(text.slice(1)) ? text.slice(1) : text;
 }
 
-/** A text that begins like a formula gets an apostrophe before it, which makes a spreadsheet show it as it is. */
+/** Prefixes a text that begins like a formula with an apostrophe, so that a spreadsheet shows it unchanged. */
 function neutral(text: string): string {
   return FORMULA.test(text) && !DECIMAL.test(text) ? `'${text}` : text;
 }

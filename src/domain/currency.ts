@@ -1,24 +1,24 @@
 import { nearestMultiple, type Cents } from "./money.ts";
 
 /**
- * True for an upper-case ISO 4217 code of money in circulation, or withdrawn so lately that providers still name it.
- * This guards what people type; what a provider sends is never refused for being new.
+ * True for an upper-case ISO 4217 code of money in circulation, or withdrawn so recently that providers still name it.
+ * Applies to typed input; a currency from a provider is never refused for being new.
  */
 export function isCurrency(code: string): boolean {
   return CURRENCIES.has(code);
 }
 
 /**
- * How many decimals the amounts of a currency have: 0, 2 or 3. Amounts come from payment providers, so it is their
- * exponent: ISK and UGX are sent with two decimals though ISO 4217 has none, MGA with none though ISO 4217 has two.
- * Codes not listed have two.
+ * The number of decimals in a currency's amounts: 0, 2 or 3. Amounts come from payment providers, so this is the
+ * providers' exponent: they send ISK and UGX with two decimals though ISO 4217 has zero, and MGA with zero though ISO
+ * 4217 has two. Unlisted codes have two.
  */
 export function currencyExponent(code: string): number {
   if (ZERO_DECIMALS.has(code)) return 0;
   return THREE_DECIMALS.has(code) ? 3 : 2;
 }
 
-/** An amount in smallest units as a plain decimal (`-1234.50`), exact, with the currency's own number of decimals. */
+/** An amount in smallest units as a plain decimal (`-1234.50`), exact, with the currency's number of decimals. */
 export function decimalAmount(amount_cents: Cents, code: string): string {
   const exponent = currencyExponent(code);
   const sign = amount_cents < 0 ? "-" : "";
@@ -29,15 +29,15 @@ export function decimalAmount(amount_cents: Cents, code: string): string {
 }
 
 /**
- * The same for a payout service by e-mail address, which takes no decimals of HUF and TWD: there the nearest whole unit, half
- * up and at least one. (PayPal, Currency codes: "This currency does not support decimals.")
+ * The decimal for a payout service by e-mail address, which takes HUF and TWD without decimals: the nearest whole unit,
+ * half up and at least one. (PayPal, Currency codes: "This currency does not support decimals.")
  */
 export function walletAmount(amount_cents: Cents, code: string): string {
   if (!WALLET_WHOLE.has(code)) return decimalAmount(amount_cents, code);
   return decimalAmount(nearestMultiple(amount_cents, 100), code).slice(0, -".00".length);
 }
 
-/** An amount in smallest units for people to read: `1,234.50 EUR`, `1,234 JPY`, `-0.500 KWD`. Exact, no float. */
+/** An amount in smallest units for people: `1,234.50 EUR`, `1,234 JPY`, `-0.500 KWD`. Exact, without floats. */
 export function formatMoney(amount_cents: Cents, code: string): string {
   const [whole = "", decimals] = decimalAmount(amount_cents, code).split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");

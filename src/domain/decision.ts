@@ -1,6 +1,6 @@
 import type { CommissionStatus } from "./commission.ts";
 
-/** What the owner, or the daily approval, decides of a commission. */
+/** Decisions about a commission, by the owner or the daily approval. */
 export const DECISION_KINDS = ["approve", "reject", "reopen", "flag", "dismiss"] as const;
 export type DecisionKind = (typeof DECISION_KINDS)[number];
 
@@ -10,12 +10,12 @@ export interface Decided {
   created_at: string;
 }
 
-/** What decisions make of a commission. */
+/** The columns of a commission that decisions set. */
 export interface Judged {
   status: Exclude<CommissionStatus, "paid">;
   approved_at: string | null;
   rejected_reason: string | null;
-  /** `manual` where it was flagged by hand. */
+  /** `manual` if it was flagged by hand. */
   review_reason: "manual" | null;
   review_reasons: "manual" | "";
   dismissed_reasons: string;
@@ -29,7 +29,7 @@ interface Judgeable {
   dismissed_reasons: string;
 }
 
-/** The decisions that lead from one state of a commission to another, in the order in which they are taken. */
+/** The decisions that lead from one state of a commission to another, in order. */
 export function decisionsBetween(before: Judgeable, after: Judgeable): Pick<Decided, "kind" | "detail">[] {
   const decided: Pick<Decided, "kind" | "detail">[] = [];
   if (before.status !== after.status && after.status !== "paid") {
@@ -42,7 +42,10 @@ export function decisionsBetween(before: Judgeable, after: Judgeable): Pick<Deci
   return decided;
 }
 
-/** What decisions about one commission come to; the last of each sort holds. `decisions` are in the order taken. */
+/**
+ * The columns that result from the decisions about one commission, given in order; the last decision of each sort
+ * counts.
+ */
 export function judgedBy(decisions: readonly Decided[]): Judged {
   const judged: Judged = {
     status: "pending",

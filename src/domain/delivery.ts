@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from "./duration.ts";
 export const DELIVERY_STATUSES = ["pending", "delivering", "succeeded", "failed", "blocked"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Why an attempt failed (HOOK-14); `secret`: what signs could not be read, so nothing was sent. */
+/** Why an attempt failed (HOOK-14); `secret`: the signing secret could not be read, so the request was not sent. */
 export const ATTEMPT_ERRORS = ["timeout", "connection", "dns", "blocked", "http", "redirect", "secret"] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
@@ -29,8 +29,8 @@ export type AfterAttempt =
   | { status: "succeeded" | "failed" | "blocked"; next_attempt_at_ms: null };
 
 /**
- * What a delivery becomes after an attempt. Success where the endpoint answers 2xx in time (HOOK-4), else a retry, after
- * the final attempt `failed` (HOOK-5). A failed lookup is a failed attempt (HOOK-19). A refused address ends the
+ * The state of a delivery after an attempt: success if the endpoint answers 2xx in time (HOOK-4), else a retry, and
+ * `failed` after the final attempt (HOOK-5). A failed lookup is a failed attempt (HOOK-19). A refused address ends the
  * delivery as `blocked` (HOOK-7).
  */
 export function afterAttempt({ attempt_number, started_at_ms, error }: FinishedAttempt): AfterAttempt {
@@ -41,26 +41,26 @@ export function afterAttempt({ attempt_number, started_at_ms, error }: FinishedA
   return { status: "pending", next_attempt_at_ms: started_at_ms + delay };
 }
 
-/** A message of the queue: a wake-up for one delivery. The row decides what is done. */
+/** A queue message that wakes one delivery. The row decides the action. */
 export interface WakeUpMessage {
   delivery_id: string;
-  /** The database that holds the row. */
+  /** The database that contains the row. */
   shard: number;
 }
 
-/** The wake-up in a message of the queue; null if it is none. */
+/** Parses a queue message; null if it is not a delivery's wake-up. */
 export function readWakeUp(body: unknown): WakeUpMessage | null {
   if (typeof body !== "object" || body === null || !("delivery_id" in body && "shard" in body)) return null;
   const { delivery_id, shard } = body;
   return typeof delivery_id === "string" && typeof shard === "number" ? { delivery_id, shard } : null;
 }
 
-/** A message of the queue: a wake-up for the e-mails of one program. */
+/** A queue message that wakes the e-mails of one program. */
 export interface MailWakeUp {
   mails_of: string;
 }
 
-/** What a message says of e-mails; null where it is another's. */
+/** Parses a queue message; null if it is not a wake-up for e-mails. */
 export function readMailWakeUp(body: unknown): MailWakeUp | null {
   if (typeof body !== "object" || body === null || !("mails_of" in body)) return null;
   return typeof body.mails_of === "string" ? { mails_of: body.mails_of } : null;

@@ -1,4 +1,4 @@
-/** A browser names others beside itself: the first of these that it names is the one. */
+/** Browsers name others besides themselves: the first of this list that occurs is the right one. */
 const BROWSERS = [
   ["Edg", "Edge"],
   ["OPR/", "Opera"],
@@ -20,12 +20,12 @@ const SYSTEMS = [
   ["Linux", "Linux"],
 ] as const;
 
-/** What is looked at; browsers' own are shorter. */
+/** Characters that are searched; browsers send fewer. */
 const MOST_CHARACTERS = 512;
 
 /**
- * What somebody signs in with, from the User-Agent: "Firefox on Windows". Only in words of this list, whatever the header
- * says, for it is the sender's text. Null where it names neither a browser nor a system of it.
+ * The browser and system of a User-Agent, for a list of sessions: "Firefox on Windows". The result uses only words of
+ * these lists, because the header is free text of the sender. Null if neither is recognized.
  */
 export function deviceOf(user_agent: string): string | null {
   const text = user_agent.slice(0, MOST_CHARACTERS);

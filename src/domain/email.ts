@@ -1,33 +1,36 @@
 import { lowerAscii } from "./ascii.ts";
 
-/** The longest that mail can carry (RFC 5321): what is longer is no address. */
+/** The longest address that mail can carry (RFC 5321). */
 export const LONGEST_ADDRESS = 320;
 
-/** The form under which addresses are stored and found. */
+/** The form in which addresses are stored and looked up. */
 export function emailKey(address: string): string {
   return lowerAscii(address);
 }
 
-/** Mail services whose addresses ignore characters of the local part, with the domain that represents all of theirs. */
+/**
+ * Mail services that ignore some characters of the local part, each with the domain that represents all of its domains.
+ */
 const SERVICES: { domains: readonly string[]; ignored: RegExp }[] = [
   { domains: ["gmail.com", "googlemail.com"], ignored: /\./g },
   // proton.me/support/change-username: ". _ -" are transparent; a name belongs to one account on all of these domains.
   { domains: ["proton.me", "protonmail.com", "protonmail.ch", "pm.me"], ignored: /[._-]/g },
 ];
 
-/** Far longer than mail can carry: what is longer is no address, and is compared as it is. */
+/** Far longer than mail can carry: a longer text is compared unchanged. */
 const MAX_ADDRESS = 1_000;
 
-/** The longest domain name there is; what is longer is compared as it is. */
+/** The longest possible domain name; a longer one is compared unchanged. */
 const MAX_DOMAIN = 253;
 
 /**
- * Of one mailbox's addresses the same key: without a `+tag`, without characters that the service ignores, without
- * case, in one Unicode form, the domain in ASCII and without its final dot (PAY-12). For comparison only: never
- * written to, and stored only beside its address, for a day (JOIN-2). Takes any text, in time linear in its length.
+ * Maps all addresses of one mailbox to the same key: removes a `+tag` and the characters that the service ignores,
+ * ignores case, uses one Unicode form, and writes the domain in ASCII without its final dot (PAY-12). For comparison
+ * only: mail is never sent to it, and it is stored only beside its address, for a day (JOIN-2). Accepts any text, in
+ * time linear in its length.
  */
 export function addressKey(address: string): string {
-  // Bringing marks into their order takes time that grows with the square of their number.
+  // Normalization takes time quadratic in the number of combining marks.
   if (address.length > MAX_ADDRESS) return address;
   const text = address
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
@@ -40,13 +43,13 @@ export function addressKey(address: string): string {
   const service = SERVICES.find(({ domains }) => domains.includes(domain));
   const tagged = unquoted(text.slice(0, at));
   const tag = tagged.indexOf("+");
-  // An address that begins with its plus has nothing else to be identified by.
+  // An address that begins with its plus has no other identifying part.
   const local = tag > 0 ? tagged.slice(0, tag) : tagged;
   const bare = service ? local.replaceAll(service.ignored, "") : local;
   return `${bare === "" ? local : bare}@${service?.domains[0] ?? domain}`;
 }
 
-/** True where two addresses are of one mailbox, as far as `addressKey` knows; nobody's address is like no other. */
+/** True if two addresses belong to one mailbox, as far as `addressKey` can tell; a missing address matches no other. */
 export function sameAddress(a: string | null, b: string | null): boolean {
   return a !== null && b !== null && addressKey(a) === addressKey(b);
 }
@@ -57,10 +60,10 @@ function unquoted(local: string): string {
   return isQuoted ? local.slice(1, -1).replaceAll(/\\(.)/g, "$1") : local;
 }
 
-/** The domain as the name system knows it (IDNA), without its final dot; what is no domain stays as it is. */
+/** The domain in ASCII (IDNA), without its final dot; a text that is not a domain is returned unchanged. */
 function asciiDomain(domain: string): string {
   const name = domain.replaceAll("\u3002", ".").replace(/\.$/, "");
-  // The parser of URLs knows IDNA; ASCII names, nearly all there are, need none, and anything but a name is not its business.
+  // The URL parser implements IDNA; ASCII names, nearly all, do not need it, and other texts must not reach it.
   if (name.length > MAX_DOMAIN || /^\p{ASCII}*$/u.test(name) || !/^[\p{L}\p{M}\p{N}.-]+$/u.test(name)) return name;
   return URL.parse(`http://${name}`)?.hostname ?? name;
 }

@@ -5,13 +5,13 @@ export const GIVEN_UP_AFTER_MS = 5 * DAY_MS;
 export const GIVEN_UP_AFTER_FAILURES = 20;
 
 export interface EndpointHealth {
-  /** When the first attempt since the last success failed, ms since the epoch; null when the last one succeeded. */
+  /** When the first attempt since the last success failed, ms since the epoch; null if the last attempt succeeded. */
   failing_since_ms: number | null;
   /** Failed attempts since then. */
   failure_count: number;
 }
 
-/** Whether an endpoint has failed for so long that it is to be disabled. */
+/** Whether an endpoint has failed long enough to be disabled. */
 export function isGivenUp({ failing_since_ms, failure_count }: EndpointHealth, now: number): boolean {
   if (failing_since_ms === null) return false;
   return now - failing_since_ms >= GIVEN_UP_AFTER_MS && failure_count >= GIVEN_UP_AFTER_FAILURES;

@@ -1,28 +1,33 @@
 import { isEarning, type Fact } from "./fact.ts";
 
-/** What replaces an address. */
+/** The replacement for an erased address. */
 export const ERASED = "[erased]";
 
 const ADDRESS = /^[^\s@"<>()[\]{},;:\\]+@[^\s@"<>()[\]{},;:\\.]+(?:\.[^\s@"<>()[\]{},;:\\.]+)+$/;
 
-/** Whether a text is one e-mail address, as a vendor may have sent it: looser than those that the service writes to. */
+/** Whether a text is one e-mail address as a vendor may send it: looser than the addresses that the service mails. */
 export function isAddress(text: string): boolean {
   return ADDRESS.test(text);
 }
 
-/** Whether a text, JSON or not, holds one of these addresses (in lower case) as a whole, however it is escaped in it. */
+/**
+ * Whether a text, JSON or not, contains one of these addresses (in lower case) as a whole word, however it is escaped.
+ */
 export function holdsAddress(text: string, addresses: ReadonlySet<string>): boolean {
   for (const [field, part] of textsOf(parsed(text))) if (namesOneOf(field, part, addresses)) return true;
   return false;
 }
 
-/** Whether a text, JSON or not, names one of these ids as a whole, also within an address of the web. */
+/** Whether a text, JSON or not, contains one of these ids as a whole word, also within a URL. */
 export function holdsId(text: string, ids: ReadonlySet<string>): boolean {
   for (const [, part] of textsOf(parsed(text))) if (part.split(APART).some((word) => ids.has(word))) return true;
   return false;
 }
 
-/** A JSON value in which every text that holds one of these addresses (in lower case) is `ERASED`, a customer's field null. */
+/**
+ * Replaces every text of a JSON value that contains one of these addresses (in lower case) by `ERASED`, and a
+ * customer's field by null.
+ */
 export function withoutAddresses<T>(value: T, addresses: ReadonlySet<string>): T {
   const instead = (key: string) => (key === "customer_email" ? null : ERASED);
   const clean = (key: string, part: unknown) =>
@@ -30,7 +35,7 @@ export function withoutAddresses<T>(value: T, addresses: ReadonlySet<string>): T
   return JSON.parse(JSON.stringify(value, clean)) as T;
 }
 
-/** A fact without the address in it. */
+/** Removes the customer's address from a fact. */
 export function bareFact<F extends Fact>(fact: F): F {
   if (isEarning(fact)) return { ...fact, customer_email: null };
   if (fact.kind === "attribution") {
@@ -49,7 +54,7 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Every text in a JSON value with the name of its field, and these names themselves; without recursion, for a body may be
+ * Every text of a JSON value with the name of its field, and the names themselves. Iterative, because a body may be
  * nested as deep as it is long.
  */
 function* textsOf(root: unknown): Iterable<[field: string, text: string]> {
@@ -63,15 +68,15 @@ function* textsOf(root: unknown): Iterable<[field: string, text: string]> {
   }
 }
 
-/** Fields of an address, and the value that a flow's condition saw. */
+/** Fields that contain one address, and the value that a flow's condition saw. */
 const ADDRESS_FIELD = /(?:^saw|e-?mail(?:_?address)?)$/i;
 
-/** One address and nothing else: its domain is a name, which no mark ends. */
+/** A text that is one address: its domain is a name, which does not end with punctuation. */
 const ONE_ADDRESS = /^[^\s@"<>()[\]{},;:\\]+@[\p{L}\p{M}\p{N}.-]*[\p{L}\p{M}\p{N}]$/u;
 
 /**
- * A field of an address has that one alone: `_jo@…` and `mo&jo@…` are other people's than `jo@…`. Any other text as people and
- * programs write them: between other words, in a URL, in JSON of its own.
+ * A field for an address contains that address alone: `_jo@…` and `mo&jo@…` are not `jo@…`. Any other text may contain
+ * it between other words, in a URL or in nested JSON.
  */
 function namesOneOf(field: string, text: string, addresses: ReadonlySet<string>): boolean {
   if (ADDRESS_FIELD.test(field) && ONE_ADDRESS.test(text)) return addresses.has(text.toLowerCase());
@@ -89,7 +94,10 @@ function isAmongWords(text: string, addresses: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** Whether a text has an address that no longer word has: it may have such characters itself as set words apart. */
+/**
+ * Whether a text contains the address, and not only as a part of a longer word. The address itself may contain
+ * separator characters.
+ */
 function standsIn(text: string, address: string): boolean {
   for (let at = text.indexOf(address); at >= 0; at = text.indexOf(address, at + 1)) {
     if (isApart(text, at - 1, -1) && isApart(text, at + address.length, 1)) return true;
@@ -97,12 +105,12 @@ function standsIn(text: string, address: string): boolean {
   return false;
 }
 
-/** What sets an address apart from the text around it; `/?&=#` because addresses occur in URLs. */
+/** Characters that separate an address from the text around it; `/?&=#` because addresses occur in URLs. */
 const APART = /[\s"<>()[\]{},;:\\/?&=#|]/;
 
 const MARKS = new Set("'`*~!._-");
 
-/** Whether a word ends before a place in a text, or after it, without the marks around it. */
+/** Whether a word ends right before a position in a text, or right after it, ignoring punctuation. */
 function isApart(text: string, place: number, step: 1 | -1): boolean {
   let at = place;
   while (MARKS.has(text.charAt(at))) at += step;

@@ -1,7 +1,7 @@
 /**
- * The catalogue of events: for each type of the audit log its payload, whether an event of it says what changed, its text
- * for people, and the webhook that it is sent as, with the API's object that is the webhook's `data`. The emitters
- * (`core/kernel/commit.ts`), the OpenAPI document, the pages, the guide and the tests are held to it.
+ * The catalogue of events. For each audit-log type: its payload, whether its events describe a change, its text for
+ * people, the webhook it is sent as, and the API object in the webhook's `data`. The emitters
+ * (`core/kernel/commit.ts`), the OpenAPI document, the pages, the guide and the tests follow it.
  */
 import type { Actor } from "./actor.ts";
 import type { ApplicationStatus } from "./application.ts";
@@ -17,18 +17,18 @@ import type { Check, Figures } from "./reconciliation.ts";
 import type { RefusalReason } from "./refusal.ts";
 import type { Scope } from "./scope.ts";
 
-/** What `payload` holds, by the type of the event. */
+/** The type of `payload` for each event type. */
 export interface EventPayloads extends Record<ProviderEventType, ProviderEventPayload> {
   /**
-   * `sub`: the partner's own id of the place of the link, where the link has one. `country`: the visitor's (ISO 3166-1
-   * alpha-2), where it is known.
+   * `sub`: the partner's own id of the link's place, if the link has one. `country`: the visitor's (ISO 3166-1
+   * alpha-2), if known.
    */
   click: { ref: string; landing: string; referrer: string; partner_id: string; sub?: string; country?: string };
   "commission.created": CommissionPayload;
   "commission.updated": CommissionPayload & {
-    /** Of many that moved at once: the payout that holds it. */
+    /** The payout that contains it, if many commissions moved at once. */
     payout_id?: string | null;
-    /** Late facts took its ground: the row is gone. `reason` is the payment's outcome. */
+    /** Late facts removed the reason for the commission, so its row was deleted. `reason` is the payment's outcome. */
     withdrawn?: true;
     reason?: Outcome;
   };
@@ -40,7 +40,7 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "applications.approved": ApplicationPayload;
   "applications.declined": ApplicationPayload;
   "code.created": CodePayload;
-  /** `partner_id` is who has it now. */
+  /** `partner_id` is the new holder. */
   "code.moved": CodePayload;
   "code.deleted": CodePayload;
   "claim.created": ClaimPayload;
@@ -50,9 +50,9 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.exported": { format: string; status: PayoutStatus | null; currency: string | null; count: number };
-  /** Of the rows of a list that a person saw, as a file. */
+  /** The rows of a list that a person exported as a file. */
   "list.exported": { list: string; count: number };
-  /** `count`: how many were refused for this reason so far. */
+  /** `count`: deliveries refused for this reason so far. */
   "webhook.refused": { provider: ProviderName; reason: RefusalReason; count: number };
   "destination.created": DestinationPayload;
   "destination.updated": DestinationPayload;
@@ -87,10 +87,10 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "reconciliation.repaired": { what: "balances"; partner_ids: string[] };
 }
 
-/** Every field that a payload can have. */
+/** Every field of a payload. */
 export type PayloadField = { [T in AuditEventType]: FieldOf<EventPayloads[T]> }[AuditEventType];
 type FieldOf<P> = P extends unknown ? keyof P : never;
-/** Those that can be a text. */
+/** Every text field of a payload. */
 export type PayloadText = { [T in AuditEventType]: TextOf<EventPayloads[T]> }[AuditEventType];
 type TextOf<P> = P extends unknown
   ? { [F in keyof P]-?: [Extract<P[F], string>] extends [never] ? never : F }[keyof P]
@@ -116,7 +116,7 @@ interface PartnerPayload {
   status: PartnerStatus;
 }
 
-/** Of an import: slugs that lead to the partner from then on, beside `slug`. */
+/** `slugs` of an import: further slugs that lead to the partner from then on, besides `slug`. */
 interface ImportedPayload {
   further_slugs?: string[];
 }
@@ -133,7 +133,7 @@ interface MemberPayload {
   role: MemberRole;
 }
 
-/** Nothing that the person wrote: the log keeps it for good. */
+/** Excludes the person's own texts, because the log is kept permanently. */
 interface ApplicationPayload {
   application_id: string;
   status: ApplicationStatus;
@@ -158,7 +158,7 @@ interface ClaimPayload {
   claim_id: string;
   partner_id: string;
   status: ClaimStatus;
-  /** The payment that was decided on. */
+  /** The payment to which the decision applies. */
   payment_id: string | null;
 }
 
@@ -179,13 +179,13 @@ interface ProviderEventPayload {
   outcome: EventOutcome;
 }
 
-/** Where a vendor sends its webhooks: its own id, and the types of its events, `*` for all. */
+/** A vendor's webhook destination: its id there, and the types of its events, `*` for all. */
 interface DestinationPayload {
   provider: ProviderName;
   destination_id: string;
   url: string;
   event_types: string[];
-  /** Of the vendor's test mode. */
+  /** Whether it belongs to the vendor's test mode. */
   test: boolean;
 }
 
@@ -195,7 +195,7 @@ interface FlowPayload extends Omit<Flow, "id" | "conditions" | "created_at"> {
   conditions: Condition[];
 }
 
-/** Of a change of a rate or a flow that applies to payments since an earlier time. */
+/** A rate or flow change that applies to payments since an earlier time. */
 interface AppliedPayload {
   apply_from?: string;
 }
@@ -209,15 +209,15 @@ interface EndpointPayload {
 }
 
 export interface EventKind {
-  /** What happened, for people. */
+  /** The event in words for people. */
   text: string;
-  /** Events of this type say what changed (EVT-2). */
+  /** Whether events of this type list changed fields (EVT-2). */
   isChange: boolean;
-  /** Endpoints can subscribe to this type; `data` of its webhook is this object of the API, by its name in OpenAPI. */
+  /** Endpoints can subscribe to this type; `data` of its webhook is this API object, by its OpenAPI name. */
   data?: string;
   /** It is sent as the webhook of another type. */
   sentAs?: string;
-  /** Some of its events are not sent: those of commissions that are paid with their payout, whose own is. */
+  /** Some of its events are not sent: a commission paid with its payout is covered by the payout's event. */
   sentInPart?: true;
 }
 
@@ -288,28 +288,28 @@ export const EVENTS = {
 
 type Kinds = typeof EVENTS;
 
-/** The type of the audit event of a provider's event. */
+/** The audit event type of a provider's event. */
 export type ProviderEventType = `webhook.${ProviderName}`;
 
 /** Audit event types (EVT-5). */
 export type AuditEventType = keyof EventPayloads;
-/** Those with an entry of their own in the catalogue. */
+/** Types with their own entry in the catalogue. */
 type NamedEventType = Exclude<AuditEventType, ProviderEventType>;
 const NAMED_EVENT_TYPES = Object.keys(EVENTS) as NamedEventType[];
 
-/** Every audit event type, with one for each of these providers (`providers/registry.ts`). */
+/** Every audit event type, including one for each of these providers (`providers/registry.ts`). */
 export function auditEventTypes(providers: readonly ProviderName[]): AuditEventType[] {
   const ofProviders = providers.map((name): ProviderEventType => `webhook.${name}`);
   return NAMED_EVENT_TYPES.flatMap((type) => (type === "webhook.refused" ? [...ofProviders, type] : [type]));
 }
 
-/** The entry of any type; those of the providers are alike. */
+/** The entry of a type; all provider types share one. */
 export function eventKind(type: AuditEventType): EventKind {
   const named = (EVENTS as Partial<Record<AuditEventType, EventKind>>)[type];
   return named ?? { text: `An event of ${type.slice("webhook.".length)} was taken in`, isChange: false };
 }
 
-/** Events of these types say what changed (EVT-2). */
+/** Types whose events list changed fields (EVT-2). */
 export type ChangeEventType = {
   [T in NamedEventType]: Kinds[T] extends { isChange: true } ? T : never;
 }[NamedEventType];
@@ -326,7 +326,7 @@ export const OUTBOUND_EVENT_TYPES = NAMED_EVENT_TYPES.filter(
   (type): type is OutboundEventType => "data" in EVENTS[type],
 );
 
-/** What an endpoint subscribes to: a type, or everything, what comes later too. */
+/** The types an endpoint subscribes to: one type, or all types, including later ones. */
 export type Subscription = OutboundEventType | "*";
 export const SUBSCRIPTIONS: readonly Subscription[] = [...OUTBOUND_EVENT_TYPES, "*"];
 
@@ -337,7 +337,7 @@ export type SentAs<T extends AuditEventType> = T extends NamedEventType
     : Extract<T, OutboundEventType>
   : never;
 
-/** Audit event types of which some events are sent as a webhook. */
+/** Audit event types of which only some events are sent as a webhook. */
 export type PartlySent = { [T in NamedEventType]: Kinds[T] extends { sentInPart: true } ? T : never }[NamedEventType];
 /** Audit event types of which every event is sent as a webhook (HOOK-15). */
 export const ALWAYS_SENT: readonly NamedEventType[] = NAMED_EVENT_TYPES.filter((type) => {
@@ -345,14 +345,14 @@ export const ALWAYS_SENT: readonly NamedEventType[] = NAMED_EVENT_TYPES.filter((
   return (data ?? sentAs) !== undefined && !sentInPart;
 });
 
-/** What an owner sends to one endpoint to try it; it is in no audit log. */
+/** A test event that an owner sends to one endpoint; it is not in the audit log. */
 const PING = { text: "The owner tried the endpoint", isChange: false, data: "PingData" } as const satisfies EventKind;
 
-/** Everything that an endpoint can be sent. */
+/** Every type that an endpoint can receive. */
 export type SentEventType = OutboundEventType | "ping";
 export const SENT_EVENT_TYPES: readonly SentEventType[] = [...OUTBOUND_EVENT_TYPES, "ping"];
 
-/** A webhook's text, and the name of the API's object that is its `data`. */
+/** A webhook's text, and the name of the API object in its `data`. */
 export function sentEvent(type: SentEventType): { text: string; data: DataName } {
   return type === "ping" ? PING : EVENTS[type];
 }

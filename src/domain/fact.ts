@@ -3,12 +3,15 @@
  */
 import type { Cents } from "./money.ts";
 
-/** What every fact carries: when the vendor says it happened (ISO 8601, milliseconds, UTC). */
+/** Fields of every fact; `occurred_at` is the vendor's time of the event (ISO 8601, milliseconds, UTC). */
 interface FactBase {
   occurred_at: string;
 }
 
-/** Where a payment carries a reference, the strongest first (REF-1); `metadata` is its own, or its custom data. */
+/**
+ * The places of a reference on a payment, the strongest first (REF-1); `metadata` is the payment's own, or its custom
+ * data.
+ */
 export const REF_PLACES = [
   "client_reference_id",
   "metadata",
@@ -19,28 +22,34 @@ export const REF_PLACES = [
 ] as const;
 export type RefPlace = (typeof REF_PLACES)[number];
 
-/** What keeps a reference, and says it again with each of its events. */
+/** The vendor object that stores a reference and repeats it with each of its events. */
 export type Keeper = "subscription" | "customer";
 
-/** Where a provider's payments carry what their subscription or their customer keeps. */
+/** For each place, the object whose stored reference a provider's payments carry there. */
 export type KeptBy = ReadonlyMap<string, Keeper>;
 
-/** A reference (partner slug, as sent) and where it was found. */
+/** A reference (partner slug, as sent) and its place. */
 export interface CarriedRef {
   ref: string;
   place: RefPlace;
 }
 
-/** What says that a customer paid: an `intent`, or a charge that has none, counts if nothing else reports the payment. */
+/**
+ * The kind of report that a customer paid. An `intent`, or a charge without one, counts only if no other report
+ * describes the payment.
+ */
 export type PaymentSource = "session" | "invoice" | "transaction" | "intent";
 
 /**
- * A statement that a customer paid (or began to pay) once. Several facts may be about one payment: the session and the
+ * A report that a customer paid (or began to pay) once. Several facts may describe one payment: the session and the
  * invoice of a first subscription payment share their `key`.
  */
 export interface PaymentFact extends FactBase {
   kind: "payment";
-  /** The payment's identity at the vendor: invoice id, else session id, else payment intent or charge id (A); transaction id (B). */
+  /**
+   * The payment's identity at the vendor. Provider A: invoice id, else session id, else payment intent or charge id;
+   * provider B: transaction id.
+   */
   key: string;
   source: PaymentSource;
   /** Every vendor id by which later events may name this payment, `key` included: session, invoice, payment intent, charge. */
@@ -49,49 +58,52 @@ export interface PaymentFact extends FactBase {
   paid: boolean;
   /** ISO 4217, upper case. */
   currency: string;
-  /** The money base: what was paid net of tax, smallest units (PAY-1). */
+  /** The money base: the amount paid net of tax, in smallest units (PAY-1). */
   base_cents: Cents;
-  /** What was paid tax included, smallest units: refunds given gross are brought to net by base/gross. */
+  /** The amount paid including tax, in smallest units: gross refunds are converted to net by base/gross. */
   gross_cents: Cents;
-  /** The first of `refs`, unless an erasure put in the partner that an import had bound to the address. */
+  /** The first of `refs`, unless an erasure replaced it by the partner that an import had bound to the address. */
   ref: string | null;
-  /** What the payment itself carries, each slug once, the strongest first. */
+  /** References that the payment itself carries, each slug once, the strongest first. */
   refs: CarriedRef[];
-  /** The vendor's ids of the promotion codes, coupons and discounts that lowered it, each once; absent where none did. */
+  /**
+   * The vendor's ids of the promotion codes, coupons and discounts that lowered it, each once; absent if it was not
+   * discounted.
+   */
   codes?: string[];
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
-  /** Of an invoice: it was written off, and this is what had been paid of it. That it was paid counts before this. */
+  /** An invoice that was written off after this part had been paid. A report that it was paid takes precedence. */
   written_off?: true;
-  /** Of an intent: what was held of the customer's money and never taken; absent where all was. */
+  /** For an intent: the authorized amount that was never captured; absent if all was captured. */
   released_cents?: Cents;
   /**
-   * Of an intent, `open`: its shape does not say whether it pays an invoice; of a session, an invoice is made of it later. Of an
-   * invoice, `outside`: it was made by hand and marked as paid outside the vendor (PAY-25).
+   * `open`: an intent whose shape does not show whether it pays an invoice, or a session that gets an invoice later.
+   * `outside`: an invoice made by hand and marked as paid outside the vendor (PAY-25).
    */
   tie?: "open" | "outside";
-  /** Of an invoice: what was taken for it, if that is not `gross_cents`. */
+  /** For an invoice: the amount collected for it, if that differs from `gross_cents`. */
   taken_cents?: Cents;
-  /** Of an invoice: it has further lines, which the vendor's events leave out. */
+  /** For an invoice: the vendor's events omit some of its lines. */
   more_lines?: true;
-  /** From a test event to a program that takes only live ones. */
+  /** A test event of a program that accepts only live ones. */
   test?: true;
-  /** The lines of a sale that the owner's server reported, where it named them. */
+  /** The lines of a sale that the owner's server reported, if it sent them. */
   items?: { product_id: string; amount_cents: Cents }[];
 }
 
 /**
- * A customer that a partner brought, as the owner's server reports it. It is decided as a payment is, of nothing: what it
- * earns is what a flow of leads gives.
+ * A customer that a partner referred, as the owner's server reports it. It is decided like a payment of 0: it earns the
+ * amount that a lead flow gives.
  */
 export interface LeadFact extends FactBase {
   kind: "lead";
-  /** Its identity: no id of a sale is of this form. */
+  /** The lead's identity; no sale id has this form. */
   key: string;
-  /** `key` alone: no refund and no other event names it. */
+  /** Only `key`: neither a refund nor any other event names a lead. */
   aliases: string[];
-  /** The program's when it was reported: that of what it earns. */
+  /** The program's currency when the lead was reported, and so the currency of its commission. */
   currency: string;
   ref: string | null;
   refs: CarriedRef[];
@@ -99,14 +111,17 @@ export interface LeadFact extends FactBase {
   customer_id: string | null;
 }
 
-/** What a commission can be earned by. */
+/** Facts that can earn a commission. */
 export type EarningFact = PaymentFact | LeadFact;
 
 export function isEarning(fact: Fact): fact is EarningFact {
   return fact.kind === "payment" || fact.kind === "lead";
 }
 
-/** What an intent took, or a charge that has none: it says what the payment was in that currency, and pays nothing. */
+/**
+ * The amount that an intent took, or a charge without one: it states the payment's amount in that currency, and does
+ * not count as a payment.
+ */
 export interface Moved {
   /** The intent's id, else the charge's. */
   by: string;
@@ -114,69 +129,75 @@ export interface Moved {
   currency: string;
 }
 
-/** Money going back (or coming back) on a payment. Facts with the same `adjustment_id` are versions of one adjustment. */
+/**
+ * Money returned on a payment, or taken back again. Facts with the same `adjustment_id` are versions of one adjustment.
+ */
 export interface AdjustmentFact extends FactBase {
   kind: "adjustment";
   adjustment_id: string;
-  /** Vendor ids of the payment it belongs to (payment intent, invoice, charge, transaction). */
+  /** Vendor ids of its payment (payment intent, invoice, charge, transaction). */
   aliases: string[];
   /**
    * How versions and amounts combine:
    * - `cumulative`: the total refunded of one charge as of `occurred_at`; the newest version wins, the larger on a tie.
-   * - `refund_failed`: one refund of a charge. Effective where it failed, which is final: it is added back to
-   *   cumulative versions not newer than that. Else it holds, and a charge's total is no less than what holds of it.
+   * - `refund_failed`: one refund of a charge. Effective if it failed, which is final: it is added back to cumulative
+   * versions that are not newer. Otherwise the refund stands, and a charge's total is at least the sum of its standing
+   * refunds.
    * - `single`: an amount of its own; the newest version wins.
    */
   mode: "cumulative" | "refund_failed" | "single";
   /** Smallest units, never negative. */
   amount_cents: Cents;
-  /** ISO 4217, upper case; absent if the report states none: then it is the payment's. */
+  /** ISO 4217, upper case; absent if the report does not state one: then it is the payment's currency. */
   currency?: string;
-  /** Of a charge: what was held and never taken, which the vendor counts among its refunds; absent where all was taken. */
+  /**
+   * For a charge: the authorized amount that was never captured, which the vendor counts among its refunds; absent if
+   * all was captured.
+   */
   released_cents?: Cents;
-  /** Of a charge that states its currency. */
+  /** For a charge that states its currency. */
   moved?: Moved;
   /** True when `amount_cents` already excludes tax. */
   net_of_tax: boolean;
-  /** `reverse` adds back what an earlier deduction took. */
+  /** `reverse` adds back an amount that an earlier deduction took. */
   direction: "deduct" | "reverse";
   /**
-   * Of a deduction: whether a reversal can give it back, as of a dispute and not of a refund, or has done so. Absent at
-   * provider A, whose disputes state what they took and kept.
+   * For a deduction: whether a reversal can give it back (a dispute, not a refund), or has done so. Absent at provider
+   * A, whose disputes state the amounts taken and kept.
    */
   reversal?: "never" | "possible" | "done";
-  /** How far the adjustment has come: of two versions at one instant the later stage counts. */
+  /** The stage of the adjustment: of two versions at one instant the later stage counts. */
   stage: number;
   /** Only effective versions count (approved, lost); a newer ineffective version withdraws an older effective one. */
   effective: boolean;
-  /** A dispute about the money that is not decided yet: nothing is deducted, and nothing may be paid on it. */
+  /** A dispute that is not decided yet: it is not deducted, and its payment's commissions cannot be paid. */
   open?: true;
 }
 
-/** A reference to remember for a subscription or a customer. */
+/** A reference to store for a subscription or a customer. */
 export interface AttributionFact extends FactBase {
   kind: "attribution";
   ref: string;
-  /** The vendor ids of the payment that carries it, as its `aliases`; absent if no payment does. */
+  /** The `aliases` of the payment that carries it; absent if it is not on a payment. */
   payment?: string[];
   subscription_id: string | null;
   customer_id: string | null;
-  /** Which of these two keeps it, and may say it again; absent of what is said once. */
+  /** The object that stores it and may repeat it; absent if it is reported once. */
   kept_by?: Keeper;
-  /** Of an imported one, or of a lead: the `emailKey` of the customer, and then no id. */
+  /** For an import or a lead: the customer's `emailKey`, without an id. */
   customer_email?: string;
   /**
-   * The owner brought it along from another product: it serves payments made after it, none before, and gives way to
-   * what a vendor had said by then.
+   * Imported by the owner from another product: it applies only to payments made after it, and gives way to any earlier
+   * report of a vendor.
    */
   imported?: true;
-  /** The owner granted the customer's payment to who claimed it: it gives way to all that anybody else says. */
+  /** The owner granted a partner's claim of the customer's payment; any other report takes precedence. */
   granted?: true;
-  /** Of a lead: it serves the payments of every provider, by the customer's id there or by the address. */
+  /** From a lead: it applies to payments of every provider, by the customer's id there or by the address. */
   any_provider?: true;
 }
 
-/** What keeps a reference that was found at a place, where the vendor names it: of an attribution. */
+/** The vendor object that stores a reference found at this place, if the vendor names it. */
 export function keeperAt(
   place: string,
   { subscription_id, customer_id }: Pick<AttributionFact, "subscription_id" | "customer_id">,
@@ -187,34 +208,37 @@ export function keeperAt(
   return (kept_by === "subscription" ? subscription_id : customer_id) === null ? {} : { kept_by };
 }
 
-/** Promotion codes to remember for a subscription and a customer; whose they are may be said later. */
+/** Promotion codes to store for a subscription and a customer; their holder may be reported later. */
 export interface CodeUseFact extends FactBase {
   kind: "code_use";
-  /** As of a payment. */
+  /** As in a payment. */
   codes: string[];
-  /** As of an attribution. */
+  /** As in an attribution. */
   payment?: string[];
   subscription_id: string | null;
   customer_id: string | null;
 }
 
-/** What the vendor says of a promotion code, a coupon or a discount. */
+/** The vendor's description of a promotion code, a coupon or a discount. */
 export interface CodeFact extends FactBase {
   kind: "code";
   code_id: string;
-  /** What a customer types or reads; null where it has none. */
+  /** The name that a customer types or reads; null if it has none. */
   name: string | null;
-  /** What it was made from, the nearest first: of a discount its promotion code and coupon, of a promotion code its coupon. */
+  /**
+   * The objects it was made from, the nearest first: for a discount its promotion code and coupon, for a promotion code
+   * its coupon.
+   */
   parents: string[];
-  /** Of a discount whose customer the vendor names: by it an erasure knows the event. */
+  /** The customer of a discount, if the vendor names one, by which an erasure finds the event. */
   customer_id?: string;
 }
 
-/** The address of a customer, where the vendor's payments carry none. */
+/** A customer's address, for vendors whose payments do not carry it. */
 export interface CustomerFact extends FactBase {
   kind: "customer";
   customer_id: string;
-  /** As the vendor wrote it; null once it was erased. */
+  /** As the vendor wrote it; null once erased. */
   email: string | null;
 }
 
@@ -228,21 +252,21 @@ export interface CancellationFact extends FactBase {
 export interface LinkFact extends FactBase {
   kind: "link";
   aliases: string[];
-  /** Of a charge, and of an intent whose invoice says what is paid. */
+  /** For a charge, and for an intent whose invoice states the amount paid. */
   moved?: Moved;
-  /** As of a payment. */
+  /** As in a payment. */
   released_cents?: Cents;
 }
 
 /**
- * The payment is another program's: the event of it claims that program, which has received the very event by a secret of its
- * own (IN-1).
+ * The payment belongs to another program: its event names that program, which has received the same event with its own
+ * secret (IN-1).
  */
 export interface ElsewhereFact extends FactBase {
   kind: "elsewhere";
-  /** As of the payment. */
+  /** As in the payment. */
   aliases: string[];
-  /** Whose it is. */
+  /** The program that owns the payment. */
   program_id: string;
 }
 
@@ -258,10 +282,10 @@ export type Fact =
   | LinkFact
   | ElsewhereFact;
 
-/** Before every id that a test event names: a simulated event may name a real payment, and must not touch it. */
+/** Prefix of every id in a test event: a simulated event may name a real payment, and must not change it. */
 const TEST = "test:";
 
-/** A fact of a test event, in a world of its own: it meets no fact of a live event. */
+/** Isolates a test event's fact: its ids match no live fact. */
 export function testFact(fact: Fact): Fact {
   const own = <T extends string | null>(id: T) => (id === null ? id : `${TEST}${id}`) as T;
   const moved = ({ moved: of }: { moved?: Moved }) => (of ? { moved: { ...of, by: own(of.by) } } : {});

@@ -10,11 +10,11 @@ export type ConditionField = (typeof CONDITION_FIELDS)[number];
 export type ConditionOp = (typeof CONDITION_OPS)[number];
 export type FlowActionType = (typeof FLOW_ACTION_TYPES)[number];
 
-/** What can trigger a flow (FLOW-1): a completed payment, or a lead that the owner's server reports. */
+/** Triggers of a flow (FLOW-1): a completed payment, or a lead that the owner's server reports. */
 export const FLOW_EVENTS = ["transaction_completed", "lead_created"] as const;
 export type FlowEvent = (typeof FLOW_EVENTS)[number];
 
-/** At most this many flows a program and conditions a flow (FLOW-1). */
+/** Limits (FLOW-1): flows a program, and conditions a flow. */
 export const MAX_FLOWS = 100;
 export const MAX_CONDITIONS = 20;
 
@@ -24,7 +24,7 @@ export interface Condition {
   value: number | string;
 }
 
-/** The condition by which a stored flow says that it is of another event than payments (`storedConditions`). */
+/** A stored condition that marks a flow as triggered by another event than payments (`storedConditions`). */
 interface EventCondition {
   field: "event";
   op: "eq";
@@ -33,8 +33,8 @@ interface EventCondition {
 export type StoredCondition = Condition | EventCondition;
 
 /**
- * The conditions of a flow as they are stored. The event is one of them, so that `past_rules` keeps it with what the flow was
- * before a change.
+ * The conditions of a flow in stored form. The event is one of them, so that `past_rules` keeps it with the flow's
+ * earlier versions.
  */
 export function storedConditions(event: FlowEvent, conditions: readonly Condition[]): StoredCondition[] {
   return event === "transaction_completed"
@@ -42,12 +42,12 @@ export function storedConditions(event: FlowEvent, conditions: readonly Conditio
     : [{ field: "event", op: "eq", value: event }, ...conditions];
 }
 
-/** The conditions that the owner gave. */
+/** The conditions that the owner set. */
 export function givenConditions({ conditions }: { conditions: readonly StoredCondition[] }): Condition[] {
   return conditions.filter((condition): condition is Condition => condition.field !== "event");
 }
 
-/** What triggers a stored flow. */
+/** The trigger of a stored flow. */
 export function eventOf({ conditions }: { conditions: readonly StoredCondition[] }): FlowEvent {
   return conditions.find((condition) => condition.field === "event")?.value ?? "transaction_completed";
 }
@@ -63,7 +63,7 @@ export interface Flow {
   created_at: string;
 }
 
-/** What the conditions look at. A field that the payment lacks is null. */
+/** The values that conditions compare. A field that the payment lacks is null. */
 export interface FlowSubject {
   event: FlowEvent;
   txn_amount_cents: Cents;
@@ -72,7 +72,7 @@ export interface FlowSubject {
   provider: ProviderName;
 }
 
-/** One condition with the value it saw and whether it held. */
+/** A condition, the value it compared, and whether it held. */
 export interface ConditionTrace extends Condition {
   saw: number | string | null;
   held: boolean;
@@ -83,14 +83,16 @@ export interface FlowTrace {
   name: string;
   priority: number;
   matched: boolean;
-  /** All of them, or, where the trace would be too long, of a flow that did not match the first that failed. */
+  /**
+   * All conditions tried; if the trace would be too long, a flow that did not match keeps only the first that failed.
+   */
   conditions: ConditionTrace[];
 }
 
-/** Characters of JSON. With 100 flows of 20 long conditions it would be more than a row of the database takes, which is 2 MB. */
+/** Characters of JSON. 100 flows of 20 long conditions would exceed a database row, which is limited to 2 MB. */
 const LONGEST_TRACE = 200_000;
 
-/** A trace that can be stored whatever the owner set up: the flow that decides keeps all that it saw. */
+/** Shortens a trace so that it can always be stored: the deciding flow keeps all of its conditions. */
 function stored(tried: FlowTrace[]): FlowTrace[] {
   if (JSON.stringify(tried).length <= LONGEST_TRACE) return tried;
   return tried.map((flow) => {
@@ -100,8 +102,8 @@ function stored(tried: FlowTrace[]): FlowTrace[] {
 }
 
 /**
- * The first flow whose conditions all match (FLOW-2), and the trace of every flow tried until
- * then. Only active flows of the event count; higher priority first; among equals the older one (FLOW-2).
+ * Finds the first flow whose conditions all match, and returns the trace of every flow tried. Only active flows of the
+ * event count, by priority, then by age (FLOW-2).
  */
 export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow: Flow | null; tried: FlowTrace[] } {
   const tried: FlowTrace[] = [];
@@ -114,7 +116,7 @@ export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow:
   return { flow: null, tried: stored(tried) };
 }
 
-/** Active flows in the order in which they are tried. Ids carry time, so they decide between flows of one millisecond. */
+/** Active flows in the order of evaluation. Ids contain the time, so they order flows of one millisecond. */
 export function inOrder(flows: readonly Flow[]): Flow[] {
   return flows
     .filter((flow) => flow.active)
@@ -145,7 +147,7 @@ function holds({ op, value }: Condition, saw: number | string | null): boolean {
   }
 }
 
-/** Why a condition makes no sense, or null: op, field and value type must fit each other (FLOW-4). */
+/** Why a condition is invalid, or null: op, field and value type must fit each other (FLOW-4). */
 export function conditionProblem(condition: Condition): { path: "op" | "value"; message: string } | null {
   const isAmount = condition.field === "txn_amount_cents";
   if ((condition.op === "gt" || condition.op === "lt") && !isAmount) {
@@ -163,10 +165,13 @@ export function conditionProblem(condition: Condition): { path: "op" | "value"; 
   return null;
 }
 
-/** What a condition can ask of a lead. */
+/** Fields that a lead has. */
 const OF_LEADS: readonly ConditionField[] = ["customer_email", "partner_slug"];
 
-/** Why a flow makes no sense, or null: its action, and of leads what they do not have (FLOW-12). */
+/**
+ * Why a flow is invalid, or null: its action, or for lead flows the use of fields and rates that a lead does not have
+ * (FLOW-12).
+ */
 export function flowProblem(
   flow: Pick<Flow, "action_type" | "action_value"> & {
     event?: FlowEvent | undefined;
@@ -189,7 +194,7 @@ export function flowProblem(
   return message === null ? null : { path: "action_value", message };
 }
 
-/** Why an action makes no sense, or null: percentage 0–100, flat an integer ≥ 0 (FLOW-1), of cents. */
+/** Why an action is invalid, or null: a percentage is 0–100, a flat amount an integer ≥ 0 in cents (FLOW-1). */
 export function actionProblem({ action_type, action_value }: Pick<Flow, "action_type" | "action_value">) {
   if (action_type === "flat") {
     const isAmount = isCents(action_value) && action_value >= 0 && action_value <= LARGEST;
@@ -198,7 +203,7 @@ export function actionProblem({ action_type, action_value }: Pick<Flow, "action_
   return isPercent(action_value) ? null : "A percentage is 0 to 100 with at most four decimals.";
 }
 
-/** What a flow gives. Its value is an amount or a percentage by its type; `actionProblem` has let no other in. */
+/** The action of a flow, whose value is an amount or a percentage by its type; `actionProblem` has checked it. */
 export function actionOf({ action_type, action_value }: Pick<Flow, "action_type" | "action_value">): Action {
   return action_type === "flat"
     ? { action_type, action_value: cents(action_value) }

@@ -5,22 +5,22 @@ export type CellReading<T> = { ok: true; value: T } | { ok: false; message: stri
 
 const MAX_CODES = 20;
 
-/** Characters of a link; the address bars of browsers take no more. */
+/** Longest link; browsers' address bars do not accept more. */
 const MAX_LINK = 2_048;
 
-/** Exports write these for an empty cell. */
+/** Placeholders that exports write for an empty cell. */
 const NOTHING = /^(?:[-–—_.]+|[([]?(?:none|empty|null|undefined)[)\]]?|#?n\/a)$/i;
 
 /**
- * The text of an identifier, an amount or a word: without invisible characters, and empty where the cell says that there is
- * nothing. Names are free texts, and are read as they are.
+ * The text of an identifier, an amount or a word: without invisible characters, and empty for a placeholder. Names are
+ * free texts and do not pass through here.
  */
 export function cellText(cell: string): string {
   const text = withoutInvisible(cell);
   return NOTHING.test(text) ? "" : text;
 }
 
-/** The parts of a cell with several codes: separated by commas, semicolons, bars or line breaks, never by blanks. */
+/** Splits a cell with several codes at commas, semicolons, bars or line breaks, but not at blanks. */
 function splitCodes(cell: string): string[] {
   return cell
     .split(/[,;|\r\n]/)
@@ -29,8 +29,8 @@ function splitCodes(cell: string): string[] {
 }
 
 /**
- * The codes in a cell (`splitCodes`): as they are, or as the query parameter of links. A code is a slug here, or its links
- * cannot go on working.
+ * The codes in a cell (`splitCodes`), bare or as a link's query parameter. Each must be a valid slug, or its links
+ * could not keep working.
  */
 export function readCodes(cell: string, params: readonly string[]): CellReading<string[]> {
   const codes: string[] = [];
@@ -52,7 +52,7 @@ export function readCodes(cell: string, params: readonly string[]): CellReading<
   return { ok: true, value: codes };
 }
 
-/** The promotion codes in a cell (`splitCodes`), which may have blanks. */
+/** The promotion codes in a cell (`splitCodes`), which may contain blanks. */
 export function splitPromotionCodes(cell: string): CellReading<string[]> {
   const codes = splitCodes(cell);
   if (codes.length <= MAX_CODES) return { ok: true, value: codes };
@@ -70,7 +70,7 @@ function codeInLink(link: string, params: readonly string[]): string | null {
   return null;
 }
 
-/** A word as the tables below have it: letters alone, in lower case. */
+/** The lookup form of a word: letters alone, in lower case. */
 function wordKey(text: string): string {
   return text.toLowerCase().replaceAll(/[^\p{L}]+/gu, "");
 }
@@ -79,7 +79,7 @@ function wordTable<T>(words: Record<string, readonly string[]>): ReadonlyMap<str
   return new Map(Object.entries(words).flatMap(([value, all]) => all.map((word) => [word, value as T])));
 }
 
-/** What the products call the states of a partner. */
+/** Names of partner states in the products' exports. */
 const STATUSES = wordTable<PartnerStatus>({
   active: ["active", "approved", "accepted", "enabled", "confirmed", "joined", "verified", "live"],
   invited: [
@@ -93,7 +93,7 @@ const STATUSES = wordTable<PartnerStatus>({
   ],
 });
 
-/** The partner's state by the word that the product uses for it; null for an empty cell. */
+/** The partner's state for a product's word; null for an empty cell. */
 export function readStatus(
   cell: string,
   own: Readonly<Record<string, PartnerStatus>>,
@@ -105,7 +105,7 @@ export function readStatus(
   return { ok: false, message: `${quoted(cell)} is not a known state: write active, invited or deactivated.` };
 }
 
-/** Words of payout methods; of that by transfer the word is its provider's name, which the caller gives. */
+/** Names of payout methods; the caller adds the provider's name for the transfer method. */
 const METHODS = wordTable<Exclude<PayoutMethod, typeof TRANSFER_METHOD>>({
   wallet: [
     ...["wallet", "ewallet", "paypal", "pp", "wise", "transferwise", "payoneer", "skrill", "neteller", "venmo"],
@@ -118,7 +118,7 @@ const METHODS = wordTable<Exclude<PayoutMethod, typeof TRANSFER_METHOD>>({
   crypto: ["crypto", "cryptocurrency", "bitcoin", "btc", "ethereum", "eth", "usdt", "usdc", "tether", "stablecoin"],
 });
 
-/** No method of payment in any product: somebody pays in a way of their own, or has not chosen. */
+/** Values that name no method in any product: the partner is paid in another way, or has not chosen. */
 const NO_METHOD = new Set([
   ...[
     "manual",
@@ -136,7 +136,7 @@ const NO_METHOD = new Set([
   ...["notspecified", "notprovided", "default", "other", "tbd"],
 ]);
 
-/** Words that go with a method and are none. */
+/** Words that accompany a method without naming one. */
 const BESIDE_METHOD = new Set([
   ...["transfer", "transfers", "account", "accounts", "payout", "payouts", "payment", "payments", "mass", "pay"],
   ...["deposit", "direct", "international", "domestic", "local", "global", "business", "personal", "via", "by", "to"],
@@ -144,9 +144,9 @@ const BESIDE_METHOD = new Set([
 ]);
 
 /**
- * The payout method by the words that products use: `PayPal`, `Bank transfer (SEPA)`. Null where none is named. `own` are the
- * names that the providers of this deployment have, in lower case. What names two methods, or a word that is not known, is
- * not read.
+ * Recognizes the payout method in a product's words: `PayPal`, `Bank transfer (SEPA)`; null if the cell names no
+ * method. `own` are the names of this deployment's providers, in lower case. A cell with two methods or an unknown word
+ * is an error.
  */
 export function readPayoutMethod(
   cell: string,
@@ -169,19 +169,19 @@ const NOT_REFERRED = new Set([
   ...["spam", "fraud", "fraudulent", "invalid"],
 ]);
 
-/** Whether a referral in this state still is the partner's customer; one who has canceled is, and may come back. */
+/** Whether a referral in this state is still the partner's customer; a customer who canceled is, and may return. */
 export function isReferred(status: string): boolean {
   return !NOT_REFERRED.has(wordKey(status));
 }
 
-/** `30`, `30%`, `12,5 %` and `20 percent` as a number; `NaN` for what is none, null for nothing. */
+/** Parses `30`, `30%`, `12,5 %` and `20 percent`; `NaN` for any other text, null for an empty cell. */
 export function readPercentage(cell: string): number | null {
   if (cell === "") return null;
   const match = /^(?:%\s*)?(\d{1,6})(?:[.,](\d{1,9}))?\s*(?:%|percent|pct)?$/i.exec(cell);
   return match ? Number(`${match[1]}.${match[2] ?? "0"}`) : Number.NaN;
 }
 
-/** A name in one cell: the first word, and what follows it. */
+/** Splits a full name: the first word, and the rest. */
 export function splitName(name: string): { first_name: string | null; last_name: string | null } {
   const [first = "", ...rest] = name.split(/\s+/);
   return { first_name: first || null, last_name: rest.join(" ") || null };

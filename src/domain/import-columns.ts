@@ -1,4 +1,4 @@
-/** What an import brings: the partners, or the customers they referred. */
+/** Kinds of imports: partners, or the customers they referred. */
 export const IMPORT_KINDS = ["partners", "customers"] as const;
 export type ImportKind = (typeof IMPORT_KINDS)[number];
 
@@ -70,12 +70,12 @@ export type ColumnNames = { [K in ImportKind]?: { [F in ImportField<K>]?: readon
 /** The fields of both kinds. */
 export const ALL_IMPORT_FIELDS = [...new Set(IMPORT_KINDS.flatMap(importFields))] as [ImportField, ...ImportField[]];
 
-/** The fields that a file of this kind can bring. */
+/** The fields that a file of this kind can contain. */
 export function importFields(kind: ImportKind): ImportField[] {
   return Object.keys(COMMON[kind]) as ImportField[];
 }
 
-/** A column of the file and what it was taken for; null where it was left. */
+/** A column of the file and the field it is matched to; null if it is skipped. */
 export interface MatchedColumn {
   column: string;
   field: ImportField | null;
@@ -83,29 +83,29 @@ export interface MatchedColumn {
 
 export interface Matched {
   columns: MatchedColumn[];
-  /** Why lines cannot be read this way. */
+  /** Why lines cannot be parsed with these columns. */
   problem: string | null;
 }
 
-/** What the cells of the columns show, each column by its place. */
+/** Questions about the cells of a column, which is given by its position. */
 export interface ColumnCells {
-  /** Whether some line has something in this column and nothing in any of the `others`. */
+  /** Whether some line has a value in this column and an empty cell in each of the `others`. */
   adds: (column: number, others: readonly number[]) => boolean;
-  /** Whether the column has a customer id of the form that vendors give. */
+  /** Whether the column contains customer ids in a vendor's form. */
   holdsIds: (column: number) => boolean;
 }
 
-/** Fields that may be in several columns: a partner has many codes, and is paid at the one address or the other. */
+/** Fields that may span several columns: a partner has many codes, and is paid at one of several addresses. */
 const SEVERAL: ReadonlySet<ImportField> = new Set(["code", "promotion_codes", "payout_email", "customer_id"]);
 
-/** All columns with common names of these are of the same thing; those of links' codes are of different things. */
+/** Fields whose common column names all mean the same; those of link codes mean different things. */
 const ALIKE: ReadonlySet<ImportField> = new Set(["promotion_codes", "payout_email"]);
 
 /**
- * What each column is taken for: as the owner chose (null: leave it), else by the product's own names, else by common
- * ones; case, blanks and punctuation never matter. Of several columns for a field that needs one, the first with anything
- * in it is taken: an empty column does not hide a filled one. A partner's code is looked for in further columns as long as
- * lines lack it, and a customer's id in all that have ids of the vendors' form.
+ * Matches each column to a field: by the owner's choice (null: skip it), else by the product's own names, else by
+ * common names, ignoring case, blanks and punctuation. If several columns match a field that needs one, the first with
+ * any value is used: an empty column does not hide a filled one. Further columns are added for a partner's code as long
+ * as lines lack it, and for a customer's id if they contain ids in a vendor's form.
  */
 export function matchColumns(
   kind: ImportKind,
@@ -156,18 +156,18 @@ export function matchColumns(
   };
 }
 
-/** The names of the columns of a product, or the common ones. */
+/** The column names of a product, or the common ones. */
 function namesOf(kind: ImportKind, names: ColumnNames = COMMON): Partial<Record<ImportField, readonly string[]>> {
   return names[kind] ?? {};
 }
 
-/** The first column that has anything in it, else the first. */
+/** The first column with any value, else the first column. */
 function firstFilled(places: readonly number[], cells: ColumnCells): number[] {
   const [first] = places;
   return first === undefined ? [] : [places.find((i) => cells.adds(i, [])) ?? first];
 }
 
-/** Takes further columns while lines have nothing in those taken so far; one column in any case. */
+/** Adds columns while some line has no value in those chosen so far; at least one column. */
 function addMissing(
   taken: readonly number[],
   further: readonly number[],
@@ -184,8 +184,8 @@ function addMissing(
 }
 
 /**
- * In which columns each field is. Of a field in several the order is that of the product's names, because the first
- * code may become the slug, then that of the file for names that only the owner knows, then that of the common names.
+ * The columns of each field. For a field in several columns the order is: the product's names, because the first code
+ * may become the slug; then, for names that only the owner matched, the file's order; then the common names.
  */
 export function columnPlaces(
   kind: ImportKind,
@@ -215,12 +215,12 @@ export function columnPlaces(
   return places;
 }
 
-/** More than a field has names. */
+/** More names than a field has. */
 const MAX_NAMES = 1_000;
 
 /**
- * Whether the column, if it is not the first for codes, has a partner's code only for lines that have no other: its name is a
- * common one, and such columns may be of different things.
+ * Whether the column supplies a partner's code only for lines without another: its name is a common one, and such
+ * columns may mean different things.
  */
 export function isFurtherCode(names: ColumnNames, column: string): boolean {
   const key = columnKey(column);
@@ -228,12 +228,12 @@ export function isFurtherCode(names: ColumnNames, column: string): boolean {
   return has(COMMON) && !has(names);
 }
 
-/** Column names are the same where only case, blanks and punctuation differ. */
+/** The comparison form of a column name, which ignores case, blanks and punctuation. */
 export function columnKey(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}%]+/gu, "");
 }
 
-/** A name that occurs twice does not show which is meant, unless the owner chose it. */
+/** A repeated column name is ambiguous unless the owner chose the column. */
 function twiceAmong(
   columns: readonly string[],
   keys: readonly string[],

@@ -1,22 +1,22 @@
 import type { ColumnNames } from "./import-columns.ts";
 import type { PartnerStatus } from "./partner.ts";
 
-/** A product an owner comes from: what its links carry and what its files call things. */
+/** A product that owners migrate from: its link parameters and its column names. */
 export interface ImportProduct {
   name: string;
-  /** The query parameters its links may carry, the usual one first. */
+  /** Query parameters that its links may carry, the usual one first. */
   params: readonly [string, ...string[]];
-  /** Its own names of columns, looked for before the common ones; of several for the code all are taken. */
+  /** Its own column names, matched before the common ones; for the code several columns may be used. */
   columns: ColumnNames;
-  /** Its links cannot go on working: they run over its own domain, or their codes are no slugs. */
+  /** Its links cannot keep working: they use its own domain, or their codes are not slugs. */
   linksEnd?: true;
-  /** States of a partner that only this product writes so. */
+  /** Words for a partner's state that only this product uses. */
   statuses?: Record<string, PartnerStatus>;
 }
 
 /**
- * The products whose files are known. Where names and parameters were read is in src/docs/migrate.md; what no
- * documentation says is matched by the common names, or chosen by the owner.
+ * The products whose files are recognized. src/docs/migrate.md lists the sources of names and parameters; columns
+ * without documentation are matched by common names, or by the owner.
  */
 export const IMPORT_PRODUCTS = {
   rewardful: {
@@ -24,7 +24,7 @@ export const IMPORT_PRODUCTS = {
     params: ["via"],
     columns: {
       partners: { code: ["token"], payout_email: ["paypal_email", "wise_email"] },
-      // A line of its files is a customer; the address without a word before it is the affiliate's.
+      // A line of its files is a customer; the unprefixed address is the affiliate's.
       customers: {
         customer_id: ["stripe_customer_id", "Imported ID"],
         partner_email: ["Affiliate Email", "email"],
@@ -47,7 +47,7 @@ export const IMPORT_PRODUCTS = {
   post_affiliate_pro: {
     name: "Post Affiliate Pro",
     params: ["a_aid"],
-    // Its links carry the one id or the other.
+    // Its links carry either of the two ids.
     columns: { partners: { email: ["USERNAME"], code: ["REFID", "USERID"], status: ["RSTATUS"] } },
     statuses: { a: "active", p: "invited", d: "deactivated" },
   },
@@ -73,12 +73,12 @@ export function importProduct(id: ImportProductId): ImportProduct {
   return IMPORT_PRODUCTS[id];
 }
 
-/** A query parameter as the script can look for it. */
+/** A query parameter that the script can read. */
 export const LINK_PARAM_PATTERN = /^[A-Za-z0-9_-]{1,32}$/;
 
 /**
- * What `data-param` of the script tag must be for the product's links, or those with the given query parameter, to go on
- * working beside those of this service; null where the script reads them without it (TRACK-2), or nothing helps.
+ * The `data-param` of the script tag that keeps the product's links, or those with the given query parameter, working
+ * beside this service's links; null if the script reads them anyway (TRACK-2), or no value would help.
  */
 export function dataParam(id: ImportProductId, given: string | null = null): string | null {
   const { params, linksEnd } = importProduct(id);

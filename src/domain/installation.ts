@@ -1,10 +1,10 @@
-/** The check of an installation (PROG-12): what a page of the owner's site says, judged, each point with what to do. */
+/** The installation check (PROG-12): evaluates a page of the owner's site, and says for each point how to fix it. */
 import { readPolicies, whyNotCalled, whyNotLoaded, type ContentPolicy } from "./content-policy.ts";
 
 export const CHECKS = ["page", "script", "program", "script_policy", "click_policy", "click_address", "click"] as const;
 export type CheckName = (typeof CHECKS)[number];
 
-/** `unknown`: an earlier check has failed, so it cannot be said. */
+/** `unknown`: an earlier check failed, so this one cannot be evaluated. */
 export const CHECK_RESULTS = ["ok", "failed", "unknown"] as const;
 export type CheckResult = (typeof CHECK_RESULTS)[number];
 
@@ -19,7 +19,7 @@ export interface Check {
   check: CheckName;
   result: CheckResult;
   reason: CheckReason | null;
-  /** What was found, and what to do, for people. */
+  /** The finding and its fix, for people. */
   text: string;
 }
 
@@ -28,32 +28,32 @@ export type PageTrouble = {
     CheckReason,
     "absent" | "held_back" | "no_program" | "other_program" | "policy" | "elsewhere" | "no_click"
   >;
-  /** What was found: an address, a status, a type. */
+  /** The value found: an address, a status, a type. */
   found: string;
 };
 
-/** A script element that may be the tracking script's. */
+/** A script element that may load the tracking script. */
 export interface ScriptTag {
   src: string | null;
-  /** `data-program` and `data-origin`: each can be in the script's address instead (`clickAddressOf`). */
+  /** `data-program` and `data-origin`; either can be in the script's address instead (`clickAddressOf`). */
   program: string | null;
   origin: string | null;
   type: string | null;
   nonce: string | null;
   integrity: string | null;
-  /** How many meta policies come before it: those after it do not keep it from loading. */
+  /** The number of meta policies before it: later ones do not block it. */
   policies_before: number;
 }
 
-/** What was read of a page that answered. */
+/** The relevant parts of a page that answered. */
 export interface SitePage {
   url: URL;
-  /** `base href`, where there is one. */
+  /** `base href`, if present. */
   base: string | null;
   scripts: readonly ScriptTag[];
-  /** Of the header. */
+  /** The header's Content-Security-Policy. */
   policy: string | null;
-  /** Of the meta elements, in their order. */
+  /** The policies of the meta elements, in order. */
   meta_policies: readonly string[];
 }
 
@@ -62,13 +62,13 @@ export interface Expected {
   /** The address of the tracking script. */
   script_url: string;
   has_clicks: boolean;
-  /** Whether the address of `clickAddressOf` leads to this service; null if it was not asked. */
+  /** Whether the address of `clickAddressOf` leads to this service; null if it was not tested. */
   arrives: boolean | null;
-  /** A page to try a click on. */
+  /** A page on which to try a click. */
   try_url: string;
 }
 
-/** All checks in their order. Pure: the same for the API and the page. */
+/** Evaluates every check in order. Pure: API and page show the same. */
 export function checksOf(page: SitePage | PageTrouble, expected: Expected): Check[] {
   const click = clickCheck(expected);
   if ("reason" in page) {
@@ -92,13 +92,13 @@ export function checksOf(page: SitePage | PageTrouble, expected: Expected): Chec
   ];
 }
 
-/** The address to which the page's script reports clicks; null if the page has no script, or its address is not one. */
+/** The address to which the page's script reports clicks; null if the page has no script, or the address is invalid. */
 export function clickAddressOf(page: SitePage | PageTrouble, expected: Pick<Expected, "script_url">): URL | null {
   const script = "reason" in page ? null : scriptOf(page, expected);
   return script === null ? null : clickAddress(script);
 }
 
-/** True where there is nothing to do. */
+/** True if every check is ok. */
 export function isInstalled(checks: readonly Check[]): boolean {
   return checks.every(({ result }) => result === "ok");
 }
@@ -121,7 +121,7 @@ function clickAddress(script: FoundScript): URL | null {
   return URL.parse("/click", optionOf(script, "origin") ?? script.url.href);
 }
 
-/** The tag that the tracking script takes its options from: the first that names a program, else the first of its address. */
+/** The script element whose options apply: the first that names a program, else the first with its address. */
 function scriptOf(page: SitePage, { script_url }: Pick<Expected, "script_url">): FoundScript | null {
   const base = (page.base === null ? null : URL.parse(page.base, page.url)) ?? page.url;
   const found = page.scripts.filter(isTracker).flatMap((tag) => {
@@ -136,7 +136,7 @@ function scriptOf(page: SitePage, { script_url }: Pick<Expected, "script_url">):
   );
 }
 
-/** What a consent tool runs on each page: it is carried out once the script has loaded. */
+/** The call that a consent tool runs on each page; it takes effect once the script has loaded. */
 export const CONSENT_CALL = "(window.Service = window.Service || []).push((service) => service.consent());";
 
 function scriptText(held: ScriptTag | undefined, { script_url }: Expected): string {

@@ -1,14 +1,17 @@
 import type { CommissionKind, CommissionStatus } from "./commission.ts";
 import type { Cents } from "./money.ts";
 
-/** Where a partner's money is. `expense` is the program's side: what is not, or no longer, the partner's. */
+/**
+ * The accounts of a partner's money. `expense` is the program's side, the counterpart of amounts that the partner does
+ * not have, or no longer has.
+ */
 export const JOURNAL_ACCOUNTS = ["expense", "pending", "payable", "in_payout", "paid", "forgiven"] as const;
 export type JournalAccount = (typeof JOURNAL_ACCOUNTS)[number];
 
 /**
- * The account that holds a commission's amount. A rejected commission is worth nothing, so its amount is back in
- * `expense`; a rejected clawback is a debt that the owner forgave, kept in `forgiven` with its sign. The triggers of
- * `commissions` say the same in SQL; a test holds the two together.
+ * The account that holds a commission's amount. A rejected commission is worth 0, so its amount is back in `expense`; a
+ * rejected clawback is a debt that the owner forgave, kept in `forgiven` with its sign. The triggers of `commissions`
+ * implement the same in SQL; a test compares the two.
  */
 export function accountOf(row: {
   kind: CommissionKind;

@@ -1,7 +1,7 @@
 /**
- * Where a redirect link leads: `https://<domain><to>` with the reference and the click's id. `to` is a path, perhaps
- * with a query and a fragment; whatever could lead anywhere else gives the domain's root instead, so that a visitor
- * always arrives and always there.
+ * The target of a redirect link: `https://<domain><to>` with the reference and the click's id. `to` is a path, with an
+ * optional query and fragment; a `to` that could leave the domain is replaced by its root, so that a visitor always
+ * arrives, and always there.
  */
 export function linkTarget(domain: string, to: string, ref: string, clickId: string, sub: string | null = null): URL {
   const origin = `https://${domain}`;
@@ -14,25 +14,29 @@ export function linkTarget(domain: string, to: string, ref: string, clickId: str
   return safe;
 }
 
-/** One slash and no second, no backslash (browsers read it as a slash), no control character (they drop some). */
-// eslint-disable-next-line no-control-regex -- those are what it refuses
+/**
+ * One slash without a second; no backslash (browsers treat it as a slash), no control character (browsers drop some).
+ */
+// eslint-disable-next-line no-control-regex -- the pattern refuses them
 const PATH_PATTERN = /^\/(?!\/)[^\\\u0000-\u001f\u007f]*$/;
 
-/** The text after `?sub=`: where a partner placed a link (TRACK-19). One that does not fit is dropped; the click counts. */
+/**
+ * The text after `?sub=`: the partner's id of a link's place (TRACK-19). An invalid one is dropped; the click counts.
+ */
 export const SUB_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The names of a campaign that analytics on the site read; each is optional. */
+/** Campaign parameters that the site's analytics read; each is optional. */
 export const UTM_NAMES = ["utm_source", "utm_medium", "utm_campaign"] as const;
 
-/** What a partner wants in a link. */
+/** The parts of a link that a partner chooses. */
 export interface LinkParts extends Partial<Record<(typeof UTM_NAMES)[number], string>> {
   ref: string;
   sub?: string | undefined;
 }
 
 /**
- * A page of the program's site as a partner typed it: an address with or without `https://`, or a path. Null where it
- * is not of the domain or of a host under it.
+ * Parses a page of the program's site as a partner typed it: an address with or without `https://`, or a path. Null
+ * unless it is on the domain or a host under it.
  */
 export function sitePage(domain: string, typed: string): URL | null {
   const text = typed.trim() || "/";
@@ -48,7 +52,7 @@ function withScheme(text: string): string {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
 }
 
-/** The page with the partner's reference, and the sub-id and campaign where they are given. */
+/** The page's address with the partner's reference, and the sub-id and campaign if given. */
 export function partnerLink(page: URL, { ref, sub, ...utm }: LinkParts): string {
   const url = new URL(page);
   for (const [name, value] of Object.entries({ ref, sub, ...utm })) {

@@ -1,26 +1,26 @@
-/** E-mails: which there are, and the state of one after an attempt to send it (MAIL-2, MAIL-3). */
+/** E-mail kinds, and the state of an e-mail after an attempt to send it (MAIL-2, MAIL-3). */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
-/** Who reads an e-mail. Of an applicant nothing but the address is known. */
+/** The reader of an e-mail. Only the address is known of an applicant. */
 export type MailReader =
   | { audience: "owner"; partner_id?: never }
   | { audience: "partner"; partner_id: string }
   | { audience: "applicant"; partner_id?: never };
 
 interface MailKindRules {
-  /** As its readers see it, in a list of what they get. */
+  /** The title in a reader's list of e-mails. */
   title: string;
   audiences: readonly MailReader["audience"][];
-  /** Whether a reader may switch it off: not what somebody's money may depend on. */
+  /** Whether a reader may switch it off; never if somebody's money may depend on it. */
   may_be_off: boolean;
-  /** Whether a program sends it to an address that need not have asked for anything: a program has a budget of them (MAIL-15). */
+  /** Whether a program sends it to addresses that have not asked for mail, within a budget (MAIL-15). */
   to_strangers?: true;
 }
 
 /**
- * Every e-mail but the one with a sign-in link, which is asked for again where it does not come. The compiler asks of a
- * new kind what it is about (`core/kernel/notices.ts`), what it says (`http/mails/compose.ts`) and an example.
+ * Every e-mail except the sign-in link, which a person requests again if it does not arrive. The compiler requires for
+ * a new kind its subject (`core/kernel/notices.ts`), its text (`http/mails/compose.ts`) and an example.
  */
 export const MAIL_KINDS = {
   payout_details: { title: "Payout details changed", audiences: ["owner", "partner"], may_be_off: false },
@@ -48,36 +48,39 @@ export const MAIL_KINDS = {
 } as const satisfies Record<string, MailKindRules>;
 export type MailKind = keyof typeof MAIL_KINDS;
 
-/** About an application that makes its reader a partner. */
+/** The kind about an approved application, whose reader becomes a partner. */
 const TO_APPROVED = "application_approved" satisfies MailKind;
-/** To who has applied: nothing of theirs is kept for longer than the application is. */
+/** Kinds for applicants, whose data is kept only as long as the application. */
 export const TO_APPLICANTS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { audiences }]) =>
   audiences.includes("applicant") || kind === TO_APPROVED ? [kind as MailKind] : [],
 );
-/** To an address that nobody has proved: it is in no list, and forgotten once the e-mail is over (JOIN-3). */
+/** The kind for an unverified address: it is not listed, and is deleted once the e-mail is done (JOIN-3). */
 export const TO_UNPROVED = "application_address" satisfies MailKind;
 
-/** What counts toward a program's budget of invitations. An application's address is proved; its form has a budget of its own (JOIN-2). */
+/**
+ * Kinds that count toward a program's budget of invitations. An application's address is verified; its form has its own
+ * budget (JOIN-2).
+ */
 export const TO_STRANGERS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { to_strangers }]) =>
   to_strangers ? [kind as MailKind] : [],
 );
 
-/** To a partner whatever their status: who deactivates them silences no warning (OUT-9). */
+/** The kind for a partner in any status: deactivating a partner must not silence a warning (OUT-9). */
 export const TO_DEACTIVATED = "payout_details" satisfies MailKind;
 
-/** To somebody who was added to the team, and to nobody else. */
+/** The kind for a person who was added to the team, and only for that person. */
 export const TO_INVITED = "member_invited" satisfies MailKind;
-/** To each owner there was or is when it is stored, also to one who is removed by what it is about (PROOF-4). */
+/** The kind for every owner at the time it is stored, including an owner whose removal it reports (PROOF-4). */
 export const TO_EACH_OWNER = "security" satisfies MailKind;
-/** To the program's own address, whoever's that is when they are sent (TEAM-5). */
+/** Kinds for the program's own address at the time of sending (TEAM-5). */
 export const TO_OWNER = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { audiences }]) =>
   audiences.includes("owner") && kind !== TO_INVITED && kind !== TO_EACH_OWNER ? [kind as MailKind] : [],
 );
 
-/** Kinds that come at times of their program's time zone (MAIL-12, MAIL-13). */
+/** Kinds sent at set times in the program's time zone (MAIL-12, MAIL-13). */
 export type PeriodicMail = Extract<MailKind, "weekly_summary" | "commissions_earned">;
 
-/** What needs the owner: at most one e-mail of each within a day (MAIL-11). */
+/** Kinds about tasks for the owner: at most one e-mail of each within a day (MAIL-11). */
 export const OWNER_NEEDS = [
   "applications_waiting",
   "claims_waiting",
@@ -88,16 +91,19 @@ export const OWNER_NEEDS = [
 ] as const satisfies MailKind[];
 export type OwnerNeed = (typeof OWNER_NEEDS)[number];
 
-/** Of a payout. */
+/** Kinds about a payout. */
 export type PayoutMail = Extract<MailKind, "payout_generated" | "payout_paid" | "payout_failed">;
-/** Written when they are sent, each about a subject as it is then: the compiler asks `core/kernel/mail-subjects.ts` how. */
+/**
+ * Kinds composed when they are sent, about the subject's state at that time; the compiler requires for each an entry in
+ * `core/kernel/mail-subjects.ts`.
+ */
 export type KindAbout = PayoutMail | PeriodicMail | typeof TO_EACH_OWNER;
 
 export function isOwnerNeed(kind: MailKind): kind is OwnerNeed {
   return OWNER_NEEDS.some((need) => need === kind);
 }
 
-/** The kinds that a reader gets, and whether each may be switched off. */
+/** The kinds that a reader receives, and whether each may be switched off. */
 export function kindsFor(audience: MailReader["audience"]): { kind: MailKind; title: string; may_be_off: boolean }[] {
   const all: [string, MailKindRules][] = Object.entries(MAIL_KINDS);
   return all
@@ -106,24 +112,27 @@ export function kindsFor(audience: MailReader["audience"]): { kind: MailKind; ti
 }
 
 /**
- * `sending` is held by a claim. `refused`: nobody can be sent to at this address. `failed`: given up. `unknown`: the
- * attempt broke off where only the service that sends it knows whether it did; it is not sent again. `withheld`: when it
- * was its turn the partner was deactivated, its reader had switched it off, or there was nothing to say.
+ * `sending`: a claim holds it. `refused`: the address cannot receive mail. `failed`: all attempts failed. `unknown`:
+ * the attempt broke off and only the sending service knows the result; it is not sent again. `withheld`: at its time
+ * the partner was deactivated, the reader had switched it off, or it had no content.
  */
 export const MAIL_STATUSES = ["pending", "sending", "sent", "refused", "failed", "unknown", "withheld"] as const;
 export type MailStatus = (typeof MAIL_STATUSES)[number];
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export type MailResult =
   | { result: "accepted" }
-  /** Not taken now, where `is_limited` because too many came; `retry_after` as the header says it, where there is one. */
+  /**
+   * Not accepted now; `is_limited` if the rate limit was the reason. `retry_after` is the header's text, if it was
+   * sent.
+   */
   | { result: "busy"; reason: string; is_limited: boolean; retry_after: string | null }
-  /** Not taken, and will not be: the address is invalid or suppressed. */
+  /** Permanently refused: the address is invalid or suppressed. */
   | { result: "refused"; reason: string }
-  /** No answer, or only a part of one. */
+  /** No answer, or a partial one. */
   | { result: "silent"; reason: string };
 
-/** Delays after the first attempts of every sender there is. */
+/** Delays after an attempt with every configured sender. */
 const MAIL_DELAYS_MS: readonly number[] = [
   MINUTE_MS,
   5 * MINUTE_MS,
@@ -134,19 +143,19 @@ const MAIL_DELAYS_MS: readonly number[] = [
   DAY_MS,
 ];
 
-/** A limit uses up no attempt for so long: then the e-mail is given up. */
+/** An attempt refused by a rate limit does not count for this long; after that the e-mail fails. */
 const LIMITED_FOR_MS = 3 * DAY_MS;
 
 export interface MailAttempt {
   /** 1 for the first. */
   number: number;
   now: number;
-  /** Since when it was to be sent. */
+  /** When the e-mail was due. */
   created_ms: number;
   senders: number;
-  /** For so long the sender takes the e-mail once, however often it is handed over; 0 for one that does not know it. */
+  /** How long the sender deduplicates an e-mail; 0 for a sender that does not. */
   known_ms: number;
-  /** Whether an earlier attempt may have been taken. */
+  /** Whether an earlier attempt may have succeeded. */
   is_unsure: boolean;
   result: MailResult;
 }
@@ -158,14 +167,13 @@ export type AfterMailAttempt =
       keeps_sender: false;
       is_counted: true;
     }
-  /** Where it is not counted and keeps no sender, the next one is asked after the delay. */
+  /** If the attempt is not counted and the sender not kept, the next sender is tried after the delay. */
   | { status: "pending"; delay_ms: number; keeps_sender: boolean; is_counted: boolean };
 
 /**
- * The state of an e-mail after an attempt. What one sender does not take the next is given at once; after all of them
- * come the delays. Where nobody knows whether it was taken, by this attempt or an earlier one, the same sender is asked again
- * for as long as it takes one only once, and nobody else. Where all are asked and there are too many e-mails, the attempt
- * does not count.
+ * The state of an e-mail after an attempt. If one sender refuses it, the next is tried at once; the delays apply after
+ * all of them. If the result of this or an earlier attempt is unknown, only the same sender is tried again, for as long
+ * as it deduplicates. If every sender was tried and there are too many e-mails, the attempt does not count.
  */
 export function afterMailAttempt(attempt: MailAttempt): AfterMailAttempt {
   const { number, senders, known_ms, now, created_ms, result } = attempt;
@@ -184,7 +192,7 @@ export function afterMailAttempt(attempt: MailAttempt): AfterMailAttempt {
   return { status: "pending", delay_ms, keeps_sender: isUnsure, is_counted: !isLimited };
 }
 
-/** The delay where there are too many. */
+/** The delay if there are too many e-mails. */
 function limitedDelay(age: number): number {
   return Math.min(Math.max(age / 4, MINUTE_MS), HOUR_MS);
 }

@@ -1,11 +1,11 @@
 const HIDDEN = "****";
 
-/** Shorter ones show their first character at most. */
+/** Shorter local parts show at most their first character. */
 const SHOWS_LAST_FROM = 4;
 
 /**
- * An e-mail address as it is shown to people who do not pay by it: the first and the last character before the `@` of four or
- * more, the first of two or three, none of one: `w****a@example.com`.
+ * Masks an e-mail address for people who do not pay by it: `w****a@example.com`. Shows the first and last character
+ * before the `@` if there are four or more, the first if there are two or three, otherwise no character.
  */
 export function maskAddress(address: string): string {
   const at = address.lastIndexOf("@");
@@ -19,7 +19,7 @@ export function maskAddress(address: string): string {
 const ACCOUNT_PREFIX = /^[a-z]+_/;
 const SHOWN_CHARACTERS = 4;
 
-/** A vendor's account id with its last four characters: `acct_****a2bC`. */
+/** Masks a vendor's account id except its last four characters: `acct_****a2bC`. */
 export function maskAccount(id: string): string {
   const prefix = ACCOUNT_PREFIX.exec(id)?.[0] ?? "";
   const rest = id.slice(prefix.length);
@@ -27,8 +27,8 @@ export function maskAccount(id: string): string {
 }
 
 /**
- * The same mask for values that are shown side by side, such as a change: values that differ never read alike. The second
- * one with the text of the first is marked: `w****a@example.com (a different one)`.
+ * Applies a mask to values shown side by side, such as a change, so that different values never look alike. A second
+ * value with the same masked text is marked: `w****a@example.com (a different one)`.
  */
 export function maskedApart<Value, Shown>(mask: (value: Value) => Shown): (value: Value) => Shown | string {
   const shown = new Map<Value, Shown | string>();

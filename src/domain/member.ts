@@ -1,17 +1,17 @@
-/** Who signs in to the dashboard of a program, and what each may do there (TEAM-1). */
+/** Roles of team members in a program's dashboard, and their rights (TEAM-1). */
 export const MEMBER_ROLES = ["owner", "finance", "viewer"] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
-/** As people read it. */
+/** Role names for people. */
 export const ROLE_TITLES: Record<MemberRole, string> = { owner: "Owner", finance: "Finance", viewer: "Viewer" };
 
 export const MAX_MEMBERS = 100;
 
 /**
- * What a page or a form needs of who asks for it. `own`: only what is the reader's own. `read`: no payout details. `details`:
- * what shows payout details. `money`: decides on commissions and payouts. `manage`: writes anything else whose effect the
- * owners can undo. `secure` and, of the reader's own, `own_secure`: outlives a session or shuts others out, and so needs a
- * fresh proof of the address too (PROOF-3).
+ * The right that a page or form requires. `own`: only the reader's own data. `read`: no payout details. `details`:
+ * shows payout details. `money`: decides on commissions and payouts. `manage`: any other write whose effect the owners
+ * can undo. `secure` and, for the reader's own data, `own_secure`: the effect outlives a session or locks others out,
+ * so a recent verification of the address is required too (PROOF-3).
  */
 export type Right = "own" | "own_secure" | "read" | "details" | "money" | "manage" | "secure";
 

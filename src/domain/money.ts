@@ -1,16 +1,16 @@
-/** Exact arithmetic on integer smallest units. Nothing here knows a currency or divides by 100. */
+/** Exact integer arithmetic on smallest units. This module is independent of currencies and never divides by 100. */
 import type { $brand } from "zod";
 
 /**
- * An amount: a whole number of a currency's smallest units, exact (below 2^53). At runtime it is a number; to the
- * compiler no other number is one. Made by `cents`, by the schemas of input, and by the functions here.
+ * An amount: an exact whole number of a currency's smallest units (below 2^53). At runtime it is a number, but the
+ * compiler accepts no other number. Made by `cents`, by the input schemas, and by the functions here.
  */
 export type Cents = number & $brand<"Cents">;
 
 /** A percentage: 0 to 100 with at most four decimals. */
 export type Percent = number & $brand<"Percent">;
 
-/** The one place where a number becomes an amount; every caller has made sure that it is exact. */
+/** The only place that turns a number into an amount; every caller has checked that it is exact. */
 function taken(value: number): Cents {
   return value as Cents;
 }
@@ -20,10 +20,10 @@ export const NOTHING = taken(0);
 /** The largest amount: a larger number would not be exact. */
 export const MOST = taken(Number.MAX_SAFE_INTEGER);
 
-/** The most that a balance can be, as its triggers say it too: four of them together are exact (PAY-22). */
+/** The limit of a balance, equal to the one in its triggers: four balances added up are exact (PAY-22). */
 export const LARGEST_BALANCE = taken(2 ** 51 - 1);
 
-/** The largest amount that one request or one payment may have (PAY-22). */
+/** The largest amount of one request or payment (PAY-22). */
 export const LARGEST = taken(1_000_000_000_000);
 
 /** True for a whole number that is exact. */
@@ -31,7 +31,9 @@ export function isCents(value: number): value is Cents {
   return Number.isSafeInteger(value);
 }
 
-/** @throws RangeError for what is no whole number, or passes 2^53 - 1 (PAY-22): no sum is ever inexact in silence. */
+/**
+ * @throws RangeError unless it is a whole number of at most 2^53 - 1 (PAY-22), so that a sum is never silently inexact.
+ */
 export function cents(value: number): Cents {
   if (!isCents(value)) throw new RangeError(`not an exact amount in smallest units: ${value}`);
   return value;
@@ -41,7 +43,7 @@ export function isPercent(value: number): value is Percent {
   return value >= 0 && value <= 100 && hasAtMostFourDecimals(value);
 }
 
-/** @throws RangeError for what is not 0 to 100 with at most four decimals. */
+/** @throws RangeError unless it is 0 to 100 with at most four decimals. */
 export function percent(value: number): Percent {
   if (!isPercent(value)) throw new RangeError(`not a percentage: ${value}`);
   return value;
@@ -53,8 +55,8 @@ export function addUp(amounts: Iterable<Cents>): Cents {
 }
 
 /**
- * What amounts come to, brought to at least `least`, then to at most `most`. For what a vendor reports: its amounts are not
- * bounded by `LARGEST`, and no sum of them may keep a payment from being decided.
+ * The sum of amounts, clamped to at least `least`, then to at most `most`. For amounts from a vendor, which `LARGEST`
+ * does not limit: no sum of them may keep a payment from being decided.
  */
 export function sumWithin(amounts: Iterable<Cents>, least: Cents = negate(MOST), most: Cents = MOST): Cents {
   const sum = total(amounts);
@@ -62,7 +64,7 @@ export function sumWithin(amounts: Iterable<Cents>, least: Cents = negate(MOST),
   return taken(Number(raised > most ? most : raised) + 0);
 }
 
-/** Of bigints, so that it does not depend on the order. */
+/** Uses bigints, so that the order of the amounts does not matter. */
 function total(amounts: Iterable<Cents>): bigint {
   let sum = 0n;
   for (const amount of amounts) sum += BigInt(amount);
@@ -79,7 +81,7 @@ export function subtract(a: Cents, b: Cents): Cents {
   return addUp([a, negate(b)]);
 }
 
-/** `-a`; of zero it is zero. */
+/** `-a`, and 0 for 0. */
 export function negate(a: Cents): Cents {
   return taken(0 - a);
 }
@@ -92,7 +94,7 @@ export function smaller(a: Cents, b: Cents): Cents {
   return b < a ? b : a;
 }
 
-/** The order of amounts, the smaller first, as `toSorted` wants it. */
+/** Compares amounts for `toSorted`, the smaller first. */
 export function compareAmounts(a: Cents, b: Cents): number {
   return a - b;
 }
@@ -108,7 +110,7 @@ function halfUp(a: number, b: number, c: number): number {
   return Number((2n * product + divisor) / (2n * divisor));
 }
 
-/** The multiple of `step` that is nearest to an amount above 0, half up; at least one `step`, and none beyond `MOST`. */
+/** The multiple of `step` nearest to an amount above 0, half up; at least one `step`, at most `MOST`. */
 export function nearestMultiple(amount_cents: Cents, step: number): Cents {
   const steps = halfUp(amount_cents, 1, step);
   const most = Math.floor(MOST / step);

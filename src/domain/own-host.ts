@@ -1,16 +1,17 @@
-/** By which names the service itself is reached. */
+/** The names under which the service itself is reachable. */
 export interface OwnHosts {
-  /** That of `PUBLIC_URL`; null where it is not set. */
+  /** The host of `PUBLIC_URL`; null if it is not set. */
   public_host: string | null;
   worker_name: string;
 }
 
-/** A phrase that continues "the URL …", as the refusals of `domain/target-url.ts`. */
+/** A phrase that follows "the URL …", like the refusals of `domain/target-url.ts`. */
 export const OWN_HOST_REASON = "must not lead to this service itself";
 
 /**
- * Refused as targets too: the service's own hosts, `PUBLIC_URL` and the workers.dev name (HOOK-7). On workers.dev
- * a Worker has `<name>.<account>` and, before the name, the prefix of each preview. `hostname` as in `URL.hostname`.
+ * Whether a host is the service itself, which is refused as a webhook target: the host of `PUBLIC_URL` and the
+ * workers.dev name (HOOK-7). On workers.dev a Worker has `<name>.<account>`, with a prefix for each preview. `hostname`
+ * as in `URL.hostname`.
  */
 export function isOwnHost(hostname: string, { public_host, worker_name }: OwnHosts): boolean {
   const host = hostname.toLowerCase().replace(/\.$/, "");

@@ -4,26 +4,28 @@ export const PARTNER_STATUSES = ["invited", "active", "deactivated"] as const;
 export type PartnerStatus = (typeof PARTNER_STATUSES)[number];
 
 export const PAYOUT_METHODS = ["wallet", "provider_a", "bank_transfer", "crypto"] as const;
-/** The method whose payouts are transfers to a connected account; it is named after the provider that makes them. */
+/**
+ * The payout method whose payouts are transfers to a connected account; it is named after the provider that makes them.
+ */
 export const TRANSFER_METHOD = "provider_a";
-/** The name of the service behind the method `wallet`, which pays to e-mail addresses. */
+/** The name of the service of the method `wallet`, which pays to e-mail addresses. */
 export const WALLET_SERVICE = "PayPal";
 export type PayoutMethod = (typeof PAYOUT_METHODS)[number];
 
 /** `[A-Za-z0-9_-]{1,64}` (PART-1); the tracking script checks the same alphabet. */
 export const SLUG_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Slugs are unique ignoring case: the form under which they are compared. A Kelvin sign is no `k`, here or in SQL. */
+/** The form in which slugs are compared: slugs are unique ignoring case. A Kelvin sign is not a `k`, here or in SQL. */
 export function slugKey(slug: string): string {
   return lowerAscii(slug);
 }
 
-/** How many characters of a text partners are found by. */
+/** Characters of the text parts in the search index. */
 export const SEARCH_GRAM = 3;
 
 /**
- * A text as `search` compares it: without accents and in lower case (PART-5). Marks go before it is normalized as well:
- * to put a run of them in order takes the square of its length.
+ * Normalizes a text for `search`: without accents and in lower case (PART-5). Combining marks are removed before
+ * normalization too, because ordering a run of them takes quadratic time.
  */
 export function foldSearch(text: string): string {
   return withoutMarks(withoutMarks(text.toLowerCase()).normalize("NFKD"));
@@ -33,31 +35,28 @@ function withoutMarks(text: string): string {
   return text.replaceAll(/\p{M}/gu, "");
 }
 
-/** What `search` looks in (PART-5): what it is called on pages, and its columns, which are found as one text too. */
+/** The searched columns by their name on pages (PART-5); several columns of one name are also searched as one text. */
 const SEARCHED = { "e-mail": ["email"], slug: ["slug"], name: ["first_name", "last_name"] } as const;
 type SearchedColumn = (typeof SEARCHED)[keyof typeof SEARCHED][number];
 
-/** The columns that `search` looks in. */
+/** The columns that `search` covers. */
 export type Searched = Record<SearchedColumn, string | null>;
 export const SEARCHED_COLUMNS: readonly SearchedColumn[] = Object.values(SEARCHED).flat();
 
-/** What `search` looks in, as pages and the reference say it: "a, b or c". */
+/** The searched fields in words, for pages and the reference: "a, b or c". */
 export const SEARCHED_WORDS = Object.keys(SEARCHED)
   .join(", ")
   .replace(/, ([^,]+)$/, " or $1");
 
-/**
- * What begins the text of a partner who is not yet found by its parts of three characters: no search has an upper-case
- * letter.
- */
+/** The prefix of a search text that is not indexed yet; searches never contain upper-case letters. */
 const UNINDEXED = "NEW";
 
-/** The search text of a new partner: the minute's job brings it to the parts by which partners are found (PART-5). */
+/** Marks the search text of a new partner as not indexed; a job indexes it within a minute (PART-5). */
 export function unindexed(search_text: string): string {
   return UNINDEXED + search_text;
 }
 
-/** The texts that `search` looks in, folded, each after a line feed, which an unfolded text lacks (PART-5). */
+/** The texts that `search` covers, normalized, each after a line feed, which an unnormalized text lacks (PART-5). */
 export function searchText(partner: Searched): string {
   const texts = Object.values<readonly SearchedColumn[]>(SEARCHED).map((columns) =>
     columns.flatMap((column) => partner[column] ?? []).join(" "),

@@ -13,14 +13,14 @@ import type { FlowEvent } from "./flow.ts";
 import { compareAmounts, larger, mulDivHalfUp, negate, NOTHING, smaller, sumWithin, type Cents } from "./money.ts";
 
 /**
- * The vendor's events of one purchase carry times seconds apart, in either order: what was said of a subscription or a
- * customer serves a payment made no earlier than this before it.
+ * A vendor's events for one purchase have times seconds apart, in either order: a report about a subscription or a
+ * customer applies to payments made at most this long before it.
  */
 export const ATTRIBUTION_SLACK_MS = 3_600_000;
 
-/** One payment put together from all its facts. */
+/** The state of one payment, computed from all its facts. */
 export interface PaymentState {
-  /** What it is: a payment, or a lead, of which nothing is paid and nothing goes back. */
+  /** A payment, or a lead, which has no amount paid and no refunds. */
   event: FlowEvent;
   paid: boolean;
   /** Only test events report it. */
@@ -34,18 +34,21 @@ export interface PaymentState {
   subscription_id: string | null;
 }
 
-/** How well a source knows the money that was paid, and the customer who paid. */
+/** How reliably a source reports the money paid, and the customer who paid. */
 const KNOWS_MONEY: Record<PaymentSource, number> = { invoice: 3, session: 2, transaction: 2, intent: 1 };
 const KNOWS_CUSTOMER: Record<PaymentSource, number> = { session: 3, invoice: 2, transaction: 2, intent: 1 };
 
-/** The payment according to its facts: the invoice's amounts before the session's, the newest within a source. */
+/**
+ * Computes the payment's state: the invoice's amounts take precedence over the session's, and newer facts over older
+ * ones of the same source.
+ */
 export function paymentState(facts: readonly Fact[]): PaymentState | null {
   const lead = facts.find((fact) => fact.kind === "lead");
   if (lead) return leadState(facts, lead);
   const all = facts.filter((fact): fact is PaymentFact => fact.kind === "payment");
   if (all.length === 0) return null;
   const paid = all.filter((fact) => fact.paid);
-  // What an intent is for is said better by what is not paid yet: the same sum, with its tax.
+  // An unpaid report states the amount due with its tax, which an intent lacks.
   const known = all.filter(({ source }) => source !== "intent");
   const stating = [paid.filter(({ source }) => source !== "intent"), known, paid, all].find(
     ({ length }) => length > 0,
@@ -73,7 +76,7 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   };
 }
 
-/** An invoice that was written off may still be paid, and is final then. */
+/** An invoice that was written off may still be paid; then that is final. */
 function knowsMoneyFirst(a: PaymentFact, b: PaymentFact): number {
   return (
     KNOWS_MONEY[b.source] - KNOWS_MONEY[a.source] ||
@@ -82,7 +85,7 @@ function knowsMoneyFirst(a: PaymentFact, b: PaymentFact): number {
   );
 }
 
-/** That an intent took money, whatever it was for. */
+/** Money that an intent took, for any purpose. */
 interface Receipt {
   intent: string;
   occurred_at: string;
@@ -95,8 +98,8 @@ function receiptOf({ key: intent, occurred_at, gross_cents: amount_cents, curren
 }
 
 /**
- * What charges, and intents of invoices, say that was taken, of each the most. They pay nothing, and have no time: where an
- * intent says what it received, that counts before.
+ * Amounts that charges and intents of invoices report as taken, the largest for each. They are not payments and have no
+ * time: the amount that an intent reports as received takes precedence.
  */
 function movedIn(facts: readonly Fact[]): Receipt[] {
   return facts.flatMap((fact) => {
@@ -106,7 +109,7 @@ function movedIn(facts: readonly Fact[]): Receipt[] {
   });
 }
 
-/** What was paid, by the fact that knows it best: intents may each have paid a part. */
+/** The amount paid, by the most reliable fact; intents may each have paid a part. */
 function moneyIn(best: PaymentFact, stating: readonly PaymentFact[], receipts: readonly Receipt[]) {
   if (best.source === "intent") return takenByIntents(stating, best.currency);
   return best.paid ? moneyOf(best) : moneyTaken(best, receipts);
@@ -128,7 +131,7 @@ function withinMost(amounts: readonly Cents[]): Cents {
   return sumWithin(amounts, NOTHING);
 }
 
-/** Of what is said of each intent the first: an intent may be reported again. */
+/** The first report of each intent, which may be reported again. */
 function firstOfEach<Said>(said: readonly Said[], intentOf: (one: Said) => string): Said[] {
   return [...Map.groupBy(said, intentOf).values()].map(([first]) => first!);
 }
@@ -137,7 +140,10 @@ function moneyOf({ base_cents, gross_cents }: PaymentFact): Pick<PaymentState, "
   return { base_cents, gross_cents };
 }
 
-/** What was taken of the sum that was asked for, with its part of the tax: of what was held a part may be let go. */
+/**
+ * The part of the requested sum that was taken, with its share of the tax: a part of an authorized amount may be
+ * released.
+ */
 function moneyTaken(asked: PaymentFact, receipts: readonly Receipt[]) {
   const taken = takenIn(asked.currency, receipts);
   if (taken.length === 0 || asked.gross_cents === NOTHING) return moneyOf(asked);
@@ -145,7 +151,7 @@ function moneyTaken(asked: PaymentFact, receipts: readonly Receipt[]) {
   return { base_cents: mulDivHalfUp(asked.base_cents, gross_cents, asked.gross_cents), gross_cents };
 }
 
-/** What each intent took in a currency, as it was said last. */
+/** The last reported amount of each intent in a currency. */
 function takenIn(of: string, receipts: readonly Receipt[]): Cents[] {
   const taken = receipts
     .filter(({ currency }) => currency === of)
@@ -165,7 +171,7 @@ function leadState(
   };
 }
 
-/** Those that describe the payment itself: those that know most of the customer first, then the newest. */
+/** Facts that describe the payment itself: the most reliable about the customer first, then the newest. */
 export function spokenFirst<Spoken extends EarningFact>(facts: readonly (Spoken | Fact)[]): Spoken[] {
   const knows = (fact: EarningFact) => (fact.kind === "payment" ? KNOWS_CUSTOMER[fact.source] : 0);
   return facts
@@ -186,9 +192,10 @@ export function adjustedTotal(facts: readonly Fact[], state: PaymentState): Cent
 }
 
 /**
- * What went back, tax included, in the payment's currency. In another it is a part of what the payment was in that, as a
- * session or an invoice says it, else what its intents and charges are known to have taken: no more than it was, so that no less than its
- * part counts. Where nothing says what it was, it takes all.
+ * The amount returned, including tax, in the payment's currency. An amount in another currency is converted by its
+ * share of the payment's amount in that currency, as a session or an invoice states it, else as its intents and charges
+ * took it. The smallest known amount is used, so that at least the true share counts. If no fact states an amount, all
+ * of the payment counts as returned.
  */
 function amountIn(
   { amount_cents, currency }: Pick<AdjustmentFact, "amount_cents" | "currency">,
@@ -205,7 +212,7 @@ function amountIn(
   return mulDivHalfUp(state.gross_cents, smaller(amount_cents, whole), whole);
 }
 
-/** What was refunded, tax included, of each currency what it is in the payment's. */
+/** The amount refunded, including tax: for each currency its value in the payment's currency. */
 function refundedIn(facts: readonly Fact[], state: PaymentState): Cents[] {
   const byCurrency = Map.groupBy(facts, (fact) => currencyOf(fact) ?? state.currency);
   return [...byCurrency].map(([currency, own]) => {
@@ -223,8 +230,9 @@ function amountsOf(facts: readonly AdjustmentFact[]): Cents[] {
 }
 
 /**
- * What reversals add to the deductions, below 0 where they give back. A vendor may report one by an adjustment of its own,
- * by the state of what it reverses, or by both: it counts once, and never gives back what was refunded beside it.
+ * The amounts that reversals add to the deductions, negative if they give back. A vendor may report a reversal as an
+ * adjustment of its own, as the state of the reversed one, or as both: it counts once, and never gives back amounts
+ * that were refunded separately.
  */
 function reversals(singles: readonly AdjustmentFact[]): Cents[] {
   const deducted = singles.filter((fact) => fact.direction === "deduct");
@@ -233,20 +241,20 @@ function reversals(singles: readonly AdjustmentFact[]): Cents[] {
   const stated = sumWithin(amountsOf(singles.filter((fact) => fact.effective && fact.direction === "reverse")));
   const returned = larger(stated, done);
   const most = sumWithin([done, taken]);
-  // Those that are done were not deducted.
+  // Completed reversals were not deducted.
   return [done, negate(smaller(returned, most))];
 }
 
 interface Refund {
   amount_cents: Cents;
   aliases: string[];
-  /** When it failed or was canceled; null where it holds. */
+  /** When it failed or was canceled; null while it stands. */
   failed_at: string | null;
 }
 
 /**
- * What was refunded of each charge, tax included: its newest total less the refunds that failed since, and no less than
- * the refunds that hold. The vendor's owner may have asked for the events of the charge, of its refunds, or for both.
+ * The refunded total of each charge, including tax: its newest total less the refunds that failed since, and at least
+ * the standing refunds. The owner's endpoint may receive the events of the charge, of its refunds, or both.
  */
 function refundedTotals(facts: readonly Fact[]): Cents[] {
   const charges = chargesIn(facts);
@@ -272,7 +280,10 @@ function chargesIn(facts: readonly Fact[]): AdjustmentFact[] {
     .toSorted((a, b) => compare(a.adjustment_id, b.adjustment_id));
 }
 
-/** What was let go of money that was held, as the charge says it or its intent: it was never taken and counts as refunded there. */
+/**
+ * The authorized amount that was released, as the charge or its intent reports it: it was never captured, and counts as
+ * refunded.
+ */
 function releasedIn(facts: readonly Fact[]): Cents {
   const intents = facts.filter(
     (fact): fact is PaymentFact | LinkFact => fact.kind === "payment" || fact.kind === "link",
@@ -291,7 +302,7 @@ function amountsWhere(refunds: readonly Refund[] = [], holds: (refund: Refund) =
   return refunds.filter(holds).map((refund) => refund.amount_cents);
 }
 
-/** A refund that failed stays failed, and since it first did, whatever is said of it afterwards. */
+/** A refund that failed stays failed from its first failure on, whatever is reported later. */
 function refundsIn(facts: readonly Fact[]): Refund[] {
   const refunds = versionsOf(facts.filter((fact) => fact.kind === "adjustment" && fact.mode === "refund_failed"));
   return refunds.map((versions) => {
@@ -301,7 +312,7 @@ function refundsIn(facts: readonly Fact[]): Refund[] {
   });
 }
 
-/** The charge with which a refund has most ids in common; null where it has none in common with any. */
+/** The charge that shares the most ids with a refund; null if no charge shares any. */
 function chargeOf(refund: Refund, charges: readonly AdjustmentFact[]): AdjustmentFact | null {
   const common = (charge: AdjustmentFact) => charge.aliases.filter((alias) => refund.aliases.includes(alias)).length;
   const [nearest] = charges.toSorted((a, b) => common(b) - common(a));
@@ -313,18 +324,21 @@ export function isDisputed(facts: readonly Fact[]): boolean {
   return newestAdjustments(facts).some(({ open }) => open);
 }
 
-/** Of each adjustment the version that counts. */
+/** The version that counts, for each adjustment. */
 function newestAdjustments(facts: readonly Fact[]): AdjustmentFact[] {
   return versionsOf(facts).map(newestVersion);
 }
 
-/** All that was said of each adjustment. */
+/** Every version of each adjustment. */
 function versionsOf(facts: readonly Fact[]): AdjustmentFact[][] {
   const adjustments = facts.filter((fact): fact is AdjustmentFact => fact.kind === "adjustment");
   return [...Map.groupBy(adjustments, (fact) => fact.adjustment_id).values()];
 }
 
-/** The newest version counts; of two at one instant the one further on, then the larger: order never matters. */
+/**
+ * The newest version counts; of two at one instant the later stage, then the larger amount, so that the order of
+ * arrival never matters.
+ */
 function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
   return versions.toSorted(
     (a, b) =>
@@ -337,8 +351,8 @@ function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
 }
 
 /**
- * The address of the payment's customer, where the vendor reports it apart from payments: the one that was in force when
- * the payment was made, else the first that was said after it. A change of address changes no payment before it.
+ * The customer's address, for vendors that report it separately from payments: the one in force when the payment was
+ * made, else the first reported after it. A later address change does not affect earlier payments.
  */
 function addressAt(facts: readonly Fact[], customer_id: string | null, paidAt: string): string | null {
   const said = facts
@@ -353,7 +367,7 @@ function newestFirst(a: EarningFact, b: EarningFact): number {
   return compare(b.occurred_at, a.occurred_at) || compare(JSON.stringify(b), JSON.stringify(a));
 }
 
-/** The order of two texts, as `toSorted` wants it. */
+/** Compares texts for `toSorted`. */
 export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -10,7 +10,7 @@ import type { PartnerRules, ProgramRules } from "./rules.ts";
 import { isPossibleDuplicate, type TwinFact } from "./twin.ts";
 import { chooseReference, type Candidate, type ChosenReference, type Leads } from "./reference.ts";
 
-/** The outcome of a payment: a commission, or the reason why not (PAY-14). */
+/** The outcome of a payment: a commission, or the reason why there is none (PAY-14). */
 export const OUTCOMES = [
   "commission",
   "no_ref",
@@ -28,13 +28,13 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What is another program's: of a payment its outcome, of an event without one why it is ignored (IN-1). */
+/** Belongs to another program: the outcome of a payment, or the reason why an event without one is ignored (IN-1). */
 export const CLAIMED_ELSEWHERE = "claimed_elsewhere" satisfies Outcome;
 
-/** A payment that is counted under another name or by another program: it is no sale, and nobody decides on it. */
+/** Outcomes of payments that count under another id or in another program: they are not sales, and are not decided. */
 export const COUNTED_ELSEWHERE: readonly Outcome[] = ["merged", CLAIMED_ELSEWHERE];
 
-/** What a provider's event came to: the outcome of the payment that it is about, or what else it did. */
+/** The outcome of a provider's event: that of its payment, or the event's other effect. */
 export const EVENT_OUTCOMES = [
   ...OUTCOMES,
   "adjusted",
@@ -46,7 +46,7 @@ export const EVENT_OUTCOMES = [
 ] as const;
 export type EventOutcome = (typeof EVENT_OUTCOMES)[number];
 
-/** How a payment was decided, in full: what its trace shows, and what a later settling compares with. */
+/** The full decision about a payment, shown in its trace and compared by a later settling. */
 export interface PaymentDecision {
   ref: string | null;
   ref_source: ChosenReference<LedgerPartner>["ref_source"];
@@ -58,11 +58,14 @@ export interface PaymentDecision {
   partner_slug: string | null;
   flow_id: string | null;
   rate: Rate | null;
-  /** Flows in the order tried, each condition with the value it saw. */
+  /** Flows in the order of evaluation, each condition with the value it compared. */
   flows: FlowTrace[];
-  /** What `self_referral` was judged on: the same again is not judged by what the partner's addresses are by then. */
+  /**
+   * The input of `self_referral`: with the same input the result is kept, even if the partner's addresses have changed
+   * since.
+   */
   decided_on: string | null;
-  /** The newest change applied from an earlier time (`Rules`) that the rule was chosen by. */
+  /** The newest change applied from an earlier time (`Rules`) that took part in the choice of the rule. */
   applied?: number;
   self_referral: boolean;
   amount_cents: Cents | null;
@@ -78,13 +81,13 @@ export interface LedgerPartner {
   status: PartnerStatus;
 }
 
-/** What decides a payment, as it was at one moment. */
+/** The rules that decide a payment, as of one moment. */
 export interface Rules {
   program: ProgramRules;
   flows: readonly Flow[];
-  /** Of a partner that `leads` gives; and whether they turned active since that moment. */
+  /** The rules of a partner that `leads` returns, and whether the partner turned active since that moment. */
   ofPartner: (id: string) => PartnerRules & { hasTurnedActive: boolean };
-  /** The newest change that was applied to the payment from an earlier time; 0 where there is none. */
+  /** The newest change that applies to the payment from an earlier time; 0 if there is none. */
   applied: number;
 }
 
@@ -92,26 +95,32 @@ export interface DecisionInput {
   provider: ProviderName;
   live_only: boolean;
   facts: readonly Fact[];
-  /** Of other payments that may be this one; none unless given. */
+  /** Other payments that may be the same one; defaults to an empty list. */
   twins?: readonly TwinFact[];
-  /** Partners by every reference in the facts and by their id, and whose the codes in the facts are. */
+  /** Partners by every reference in the facts and by id, and the holders of the codes in the facts. */
   leads: Leads<LedgerPartner>;
-  /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
+  /** The rules in force when the payment was made, whenever its facts arrive (PAY-16). */
   rulesOf: (state: PaymentState) => Rules;
   previous: {
     outcome: Outcome | null;
     decision: PaymentDecision | null;
     erased: boolean;
-    /** Those that it was decided by: of when it was known to be made, and without what was applied to it since. */
+    /**
+     * The rules of that decision: as of the time the payment was then known to be made, without changes applied to it
+     * since.
+     */
     rules: () => Rules;
   };
-  /** The owner asks: a refused partner is judged by what it is now (PART-4). */
+  /** The owner requested it: a refused partner is decided by the current status (PART-4). */
   isRequested: boolean;
-  /** Partners whose claim of this payment the owner granted (CLAIM-5): of them this is asked for good. */
+  /** Partners whose claim of this payment the owner granted (CLAIM-5), which counts as a lasting request. */
   granted: readonly string[];
   /** The partners that already have a commission row for this payment. */
   commissionedPartners: readonly string[];
-  /** What one of these was when the payment was made, by the decision that its commission goes by; none by one that refused them. */
+  /**
+   * The statuses that a partner had when the payment was made, according to the decision behind the commission; empty
+   * for a decision that refused the partner.
+   */
   admittedAs: (id: string) => readonly PartnerStatus[];
 }
 
@@ -119,20 +128,22 @@ export interface Decision {
   state: PaymentState;
   outcome: Outcome;
   adjusted_cents: Cents;
-  /** Why a person should look, the gravest first; facts only, the owner's dismissals are applied by the caller. */
+  /** Reasons for a review, the gravest first; from facts only, the caller applies the owner's dismissals. */
   review_reasons: ReviewReason[];
   record: PaymentDecision;
 }
 
-/** What is decided of a payment whose commission would take a balance beyond what is kept (PAY-22): it earns nothing. */
+/**
+ * Changes a decision whose commission would exceed the limit of a balance (PAY-22): the payment earns no commission.
+ */
 export function tooLarge({ record, ...decision }: Decision): Decision {
   const earnsNothing = { flow_id: null, rate: null, flows: [], decided_on: null, amount_cents: null, arithmetic: null };
   return { ...decision, outcome: "too_large", record: { ...record, ...earnsNothing } };
 }
 
 /**
- * What a payment earns and why, as a function of the set of its facts: neither their order nor their repetition matters
- * (LAW-1). Null when no fact is about a payment yet.
+ * Decides a payment's earnings with reasons, as a function of the set of its facts: their order and repetition do not
+ * matter (LAW-1). Null until a fact describes a payment.
  */
 export function decidePayment(input: DecisionInput): Decision | null {
   const state = paymentState(input.facts);
@@ -166,7 +177,7 @@ export function decidePayment(input: DecisionInput): Decision | null {
   };
 }
 
-/** What another program decides leads to no partner of this one. */
+/** The reference of a payment that another program decides: it leads to no partner of this program. */
 const NOBODY: ChosenReference<LedgerPartner> = { ref: null, ref_source: null, partner: null, candidates: [] };
 
 function outcomeOf(
@@ -176,7 +187,7 @@ function outcomeOf(
   { ref, ref_source }: Pick<PaymentDecision, "ref" | "ref_source">,
   partner: LedgerPartner | null,
 ): Outcome {
-  // What once earned, while the program took test payments, is not taken back by the setting.
+  // The setting does not take back a commission earned while the program accepted test payments.
   if (state.test && input.live_only && input.commissionedPartners.length === 0) return "test_mode";
   if (!state.paid) return "unpaid";
   if (state.event === "transaction_completed" && state.base_cents <= 0) return "zero_amount";
@@ -186,19 +197,22 @@ function outcomeOf(
   return isAdmitted(input, rules, partner.id) ? "commission" : admitted(input, rules, partner);
 }
 
-/** A decision once taken is not asked again, as long as it is of the time at which the payment turns out to be made. */
+/**
+ * An earlier decision stands, as long as it was made for the status at the time at which the payment turns out to be
+ * made.
+ */
 function isAdmitted({ commissionedPartners, admittedAs }: DecisionInput, rules: Rules, id: string): boolean {
   return commissionedPartners.includes(id) && admittedAs(id).includes(rules.ofPartner(id).status);
 }
 
 /**
- * Whether a partner earns: one who was active when the payment was made does, and one who was invited then and turned
- * active since, whatever happened to them afterwards.
+ * Whether a partner earns: if active when the payment was made, or invited then and active later, whatever happened
+ * afterwards.
  */
 function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
   const { status: then, hasTurnedActive } = rules.ofPartner(partner.id);
   if (then === "active") return "commission";
-  // What named a deactivated partner earns only where the owner asks for it (PART-4).
+  // A payment of a deactivated partner earns only if the owner requests it (PART-4).
   const isGranted = granted.includes(partner.id);
   const isRequested = input.isRequested || isGranted;
   const isRefused =
@@ -208,11 +222,14 @@ function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, 
   if (!isRequested && (isRefused || then === "deactivated")) return "partner_deactivated";
   if (then === "invited") return hasTurnedActive ? "commission" : "partner_not_active";
   if (partner.status === "active") return "commission";
-  // A grant is kept and can wait; a request is not, and whatever the vendor says next would undo the wait.
+  // A grant is stored and can wait; a request is not, and the vendor's next event would end the wait.
   return isGranted ? "partner_not_active" : "partner_deactivated";
 }
 
-/** The rule by the payment's time. An erased payment keeps the recorded one: what its flows asked for is gone. */
+/**
+ * Applies the rule in force at the payment's time. An erased payment keeps the recorded rule, because the values that
+ * flows compare are gone.
+ */
 function decideRate(
   record: PaymentDecision,
   input: DecisionInput,
@@ -236,13 +253,13 @@ function decideRate(
   record.arithmetic = arithmetic(rule.rate, state.base_cents, adjusted_cents, record.amount_cents);
 }
 
-/** What a rule gives for a payment (`amountFor`), or for a lead, of which nothing can be given back. */
+/** The amount that a rule gives for a payment (`amountFor`) or a lead, which has no refunds. */
 export function earnedBy(rate: Rate, event: FlowEvent, base_cents: Cents, adjusted_cents: Cents): Cents {
   if (event === "transaction_completed") return amountFor(rate, base_cents, adjusted_cents);
   return rate.action_type === "flat" ? rate.action_value : NOTHING;
 }
 
-/** `rate` is null where no flow of leads applies to a lead. */
+/** `rate` is null if no lead flow applies to a lead. */
 type Rule = Pick<PaymentDecision, "flow_id" | "flows" | "partner_slug" | "applied" | "rate">;
 
 function chosenRule(
@@ -266,19 +283,19 @@ function recordedRule({ rate, flow_id, flows, partner_slug, applied }: PaymentDe
   return { rate, flow_id, flows, partner_slug, ...(applied === undefined ? {} : { applied }) };
 }
 
-/** Whether two rules give the same, by the same flow. */
+/** Whether rules give the same rate by the same flow. */
 export function isSameRule(...rules: readonly Pick<PaymentDecision, "flow_id" | "rate">[]): boolean {
   return new Set(rules.map(({ flow_id, rate }) => JSON.stringify([flow_id, rate]))).size === 1;
 }
 
-/** True for an address of the partner's own. */
+/** Whether the address is one of the partner's own. */
 function isPartner(address: string | null, { email, payout_email }: LedgerPartner): boolean {
   return sameAddress(address, email) || sameAddress(address, payout_email);
 }
 
 /**
- * The rate of a payment: the first matching flow's, else the partner's own, else the program's default
- * (FLOW-2, FLOW-3). Of a lead that of a flow alone, null without one.
+ * Chooses the rate of a payment: the first matching flow's, else the partner's own, else the program's default (FLOW-2,
+ * FLOW-3). For a lead only a flow's; null without one.
  */
 export function chooseRate(
   flows: readonly Flow[],
@@ -315,7 +332,7 @@ function reviewReasons(
   return REVIEW_REASONS.filter((reason) => holds[reason]);
 }
 
-/** The sum as a person would write it, in smallest units. */
+/** The calculation as a person would write it, in smallest units. */
 function arithmetic(rate: Rate, base: Cents, adjusted: Cents, amount: Cents): string {
   const of = adjusted > 0 ? `(${base} - ${adjusted})` : `${base}`;
   if (rate.action_type === "percentage") return `${rate.action_value} % of ${of} = ${amount}`;

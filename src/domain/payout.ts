@@ -2,43 +2,43 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
 export const PAYOUT_STATUSES = ["pending", "processing", "paid", "failed", "canceled"] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
-/** What can happen to a payout: from which statuses, and into which one (OUT-4). */
+/** Moves of a payout: from which statuses, and to which one (OUT-4). */
 export const PAYOUT_MOVES = {
   /** The owner pays through provider A. */
   pay: { from: ["pending", "failed"], to: "processing" },
   /** The owner has paid by hand. */
   mark_paid: { from: ["pending"], to: "paid" },
   cancel: { from: ["pending", "failed"], to: "canceled" },
-  /** The vendor has made the transfer, or will never make it under this attempt. */
+  /** The vendor made the transfer, or will never make it in this attempt. */
   transfer_made: { from: ["processing"], to: "paid" },
   transfer_refused: { from: ["processing"], to: "failed" },
-  /** Where the service cannot ask the vendor, the owner has seen there that it was made or that it was not (OUT-17). */
+  /** The owner saw at the vendor that it was made or not made, if the service cannot look it up (OUT-17). */
   said_made: { from: ["processing"], to: "paid" },
   said_not_made: { from: ["processing"], to: "failed" },
 } as const satisfies Record<string, { from: readonly PayoutStatus[]; to: PayoutStatus }>;
 export type PayoutMove = keyof typeof PAYOUT_MOVES;
 
-/** True where a payout in this status can make this move. */
+/** Whether a payout in this status can make this move. */
 export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
   const from: readonly PayoutStatus[] = PAYOUT_MOVES[move].from;
   return from.includes(status);
 }
 
 /**
- * Why a partner's approved commissions in one currency make no payout and are carried forward, the first that applies:
- * a dispute is open, which holds back no other commission (PAY-10); the partner is `invited` (OUT-1); it is
- * not positive, or below `min_payout_cents` (OUT-2).
+ * Why a partner's approved commissions in one currency are not put into a payout and roll over, the first that applies:
+ * an open dispute, which holds back only its own commissions (PAY-10); the partner is `invited` (OUT-1); the sum is not
+ * positive, or below `min_payout_cents` (OUT-2).
  */
 export const SKIP_REASONS = ["disputed", "partner_invited", "not_positive", "too_large", "below_minimum"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** `due_at` = `period_end` + payout term, in days of UTC (OUT-3); milliseconds. */
+/** `period_end` + payout term in UTC days, in milliseconds (OUT-3). */
 export function dueAt(period_end: number, payout_term: string): number {
   const days = /^NET-(\d+)$/.exec(payout_term)?.[1];
   return period_end + Number(days ?? 0) * DAY_MS;
 }
 
-/** The calendar month of UTC before the one that holds `now`: its first instant, and the first instant after it. */
+/** The UTC calendar month before the one of `now`: its first instant, and the first instant after it. */
 export function previousMonth(now: number): { period_start: number; period_end: number } {
   const date = new Date(now);
   return {
@@ -48,8 +48,8 @@ export function previousMonth(now: number): { period_start: number; period_end: 
 }
 
 /**
- * What is wrong with a period, or null. It may not end in the future, for commissions dated before its end may still
- * come. Milliseconds.
+ * Why a period is invalid, or null. It may not end in the future, because commissions dated before its end may still
+ * arrive. Milliseconds.
  */
 export function periodProblem(
   period: { period_start: number | null; period_end: number },
@@ -62,35 +62,36 @@ export function periodProblem(
   return null;
 }
 
-/** Why an open transfer goes on only once the owner has stored an API key of the provider: the right one, or any. */
+/** Why an open transfer continues only after the owner stores an API key of the provider: the right one, or any. */
 export const HELD_BY = ["provider_not_configured", "api_key_refused", "other_account", "api_key_replaced"] as const;
 
 export function isHeldBy(failure_code: string): boolean {
   return HELD_BY.some((code) => code === failure_code);
 }
 
-/** The vendor keeps idempotency keys for 24 hours at least; clocks differ by less than the hour that is left. */
+/** The vendor keeps idempotency keys for at least 24 hours; the hour in reserve exceeds any clock difference. */
 const REPEATS_FOR_MS = DAY_MS - HOUR_MS;
 
-/** True while the vendor would repeat what it answered to any sending of a payout that was made at `created_at`, ms. */
+/** Whether the vendor would still repeat its answer for a payout first sent at `created_at`, ms. */
 export function isRepeated(created_at: number, now: number): boolean {
   return now - created_at < REPEATS_FOR_MS;
 }
 
-/** For how long whoever started or took up a transfer has it exclusively; longer than the calls can last. */
+/** How long the process that starts or resumes a transfer holds it exclusively; longer than the calls can last. */
 export const TRANSFER_LEASE_MS = 3 * MINUTE_MS;
 
 /**
- * Whether somebody may have an open transfer at this moment, ms: who has it asks the vendor. A lease ends within its time, and
- * clocks differ by less than a minute; what is asked about later than that is nobody's, and so is a lease that is over.
+ * Whether a process may hold an open transfer at this moment, ms; its holder looks it up at the vendor. A lease ends
+ * within its time, and clocks differ by less than a minute: a transfer whose next lookup is later than that is not
+ * leased, and neither is one whose lease is over.
  */
 export function mayBeLeased(reconcile_at: number, now: number): boolean {
   return reconcile_at > now && reconcile_at <= now + TRANSFER_LEASE_MS + MINUTE_MS;
 }
 
 /**
- * When an open transfer is asked about again: after as long as it has been open already, at least a minute and at most
- * an hour, and not before the vendor wants to hear of it. Milliseconds.
+ * The time of the next lookup of an open transfer, in milliseconds: after as long as it has been open, at least a
+ * minute and at most an hour, and not before the vendor's retry time.
  */
 export function nextReconcile(attempt_started_at: number, now: number, retry_after_ms: number | null): number {
   const wait = Math.max(now - attempt_started_at, retry_after_ms ?? 0);

@@ -2,19 +2,19 @@ export const ATTRIBUTIONS = ["last", "first"] as const;
 export type Attribution = (typeof ATTRIBUTIONS)[number];
 
 export const CODE_PRECEDENCES = ["link", "code"] as const;
-/** Which goes first where a payment has both: the reference of a link, or a promotion code. */
+/** The precedence if a payment has both: the reference of a link, or a promotion code. */
 export type CodePrecedence = (typeof CODE_PRECEDENCES)[number];
 
 export const SALE_AMOUNTS = ["shown", "hidden"] as const;
-/** Whether partners see what their customers paid. */
+/** Whether partners see the amounts that their customers paid. */
 export type SaleAmounts = (typeof SALE_AMOUNTS)[number];
 
 /** `NET-` and 0–365: the days from a period's end to its payouts' due date (PROG-1). */
 export const PAYOUT_TERM_PATTERN = /^NET-(?:0|[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-5])$/;
 
 /**
- * A program's domain as it is kept, in lower case and with its international labels in their ASCII form; null when the
- * text is no full host name. An address, a port, a path or a scheme is not part of a domain.
+ * Normalizes a domain: lower case, international labels in ASCII. Null unless the text is a full host name; an address,
+ * a port, a path or a scheme is not part of a domain.
  */
 export function normalDomain(text: string): string | null {
   if (text.length > MAX_LENGTH || /[^\p{L}\p{M}\p{N}.-]/u.test(text) || !URL.canParse(`https://${text}/`)) return null;
@@ -24,7 +24,7 @@ export function normalDomain(text: string): string | null {
   return isName && !/^\d+$/.test(labels.at(-1) ?? "") ? domain : null;
 }
 
-/** Of a host name (RFC 1035), however it is written. */
+/** Longest host name (RFC 1035), in any notation. */
 const MAX_LENGTH = 253;
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

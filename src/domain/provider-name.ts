@@ -2,7 +2,7 @@
 export type VendorName = `provider_${string}`;
 
 /**
- * The name of a provider: a value of the API and of the database. Which there are is said by `providers/list.ts` alone;
- * what an older or newer version stored can have another. `api` is what the owner's server reports (FACT-1).
+ * The name of a provider, a value of the API and the database. `providers/list.ts` defines which exist; an older or
+ * newer version may have stored others. `api` is the owner's server (FACT-1).
  */
 export type ProviderName = VendorName | "api";

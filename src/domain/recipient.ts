@@ -2,18 +2,18 @@ import { maskAccount, maskAddress } from "./mask.ts";
 import { TRANSFER_METHOD, type PayoutMethod } from "./partner.ts";
 
 /**
- * The recipient of a payout, as it was when the payout was generated (OUT-5: method, details and name are copied,
- * sealed, onto it). Its method is a column of its own.
+ * The recipient of a payout at the time it was generated (OUT-5: method, details and name are copied, sealed, onto it).
+ * The method is a separate column.
  */
 export interface Recipient {
   name: string;
-  /** Where a wallet is paid. */
+  /** The address of a wallet. */
   payout_email: string | null;
-  /** The connected account that provider A pays. */
+  /** The connected account at provider A. */
   provider_a_account_id: string | null;
 }
 
-/** What of a partner is copied. */
+/** The partner's columns that are copied. */
 export interface RecipientSource {
   first_name: string | null;
   last_name: string | null;
@@ -26,24 +26,27 @@ export function recipientOf(partner: RecipientSource): Recipient {
   return { name: [first_name, last_name].filter(Boolean).join(" "), payout_email, provider_a_account_id };
 }
 
-/** The detail by which a payout of this method is paid; null where there is none. */
+/** The detail that a payout method needs; null if there is none. */
 export function detailOf(method: PayoutMethod | null, recipient: Recipient): string | null {
   if (method === "wallet") return recipient.payout_email;
   return method === TRANSFER_METHOD ? recipient.provider_a_account_id : null;
 }
 
-/** Whether a payout by this method has nowhere to go: by bank and in crypto the owner asks where to. */
+/**
+ * Whether a payout by this method lacks its details; for bank and crypto payouts the owner has to ask the partner for
+ * them.
+ */
 export function lacksDetails(method: PayoutMethod | null, recipient: Recipient): boolean {
   return takesDetails({ method, recipient: detailOf(method, recipient) });
 }
 
-/** Whether a payout that is still to be paid takes the partner's details when they are added (OUT-18). */
+/** Whether an unpaid payout receives the partner's details when they are added (OUT-18). */
 export function takesDetails(payout: { method: PayoutMethod | null; recipient: string | null }): boolean {
   const { method, recipient } = payout;
   return recipient === null && (method === null || method === "wallet" || method === TRANSFER_METHOD);
 }
 
-/** The detail masked, for whoever does not pay by it. */
+/** The masked detail, for people who do not pay by it. */
 export function shownRecipient(method: PayoutMethod | null, recipient: Recipient): string | null {
   const detail = detailOf(method, recipient);
   return detail === null ? null : maskDetail(method, detail);

@@ -1,15 +1,15 @@
 /**
- * What the reconciler compares (ledger design, "Reconciler"): `journal` a commission with its entries, `entitlement` a
- * payment's commissions with what its facts and decisions come to, `balance` a partner's balances with the entries,
- * `payout` a payout with its commissions and entries, `transfer` a payout with the transfer at the vendor.
+ * The reconciler's comparisons (ledger design, "Reconciler"). `journal`: a commission and its entries. `entitlement`: a
+ * payment's commissions and the amounts that its facts and decisions yield. `balance`: a partner's balances and the
+ * entries. `payout`: a payout with its commissions and entries. `transfer`: a payout and the transfer at the vendor.
  */
 export const CHECKS = ["journal", "entitlement", "balance", "payout", "transfer"] as const;
 export type Check = (typeof CHECKS)[number];
 
-/** Amounts (smallest units) and what else is compared, by name. */
+/** Compared values by name, amounts in smallest units. */
 export type Figures = Record<string, unknown>;
 
-/** Money that is not what it must be. */
+/** A difference between actual and expected money. */
 export interface Difference {
   check: Check;
   /** The id of the commission, payment, partner or payout; the program's for its own balances. */
@@ -18,7 +18,7 @@ export interface Difference {
   found: Figures;
 }
 
-/** How many subjects were looked at. */
+/** The number of subjects compared. */
 export interface Checked {
   commissions: number;
   payments: number;

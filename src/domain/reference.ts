@@ -6,11 +6,11 @@ import { slugKey } from "./partner.ts";
 import { ATTRIBUTION_SLACK_MS, compare, spokenFirst, type PaymentState } from "./payment-state.ts";
 import type { ProgramRules } from "./rules.ts";
 
-/** What a reference was remembered for, the nearest first; `email` is an import's, for the customer's address. */
+/** The key of a stored reference, the nearest first; `email` is the customer's address in an import. */
 const REMEMBERED = ["subscription", "customer", "email"] as const;
 type Remembered = (typeof REMEMBERED)[number];
 
-/** Where a reference came from; `payment` is one that an erasure put in (`core/customers/erase.ts`). */
+/** The source of a reference; `payment` is one that an erasure inserted (`core/customers/erase.ts`). */
 export const CANDIDATE_SOURCES = [
   ...REF_PLACES,
   "promotion_code",
@@ -24,53 +24,53 @@ export type CandidateSource = RefPlace | "promotion_code" | "payment" | `remembe
 export interface Candidate {
   ref: string;
   source: CandidateSource;
-  /** The partner that it leads to; null where it leads to nobody. */
+  /** Its partner; null if it leads to no partner. */
   partner_id: string | null;
 }
 
-/** Where a reference came from, in short: the payment itself, its promotion code, or what it was remembered for. */
+/** The short source of a reference: the payment itself, its promotion code, or a stored reference. */
 export const REF_SOURCES = ["payment", "code", ...REMEMBERED] as const;
 export type RefSource = (typeof REF_SOURCES)[number];
 
 export interface ChosenReference<Partner> {
-  /** Of a promotion code its name, else its id at the vendor. */
+  /** For a promotion code its name, else its id at the vendor. */
   ref: string | null;
   ref_source: RefSource | null;
-  /** The id of the partner's promotion code, where one led to the partner. */
+  /** The id of the partner's promotion code, if a code led to the partner. */
   code_id?: string;
   partner: Partner | null;
   /** In the order in which they were tried. */
   candidates: Candidate[];
 }
 
-/** Where references and codes lead. */
+/** Finds the partners of references and codes. */
 export interface Leads<Partner> {
   byRef: (ref: string) => Partner | null;
-  /** Of a reference that the payment itself carries. */
+  /** For a reference that the payment itself carries. */
   byOwnRef: (ref: string) => Partner | null;
   byId: (id: string) => Partner | null;
   codes: Codes;
 }
 
-/** What a payment is served by. */
+/** The parts of a payment that stored references match. */
 type Served = Pick<PaymentState, "event" | "occurred_at" | "subscription_id" | "customer_id" | "customer_email">;
 
-/** One candidate, and where it leads. */
+/** A candidate and its partner. */
 interface Tried<Partner> {
   ref: string;
   source: CandidateSource;
   of: RefSource;
   partner: Partner | null;
-  /** The code by which it does. */
+  /** The code that leads to the partner. */
   held?: HeldCode;
 }
 
 /**
- * All references that a payment carries are candidates (REF-1), then its promotion codes (CODE-1), last the remembered one. The
- * first that leads to a partner of the program counts. One that leads to nobody is named in the trace, hides no other and is
- * never remembered (REF-2). A code that was given to a partner only after the payment decides it where nothing else
- * does (CODE-3). Where none leads to a partner, the first that the payment carries is named. `granted` are the partners whose
- * claim of this payment was granted.
+ * Chooses the reference of a payment. Candidates are all references that it carries (REF-1), then its promotion codes
+ * (CODE-1), then the stored reference. The first that leads to a partner of the program counts. One that leads to no
+ * partner appears in the trace, does not hide others and is never stored (REF-2). A code given to a partner only after
+ * the payment decides if no other candidate does (CODE-3). If none leads to a partner, the first that the payment
+ * carries is reported. `granted` are the partners whose claim of this payment was granted.
  */
 export function chooseReference<Partner extends { id: string }>(
   facts: readonly Fact[],
@@ -86,7 +86,7 @@ export function chooseReference<Partner extends { id: string }>(
   const inTime = codes.map((code) => (isInTime(code, state) ? code : { ...code, partner: null }));
   const own = code_precedence === "code" ? [...inTime, ...refs] : [...refs, ...inTime];
   const known = own.find(({ partner }) => partner !== null);
-  // A lead earns by its own reference: what it binds the customer by is not asked whose the customer was.
+  // A lead earns by its own reference: it binds the customer, whoever referred the customer before.
   const said = known || state.event === "lead_created" ? [] : saidBy(facts, state, leads, { code_precedence, granted });
   const remembered = rememberedOf(
     said.filter((one) => isInTime(one, state)),
@@ -108,19 +108,21 @@ export function chooseReference<Partner extends { id: string }>(
   };
 }
 
-/** True for all but a code that was given to its partner after the payment. */
+/** False only for a code that was given to its partner after the payment. */
 function isInTime({ held }: Pick<Tried<unknown>, "held">, { occurred_at }: Served): boolean {
   return held === undefined || held.created_at <= occurred_at;
 }
 
-/** The code that was the first to be given to a partner, of those given after the payment: whatever comes later changes nothing. */
+/** The code given to a partner first, among those given after the payment; later changes have no effect. */
 function firstGiven<Partner>(tried: readonly Tried<Partner>[]): Tried<Partner> | undefined {
   const given = tried.filter(({ held, partner }) => held !== undefined && partner !== null);
   const [first] = given.toSorted((a, b) => compare(a.held!.created_at, b.held!.created_at));
   return first && { ...first, source: first.of === "code" ? "code_given_later" : first.source };
 }
 
-/** The codes of a payment, in their order, each once; of a renewal each as it led when the subscription used it first. */
+/**
+ * The codes of a payment, in order, each once; the codes of a renewal have the partner of the subscription's first use.
+ */
 function ownCodes<Partner>(facts: readonly Fact[], state: Served, leads: Leads<Partner>): Tried<Partner>[] {
   const { occurred_at: at } = state;
   const carried = spokenFirst(facts).flatMap((fact) => {
@@ -138,7 +140,7 @@ function ownCodes<Partner>(facts: readonly Fact[], state: Served, leads: Leads<P
   });
 }
 
-/** What the subscription of a payment used by then, each code as it led at its first use. */
+/** The codes that the payment's subscription had used by then, each as of its first use. */
 function firstUses<Partner>(
   facts: readonly Fact[],
   { subscription_id, occurred_at: at }: Served,
@@ -160,7 +162,7 @@ function firstUses<Partner>(
   return new Map(codes.map((code) => [codeKey(code.text), code]));
 }
 
-/** What the facts of one payment carry, each slug once: by its place, then in the order of the facts. */
+/** References in the facts of one payment, each slug once: by place, then in the order of the facts. */
 function carriedOf(facts: readonly Fact[]): { ref: string; place: RefPlace | "payment" }[] {
   return eachSlugOnce(
     spokenFirst(facts)
@@ -169,7 +171,7 @@ function carriedOf(facts: readonly Fact[]): { ref: string; place: RefPlace | "pa
   );
 }
 
-/** Where, and when, the facts of one payment say a reference, the earliest first. */
+/** Places and times at which the facts of one payment carry a reference, the earliest first. */
 export function saidIn(facts: readonly Fact[], ref: string): { place: RefPlace | "payment"; occurred_at: string }[] {
   const said = spokenFirst(facts).flatMap((fact) =>
     refsOf(fact).map((carried) => ({ ...carried, occurred_at: fact.occurred_at })),
@@ -178,13 +180,13 @@ export function saidIn(facts: readonly Fact[], ref: string): { place: RefPlace |
   return same.toSorted((a, b) => compare(a.occurred_at, b.occurred_at));
 }
 
-/** Of references that are the same slug only the first. */
+/** Removes repeated slugs, keeping the first. */
 export function eachSlugOnce<T extends { ref: string }>(refs: readonly T[]): T[] {
   const seen = new Set<string>();
   return refs.filter(({ ref }) => seen.size < seen.add(slugKey(ref)).size);
 }
 
-/** All that a fact carries; what an erasure put in comes last. */
+/** Every reference of a fact; one inserted by an erasure comes last. */
 function refsOf({ ref, refs }: EarningFact): (CarriedRef | { ref: string; place: "payment" })[] {
   if (ref === null || refs.some((carried) => carried.ref === ref)) return refs;
   return [...refs, { ref, place: "payment" }];
@@ -194,16 +196,16 @@ function rank(place: RefPlace | "payment"): number {
   return place === "payment" ? REF_PLACES.length : REF_PLACES.indexOf(place);
 }
 
-/** What was said of whose a customer or subscription is. */
+/** A stored reference of a customer or subscription. */
 interface Said<Partner> extends Tried<Partner> {
   of: Remembered;
   fact: AttributionFact | CodeUseFact;
 }
 
 /**
- * References and codes that can serve a payment which carries none of a partner's: what was said of its subscription and
- * customer by its time, never of nobody's, the earliest first, without what is merely repeated. Of a reference and a code of
- * one sale the weaker is left out.
+ * Stored references and codes for a payment that carries no partner's: those reported for its subscription and customer
+ * by its time that lead to a partner, the earliest first, without mere repetitions. Of a reference and a code from one
+ * sale the weaker is left out.
  */
 function saidBy<Partner extends { id: string }>(
   facts: readonly Fact[],
@@ -223,7 +225,7 @@ function saidBy<Partner extends { id: string }>(
     const isLate = Date.parse(fact.occurred_at) > (isImported(fact) ? paidAt : paidAt + ATTRIBUTION_SLACK_MS);
     if (isLate && !isGranted(fact)) return [];
     const led = fact.kind === "attribution" ? { ref: fact.ref, partner: leads.byRef(fact.ref) } : usedCode(fact, leads);
-    // A claim is granted of this payment, whenever it turns out to have been made.
+    // A granted claim applies to this payment, whenever the payment turns out to have been made.
     return led.partner === null || (isLate && !granted.includes(led.partner.id)) ? [] : [{ ...led, fact }];
   });
   const weak = code_precedence === "code" ? "attribution" : "code_use";
@@ -250,8 +252,8 @@ function saidBy<Partner extends { id: string }>(
 }
 
 /**
- * What was said, in order, without what a customer or a subscription said again: the slug that it had said last. A
- * change of its address or its plan, and each renewal, repeats it, and is no word about whose the customer is.
+ * Removes reports in which a customer or a subscription repeats its last slug. A change of its address or plan, and
+ * each renewal, repeats the slug without a new statement of who referred the customer.
  */
 function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeUseFact }>(said: readonly One[]): One[] {
   const last = new Map<string, string>();
@@ -266,8 +268,8 @@ function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeU
 }
 
 /**
- * Whether two things were said at one sale, of which the vendor may make several events: by one payment, whatever their
- * times; or, if one names none, of one subscription, within the slack.
+ * Compares whether two reports belong to one sale, for which the vendor may send several events: they name one payment,
+ * whatever their times; or, if one names none, one subscription within the slack.
  */
 function salesIn(facts: readonly (AttributionFact | CodeUseFact)[]) {
   const named = new Map<string, ReadonlySet<string>>();
@@ -284,12 +286,12 @@ function salesIn(facts: readonly (AttributionFact | CodeUseFact)[]) {
   };
 }
 
-/** Not what an import, a lead or a claim says: these are of no sale. */
+/** Imports, leads and claims are not part of a sale. */
 function isOfSale(fact: AttributionFact | CodeUseFact): boolean {
   return fact.kind === "code_use" || !(fact.imported || fact.granted || fact.any_provider);
 }
 
-/** Where the codes of a sale led at its time, the first that did. */
+/** The partner of a sale's codes at its time: that of the first code with a holder. */
 function usedCode<Partner>(fact: CodeUseFact, leads: Leads<Partner>): Pick<Said<Partner>, "ref" | "partner" | "held"> {
   const { codes, occurred_at } = fact;
   const tried = codesOf({ codes, said_at: occurred_at, at: occurred_at }, leads.codes);
@@ -308,7 +310,10 @@ function isImported(fact: AttributionFact | CodeUseFact): boolean {
   return fact.kind === "attribution" && fact.imported === true;
 }
 
-/** The one that counts; what a claim was granted by only where nothing else was said: it takes no payment from anybody. */
+/**
+ * The stored reference that counts; one from a granted claim only if there is no other, because a claim takes no
+ * payment from another partner.
+ */
 function rememberedOf<Partner>(
   said: readonly Said<Partner>[],
   attribution: ProgramRules["attribution"],
@@ -321,15 +326,15 @@ function rememberedOf<Partner>(
   );
 }
 
-/** Of the nearest that anything was said of, the earliest or the newest. */
+/** The earliest or newest report for the nearest key that has any. */
 function nearestOf<Partner>(
   said: readonly Said<Partner>[],
   attribution: ProgramRules["attribution"],
 ): Said<Partner> | undefined {
   for (const of of REMEMBERED) {
     const among = said.filter((one) => one.of === of);
-    // An imported one never takes a customer from the partner a vendor named before it, nor from one named later where
-    // the last counts.
+    // An imported reference never takes a customer from a partner that a vendor named before it, nor from one named
+    // later if the last reference counts.
     const newest = among.findLast(({ fact }) => !isImported(fact)) ?? among[0];
     const pick = attribution === "first" ? among[0] : newest;
     if (pick) return pick;

@@ -1,16 +1,15 @@
 import { KEY_TROUBLES } from "./read-trouble.ts";
 
 /**
- * Why an event that only names what happened could not be read: the program has no API key to read it with, or one of test
- * mode, or the provider did not give it.
+ * Why an event that contains only a reference to its data could not be read: the program has no API key for it, or a
+ * test-mode one, or the provider did not return the data.
  */
 export const UNREAD_REASONS = ["no_api_key", ...KEY_TROUBLES] as const;
 export type UnreadReason = (typeof UNREAD_REASONS)[number];
 
 /**
- * Why a delivery of a payment provider is refused (IN-11): it carries no signature that can be read, one that is
- * not right, or one of another time; the program has no secret to verify it with; it is signed and not of a documented
- * shape; or it could not be read.
+ * Why a provider's delivery is refused (IN-11): its signature is unreadable, wrong or too old; the program has no
+ * secret to verify it; it is signed but not of a documented shape; or it could not be read.
  */
 export const REFUSAL_REASONS = [
   "no_signature",
@@ -22,10 +21,13 @@ export const REFUSAL_REASONS = [
 ] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** It is for a program that is not here: nobody but the operator can be notified. */
+/** The program does not exist here: only the operator can be notified. */
 export type UnownedRefusal = "unknown_program";
 
-/** Whether what was refused may be no delivery but an event of the provider's list; then it is the provider's, not anybody's. */
+/**
+ * Whether the refused body may be an event of the provider's list and not a forged delivery; then it comes from the
+ * provider.
+ */
 export function isMaybeListed(reason: RefusalReason): boolean {
   return reason === "unparsable";
 }

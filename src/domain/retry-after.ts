@@ -1,11 +1,11 @@
 import { DAY_MS } from "./duration.ts";
 
-/** Days and months by their names, and the time: the three forms of RFC 9110 (5.6.7), all of them in GMT. */
+/** Dates with named days and months, and the time: the three forms of RFC 9110 (5.6.7), all of them in GMT. */
 const DATE = /^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}(?: \d{4}| GMT)$/;
 
 /**
- * What a `Retry-After` header asks for at `now`, in milliseconds from then: seconds, or a date. At most a day; null for none,
- * for what is over, and for what cannot be read.
+ * Parses a `Retry-After` header, seconds or a date, into milliseconds from `now`, at most a day; null if it is missing,
+ * past or unreadable.
  */
 export function retryAfterMs(header: string | null, now: number): number | null {
   const text = header?.trim().slice(0, 100) ?? "";

@@ -3,22 +3,22 @@ import type { Percent } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 import type { CodePrecedence } from "./program.ts";
 
-/** What a rate comes from. */
+/** The owner of a rate. */
 export type RuleSource = "flow" | "partner" | "program";
 
-/** What of a program decides its payments. */
+/** The columns of a program that decide its payments. */
 export interface ProgramRules {
   default_commission_pct: Percent;
   attribution: "last" | "first";
-  /** Whether a promotion code goes before the references of a link. */
+  /** Whether a promotion code takes precedence over a link's reference. */
   code_precedence: CodePrecedence;
 }
 
-/** What of a partner decides its payments. */
+/** The columns of a partner that decide their payments. */
 export interface PartnerRules {
   status: PartnerStatus;
   commission_pct: Percent | null;
-  /** By which flows know them. */
+  /** Compared by flows. */
   slug: string;
 }
 
@@ -28,7 +28,7 @@ interface RulesOf {
   flow: Flow;
 }
 
-/** The columns that `past_rules` keeps of each rule; a test compares them with its triggers. */
+/** The columns that `past_rules` stores for each rule; a test compares them with its triggers. */
 export const RULE_COLUMNS: { [S in RuleSource]: readonly (keyof RulesOf[S])[] } = {
   program: columnsOf<ProgramRules>({ default_commission_pct: true, attribution: true, code_precedence: true }),
   partner: columnsOf<PartnerRules>({ status: true, commission_pct: true, slug: true }),
@@ -38,7 +38,7 @@ export const RULE_COLUMNS: { [S in RuleSource]: readonly (keyof RulesOf[S])[] } 
   }),
 };
 
-/** One that is added to the rules does not compile until it is among them. */
+/** The compiler requires every rule column in the list. */
 function columnsOf<Rules>(columns: Record<keyof Rules, true>): readonly (keyof Rules)[] {
   return Object.keys(columns) as (keyof Rules)[];
 }
@@ -51,41 +51,41 @@ export interface PastRule<Rules> {
   valid_until: string;
   rules: Rules;
   /**
-   * The rule as it was left by this change applies to every payment since then, whatever it was in between. `rules` says
-   * nothing then: the change itself is one before.
+   * The rule after this change applies to every payment since then, whatever its values were in between. `rules` has no
+   * meaning then, because the change itself is stored as the one before.
    */
   applies_from?: string | null;
 }
 
-/** When a payment was made. */
+/** The time of a payment. */
 export interface RuleTime {
-  /** As the vendor dates it. */
+  /** As dated by the vendor. */
   occurred_at: string;
-  /** The newest change when the payment was first heard of as paid. */
+  /** The newest change when the payment was first reported as paid. */
   seen: number;
 }
 
-/** In the place of that change: the payment was heard of only as one that is not paid. */
+/** Replaces the number of that change for a payment reported only as unpaid. */
 export const UNPAID_SEEN = Number.MAX_SAFE_INTEGER;
 
-/** Vendors date events to the second, by a clock of their own: what is so close is ordered by what was heard first. */
+/** Vendors date events to the second, by their own clocks: times this close are ordered by arrival. */
 const CLOSE_MS = 1_000;
 
 /**
- * The rule in force when a payment was made: `current`, unless it was changed since. A change never decides a payment
- * that was heard of as paid before it; one that was heard of later it decides unless it was made after the payment's time. One
- * that applies from an earlier time decides all payments since then. The first rule counts back without end.
+ * The rule in force when a payment was made: `current`, unless it changed since. A change never decides a payment that
+ * was reported as paid before it; it decides one reported later unless the payment was made before it. A change applied
+ * from an earlier time decides all payments since then. The first rule extends back without limit.
  */
 export function rulesAt<Rules>(time: RuleTime, past: readonly PastRule<Rules>[], current: Rules): Rules {
   return firstSince(time, past)?.rules ?? current;
 }
 
-/** The rule in force when a payment was made, and what it was since, in this order: changes as they were made. */
+/** The rule in force when a payment was made, followed by its later versions in the order of the changes. */
 export function rulesSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[], current: Rules): Rules[] {
   return [...changesSince(time, asMade(past)).map(({ rules }) => rules), current];
 }
 
-/** The active flows in force when a payment was made, of those that there are now and of what flows were before. */
+/** The flows that were active when a payment was made, from the current flows and their past versions. */
 export function flowsAt(time: RuleTime, past: readonly PastRule<Flow>[], current: readonly Flow[]): Flow[] {
   const now = new Map(current.map((flow) => [flow.id, flow]));
   const before = Map.groupBy(past, ({ rules }) => rules.id);
@@ -96,12 +96,12 @@ export function flowsAt(time: RuleTime, past: readonly PastRule<Flow>[], current
   });
 }
 
-/** The changes that were made by a moment, and not those that apply from an earlier time. */
+/** The changes made by then, without those applied from an earlier time. */
 export function asMade<Rule extends PastRule<unknown>>(past: readonly Rule[]): Rule[] {
   return past.filter(({ applies_from }) => applies_from == null);
 }
 
-/** The newest change that applies to the payment from an earlier time; 0 where there is none. */
+/** The newest change that applies to the payment from an earlier time; 0 if there is none. */
 export function newestApplied({ occurred_at }: Pick<RuleTime, "occurred_at">, past: readonly PastRule<unknown>[]) {
   const made = Date.parse(occurred_at);
   const applied = past.filter(({ applies_from }) => applies_from != null && Date.parse(applies_from) <= made);
@@ -112,7 +112,7 @@ function firstSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[]) {
   return changesSince(time, past)[0];
 }
 
-/** The changes that ended what a rule was when a payment was made, and later, in the order in which they were made. */
+/** The changes since a payment was made, in order. */
 function changesSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[]) {
   const until = Date.parse(time.occurred_at) + CLOSE_MS;
   const applied = newestApplied(time, past);

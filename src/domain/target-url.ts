@@ -1,11 +1,11 @@
 import { parseAddress, whyNotPublic } from "./address.ts";
 
-/** Which rule refused: the URL itself, a rule on ports and lengths, an address as the host, or a name. */
+/** The check that refused: parsing, the rules on ports and lengths, an IP literal, or a name. */
 export type RefusalStage = "parse" | "policy" | "literal" | "name";
 
 export interface Refusal {
   stage: RefusalStage;
-  /** A phrase that continues "url …", fit for an API error. */
+  /** A phrase that follows "url …", suitable for an API error. */
   reason: string;
 }
 
@@ -14,8 +14,8 @@ export type TargetUrlCheck = { ok: true; url: URL } | ({ ok: false } & Refusal);
 export const MAX_TARGET_URL_LENGTH = 2048;
 
 /**
- * Judges the URL of a webhook endpoint by its text alone; used at create, at PATCH and again before every attempt.
- * Never throws. What is accepted is the URL as the platform's `fetch` will read it, so send to `url.href`.
+ * Checks the URL of a webhook endpoint by its text alone; used at creation, at PATCH and before every attempt. Never
+ * throws. The accepted URL is the one that the platform's `fetch` will parse, so send to `url.href`.
  *
  * https only; no credentials in the URL; port 443 or 1024–65535; an IP literal that is not public is refused; names
  * `localhost`, `*.localhost`, `*.local`, `*.internal`, `*.lan`, `*.home.arpa`, single labels and their trailing-dot
@@ -25,8 +25,8 @@ export function checkTargetUrl(text: string): TargetUrlCheck {
   if (text.length > MAX_TARGET_URL_LENGTH) {
     return refuse("policy", `must have at most ${MAX_TARGET_URL_LENGTH} characters`);
   }
-  // The URL parser drops tabs, line ends and outer spaces: what an owner reads would not be what is called.
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // The URL parser drops tabs, line ends and outer spaces: the owner would read another URL than the one called.
+  // oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
   if (/[\u0000-\u0020\u007f]/.test(text)) return refuse("parse", "must not contain spaces or control characters");
   if (!URL.canParse(text)) return refuse("parse", "must be an absolute https URL");
   const url = new URL(text);
@@ -38,7 +38,7 @@ export function checkTargetUrl(text: string): TargetUrlCheck {
   return { ok: true, url };
 }
 
-/** Why a host, spelled as in `URL.hostname`, may not be called; null when only the resolver knows, or it is public. */
+/** Why a host, spelled as in `URL.hostname`, is refused; null if it is public, or if only DNS can decide. */
 export function whyHostRefused(hostname: string): Refusal | null {
   const literal = parseHostLiteral(hostname);
   if (literal !== null) {
@@ -55,14 +55,14 @@ export function whyHostRefused(hostname: string): Refusal | null {
   return null;
 }
 
-/** The address that a `URL.hostname` is, if it is one and not a name. */
+/** Parses a `URL.hostname` that is an IP literal; null for a name. */
 export function parseHostLiteral(hostname: string): ReturnType<typeof parseAddress> {
   return parseAddress(hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname);
 }
 
 /**
- * Why a name may not be called or pointed to by an alias: it is local by definition, or no name of the public tree.
- * A trailing dot is refused with the rest of the spelling rules; in an alias's target strip it first.
+ * Why a name is refused as a host or as the target of an alias: it is local by definition, or not in the public tree. A
+ * trailing dot is refused with the other spelling rules; strip it from an alias's target first.
  */
 export function whyNameRefused(name: string): string | null {
   const lower = name.toLowerCase();
@@ -78,13 +78,13 @@ export function whyNameRefused(name: string): string | null {
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 
-/** Letters, digits, hyphens inside, and the underscore that some hosting names have. */
+/** Letters, digits, inner hyphens, and the underscore that some hosting names have. */
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/i;
 
 /**
- * Top labels that never lead to a public host: the special-use names of RFC 6761, 6762 (with its appendix G), 7686, 8375
- * and 9476, ICANN's `internal`, and the infrastructure under `arpa`. Names kept for documentation and tests (`example`,
- * `test`, `invalid`) do no harm and are left to the resolver.
+ * Top labels that never lead to a public host: the special-use names of RFC 6761, 6762 (with its appendix G), 7686,
+ * 8375 and 9476, ICANN's `internal`, and the infrastructure under `arpa`. Names reserved for documentation and tests
+ * (`example`, `test`, `invalid`) do no harm and are left to DNS.
  */
 const LOCAL_TOP_LABELS: ReadonlySet<string> = new Set([
   "localhost",

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
 
-/** The name of a zone of the tz database as it is written there, whatever its case; null for what is none. */
+/** The canonical name of a tz database zone, ignoring case; null if it is unknown. */
 export function normalTimeZone(text: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(text)) return null;
   try {
@@ -13,7 +13,7 @@ export function normalTimeZone(text: string): string | null {
 /** The calendar day of an instant (ms) in a zone: `2026-03-29`. */
 export function dayIn(zone: string, at: number): string {
   const { year = "", month, day } = partsIn(zone, at);
-  // What a server sends for a time that it never set is of the year 1.
+  // A server that never set a time sends one of the year 1.
   return `${year.padStart(4, "0")}-${month}-${day}`;
 }
 
@@ -23,12 +23,12 @@ export function minuteIn(zone: string, at: number): string {
   return `${hour}:${minute}`;
 }
 
-/** The first instant (ms) of the calendar day of `at` in a zone: also where a clock change leaves out midnight. */
+/** The first instant (ms) of the calendar day of `at` in a zone, even if a clock change skips midnight. */
 export function startOfDayIn(zone: string, at: number): number {
   return startOfDateIn(zone, dayIn(zone, at));
 }
 
-/** The first instant (ms) of a calendar day later in a zone: `days` after that of `at`. */
+/** The first instant (ms) of the calendar day `days` after that of `at` in a zone. */
 export function startOfLaterDayIn(zone: string, at: number, days: number): number {
   return startOfDateIn(zone, laterDate(dayIn(zone, at), days));
 }
@@ -39,29 +39,29 @@ export function startOfWeekIn(zone: string, at: number): number {
   return startOfLaterDayIn(zone, at, -sinceMonday);
 }
 
-/** Whether a text is a date of the calendar (`2026-03-29`): `Date.parse` takes the 30th of February for a day in March. */
+/** Whether a text is a calendar date (`2026-03-29`): `Date.parse` accepts the 30th of February as a day in March. */
 export function isDate(text: string): boolean {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(at) && new Date(at).toISOString().slice(0, 10) === text;
 }
 
-/** The date (`2026-03-29`) so many days later. */
+/** The date (`2026-03-29`) `days` later. */
 export function laterDate(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Days begin at most so far from those of UTC, and zones change their clock by quarters of an hour. */
+/** Days start at most this far from those of UTC, and clock changes are multiples of a quarter of an hour. */
 const FURTHEST_MS = 16 * HOUR_MS;
 const STEP_MS = 15 * MINUTE_MS;
 
 /**
- * The first instant (ms) of a date (`2026-03-29`) in a zone: the first quarter of an hour that is in the day, or behind it where the
- * zone left the whole day out.
+ * The first instant (ms) of a date (`2026-03-29`) in a zone: the first quarter of an hour in the day, or after it if
+ * the zone skipped the whole day.
  */
 export function startOfDateIn(zone: string, day: string): number {
   const utc = Date.parse(day);
   let [before, at] = [utc - FURTHEST_MS, utc + FURTHEST_MS];
-  // The day of a zone never goes back by more than a clock change, which no midnight is within.
+  // A zone's day never goes back by more than a clock change, and no midnight falls within one.
   while (at - before > STEP_MS) {
     const middle = before + Math.floor((at - before) / 2 / STEP_MS) * STEP_MS;
     if (dayIn(zone, middle) < day) before = middle;

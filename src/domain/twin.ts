@@ -1,4 +1,4 @@
-/** Payments that may be one, which the vendor reports under two ids and does not link (PAY-25). */
+/** Detects payments that may be the same one, which the vendor reports under two ids without linking them (PAY-25). */
 import type { Fact, PaymentFact } from "./fact.ts";
 import { NOTHING, type Cents } from "./money.ts";
 import { compare } from "./payment-state.ts";
@@ -7,13 +7,13 @@ const HOUR_MS = 3_600_000;
 const WEEK_MS = 7 * 24 * HOUR_MS;
 
 /**
- * What a report of money may be beside another report (PAY-25). `outside`: an invoice that may be the receipt of any payment.
- * `invoice`: an invoice, or the session of a subscription, that does not name what pays it. `money`: an intent or a session
- * that may pay an invoice. `plain`: any other report.
+ * The role of a report of money beside another report (PAY-25). `outside`: an invoice that may be the receipt of any
+ * payment. `invoice`: an invoice, or a subscription's session, that does not name its payment. `money`: an intent or a
+ * session that may pay an invoice. `plain`: any other report.
  */
 type Role = "outside" | "invoice" | "money" | "plain";
 
-/** Which reports are compared, and how far apart in time they may be. Either of the two can come first. */
+/** Pairs of reports that are compared, with their greatest distance in time, in either order. */
 export const COMPARED: readonly { role: Role; other: Role; within_ms: number }[] = [
   { role: "outside", other: "outside", within_ms: WEEK_MS },
   ...eitherWay("outside", "invoice", WEEK_MS),
@@ -31,7 +31,7 @@ function eitherWay(role: Role, other: Role, within_ms: number) {
 
 /** A fact of another payment of the same customer. */
 export interface TwinFact {
-  /** The same for all facts of one payment. */
+  /** Equal for all facts of one payment. */
   payment: string;
   fact: Fact;
 }
@@ -39,7 +39,7 @@ export interface TwinFact {
 /** A fact by which a payment is compared with others. */
 export type ComparedFact = PaymentFact & { customer_id: string };
 
-/** The facts by which a payment is compared with others: money of a customer who is known was taken. */
+/** The facts by which a payment is compared with others: money of a known customer was taken. */
 export function comparedFacts(facts: readonly Fact[]): ComparedFact[] {
   return facts.filter(
     (fact): fact is ComparedFact =>
@@ -51,12 +51,12 @@ export function comparedFacts(facts: readonly Fact[]): ComparedFact[] {
   );
 }
 
-/** What was taken, tax included: two reports of one payment agree on it. */
+/** The amount taken, including tax, on which two reports of one payment agree. */
 export function takenBy({ gross_cents, taken_cents = gross_cents }: PaymentFact): Cents {
   return taken_cents;
 }
 
-/** What the fact alone says; other facts of the payment may know better. */
+/** The role by the fact alone; other facts of the payment may change it. */
 export function roleOf(fact: PaymentFact): Role {
   if (fact.source === "invoice") {
     if (fact.tie === "outside") return "outside";
@@ -67,8 +67,8 @@ export function roleOf(fact: PaymentFact): Role {
 }
 
 /**
- * Whether the payment of these facts may be one that was reported before under another id: of two that may be one, the
- * later is, or of the same instant the one whose id is greater. Each of the two comes to the same answer.
+ * Whether the payment of these facts may repeat one reported before under another id: of two that may be the same, the
+ * later is the duplicate, or at the same instant the one with the greater id. Both payments come to the same answer.
  */
 export function isPossibleDuplicate(facts: readonly Fact[], twins: readonly TwinFact[]): boolean {
   if (twins.length === 0) return false;
@@ -80,10 +80,10 @@ export function isPossibleDuplicate(facts: readonly Fact[], twins: readonly Twin
   });
 }
 
-/** The reports of one sum by one payment, each in its role. */
+/** One payment's reports of one sum, each in its role. */
 type Side = { fact: ComparedFact; role: Role }[];
 
-/** The sums that the facts of a payment say, and who says them. */
+/** The sums that a payment's facts report, with the reports of each. */
 function sidesOf(facts: readonly Fact[]): Map<string, Side> {
   const sums = Map.groupBy(comparedFacts(facts), sumOf);
   return new Map([...sums].map(([sum, said]) => [sum, sideOf(said, facts)]));
@@ -94,8 +94,8 @@ function sumOf(fact: ComparedFact): string {
 }
 
 /**
- * An invoice is tied if a fact names what paid it: an intent, a link, or an invoice with a second id. Whether there will be an
- * invoice, a session knows better than its intent.
+ * An invoice is tied if a fact names its payment: an intent, a link, or an invoice with a second id. A session shows
+ * more reliably than its intent whether an invoice will follow.
  */
 function sideOf(said: readonly ComparedFact[], facts: readonly Fact[]): Side {
   const roles = said.map((fact) => ({ fact, role: roleOf(fact) }));

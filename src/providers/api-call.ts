@@ -1,4 +1,4 @@
-/** One call of a vendor's API over HTTP, as the clients of all vendors make it. */
+/** One HTTP call of a vendor's API, shared by the clients of all vendors. */
 import { maskAccount, maskedApart } from "../domain/mask.ts";
 import { retryAfterMs } from "../domain/retry-after.ts";
 import { EXPIRED, fetchWithin, startDeadline } from "../lib/deadline.ts";
@@ -18,35 +18,37 @@ export interface ApiRequest {
   path: string;
   headers: Record<string, string>;
   body?: string;
-  /** Of a longer answer nothing is taken; 256 KiB unless given. */
+  /** A longer answer is discarded; the default is 256 KiB. */
   most_bytes?: number;
 }
 
-/** What came back; `status` null when no complete answer did. */
+/** The result of a call; `status` is null unless a complete answer arrived. */
 export interface Answer {
   status: number | null;
-  /** The answer was longer than it may be; then `status` is null. */
+  /** The answer exceeded the limit; then `status` is null. */
   is_too_long: boolean;
-  /** Null for what is no JSON. */
+  /** Null unless the answer is JSON. */
   json: unknown;
-  /** How long the vendor asks to wait; null when it says nothing. */
+  /** The vendor's requested delay; null if it requests none. */
   retry_after_ms: number | null;
   headers: Headers;
 }
 
 const MAX_WORDS = 500;
 
-/** What a vendor says of a refusal, without any part of a key in it, and with the ids of accounts masked. */
+/** A vendor's error message, without any part of a key and with account ids masked. */
 export function vendorWords(text: string): string {
   return withMaskedAccounts(text.replaceAll(/\b(?:[rs]k|pdl)_[\w*]+/g, "(key)")).slice(0, MAX_WORDS);
 }
 
-/** A text with the ids of vendors' accounts masked, each different one differently; those that are masked already stay. */
+/** Masks the ids of vendors' accounts in a text, different ones differently; masked ids stay as they are. */
 export function withMaskedAccounts(text: string): string {
   return text.replaceAll(/\bacct_\w+/g, maskedApart(maskAccount));
 }
 
-/** Calls once, follows no redirect, and gives up after 20 s. Never throws: what went wrong is the answer. */
+/**
+ * Makes one call without following redirects, with a timeout of 20 s. Never throws: a failure is part of the answer.
+ */
 export async function callApi(
   { fetch, baseUrl, now, timeoutMs = TIMEOUT_MS }: ApiReach,
   { method, path, headers, body, most_bytes = MAX_ANSWER_BYTES }: ApiRequest,

@@ -1,10 +1,10 @@
 /**
- * Paying out through a payment provider's connected accounts. Implementations know the vendor's wire format; nothing
- * outside `providers/` does. None of these functions throws: what went wrong is their answer.
+ * Payouts through a payment provider's connected accounts. Implementations contain the vendor's wire format, which the
+ * code outside `providers/` never uses. These functions never throw: a failure is part of the answer.
  */
 import type { Cents } from "../domain/money.ts";
 
-/** A transfer to be made, once, for one payout. */
+/** A transfer to be made exactly once, for one payout. */
 export interface TransferOrder {
   payout_id: string;
   program_id: string;
@@ -13,45 +13,47 @@ export interface TransferOrder {
   amount_cents: Cents;
   /** ISO 4217, upper case. */
   currency: string;
-  /** The connected account it goes to. */
+  /** The receiving connected account. */
   account_id: string;
 }
 
-/** How the vendor's last word or its silence is shown to the owner; `code` is the vendor's own where it has one. */
+/**
+ * The vendor's latest error, or its missing answer, as shown to the owner; `code` is the vendor's own if it has one.
+ */
 export interface Trouble {
   code: string;
   message: string;
 }
 
 export type SendAnswer =
-  /** `is_past`: the vendor has said so before and only repeats it, or something was taken back of it since. */
+  /** `is_past`: the vendor only repeats an earlier answer, or some of the money was taken back since. */
   | { outcome: "made"; transfer_id: string; is_past: boolean }
-  /** The vendor will not make this transfer, and has not. */
+  /** The vendor has not made this transfer, and will not. */
   | ({ outcome: "refused" } & Trouble)
-  /** It may have been made, or not yet. Only the same request under the same key may be sent again. */
+  /** It may have been made, now or later. Only the same request under the same key may be sent again. */
   | ({
       outcome: "unknown";
-      /** How long the vendor asks to wait; null when it says nothing. */
+      /** The vendor's requested delay; null if it requests none. */
       retry_after_ms: number | null;
-      /** The vendor answered that it failed: the answer may be repeated for the key's life, so looking is better. */
+      /** The vendor answered with a failure, which it may repeat for the key's lifetime, so a lookup is better. */
       worth_looking: boolean;
     } & Trouble);
 
-/** A transfer as the vendor keeps it. */
+/** A transfer as stored by the vendor. */
 export interface MadeTransfer {
   transfer_id: string;
   /** Smallest units. */
   amount_cents: Cents;
   /** ISO 4217, upper case. */
   currency: string;
-  /** The connected account that it went to; null where the vendor does not say. */
+  /** The receiving connected account; null if the vendor does not name it. */
   account_id: string | null;
-  /** What was taken back of it, in smallest units. */
+  /** The amount reversed, in smallest units. */
   reversed_cents: Cents;
 }
 
 export type FindAnswer =
-  /** All of the payout that the vendor has, also those that were taken back. */
+  /** Every transfer of the payout at the vendor, including reversed ones. */
   | { outcome: "made"; transfers: readonly MadeTransfer[] }
   | { outcome: "none" }
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
@@ -60,26 +62,26 @@ export type IdentifyAnswer =
   | { outcome: "known"; account: string }
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
 
-/** What an API key says of itself. */
+/** The mode of an API key. */
 export interface KeyModes {
-  /** Whether it is of the vendor's test mode, in which no money moves, and which shows nothing that is live. */
+  /** Whether the key belongs to the vendor's test mode, in which no money moves and live data is not visible. */
   isTestKey(api_key: string): boolean;
 }
 
 export interface Transfers extends KeyModes {
-  /** The clock that dates its answers, ms: they take their time. */
+  /** Dates the answers, in ms: calls take time. */
   now: () => number;
   /**
-   * What is transferred of an amount above 0: in a currency of which the vendor does not move every smallest unit, the
-   * nearest that it does.
+   * The amount transferred for an amount above 0: the nearest one that the vendor can move, in currencies in which it
+   * does not move every smallest unit.
    */
   transferred(of: Pick<TransferOrder, "amount_cents" | "currency">): Cents;
-  /** The exact request of a transfer, to be stored before the first sending and sent unchanged ever after. */
+  /** The exact request of a transfer, to be stored before the first call and never changed afterwards. */
   freeze(order: TransferOrder): string;
   send(api_key: string, request: string, idempotency_key: string): Promise<SendAnswer>;
-  /** Looks for a transfer of the payout, whatever attempt made it. */
+  /** Looks up a transfer of the payout by any attempt. */
   find(api_key: string, payout_id: string): Promise<FindAnswer>;
-  /** Which account of the vendor the key belongs to, a live one and its test mode being two. */
+  /** The vendor account of the key; a live account and its test mode are two accounts. */
   identify(api_key: string): Promise<IdentifyAnswer>;
 }
 
@@ -88,9 +90,9 @@ export interface AccountOrder {
   partner_id: string;
   email: string;
   display_name: string;
-  /** ISO 3166-1 alpha-2, upper case; null leaves it to the vendor. */
+  /** ISO 3166-1 alpha-2, upper case; null leaves the choice to the vendor. */
   country: string | null;
-  /** How many accounts of the partner were forgotten: after each the same order is another one. */
+  /** How many accounts of the partner were disconnected: after each the same order creates a new account. */
   forgotten: number;
 }
 
@@ -100,13 +102,13 @@ export interface OnboardingLink {
   expires_at: string;
 }
 
-/** `refused`: the vendor will not do it as asked; `unavailable`: it could not be reached or asks to come again. */
+/** `refused`: the vendor refuses the request; `unavailable`: it could not be reached, or asks for a later retry. */
 export type AccountAnswer<T> = { outcome: "done"; value: T } | ({ outcome: "refused" | "unavailable" } & Trouble);
 
 export interface ConnectedAccounts extends KeyModes {
-  /** Creates a connected account that can receive transfers; asked again for the same order it is the same account. */
+  /** Creates a connected account that can receive transfers; repeating the same order returns the same account. */
   createAccount(api_key: string, order: AccountOrder): Promise<AccountAnswer<{ account_id: string }>>;
-  /** A single-use link to the vendor's hosted onboarding of that account. */
+  /** Creates a single-use link to the vendor's hosted onboarding of the account. */
   createLink(
     api_key: string,
     link: { account_id: string; return_url: string; refresh_url: string },

@@ -1,24 +1,24 @@
 /**
- * Where a vendor sends its webhooks, as it keeps it for one address and lets it be changed with a program's API key.
- * Implementations know the vendor's wire format; nothing outside `providers/` does. None of these functions throws: what
- * went wrong is their answer.
+ * Webhook destinations at a vendor: one for each address, readable and changeable with a program's API key.
+ * Implementations contain the vendor's wire format, which the code outside `providers/` never uses. These functions
+ * never throw: a failure is part of the answer.
  */
 import type { Answer } from "./api-call.ts";
 import type { KeyModes } from "./connect.ts";
 import { failureOf, type ReadFailure } from "./reads.ts";
 
 export interface Destination {
-  /** The vendor's. */
+  /** The vendor's id. */
   id: string;
   url: string;
-  /** The program that this service made it for; null for one that it did not make. */
+  /** The program for which this service created it; null for any other destination. */
   made_for: string | null;
-  /** The types of events that it gets; null for all. */
+  /** The event types that it receives; null for all. */
   types: readonly string[] | null;
   is_active: boolean;
-  /** It gets the events of the vendor's test mode, and no others. */
+  /** It receives only events of the vendor's test mode. */
   test: boolean;
-  /** Signs its webhooks; null where the vendor does not show it again. */
+  /** The signing secret; null if the vendor does not show it again. */
   secret: string | null;
 }
 
@@ -29,32 +29,32 @@ export interface DestinationOrder {
 }
 
 export interface DestinationFailure extends ReadFailure {
-  /** The vendor's words, without any part of a key and any whole account; null where it says none. */
+  /** The vendor's message, without any part of a key and without whole account ids; null if it sends none. */
   message: string | null;
 }
 
 export type DestinationAnswer<T> = { outcome: "done"; value: T } | DestinationFailure;
 
 export interface VendorDestinations extends KeyModes {
-  /** What an API key needs for it, in the vendor's words: inside a sentence. */
+  /** The permission that an API key needs, in the vendor's words, as part of a sentence. */
   permission: string;
-  /** All of the account, whatever their address. */
+  /** Every destination of the account, at any address. */
   list(api_key: string): Promise<DestinationAnswer<Destination[]>>;
   make(api_key: string, order: DestinationOrder): Promise<DestinationAnswer<Destination & { secret: string }>>;
-  /** Makes it active, with exactly these types. */
+  /** Activates it for exactly these types. */
   change(api_key: string, id: string, types: readonly string[]): Promise<DestinationAnswer<Destination>>;
-  /** Done as well where it is gone already. */
+  /** Succeeds as well if it is already deleted. */
   remove(api_key: string, id: string): Promise<DestinationAnswer<null>>;
 }
 
-/** What an answer that is not the expected one says; `message` as the vendor writes it. */
+/** The failure for an unexpected answer; `message` in the vendor's own words. */
 export function destinationFailure(answer: Answer, message: string | null): DestinationFailure {
   return { ...failureOf(answer), message };
 }
 
 const MARK = /^Affiliate program (prog_\w{1,100})$/;
 
-/** The description of one that is made for a program, by which it is known again. */
+/** The description that identifies a destination made for a program. */
 export function descriptionFor(program_id: string): string {
   return `Affiliate program ${program_id}`;
 }

@@ -1,7 +1,7 @@
 /**
- * The one interface to a payment provider: verify a delivery, parse it into facts, and what pages, settings, imports and
- * the OpenAPI document show of it. All knowledge of a vendor lives in its folder; nothing outside `providers/` reads a
- * vendor's field or names a provider.
+ * The only interface to a payment provider: verifies a delivery, parses it into facts, and supplies the provider's part
+ * of pages, settings, imports and the OpenAPI document. All knowledge of a vendor is in its folder; the code outside
+ * `providers/` neither reads a vendor's fields nor names a provider.
  */
 export type {
   AdjustmentFact,
@@ -26,20 +26,20 @@ import type { VendorDestinations } from "./destinations.ts";
 import type { Reach } from "./reach.ts";
 import type { ThinEvent, VendorReads } from "./reads.ts";
 
-/** A vendor event after parsing. `facts` empty means deliberately ignored, and `ignored` names the reason. */
+/** A parsed vendor event. Empty `facts` mean that it is deliberately ignored, for the reason in `ignored`. */
 export interface ProviderEvent {
   event_id: string;
   event_type: string;
   occurred_at: string;
-  /** Of the vendor's test mode, its sandbox or its simulator: no money moved. */
+  /** From the vendor's test mode, sandbox or simulator: no money moved. */
   test: boolean;
-  /** It was found in the vendor's list: it says nothing of whether the vendor's webhooks come. */
+  /** It was read from the vendor's list, so it does not show that the vendor's webhooks arrive. */
   listed?: true;
   facts: Fact[];
   ignored: string | null;
 }
 
-/** Why an event of an account that is connected to the owner's is ignored: its sales are not the owner's. */
+/** The reason to ignore an event of an account connected to the owner's: its sales are not the owner's. */
 export const CONNECTED_ACCOUNT = "connected_account";
 
 export type ParseResult =
@@ -47,67 +47,67 @@ export type ParseResult =
   | {
       ok: false;
       details: { path: string; message: string }[];
-      /** Of one of which no more than the body of its type is wrong. */
+      /** The envelope, if only the body of the event's type is invalid. */
       envelope: Pick<ProviderEvent, "event_type" | "occurred_at"> | null;
     };
 
-/** What an unverified body claims about where it belongs; it may choose which secret to try and nothing else. */
+/** The owner that an unverified body claims; it may only choose which secret to try. */
 export interface ClaimedOwner {
   program_id: string | null;
   transaction_id: string | null;
   subscription_id: string | null;
 }
 
-/** How a vendor signs and writes its webhooks. */
+/** A vendor's signatures and webhook bodies. */
 export interface WebhookFormat {
   /** The neutral header first, then the vendor's own name for it (IN-6). */
   signature_headers: readonly [string, ...string[]];
   /**
-   * What is wrong with the signature header alone, before anything of the body is read (IN-5): it is not
-   * of the vendor's form, or its timestamp is more than 300 s from `now` (ms). Null where nothing is.
+   * Checks the signature header alone, before any of the body is read (IN-5): its form, and that its timestamp is
+   * within 300 s of `now` (ms). Null if both are right.
    */
   whyRefused(input: { header: string | null; now: number }): Extract<RefusalReason, "no_signature" | "time"> | null;
   /**
-   * True when some signature in `header` is the HMAC-SHA256 of the exact body bytes under one of `secrets`, and its
-   * timestamp lies within 300 s either side of `now` (ms). Compared in constant time; malformed input is false.
+   * True if a signature in `header` is the HMAC-SHA256 of the exact body bytes under one of `secrets`, and its
+   * timestamp is within 300 s of `now` (ms). Compares in constant time; malformed input is false.
    */
   verify(input: { header: string | null; body: Uint8Array; secrets: readonly string[]; now: number }): Promise<boolean>;
   /**
-   * Parses a verified body. Unknown fields are accepted; an undocumented shape of a known event is refused with paths, and
-   * so is one that `thinOf` is not null for: it would say nothing.
+   * Parses a verified body. Unknown fields are accepted. An undocumented shape of a known event is refused with paths,
+   * and so is a thin event (see `thinOf`), which contains no facts.
    */
   parse(body: unknown): ParseResult;
-  /** What a verified body only names, and something is read of; null for one that says all itself. Never throws. */
+  /** Parses a thin event, which only references its data; null for a complete event. Never throws. */
   thinOf?(body: unknown): ThinEvent | null;
   /**
-   * Whether its events may say which program they belong to; else the URL alone does (IN-1). Payments of one that does
-   * are looked up by the vendor's ids alone: `db/schema-ledger.ts` needs an index for that, as `payments_of_b` is.
+   * Whether its events may name their program; otherwise only the URL does (IN-1). The payments of such a provider are
+   * looked up by the vendor's ids alone, which needs an index in `db/schema-ledger.ts` like `payments_of_b`.
    */
   claims_programs: boolean;
-  /** Reads the owner claim of a body that has not been verified yet; never throws. All null where it has none. */
+  /** Reads the owner claim of a body that is not verified yet; all null if there is none. Never throws. */
   claimedOwner(body: unknown): ClaimedOwner;
 }
 
-/** A value that an owner pastes. It is sealed, kept for the program and the provider, and never shown. */
+/** A secret that an owner pastes. It is stored sealed for the program and the provider, and never shown. */
 export interface SecretField {
-  /** With the provider's name. */
+  /** Contains the provider's name. */
   label: (name: string) => string;
   hint: (name: string) => string;
-  /** What follows from removing it. */
+  /** The consequence of removing it. */
   removed: string;
 }
 
-/** The values of a provider that a program can keep. A setting's name in the API is `<provider>_<field>` (PROG-9). */
+/** The secrets of a provider that a program can store. A setting's name in the API is `<provider>_<field>` (PROG-9). */
 export const SECRET_NAMES = ["webhook_secret", "api_key"] as const;
 export type SecretName = (typeof SECRET_NAMES)[number];
 
-/** What a provider is to be asked to send, and what each is for. */
+/** An event type to select at the provider, and its purpose. */
 export interface WantedEvent {
   type: string;
   purpose: string;
 }
 
-/** What snippets are filled with: of the program, and a partner's slug as an example. */
+/** Values inserted into snippets: the program's, and an example partner's slug. */
 export interface SnippetValues {
   program_id: string;
   slug: string;
@@ -124,42 +124,45 @@ export interface Snippet {
   server: ((values: SnippetValues) => string) | null;
 }
 
-/** Pages that the provider hosts: the tracking script gives links to them the reference (TRACK-13). */
+/** Payment pages hosted by the provider: the tracking script adds the reference to links to them (TRACK-13). */
 export interface PaymentLinks {
   hosts: readonly string[];
-  /** The query parameter that takes the reference. */
+  /** The query parameter for the reference. */
   parameter: string;
 }
 
-/** Elements of the provider on the owner's own pages: the tracking script gives them the reference (TRACK-13). */
+/** The provider's elements on the owner's pages: the tracking script adds the reference to them (TRACK-13). */
 export interface PaymentElements {
-  /** The attribute by which they are found. */
+  /** The attribute that identifies them. */
   having: string;
-  /** The attribute that takes the reference; one that the page has given stays. */
+  /** The attribute for the reference; the page's own value is kept. */
   attribute: string;
 }
 
-/** Customers as the provider knows them: for imports. */
+/** The provider's customers, for imports. */
 export interface ProviderCustomers {
-  /** The form of its customer ids, and how they begin: `registered` refuses two providers whose ids begin alike. */
+  /** The form and prefix of its customer ids: `registered` refuses two providers with the same prefix. */
   id_pattern: RegExp;
   id_prefix: string;
-  /** Whether its payments have the customer's e-mail address. One provider at most. */
+  /** Whether its payments contain the customer's e-mail address. At most one provider's do. */
   has_email: boolean;
 }
 
 /** Its webhook in the OpenAPI document. */
 export interface WebhookDocument {
   description: string;
-  /** Read by the vendor's own format; what is not needed is not looked at. */
+  /** Parsed by the vendor's own format; unneeded parts are ignored. */
   event: z.ZodType;
   example: unknown;
 }
 
-/** What is known of every provider, however its facts come. The service is loops over `registry.ts`: nothing else names one. */
+/**
+ * Properties of every provider, however it reports its facts. The service loops over `registry.ts` and never names a
+ * provider.
+ */
 interface ProviderBase {
   name: ProviderName;
-  /** Its name for people, inside a sentence (PAGE-15). */
+  /** Its name for people, for use in a sentence (PAGE-15). */
   text: string;
   kept_by: KeptBy;
 }
@@ -168,13 +171,13 @@ interface ProviderBase {
 export interface Vendor extends ProviderBase, WebhookFormat {
   name: VendorName;
   reported_by: "webhook";
-  /** What its program can keep; the API key is for `reads`, `destinations` and `connect`. */
+  /** Secrets that a program can store; the API key is for `reads`, `destinations` and `connect`. */
   secrets: { webhook_secret: SecretField; api_key?: SecretField };
-  /** What its owner is asked to select there. */
+  /** Events that the owner selects at the vendor. */
   wanted_events: { needed: readonly WantedEvent[]; better: readonly WantedEvent[] };
-  /** All types that something is read of; those that are not wanted say again what the wanted ones say. */
+  /** Every type with a reader; those that are not wanted repeat the content of wanted ones. */
   read_types: readonly string[];
-  /** How the reference is passed to its checkout; `intro` has code in backquotes. */
+  /** How the reference reaches its checkout; `intro` contains code in backquotes. */
   checkout: {
     intro: string;
     snippets: readonly Snippet[];
@@ -183,15 +186,15 @@ export interface Vendor extends ProviderBase, WebhookFormat {
   };
   customers: ProviderCustomers;
   document: WebhookDocument;
-  /** Payouts through its connected accounts: of the provider that the payout method is named after. */
+  /** Payouts through its connected accounts, only for the provider that gives the payout method its name. */
   connect?: (reach: Reach) => Transfers & ConnectedAccounts;
-  /** What the vendor keeps, where it can be read with an API key. */
+  /** Reads the vendor's data, if an API key allows it. */
   reads?: (reach: Reach) => VendorReads;
-  /** Where the vendor sends its webhooks, where it can be made with an API key. */
+  /** Manages the vendor's webhook destinations, if an API key allows it. */
   destinations?: (reach: Reach) => VendorDestinations;
 }
 
-/** How the owner's server names a customer: by its own id, by the address, or by both. */
+/** A customer in a report of the owner's server: by its own id, by address, or by both. */
 export interface ReportedCustomer {
   id: string | null;
   email: string | null;
@@ -203,7 +206,7 @@ export interface ReportedItem {
   amount_cents: Cents;
 }
 
-/** What the owner's server reports; `external_id` is its own, once for each kind. */
+/** Reports of the owner's server; `external_id` is its own, unique for each kind. */
 export interface ReportedFacts {
   lead: { external_id: string; ref: string; customer: ReportedCustomer };
   sale: {
@@ -221,25 +224,27 @@ export interface ReportedFacts {
 export type ReportKind = keyof ReportedFacts;
 export type Report = { [K in ReportKind]: { kind: K } & ReportedFacts[K] }[ReportKind];
 
-/** The value of a field of what is reported; null where it is not given. */
+/** The value of a field in a report; null if it is missing. */
 export type Said = string | number | null;
 
-/** The owner's own server: it reports what it sold itself, with the program's API key. */
+/** The owner's own server: it reports its own sales with the program's API key. */
 export interface OwnerProvider extends ProviderBase {
   reported_by: "owner";
-  /** The form of the owner's own ids, of customers and of what is reported: an address is none, for the ledger goes by ids. */
+  /**
+   * The form of the owner's own ids, for customers and reports. It excludes addresses, because the ledger stores ids.
+   */
   id_pattern: RegExp;
   /**
-   * The event that a reported fact is, at `occurred_at` (ISO 8601, milliseconds, UTC), in a program of this currency. The
-   * same fact has the same id.
+   * The event of a report at `occurred_at` (ISO 8601, milliseconds, UTC), in a program of this currency. The same
+   * report has the same id.
    */
   eventOf(report: Report, occurred_at: string, currency: string): ProviderEvent;
   /**
-   * What facts of one event say, by the fields of the request, to be compared with what is reported again; `personal` are
-   * those that an erasure takes away.
+   * The reported values in an event's facts, by field of the request, for comparison with a repeated report; an erasure
+   * removes the `personal` ones.
    */
   saidBy(facts: readonly Fact[]): { said: ReadonlyMap<string, Said>; personal: readonly string[] };
 }
 
-/** All that is known of a payment provider: what it has depends on how its facts come. */
+/** A payment provider, with properties that depend on how it reports. */
 export type Provider = Vendor | OwnerProvider;

@@ -1,6 +1,6 @@
 import type { Fetch } from "../lib/deadline.ts";
 
-/** How the vendor's API is reached. */
+/** Access to the vendor's API. */
 export interface Reach {
   fetch: Fetch;
   /** `<NAME>_API_URL`, without a path. */

@@ -1,58 +1,58 @@
 /**
- * Reading what a vendor keeps, with a program's API key. Implementations know the vendor's wire format; nothing outside
- * `providers/` does. None of these functions throws: what went wrong is their answer.
+ * Reads of a vendor's data with a program's API key. Implementations contain the vendor's wire format, which the code
+ * outside `providers/` never uses. These functions never throw: a failure is part of the answer.
  */
 import type { VendorTrouble } from "../domain/read-trouble.ts";
 import type { CodeFact, Fact, PaymentFact } from "../domain/fact.ts";
 import type { Answer } from "./api-call.ts";
 import type { KeyModes } from "./connect.ts";
 
-/** The vendor did not give what was asked for. */
+/** The vendor did not return the requested data. */
 export interface ReadFailure {
   outcome: "failed";
   reason: VendorTrouble;
-  /** How long the vendor asks to wait; null when it says nothing. */
+  /** The vendor's requested delay; null if it requests none. */
   retry_after_ms: number | null;
 }
 
 export interface EventsAsked {
-  /** The vendor's events since then are wanted (ms). */
+  /** The start of the requested period (ms). */
   from: number;
-  /** Where the page before ended, as it said; null for the first. */
+  /** The end of the page before, as that page returned it; null for the first page. */
   cursor: string | null;
 }
 
 export interface ListedEvent {
   id: string;
-  /** As a webhook brings it. */
+  /** The same body that a webhook delivers. */
   body: unknown;
 }
 
 export type EventsAnswer =
   | {
       outcome: "read";
-      /** By the vendor's id, of every type that something is read of; some may be older than asked for. */
+      /** Events of every type with a reader, each with the vendor's id; some may be older than requested. */
       events: ListedEvent[];
-      /** They are of the vendor's test mode, whether or not they say so. */
+      /** All are from the vendor's test mode, whether or not they are marked. */
       test: boolean;
-      /** For the next page; null after the last. */
+      /** The cursor of the next page; null after the last. */
       next: string | null;
     }
   | ReadFailure;
 
-/** An event that says only what it is about: its facts are read with the program's API key (IN-18). */
+/** An event that only references its object: its facts are read with the program's API key (IN-18). */
 export interface ThinEvent {
   event_id: string;
   event_type: string;
   /** ISO 8601, milliseconds, UTC. */
   occurred_at: string;
-  /** Of the vendor's test mode. */
+  /** From the vendor's test mode. */
   test: boolean;
-  /** The event that says the same in full, where the vendor made one. One of the two is there. */
+  /** The event with the same content in full, if the vendor made one. Either this or `object` is set. */
   snapshot_id: string | null;
-  /** What it is about. */
+  /** The referenced object. */
   object: { id: string | null; type: string; path: string } | null;
-  /** In whose name both are read, where that is not the key's own account. */
+  /** The account in whose name both are read, if it is not the key's own. */
   context: string | null;
 }
 
@@ -61,58 +61,58 @@ export type EventAnswer = { outcome: "read"; /** As a webhook brings it in full.
 export type LinksAnswer =
   | {
       outcome: "read";
-      /** Ids of one payment, the one that was asked for first; it alone where no other is known. */ aliases: string[];
+      /** Ids of one payment, the requested one first; only that one if no other is known. */ aliases: string[];
     }
   | ReadFailure;
 
 export interface CodeAsked {
   id: string;
-  /** As of when the answer counts. */
+  /** The time as of which the answer counts. */
   occurred_at: string;
-  /** Payments and subscriptions that carry it, by the vendor's ids, some of them. */
+  /** Vendor ids of some of the payments and subscriptions that carry it. */
   carriers: readonly string[];
 }
 
 export type CodeAnswer =
   | {
       outcome: "read";
-      /** What the code is called; none where the vendor gives it no name. */ facts: CodeFact[];
+      /** The code's names; empty if the vendor has none. */ facts: CodeFact[];
     }
   | ReadFailure;
 
 export type LinesAnswer =
   | {
       outcome: "read";
-      /** What the lines say; none where they say nothing. */ facts: Fact[];
+      /** The facts in the lines; empty if they contain none. */ facts: Fact[];
     }
   | ReadFailure;
 
 export interface VendorReads extends KeyModes {
-  /** So long the vendor keeps its events, ms. */
+  /** How long the vendor keeps its events, ms. */
   kept_ms: number;
   /**
-   * A page of the vendor's list of events, newest first: one that comes while the list is read moves no other across the
-   * end of a page.
+   * Reads a page of the vendor's event list, newest first: an event that arrives in the meantime does not move another
+   * one across the end of a page.
    */
   listEvents(api_key: string, asked: EventsAsked): Promise<EventsAnswer>;
-  /** An event in full of which a webhook only named what it is about: of a vendor with `thinOf`. */
+  /** Reads the full event of a thin one, for vendors with `thinOf`. */
   readEvent?(api_key: string, thin: ThinEvent): Promise<EventAnswer>;
-  /** What else the payment goes by that a refund names: of a vendor whose refunds name it by other ids than its events do. */
+  /** Reads further ids of a payment, for vendors whose refunds use other ids than their events. */
   readLinks?(api_key: string, id: string): Promise<LinksAnswer>;
-  /** What the lines of an invoice say that its event left out: of a vendor whose events have some of them. */
+  /** Reads the lines of an invoice that its event omitted, for vendors whose events contain only some. */
   readLines?(api_key: string, paid: PaymentFact): Promise<LinesAnswer>;
-  /** What a code is called that payments carry by its id: of a vendor whose payments carry ids. */
+  /** Reads the name of a code, for vendors whose payments carry codes by id. */
   readCode?(api_key: string, code: CodeAsked): Promise<CodeAnswer>;
 }
 
-/** Asks for a page of each of these sizes until one is not too long. */
+/** Requests pages of decreasing size until one is short enough. */
 export async function firstThatFits(sizes: readonly number[], ask: (size: number) => Promise<Answer>): Promise<Answer> {
   const [size = 1, ...smaller] = sizes;
   const answer = await ask(size);
   return answer.is_too_long && smaller.length > 0 ? firstThatFits(smaller, ask) : answer;
 }
 
-/** What an answer that is not the expected one says. */
+/** The failure for an unexpected answer. */
 export function failureOf({ status, retry_after_ms, is_too_long }: Answer): ReadFailure {
   return { outcome: "failed", reason: is_too_long ? "unreadable" : reasonOf(status), retry_after_ms };
 }

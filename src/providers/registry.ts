@@ -1,4 +1,4 @@
-/** The payment providers, as everything outside this folder sees them. */
+/** The payment providers, as seen from outside this folder. */
 import { auditEventTypes } from "../domain/event.ts";
 import { TRANSFER_METHOD } from "../domain/partner.ts";
 import type { ConnectedAccounts, Transfers } from "./connect.ts";
@@ -15,31 +15,34 @@ import {
   type VendorName,
 } from "./provider.ts";
 
-/** In the order of their names, which is that of pages and documents. */
+/** Ordered by name, as pages and documents list them. */
 export const PROVIDERS: readonly Provider[] = registered(Object.values<Provider>(list));
 
 type Listed = (typeof list)[keyof typeof list];
-/** The names of the listed providers, one by one: what the API takes and shows. */
+/** The names of the listed providers as a union, for the API's values. */
 export type ListedProvider = Listed["name"];
 export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name) as readonly ProviderName[] as readonly ListedProvider[];
 
-/** Those that report by webhooks: what has a webhook address, secrets, a status and snippets is a loop over them. */
+/**
+ * Providers that report by webhooks: pages and settings for webhook addresses, secrets, status and snippets loop over
+ * them.
+ */
 export const VENDORS: readonly Vendor[] = PROVIDERS.filter((provider) => provider.reported_by === "webhook");
 type ListedVendors = Extract<Listed, { reported_by: "webhook" }>;
 export type ListedVendor = ListedVendors["name"];
 export const VENDOR_NAMES = VENDORS.map(({ name }) => name) as readonly VendorName[] as readonly ListedVendor[];
 
-/** The one whose facts the owner's server reports. */
+/** The provider for reports of the owner's server. */
 export const OWNER_PROVIDER: OwnerProvider = PROVIDERS.find((provider) => provider.reported_by === "owner")!;
 
-/** The types of the audit log, those of the providers' events among them. */
+/** The types of the audit log, including those of providers' events. */
 export const AUDIT_EVENT_TYPES = auditEventTypes(PROVIDER_NAMES);
 
 /**
- * Providers in the order of their names. Throws where two of them clash, so that the service does not start: by their
- * name, by the form of their customer ids, as the one whose payments have an e-mail address, or as the one that the
- * owner's server reports; and where one has connected accounts and is not `TRANSFER_METHOD`, or an API key and nothing
- * that it is for, or the reverse.
+ * Orders providers by name. Throws if two of them clash, so that the service does not start: in their name, in the form
+ * of their customer ids, or in a role that only one may have (e-mail addresses in payments, reports of the owner's
+ * server). Throws as well if a provider with connected accounts is not `TRANSFER_METHOD`, or has an API key without a
+ * use for it, or the reverse.
  */
 export function registered(providers: readonly Provider[]): Provider[] {
   for (const [i, { name }] of providers.entries()) {
@@ -79,39 +82,42 @@ function refuseClashes(vendors: readonly Vendor[]): void {
 
 const byName = new Map(PROVIDERS.map((provider) => [provider.name, provider]));
 
-/** The provider of this name; undefined for a name that this version does not know. */
+/** The provider with this name; undefined for a name that this version does not know. */
 export function providerNamed(name: string): Provider | undefined {
   return byName.get(name as ProviderName);
 }
 
-/** A provider's name for people, inside a sentence; a name that this version does not know is returned as it is. */
+/** A provider's name for people, for use in a sentence; an unknown name is returned unchanged. */
 export function providerName(name: string): string {
   return providerNamed(name)?.text ?? name;
 }
 
-/** The name of the provider that transfers go through. */
+/** The name of the provider that makes transfers. */
 export const TRANSFER_SERVICE = providerName(TRANSFER_METHOD);
 
-/** The vendor of this name; undefined for a name that is not one's. */
+/** The vendor with this name; undefined if there is none. */
 export function vendorNamed(name: string): Vendor | undefined {
   const provider = providerNamed(name);
   return provider?.reported_by === "webhook" ? provider : undefined;
 }
 
-/** Whether its events may say which program they belong to, so that the URL need not. */
+/** Whether a provider's events may name their program, so that the URL need not. */
 export function claimsPrograms(name: ProviderName): boolean {
   return vendorNamed(name)?.claims_programs === true;
 }
 
-/** Whose a customer id is, by the form of its ids; null for one of no provider, an owner's own number say. */
+/**
+ * The provider of a customer id, by the id's form; null if no provider has this form, for example for an owner's own
+ * number.
+ */
 export function providerOfCustomer(customer_id: string): ProviderName | null {
   return VENDORS.find(({ customers }) => customers.id_pattern.test(customer_id))?.name ?? null;
 }
 
-/** The vendor whose payments have the customer's e-mail address. */
+/** The vendor whose payments contain the customer's e-mail address. */
 export const VENDOR_WITH_EMAIL: Vendor | undefined = VENDORS.find(({ customers }) => customers.has_email);
 
-/** The API of the provider whose connected accounts payouts go through (OUT-6). */
+/** The API of the provider whose connected accounts receive payouts (OUT-6). */
 export function connectTo(reach: Reach): Transfers & ConnectedAccounts {
   const connect = vendorNamed(TRANSFER_METHOD)?.connect;
   if (!connect) throw new Error(`${TRANSFER_METHOD} has no connected accounts`);
@@ -121,7 +127,7 @@ export function connectTo(reach: Reach): Transfers & ConnectedAccounts {
 /** The name of a secret in the API: `provider_a_webhook_secret`. */
 export type SecretSetting = `${VendorName}_${SecretName}`;
 
-/** Those of the listed providers, one by one. */
+/** The settings of the listed providers as a union. */
 export type ListedSetting = {
   [P in ListedVendor]: `${P}_${SecretOf<Extract<ListedVendors, { name: P }>>}`;
 }[ListedVendor];
@@ -134,7 +140,7 @@ export interface Setting {
   field: SecretField;
 }
 
-/** The secrets of all vendors: what the API takes, the settings page asks for, and a program keeps. */
+/** The secrets of all vendors, for the API, the settings page and the program's row. */
 export const SECRET_SETTINGS: readonly Setting[] = SECRET_NAMES.flatMap((secret) =>
   VENDORS.flatMap((provider): Setting[] => {
     const field = provider.secrets[secret];
@@ -142,18 +148,18 @@ export const SECRET_SETTINGS: readonly Setting[] = SECRET_NAMES.flatMap((secret)
   }),
 );
 
-/** Gives each secret of every provider a value, by its name in the API. */
+/** Computes a value for each secret of every provider, keyed by its name in the API. */
 export function bySecretSetting<T>(valueOf: (of: Setting) => T): Record<ListedSetting, T> {
   return Object.fromEntries(SECRET_SETTINGS.map((of) => [of.setting, valueOf(of)])) as Record<ListedSetting, T>;
 }
 
-/** The same by `<setting>_set`, which is all that is shown of a secret (PROG-4). */
+/** The same keyed by `<setting>_set`, which is the only visible fact about a secret (PROG-4). */
 export function bySecretSet<T>(valueOf: (of: Setting) => T): Record<`${ListedSetting}_set`, T> {
   const entries = SECRET_SETTINGS.map((of) => [`${of.setting}_set`, valueOf(of)]);
   return Object.fromEntries(entries) as Record<`${ListedSetting}_set`, T>;
 }
 
-/** Gives each vendor a value, by its name. */
+/** Computes a value for each vendor, keyed by its name. */
 export function byVendor<T>(valueOf: (name: ListedVendor, vendor: Vendor) => T): Record<ListedVendor, T> {
   const entries = VENDORS.map((vendor) => [vendor.name, valueOf(vendor.name as ListedVendor, vendor)]);
   return Object.fromEntries(entries) as Record<ListedVendor, T>;

@@ -1,19 +1,19 @@
 import { constantTimeEqual, fromHex, hmacSha256 } from "../lib/crypto.ts";
 
-/** How a vendor writes its signature header; both are `key=value` pairs around one HMAC-SHA256. */
+/** A vendor's signature header: `key=value` pairs around one HMAC-SHA256. */
 export interface SignatureScheme {
-  /** Between the pairs of the header. */
+  /** Separates the pairs of the header. */
   separator: string;
   timestamp_key: string;
   signature_key: string;
-  /** Between the timestamp and the body in what is signed. */
+  /** Joins the timestamp and the body in the signed text. */
   joiner: string;
 }
 
-/** IN-3: a timestamp outside 300 s either side is refused; 300 s itself is inside. */
+/** IN-3: a timestamp more than 300 s away is refused; exactly 300 s is accepted. */
 const TOLERANCE_SECONDS = 300;
 
-/** A vendor rolling its secret sends two; more than this is not a vendor and is not worth the time. */
+/** A vendor that rotates its secret sends two; a sender of more than this is not a vendor. */
 const MAX_SIGNATURES = 10;
 
 const PAIR = /^([A-Za-z0-9_-]+)=(.*)$/s;
@@ -21,9 +21,9 @@ const TIMESTAMP = /^(0|[1-9][0-9]{0,14})$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
- * True when one of the first ten well-formed signatures in `header` is the HMAC-SHA256, under one of `secrets`, of
- * `<timestamp><joiner><body>` over the exact body bytes, and the timestamp is at most 300 s from `now` (ms), counted in
- * the whole seconds the vendor counts in. Anything malformed is false; nothing throws.
+ * True if one of the first ten well-formed signatures in `header` is the HMAC-SHA256, under one of `secrets`, of
+ * `<timestamp><joiner><body>` over the exact body bytes, and the timestamp is at most 300 s from `now` (ms), in the
+ * vendor's whole seconds. Malformed input is false; never throws.
  */
 export async function verifySignature(
   scheme: SignatureScheme,
@@ -40,7 +40,7 @@ export async function verifySignature(
   return matched;
 }
 
-/** What of `verifySignature` the header alone decides: null where the body decides. */
+/** The part of `verifySignature` that needs only the header: null if the body decides. */
 export function checkHeader(
   scheme: SignatureScheme,
   input: { header: string | null; now: number },
@@ -54,7 +54,7 @@ function isTimely({ timestamp }: { timestamp: string }, now: number): boolean {
   return Math.abs(Math.floor(now / 1000) - Number(timestamp)) <= TOLERANCE_SECONDS;
 }
 
-/** The one timestamp, as written, and the candidate signatures; null when the header is not of the scheme's form. */
+/** The only timestamp, as written, and the candidate signatures; null unless the header has the scheme's form. */
 function readHeader(scheme: SignatureScheme, header: string): { timestamp: string; signatures: Uint8Array[] } | null {
   let timestamp: string | null = null;
   const signatures: Uint8Array[] = [];

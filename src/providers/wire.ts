@@ -5,7 +5,7 @@ import { LONGEST_ADDRESS } from "../domain/email.ts";
 import { eachSlugOnce } from "../domain/reference.ts";
 import type { AttributionFact, CodeUseFact, Fact, ParseResult } from "./provider.ts";
 
-/** What one vendor event says: facts, or a named reason why it says nothing here, or why its shape is refused. */
+/** The content of one vendor event: facts, or a named reason why it is ignored, or why its shape is refused. */
 export type Reading = { facts: Fact[]; ignored: string | null } | { details: ErrorDetail[] };
 
 /** The envelope of a vendor's event, normalized. */
@@ -19,14 +19,14 @@ export interface Envelope {
 /** Reads the body of one event type. */
 export interface Reader {
   (body: unknown, event: Envelope): Reading;
-  /** Of one that reads nothing: why. */
+  /** The reason, for a reader that ignores its events. */
   ignores?: string;
 }
 
-/** More complaints than this about one body help nobody. */
+/** More complaints about one body are not useful. */
 const MAX_DETAILS = 20;
 
-/** A reader of the object at `at` in the body, which refuses, with paths, every one that is not of `schema`. */
+/** Makes a reader of the object at `at` in the body, which refuses objects that do not match `schema`, with paths. */
 export function reader<Schema extends z.ZodType>(
   at: readonly string[],
   schema: Schema,
@@ -38,27 +38,27 @@ export function reader<Schema extends z.ZodType>(
   };
 }
 
-/** The facts that are there. */
+/** A reading with the non-null facts. */
 export function factsOf(...facts: (Fact | null)[]): Reading {
   return { facts: facts.filter((fact) => fact !== null), ignored: null };
 }
 
-/** The facts that are there, or, when there are none, the reason for it. */
+/** A reading with the non-null facts, or with the reason if there are none. */
 export function factsOr(reason: string, ...facts: (Fact | null)[]): Reading {
   return facts.some((fact) => fact !== null) ? factsOf(...facts) : { facts: [], ignored: reason };
 }
 
-/** A reader for events that are deliberately not used, whatever their shape. */
+/** Makes a reader for events that are deliberately ignored, in any shape. */
 export function ignore(reason: string): Reader {
   return Object.assign(() => ({ facts: [], ignored: reason }), { ignores: reason });
 }
 
-/** Readers of types that are deliberately not used, for one reason. */
+/** Readers of types that are deliberately ignored, for one reason. */
 export function ignoreAll(reason: string, types: readonly string[]): [string, Reader][] {
   return types.map((type) => [type, ignore(reason)]);
 }
 
-/** The types that something is read of, in the order of their readers. */
+/** The types whose readers return facts, in the order of the readers. */
 export function typesRead(readers: ReadonlyMap<string, Reader>): string[] {
   return [...readers].flatMap(([type, { ignores }]) => (ignores === undefined ? [type] : []));
 }
@@ -81,7 +81,7 @@ export function parseWith(
   return { ok: true, event: { ...parsed.data, ...reading } };
 }
 
-/** Parses the envelope alone, of an event that is ignored for one reason whatever its type. */
+/** Parses only the envelope of an event that is ignored whatever its type. */
 export function parseIgnored(envelope: z.ZodType<Envelope>, reason: string, body: unknown): ParseResult {
   const parsed = envelope.safeParse(body);
   if (!parsed.success) return { ok: false, details: detailsOf(parsed.error, []), envelope: null };
@@ -94,18 +94,18 @@ function detailsOf(error: z.ZodError, at: readonly string[]): ErrorDetail[] {
     .map((issue) => ({ path: [...at, ...issue.path].map(String).join("."), message: issue.message }));
 }
 
-/** Whether a text can be stored and found again as it is: no lone surrogate, no NUL. */
+/** Whether a text can be stored and found unchanged: no lone surrogate, no NUL. */
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-/** Of ids, and of all that a buyer can write: facts hold a text several times, and are stored in one parameter (LAW-10). */
+/** Longest id or text from a buyer: facts repeat a text several times, and are stored in one parameter (LAW-10). */
 const LONGEST_TEXT = 255;
 
 /** A vendor's id. */
 export const id = z.string().min(1).max(LONGEST_TEXT).refine(isStorable, "This must be a text of whole characters.");
 
-/** Custom values. Whatever is there, only a reference is looked for, so no shape of it is refused. */
+/** Custom values. Any shape is accepted, because only a reference is read from them. */
 export const bag = z.unknown().optional();
 
 /** An id that may be absent, or be expanded as the object it names. */
@@ -114,7 +114,7 @@ export const expandableId = z
   .nullish()
   .transform((value) => (typeof value === "string" ? value : (value?.id ?? null)));
 
-/** The same with the custom values of the object, where it is expanded. */
+/** The same with the object's custom values, if it is expanded. */
 export const expandable = z
   .union([id.transform((only) => ({ id: only, metadata: undefined })), z.object({ id, metadata: bag })], {
     error: "This must be an id or an object with an id.",
@@ -128,13 +128,13 @@ export const amount = z.int().min(0, { abort: true }).brand<"Cents">();
 /** Smallest units of either sign. */
 export const signedAmount = z.int().brand<"Cents">();
 
-/** ISO 4217 in either case, given upper. Any three letters: a currency that is new must not lose a payment. */
+/** ISO 4217 in either case, returned in upper case. Any three letters: a new currency must not lose a payment. */
 export const currency = z
   .string()
   .regex(/^[A-Za-z]{3}$/, "This must be a three-letter currency.")
   .transform((code) => code.toUpperCase());
 
-/** A text of which the empty form means absence; so does one that cannot be stored, or is longer than any. */
+/** A text whose empty form means absence, as do texts that cannot be stored or are too long. */
 const textUpTo = (longest: number) =>
   z
     .string()
@@ -142,57 +142,59 @@ const textUpTo = (longest: number) =>
     .transform((text) => (text && text.length <= longest && isStorable(text) ? text : null));
 export const optionalText = textUpTo(LONGEST_TEXT);
 
-/** An e-mail address that may be absent; one that is longer than any is none, so each that is stored can be erased. */
+/**
+ * An e-mail address that may be absent; one that is too long counts as absent, so that every stored one can be erased.
+ */
 export const optionalAddress = textUpTo(LONGEST_ADDRESS);
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Whether it is an instant of a year of four digits, in UTC: others do not sort as texts. */
+/** Whether the instant's year has four digits in UTC: others do not sort as texts. */
 function isSortable(ms: number): boolean {
   return ms >= Date.parse("0000-01-01T00:00:00Z") && ms <= Date.parse("9999-12-31T23:59:59.999Z");
 }
 
-/** An RFC 3339 instant of any precision, given in ISO 8601 with milliseconds, UTC. */
+/** An RFC 3339 instant of any precision, returned in ISO 8601 with milliseconds, UTC. */
 export const instant = z
   .string()
   .refine((text) => RFC_3339.test(text) && isSortable(Date.parse(text)), "This must be an RFC 3339 date and time.")
   .transform((text) => new Date(text).toISOString());
 
-/** The field of a value that may be anything; undefined when there is none. */
+/** The field of any value; undefined if it has no such field. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 /**
- * The partner reference in a bag of custom values (`service_ref`), exactly as sent. An empty text is no reference, nor
- * is one that cannot be stored or is longer than 255 characters; a number is its text, since owners type slugs like 42 without quotes; values of other
- * types are not references.
+ * The partner reference in custom values (`service_ref`), exactly as sent. Null for an empty text, and for one that
+ * cannot be stored or is longer than 255 characters. A number is returned as text, since owners type slugs like 42
+ * without quotes; values of other types are not references.
  */
 export function refIn(values: unknown): string | null {
   const ref = field(values, "service_ref");
   return typeof ref === "number" ? String(ref) : (optionalText.safeParse(ref).data ?? null);
 }
 
-/** An invoice has as many lines, and was paid by as many payments, as its owner likes. */
+/** An invoice can have any number of lines, and be paid by any number of payments. */
 const MAX_REFS = 20;
 
-/** The references that are there, each slug once, in order. */
+/** The non-null references, each slug once, in order. */
 export function carriedRefs(...found: [RefPlace, string | null][]): CarriedRef[] {
   const there = found.flatMap(([place, ref]) => (ref === null ? [] : [{ ref, place }]));
   return eachSlugOnce(there).slice(0, MAX_REFS);
 }
 
-/** The customer and subscription that something is to be remembered for. */
+/** The customer and subscription for which a reference is stored. */
 interface Remembered {
   subscription_id: string | null;
   customer_id: string | null;
-  /** The vendor ids of the payment, or of the session without one, that says it; null where none does. */
+  /** The vendor ids of the payment that carries it, or of a session without one; null if neither does. */
   payment: readonly string[] | null;
 }
 
 /**
- * What is to be remembered of these references, in their order: the first that leads to a partner will be. Nothing
- * where there is no one to remember it for. `kept`: where they are found that the subscription or the customer keeps.
+ * The attributions for these references, in order: the first that leads to a partner will be stored. Empty if there is
+ * neither customer nor subscription. `kept`: the places whose references the subscription or the customer stores.
  */
 export function attributionsOf(
   refs: readonly CarriedRef[],
@@ -208,7 +210,7 @@ export function attributionsOf(
   });
 }
 
-/** The codes to be remembered, if there are any and someone to remember them for. */
+/** The use of these codes, if there are any and there is a customer or subscription. */
 export function codeUseOf(
   codes: readonly string[],
   { subscription_id, customer_id, payment }: Remembered,
@@ -222,13 +224,13 @@ function paymentOf(ids: Remembered["payment"]): { payment?: string[] } {
   return ids ? { payment: ids.slice(0, MAX_REFS) } : {};
 }
 
-/** The codes that a payment carries, in order, if it carries any, as in its fact. */
+/** The codes field of a payment's fact, in order; absent if it carries no code. */
 export function carriedCodes(ids: readonly (string | null | undefined)[]): { codes?: string[] } {
   const codes = aliasesOf(...ids).slice(0, MAX_REFS);
   return codes.length === 0 ? {} : { codes };
 }
 
-/** The ids that are there, each once, in order. */
+/** The non-null ids, each once, in order. */
 export function aliasesOf(...ids: (string | null | undefined)[]): string[] {
   return [...new Set(ids.filter((alias) => typeof alias === "string"))];
 }

@@ -3,10 +3,10 @@ import type { CarriedRef, KeptBy } from "../../domain/fact.ts";
 import type { Fact, ProviderEvent, Report, ReportedCustomer, ReportedFacts, ReportKind } from "../provider.ts";
 import { attributionsOf, carriedRefs } from "../wire.ts";
 
-/** What was reported is said once: nothing repeats it. */
+/** Reports are not repeated, so no reference is stored by an object. */
 export const KEPT_BY: KeptBy = new Map();
 
-/** The facts of each kind, the same as those of a vendor's event that says it. */
+/** The facts of each kind, equal to those of a vendor's event with the same content. */
 const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string, currency: string) => Fact[] } = {
   lead: ({ external_id, ref, customer }, occurred_at, currency) => [
     ...boundById(ref, customer, occurred_at),
@@ -59,7 +59,7 @@ const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string
   ],
 };
 
-/** The event that a reported fact is: its id is of its kind and the owner's own, so the same fact is the same event. */
+/** The event of a report: its id consists of the kind and the owner's id, so the same report is the same event. */
 export function eventOf(report: Report, occurred_at: string, currency: string): ProviderEvent {
   const factsOf = FACTS[report.kind] as (report: Report, occurred_at: string, currency: string) => Fact[];
   return {
@@ -77,7 +77,7 @@ interface Lead extends Pick<ReportedFacts["lead"], "ref" | "customer"> {
   currency: string;
 }
 
-/** What a lead is to flows: of an id that no sale can have. */
+/** A lead as flows see it; no sale can have such an id. */
 function leadOf(external_id: string, { ref, customer, occurred_at, currency }: Lead): Fact {
   const key = `lead#${external_id}`;
   const refs = carriedRefs(["metadata", ref]);
@@ -87,14 +87,17 @@ function leadOf(external_id: string, { ref, customer, occurred_at, currency }: L
   };
 }
 
-/** Binds who pays under this id, whichever provider reports the payment. */
+/** Binds the payer with this id, for payments of every provider. */
 function boundById(ref: string, { id }: ReportedCustomer, occurred_at: string): Fact[] {
   const whose = { subscription_id: null, customer_id: id, payment: null };
   const bound = attributionsOf(carriedRefs(["metadata", ref]), whose, occurred_at, KEPT_BY);
   return bound.map((fact) => ({ ...fact, any_provider: true }));
 }
 
-/** Binds who pays with this address. Apart from the binding of the id, which outlives an erasure of the address. */
+/**
+ * Binds the payer with this address, separately from the id, because the id's binding outlives an erasure of the
+ * address.
+ */
 function boundByAddress(ref: string, { email }: ReportedCustomer, occurred_at: string): Fact[] {
   if (email === null) return [];
   return [
@@ -110,7 +113,7 @@ function boundByAddress(ref: string, { email }: ReportedCustomer, occurred_at: s
   ];
 }
 
-/** The address of the id: for payments that name the id alone, and for an erasure by the address. */
+/** The id's address, for payments that name only the id, and for an erasure by address. */
 function addressOf({ id, email }: ReportedCustomer, occurred_at: string): Fact[] {
   return id === null || email === null ? [] : [{ kind: "customer", occurred_at, customer_id: id, email }];
 }

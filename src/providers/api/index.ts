@@ -2,7 +2,7 @@ import type { OwnerProvider } from "../provider.ts";
 import { eventOf, KEPT_BY } from "./events.ts";
 import { saidBy } from "./said.ts";
 
-/** What the owner's server reports with the program's API key (FACT-1): it has no webhook, no secret and no vendor. */
+/** Reports of the owner's server with the program's API key (FACT-1): it has no webhook, no secret and no vendor. */
 export const ownersServer = {
   name: "api" as const,
   text: "your server (API)",

@@ -2,12 +2,12 @@ import { emailKey } from "../../domain/email.ts";
 import type { Fact, Said } from "../provider.ts";
 
 /**
- * What the facts of one event say, by the fields of the request that reported them. A field that was not given is null, a
- * list is its JSON. An address is compared without case.
+ * The reported values in one event's facts, by field of the request. A missing field is null, a list is its JSON.
+ * Addresses are compared ignoring case.
  */
 export function saidBy(facts: readonly Fact[]): { said: ReadonlyMap<string, Said>; personal: readonly string[] } {
   const said = new Map<string, Said>();
-  // A value that one fact says is not taken back by another that does not say it.
+  // A value from one fact is kept if another fact lacks it.
   const say = (field: string, value: Said | undefined) => said.set(field, value ?? said.get(field) ?? null);
   for (const fact of facts) {
     say("occurred_at", fact.occurred_at);

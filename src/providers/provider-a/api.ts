@@ -1,14 +1,14 @@
 /** Calls of provider A's API. */
 import { callApi, type Answer, type ApiReach, type ApiRequest } from "../api-call.ts";
 
-/** The version whose shapes are written and read here; a newer default of the account changes nothing. */
+/** The version of the shapes written and read here, whatever the account's default version is. */
 export const API_VERSION = "2026-10-28.endive";
 
 const USER_AGENT = "Service-Payouts/1.0";
 
 const MODE = /^[a-z]+_(live|test)_/;
 
-/** The vendor's mode that a key is of; undefined for one that does not say it. */
+/** The vendor's mode of a key; undefined if the key does not show it. */
 export function modeOf(api_key: string): string | undefined {
   return MODE.exec(api_key)?.[1];
 }
@@ -22,7 +22,7 @@ interface Sent {
   contentType?: string;
   idempotency_key?: string;
   most_bytes?: number;
-  /** In whose name; the key's own account unless given. */
+  /** The account in whose name the call is made; defaults to the key's own. */
   context?: string | null;
 }
 

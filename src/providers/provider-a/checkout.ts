@@ -16,11 +16,11 @@ export const checkout: Vendor["checkout"] = {
     { label: "Payment intent made through the API", page: confirmingPage, server: paymentIntent },
   ],
   payment_links: {
-    // A payment link is at one of the first three, by what its button says.
+    // A payment link uses one of the first three hosts, depending on its button.
     hosts: ["donate.stripe.com", "book.stripe.com", "buy.stripe.com", "checkout.stripe.com"],
     parameter: "client_reference_id",
   },
-  // Of pricing tables and buy buttons alike.
+  // Covers pricing tables and buy buttons.
   payment_elements: { having: "publishable-key", attribute: "client-reference-id" },
 };
 
@@ -58,7 +58,7 @@ const session = await stripe.checkout.sessions.create({
 return session.url;`;
 }
 
-/** What loads with the page waits for the tracking script, and goes on where a browser blocks it. */
+/** Loads with the page, waits for the tracking script, and continues if a browser blocks the script. */
 function embeddedPage(): string {
   return `<div id="checkout"></div>
 <script src="https://js.stripe.com/dahlia/stripe.js"></script>
@@ -157,7 +157,7 @@ const subscription = await stripe.subscriptions.create({
   customer: "cus_…",
   items: [{ price: "price_…" }],
   payment_behavior: "default_incomplete",
-  // Its invoices carry the reference, the renewals' too.
+  // Its invoices, including renewals, carry the reference.
   metadata: ref ? { service_ref: ref } : {},
   expand: ["latest_invoice.confirmation_secret"],
 });
@@ -170,9 +170,10 @@ const intent = await stripe.paymentIntents.create({
   amount: 12000,
   currency: "usd",
   automatic_payment_methods: { enabled: true },
-  // Each intent needs its own: no invoice and no session says whose customer it is.
+  // Each intent needs its own: neither an invoice nor a session names the customer's partner.
   metadata: ref ? { service_ref: ref } : {},
-  // Nor who pays. The receipt is sent there; a partner who buys through the own link is recognized by it.
+  // It does not name the payer either. The receipt is sent to this address, which also identifies a partner who buys
+  // through the own link.
   receipt_email: "buyer@…",
 });
 return intent.client_secret;`;

@@ -45,7 +45,7 @@ export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts 
       const answer = await call(deps, api_key, "POST", "/v2/core/accounts", {
         body,
         contentType: "application/json",
-        // Two at once, or one again whose answer was lost, are one account.
+        // Two calls at once, or a repeated one whose answer was lost, create one account.
         idempotency_key: `${order.partner_id}:account:${order.forgotten > 0 ? `${order.forgotten}:` : ""}${hash}`,
       });
       return readAccount(answer, z.object({ id: accountId }), ({ id }) => ({ account_id: id }));
@@ -63,16 +63,16 @@ export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts 
   };
 }
 
-/** Currencies that the vendor writes with two decimals, and of which it moves whole ones alone. */
+/** Currencies that the vendor writes with two decimals but moves only in whole units. */
 const WHOLE_ALONE = new Set(["ISK", "UGX"]);
 
-/** Of three decimals the vendor asks that the last be 0, "rounded to the nearest ten". */
+/** For currencies of three decimals the vendor requires the last one to be 0, "rounded to the nearest ten". */
 function transferred({ amount_cents, currency }: Pick<TransferOrder, "amount_cents" | "currency">): Cents {
   if (WHOLE_ALONE.has(currency)) return nearestMultiple(amount_cents, 100);
   return currencyExponent(currency) === 3 ? nearestMultiple(amount_cents, 10) : amount_cents;
 }
 
-/** The form of a transfer, in a fixed order: the vendor compares it with what came under the same key before. */
+/** The form of a transfer, in a fixed order: the vendor compares it with the first request under the same key. */
 function freeze(order: TransferOrder): string {
   return new URLSearchParams({
     amount: String(transferred(order)),
@@ -131,7 +131,7 @@ function readSent(answer: Answer, request: string): SendAnswer {
   }
   const trouble = troubleOf(answer);
   if (isRefusal(answer)) return { outcome: "refused", ...trouble };
-  // A server error is kept under the key and repeated; an answer that cannot be read may hide a transfer.
+  // A server error is stored under the key and repeated; an unreadable answer may hide a transfer.
   const worth_looking = answer.status !== null && answer.status !== 409 && answer.status !== 429;
   return { outcome: "unknown", ...trouble, retry_after_ms: answer.retry_after_ms, worth_looking };
 }
@@ -153,13 +153,13 @@ function readFound(answer: Answer, payout_id: string): FindAnswer {
     }));
   if (transfers.length > 0) return { outcome: "made", transfers };
   if (data.length === 0) return { outcome: "none" };
-  // A list that was not filtered says nothing about this payout.
+  // An unfiltered list gives no information about this payout.
   return { outcome: "unknown", code: "unreadable_answer", message: UNREADABLE, retry_after_ms: null };
 }
 
 const ownAccount = z.object({ object: z.literal("account"), id: accountId });
 
-/** The vendor refuses this to restricted keys, in words that name their account. */
+/** The vendor refuses this to restricted keys, with a message that names their account. */
 const NAMED_IN_REFUSAL = /\bon account '(acct_\w{1,100})'/;
 
 function readIdentity(answer: Answer, api_key: string): IdentifyAnswer {
@@ -181,10 +181,10 @@ function readAccount<T, U>(answer: Answer, shape: z.ZodType<T>, value: (read: T)
 
 const REFUSING = new Set([400, 401, 402, 403, 404]);
 
-/** Codes and types of a 4xx that only asks to come again. */
+/** Codes and types of a 4xx that only request a later retry. */
 const PASSING = new Set(["idempotency_error", "idempotency_key_in_use", "rate_limit", "lock_timeout"]);
 
-/** True where the vendor, and not something on the way, says that it will not do this. */
+/** True if the vendor itself, not a proxy on the way, refuses the request. */
 function isRefusal({ status, json }: Answer): boolean {
   const read = failure.safeParse(json);
   if (status === null || !REFUSING.has(status) || !read.success) return false;
@@ -194,7 +194,7 @@ function isRefusal({ status, json }: Answer): boolean {
 
 const UNREADABLE = "The payment provider gave an answer that could not be read.";
 
-/** The vendor's code and message, which names no key and no whole account. */
+/** The vendor's code and message, without keys and whole account ids. */
 function troubleOf({ status, json }: Answer): Trouble {
   if (status === null) return { code: "no_answer", message: "The payment provider did not answer." };
   if (status === 401)

@@ -16,10 +16,10 @@ import { API_VERSION, call, isTestKey } from "./api.ts";
 const PATH = "/v1/webhook_endpoints";
 
 const PAGE = 100;
-/** An account has far fewer: a list without an end is none. */
+/** An account has far fewer: a longer list is broken. */
 const MOST_PAGES = 10;
 
-/** So many as the vendor has types. */
+/** An account lists as many types as the vendor has. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 const endpoint = z

@@ -2,14 +2,14 @@ import type { CodeFact } from "../provider.ts";
 import { aliasesOf, carriedCodes } from "../wire.ts";
 import type { Coupon, Discount, PromotionCode } from "./schema.ts";
 
-/** What discounts of a payment or subscription say: the codes that they carry, and what these are called. */
+/** The codes that a payment's or subscription's discounts carry, and the names of those codes. */
 export interface DiscountsRead {
   carried: { codes?: string[] };
   names: CodeFact[];
 }
 
 /**
- * Discounts, each once: of each its promotion code, then its coupon; of one that is only named its own id, which
+ * Discounts, each once: of an expanded one its promotion code, then its coupon; of an id alone the id, which
  * `customer.discount.created` explains.
  */
 export function discountsOf(discounts: readonly (Discount | null | undefined)[], occurred_at: string): DiscountsRead {
@@ -27,7 +27,7 @@ export function discountsOf(discounts: readonly (Discount | null | undefined)[],
   return { carried: carriedCodes(codes), names: [...each.values()] };
 }
 
-/** Which promotion code and coupon a discount was made from. */
+/** The promotion code and coupon from which a discount was made. */
 function namesOfDiscount(discount: Discount, occurred_at: string): CodeFact[] {
   const parents = parentsOf(discount);
   if (!discount.id || parents.length === 0) return [];
@@ -44,7 +44,7 @@ function namesOfDiscount(discount: Discount, occurred_at: string): CodeFact[] {
   ];
 }
 
-/** What a customer types for it; nothing where only its id is there. */
+/** The name that a customer types; empty for an id alone. */
 export function namesOfPromotionCode(promotion: PromotionCode | null, occurred_at: string): CodeFact[] {
   if (!promotion?.code) return [];
   const coupon = promotion.promotion?.coupon ?? promotion.coupon;

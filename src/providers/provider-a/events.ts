@@ -59,7 +59,7 @@ export const webhooks: WebhookFormat = {
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
 };
 
-/** Seconds since the epoch; thin events write a date and time. */
+/** Seconds since the epoch; thin events use a date and time. */
 const created = z.union([
   z
     .int()
@@ -77,20 +77,21 @@ const envelope = z.object({ id, type: id, created, livemode: z.boolean().nullish
 }));
 
 /**
- * Whether an event is of an account that is connected to the owner's: that sale is somebody else's. A thin event says so by
- * its context; one with a path is of an organization, which reads it in the name of its own account.
+ * Whether an event belongs to an account connected to the owner's: its sale is another business's. A thin event shows
+ * this by its context; a context with a path belongs to an organization, which reads the event in the name of its own
+ * account.
  */
 function isOfConnectedAccount(body: unknown): boolean {
   const account = field(body, isThin(body) ? "context" : "account");
   return typeof account === "string" && /^acct_\w+$/.test(account);
 }
 
-/** Where an event holds the object it is about. */
+/** The location of an event's object. */
 const AT = ["data", "object"];
 
 /**
- * Says that the total refunded of the charge is now `amount_refunded`, not what one refund was. What was held and not taken
- * is in it.
+ * Reports the charge's refunded total `amount_refunded`, not the amount of one refund. It includes authorized money
+ * that was never captured.
  */
 const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
   factsOf({
@@ -112,12 +113,12 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
 
 const chargeReader = reader(AT, newCharge, chargeReading);
 
-/** Money that was held and taken later: of an intent its own event says so. */
+/** Captures of authorized money: if there is an intent, its own event reports the capture. */
 const capturedReader = reader(AT, newCharge, (object, event) =>
   object.payment_intent === null ? chargeReading(object, event) : { facts: [], ignored: "counted_elsewhere" },
 );
 
-/** One refund: the least that was refunded while it holds; one that failed gives back what the total took. */
+/** One refund: a lower limit of the total while it stands; a failed one gives back its part of the total. */
 const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) => {
   const failed = event_type === "refund.failed" || object.status === "failed" || object.status === "canceled";
   const aliases = refundAliases(object);
@@ -138,9 +139,9 @@ const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) =>
 });
 
 /**
- * A credit note of a paid invoice gives money back as a refund, which `charge.refunded` reports, as balance, which lowers
- * `amount_paid` of a later invoice, or outside of the vendor, which nothing else reports. On an open invoice it lowers
- * `amount_paid` of that one. Counting more of it would take the same money twice.
+ * A credit note of a paid invoice returns money as a refund, which `charge.refunded` reports; as balance, which lowers
+ * `amount_paid` of a later invoice; or outside the vendor, which only the note reports. On an open invoice it lowers
+ * that invoice's `amount_paid`. Counting more of it would take the same money twice.
  */
 const creditNoteReader = reader(AT, creditNote, (object, { event_type, occurred_at }) => {
   const recorded = (object.refunds ?? []).filter(({ type }) => type === "payment_record_refund");
@@ -172,8 +173,9 @@ const creditNoteReader = reader(AT, creditNote, (object, { event_type, occurred_
 const PREVENTED = "prevented";
 
 /**
- * How disputes end, and whether the disputed amount is gone. A lost one takes it (PAY-7), and one that was prevented what it
- * says that it took; one closed by a refund moves no money of its own: what was refunded arrives as `charge.refunded`.
+ * Final states of disputes, and whether the disputed amount is gone. A lost dispute takes it (PAY-7), a prevented one
+ * takes the amount that it reports; one closed by a refund moves no money itself, because the refund arrives as
+ * `charge.refunded`.
  */
 const DISPUTE_TAKES = new Map([
   ["lost", true],
@@ -183,16 +185,16 @@ const DISPUTE_TAKES = new Map([
   ["charge_refunded", false],
 ]);
 
-/** Its events of one second come in any order, so what counts is the state of the dispute by then, not what the event is. */
+/** Events of one second arrive in any order, so the dispute's state counts, not the type of the event. */
 const disputeReader = reader(AT, dispute, (object, { event_type, occurred_at }) => {
-  // "After a dispute is closed. This includes partially refunded payments" (the vendor's list of events): all that it took
-  // is given back, or where it stays lost a part.
+  // "After a dispute is closed. This includes partially refunded payments" (the vendor's list of events): the whole
+  // amount is given back, or a part if the dispute stays lost.
   const isReinstated = event_type === "charge.dispute.funds_reinstated";
   const takes = DISPUTE_TAKES.get(object.status) ?? (isReinstated ? false : undefined);
   if (takes !== undefined) {
     return factsOf(disputeFact(object, occurred_at, isReinstated ? REINSTATED : CLOSED, { effective: takes }));
   }
-  // Of any status that is or will be, an inquiry's too: while it is open the vendor only holds the money.
+  // In every present or future status, including inquiries: while the dispute is open the vendor only holds the money.
   if (event_type !== "charge.dispute.closed") return factsOf(disputeFact(object, occurred_at, OPEN, { open: true }));
   return refuse({
     path: "data.object.status",
@@ -200,7 +202,7 @@ const disputeReader = reader(AT, dispute, (object, { event_type, occurred_at }) 
   });
 });
 
-/** Says no more than which ids belong together, so that a refund finds its payment. */
+/** Contains only ids that belong together, so that a refund finds its payment. */
 const invoicePaymentReader = reader(AT, invoicePayment, ({ invoice: paid, payment }, { occurred_at }) =>
   linkOf(aliasesOf(paid, payment.payment_intent, payment.charge), occurred_at),
 );
@@ -226,12 +228,12 @@ const customerReader = reader(AT, customer, (object, { occurred_at }) => {
   return factsOr("no_ref", ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose });
 });
 
-/** An invoice that was paid in part can be written off, and no other event says what was paid of it. */
+/** A partly paid invoice can be written off; no other event reports the amount that was paid. */
 const writtenOffReader = reader(AT, invoice, (object, event) =>
   object.amount_paid > NOTHING ? invoiceReading(object, event) : { facts: [], ignored: "invoice_never_paid" },
 );
 
-/** What promotion codes and coupons are called, and which of them a discount is: an invoice names no more than its id. */
+/** Names of promotion codes and coupons, and the code of a discount: an invoice contains only the discount's id. */
 const promotionCodeReader = reader(AT, promotionCode, (object, { occurred_at }) =>
   factsOr("no_code", ...namesOfPromotionCode(object, occurred_at)),
 );
@@ -248,14 +250,14 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["checkout.session.async_payment_failed", ignore("payment_failed")],
   ["checkout.session.expired", ignore("session_expired")],
 
-  // Two events of one change; the second is not sent for an invoice paid outside the vendor.
+  // Two events for one change; the second is not sent for an invoice paid outside the vendor.
   ["invoice.paid", reader(AT, invoice, invoiceReading)],
   ["invoice.payment_succeeded", reader(AT, invoice, invoiceReading)],
   ["invoice.payment_failed", ignore("payment_failed")],
-  // One that was paid in part cannot be voided.
+  // A partly paid invoice cannot be voided.
   ["invoice.voided", ignore("invoice_never_paid")],
   ["invoice.marked_uncollectible", writtenOffReader],
-  // What was overpaid goes to the customer's balance and lowers what a later invoice is paid with.
+  // An overpaid amount goes to the customer's balance and reduces the payment of a later invoice.
   ["invoice.overpaid", ignore("credited_to_balance")],
   ["credit_note.created", creditNoteReader],
   ["credit_note.updated", creditNoteReader],
@@ -308,7 +310,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
     ...["customer.source.expiring", "customer.source.updated", "customer.tax_id.created", "customer.tax_id.deleted"],
     "customer.tax_id.updated",
   ]),
-  // What was bought or made with them stays as it is.
+  // Earlier purchases and discounts made with them do not change.
   ...ignoreAll("keeps_what_was", ["customer.deleted", "coupon.deleted", "customer.discount.deleted"]),
 ]);
 
@@ -322,20 +324,21 @@ function refundAliases(object: Refund): string[] {
   return aliasesOf(object.charge, object.payment_intent);
 }
 
-/** That of what goes back: a session and an invoice of one payment may be in two. */
+/** The currency of the returned amount: a session and an invoice of one payment may have different ones. */
 function currencyOf({ currency }: { currency?: string | null | undefined }): { currency?: string } {
   return currency ? { currency } : {};
 }
 
-/** Stages of a dispute: the vendor's times are whole seconds, so several can carry the same one. */
+/** Stages of a dispute: several may have the same time, because the vendor uses whole seconds. */
 const OPEN = 0;
 const CLOSED = 1;
 const REINSTATED = 2;
 
 /**
- * What a dispute took and kept. The vendor books what it takes as `dispute`, also what a conversion adjusts of it, and what
- * it gives back as `dispute_reversal`: where the customer had been refunded a part before, it stays lost and gives that
- * back. Fees are not the customer's money. One that was prevented may have been blocked, and then takes nothing.
+ * The amount that a dispute took and kept. The vendor books taken amounts, including adjustments for conversion, as
+ * `dispute`, and returned ones as `dispute_reversal`; if the customer had been partly refunded before, the dispute
+ * stays lost and returns that part. Fees are not the customer's money. A prevented dispute may have been blocked, and
+ * then takes no money.
  */
 function lostOf({ amount, status, balance_transactions }: Dispute): Cents {
   const booked = Map.groupBy(balance_transactions ?? [], bookedAs);
@@ -349,7 +352,7 @@ function lostOf({ amount, status, balance_transactions }: Dispute): Cents {
 const TAKEN = "dispute";
 const RETURNED = "dispute_reversal";
 
-/** Older events have no category: their signs say it. */
+/** Older events have no category: the sign shows it. */
 function bookedAs({ amount, reporting_category }: NonNullable<Dispute["balance_transactions"]>[number]): string {
   return reporting_category ?? (amount < 0 ? TAKEN : RETURNED);
 }

@@ -15,7 +15,7 @@ import {
   type Reading,
 } from "../wire.ts";
 
-/** What is of the subscription is on the invoice's lines as well. */
+/** The subscription's metadata is on the invoice's lines as well. */
 export const KEPT_BY: KeptBy = new Map<RefPlace, Keeper>([
   ["subscription_metadata", "subscription"],
   ["line_metadata", "subscription"],
@@ -23,8 +23,8 @@ export const KEPT_BY: KeptBy = new Map<RefPlace, Keeper>([
 ]);
 
 /**
- * A checkout session: the payment it made or began, and the reference to remember (PAY-5, REF-3). A `setup` session has
- * no payment.
+ * A checkout session: the payment it made or began, and the reference to store (PAY-5, REF-3). A `setup` session has no
+ * payment.
  */
 export function sessionReading(session: CheckoutSession, { event_type, occurred_at }: Envelope): Reading {
   const refs = sessionRefs(session);
@@ -50,13 +50,14 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
   if (tax > amount_total) {
     return refuse({ path: "data.object.total_details.amount_tax", message: "the tax is more than the total" });
   }
-  // "No payment required" at this time: whatever its total, nothing was charged. An invoice reports what is later.
+  // "No payment required" at this time: the session was not charged, whatever its total. An invoice reports later
+  // charges.
   const gross_cents = session.payment_status === "no_payment_required" ? NOTHING : amount_total;
   return factsOf(
     {
       kind: "payment",
       occurred_at,
-      // A first subscription payment arrives as session and as invoice: the invoice's id makes them one.
+      // A first subscription payment arrives as session and as invoice: the invoice's id makes them one payment.
       key: session.invoice?.id ?? session.id,
       source: "session",
       aliases,
@@ -75,10 +76,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
   );
 }
 
-/**
- * A paid invoice, or what was paid of one that was written off. One that is not paid yet has at most a reference to
- * remember.
- */
+/** A paid invoice, or the paid part of one that was written off. An unpaid one can only have a reference to store. */
 export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Reading {
   const refs = invoiceRefs(invoice);
   const whose = { subscription_id: invoiceSubscription(invoice), customer_id: invoice.customer?.id ?? null };
@@ -120,8 +118,9 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
 }
 
 /**
- * A payment intent that succeeded: a payment, whoever's it is. If a session or an invoice reports the same payment, it
- * counts once, and theirs are the sums (PAY-24). One that names its invoice is that invoice's, which says what is paid.
+ * A payment intent that succeeded. If a session or an invoice reports the same payment, it counts once, with the
+ * amounts of that report (PAY-24). An intent that names its invoice belongs to the invoice, which reports the amount
+ * paid.
  */
 export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope): Reading {
   const { invoice, order_reference } = { ...intent, ...intent.payment_details };
@@ -139,15 +138,15 @@ export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope):
   );
 }
 
-/** A charge whose money was taken: what its intent says, and without one a payment of its own (PAY-24). */
+/** A captured charge: the amount of its intent, or without one a payment of its own (PAY-24). */
 export function chargeReading(charge: Charge, { event_type, occurred_at }: Envelope): Reading {
   const { id, payment_intent, amount, amount_captured, currency } = charge;
   const isHeld = charge.captured === false && event_type !== "charge.captured";
-  // Shapes that know no part of it have taken all or nothing.
+  // Older shapes without partial capture have captured all or 0.
   const taken = amount_captured ?? (isHeld ? NOTHING : amount);
   const aliases = aliasesOf(id, payment_intent, charge.invoice);
   if (payment_intent !== null) return linkOf(aliases, occurred_at, moved(payment_intent, amount_captured, currency));
-  // Money that is held is reported again when it is taken. An amount that was taken outweighs the flag.
+  // Authorized money is reported again when it is captured. A captured amount outweighs the flag.
   if (isHeld && taken === NOTHING) return factsOr("nothing_paid_yet", null);
   return takenReading(
     {
@@ -160,10 +159,10 @@ export function chargeReading(charge: Charge, { event_type, occurred_at }: Envel
   );
 }
 
-/** Money that an intent took, or a charge that has none. */
+/** Money that an intent took, or a charge without one. */
 interface Taking extends Pick<PaymentIntent, "id" | "customer" | "metadata" | "receipt_email"> {
   charge: string | null;
-  /** Undefined if the shape does not say whether there is one. */
+  /** Undefined if the shape does not show whether there is one. */
   invoice: string | null | undefined;
   held: Cents | null | undefined;
   taken: {
@@ -211,27 +210,27 @@ function takenReading({ id, charge, invoice, held, taken, ...said }: Taking, occ
 
 /**
  * Since 2025-03-31 an intent no longer names its invoice, except that billing may write the invoice's id as the order
- * reference. Owners may write their own there, which do not look like an invoice id.
+ * reference. Owners may write their own references there, which do not have the form of an invoice id.
  */
 function invoiceIn(order: string | null): string | null {
   return order !== null && INVOICE_ID.test(order) ? order : null;
 }
 
-/** An order such as `in_store-7` is the owner's: as an invoice it would never be paid. */
+/** An order such as `in_store-7` is the owner's: treated as an invoice it would never be paid. */
 const INVOICE_ID = /^in_[A-Za-z0-9]+$/;
 
-/** What was held of the customer's money and not taken; nothing where all was. */
+/** The authorized amount that was not captured; absent if all was. */
 export function released(held: Cents | null | undefined, taken: Cents | null | undefined): { released_cents?: Cents } {
   if (held === null || held === undefined || taken === null || taken === undefined || taken >= held) return {};
   return { released_cents: sumWithin([held, negate(taken)], NOTHING, held) };
 }
 
-/** What an intent or a charge took, where it says so. */
+/** The amount that an intent or a charge took, if it states one. */
 export function moved(by: string, amount_cents: Cents | null | undefined, currency: string | null | undefined) {
   return amount_cents && currency ? { moved: { by, amount_cents, currency } } : {};
 }
 
-/** Says which ids are of one payment; nothing where there is one alone. */
+/** A fact that these ids belong to one payment; no fact for a single id. */
 export function linkOf(aliases: string[], occurred_at: string, said: Pick<LinkFact, "moved"> = {}): Reading {
   return factsOr("nothing_to_link", aliases.length < 2 ? null : { kind: "link", occurred_at, aliases, ...said });
 }
@@ -241,9 +240,9 @@ function isWrittenOff({ status }: Invoice): boolean {
 }
 
 /**
- * What the customer paid for this invoice, net and gross. Paid in part, or covered in part by credit, the net total counts
- * pro rata; paid beyond what credit notes left of its total, for an earlier debt, only that does. A total that is not
- * positive is nothing sold.
+ * The amount that the customer paid for this invoice, net and gross. If it was paid in part, or partly by credit, the
+ * net total counts pro rata; if more was paid than credit notes left of its total, to settle an earlier debt, only the
+ * rest of the total counts. A total that is not positive is not a sale.
  */
 function invoiceMoney(invoice: Invoice): Pick<PaymentFact, "base_cents" | "gross_cents" | "taken_cents"> {
   const { total } = invoice;
@@ -251,15 +250,15 @@ function invoiceMoney(invoice: Invoice): Pick<PaymentFact, "base_cents" | "gross
   const asked = sumWithin([total, negate(invoice.pre_payment_credit_notes_amount ?? NOTHING)]);
   const settled = amountSettled(invoice);
   const gross_cents = sumWithin([smaller(settled, asked)], NOTHING, total);
-  // Negative taxes of prorated lines may push the net total past either end.
+  // Negative taxes of prorated lines can push the net total past either limit.
   const net = sumWithin([netTotal(invoice)], NOTHING, total);
   const money = { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };
   return settled === gross_cents ? money : { ...money, taken_cents: settled };
 }
 
 /**
- * What was paid through the vendor, and outside of it: an invoice marked as paid elsewhere is paid though `amount_paid`
- * may stay behind what was due. Of one that was written off `amount_paid` is all: what else was due was never paid.
+ * The amount paid through the vendor and outside it: an invoice marked as paid elsewhere is paid even if `amount_paid`
+ * is less than the amount due. For one that was written off only `amount_paid` counts: the rest was never paid.
  */
 function amountSettled(invoice: Invoice): Cents {
   const { amount_paid, amount_due } = invoice;
@@ -268,14 +267,16 @@ function amountSettled(invoice: Invoice): Cents {
   return larger(amount_paid, sumWithin([amount_paid, elsewhere], NOTHING, amount_due));
 }
 
-/** Whether an invoice was made by hand and marked as paid outside the vendor: it may be the receipt of another payment. */
+/**
+ * Whether an invoice was made by hand and marked as paid outside the vendor: it may be the receipt of another payment.
+ */
 function isReceipt(invoice: Invoice): boolean {
   const { billing_reason, paid_out_of_band, amount_paid_off_stripe } = invoice;
   const isByHand = billing_reason === null ? invoiceSubscription(invoice) === null : billing_reason === "manual";
   return isByHand && (paid_out_of_band === true || (amount_paid_off_stripe ?? NOTHING) > NOTHING);
 }
 
-/** `total_excluding_tax`; where a shape lacks it, the total less `tax`, or less each tax. */
+/** `total_excluding_tax`; in shapes without it the total less `tax`, or less each tax. */
 function netTotal(invoice: Invoice): Cents {
   if (typeof invoice.total_excluding_tax === "number") return invoice.total_excluding_tax;
   if (typeof invoice.tax === "number") return sumWithin([invoice.total, negate(invoice.tax)]);
@@ -283,7 +284,7 @@ function netTotal(invoice: Invoice): Cents {
   return sumWithin([invoice.total, ...taxes.map((tax) => negate(tax.amount))]);
 }
 
-/** In the order of REF-1: the session's own, then those of what it names, where that is expanded. */
+/** In the order of REF-1: the session's own, then those of its expanded objects. */
 function sessionRefs({
   client_reference_id,
   metadata,
@@ -300,7 +301,9 @@ function sessionRefs({
   );
 }
 
-/** In the order of REF-1: every place of the subscription's metadata, each line's, the invoice's own, the customer's. */
+/**
+ * In the order of REF-1: every place of the subscription's metadata, each line's, the invoice's own, the customer's.
+ */
 function invoiceRefs(invoice: Invoice): CarriedRef[] {
   const details = invoice.parent?.subscription_details;
   return carriedRefs(
@@ -314,7 +317,7 @@ function invoiceRefs(invoice: Invoice): CarriedRef[] {
   );
 }
 
-/** Those of the whole before those of its lines. */
+/** The discounts of the whole invoice before those of its lines. */
 function invoiceDiscounts({ discount, discounts, lines }: Invoice) {
   return [discount, ...(discounts ?? []), ...(lines?.data ?? []).flatMap((line) => line.discounts ?? [])];
 }
@@ -331,7 +334,10 @@ function invoiceSubscription(invoice: Invoice): string | null {
   return lines.find((subscription) => subscription !== null) ?? null;
 }
 
-/** What further lines of an invoice say of the payment that its event reported: the same payment, with what they carry. */
+/**
+ * The facts in further lines of an invoice: the payment that its event reported, with the references and codes of these
+ * lines.
+ */
 export function furtherLines(paid: PaymentFact, lines: readonly InvoiceLine[]): Fact[] {
   const { subscription_id, customer_id, aliases, occurred_at, more_lines: _, ...rest } = paid;
   const whose = { subscription_id, customer_id };

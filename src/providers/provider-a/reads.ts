@@ -1,4 +1,4 @@
-/** Provider A's list of events (API v1), which goes back 30 days, and what its thin events name. */
+/** Provider A's list of events (API v1), which covers 30 days, and the objects that its thin events reference. */
 import * as z from "zod";
 import { partsOf } from "../../lib/slices.ts";
 import { DAY } from "../../lib/time.ts";
@@ -26,18 +26,18 @@ import { couponObject, discounted, invoiceLine, promotionCode } from "./schema.t
 import { snapshotType } from "./thin.ts";
 
 const PAGE = 100;
-/** Pages of events, of which the next is asked for where one is too long: an invoice has as many lines as its owner likes. */
+/** Page sizes; the next is tried if a page is too long, because an invoice can have any number of lines. */
 const PAGES = [PAGE, 5, 1];
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const MAX_EVENT_BYTES = 1024 * 1024;
 
-/** How far back the list goes. */
+/** The period that the list covers. */
 const KEPT_MS = 30 * DAY;
 
-/** For all calls that an event takes: the vendor waits for the answer to its webhook meanwhile. */
+/** For all calls about one event: meanwhile the vendor waits for the answer to its webhook. */
 const EVENT_TIMEOUT_MS = 10_000;
 
-/** The vendor takes no more types in a call: the list is read once for each group of them. */
+/** The vendor's limit of types in a call: the list is read once for each group of them. */
 const TYPES_A_CALL = 20;
 const GROUPS = [...partsOf(READ_TYPES, TYPES_A_CALL)];
 
@@ -75,7 +75,7 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
   if (answer.status !== 200 || !read.success) return failureOf(answer);
   const { data, has_more } = read.data;
   const last = data.at(-1);
-  // A list that has more and gives nothing would never end.
+  // A list that announces more but returns an empty page would never end.
   if (has_more && !last) return failureOf(answer);
   const events = data.map((body) => ({ id: body.id, body }));
   return { outcome: "read", events, test: false, next: nextOf(group, has_more ? last!.id : null) };
@@ -97,10 +97,10 @@ const object = z.looseObject({ object: z.string(), id: z.string().nullish() });
 const DISCOUNT = "discount";
 
 /**
- * The snapshot event of a thin one: the same occurrence, under the id that it has as a webhook too. Where the thin one
- * does not name it, it is looked for in the list, for its object may have changed since. An event around the object as
- * it is now stands for one that the list does not have, or does not show to this key; never for one that is older than
- * the list.
+ * The snapshot event of a thin one: the same occurrence, under the id that it has as a webhook too. If the thin one
+ * does not name it, it is looked up in the list, because the object may have changed since. An event built around the
+ * current object replaces one that the list lacks, or does not show to this key; it never replaces one that is older
+ * than the list.
  */
 async function readEvent(
   reach: ApiReach & { timeoutMs: number },
@@ -124,7 +124,7 @@ function asking({ context }: ThinEvent) {
   return { most_bytes: MAX_EVENT_BYTES, context };
 }
 
-/** A thin event and its snapshot event are of one instant, which the snapshot event has in whole seconds. */
+/** A thin event and its snapshot event have the same instant, in whole seconds for the snapshot event. */
 const APART_S = 2;
 
 const snapshots = page.extend({
@@ -136,7 +136,7 @@ const snapshots = page.extend({
   ),
 });
 
-/** Of the listed events of that type and time the nearest about the object; null where there is none. */
+/** Finds the listed event of that type about the object nearest in time; null if there is none. */
 async function listedEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer | null> {
   const { object: about, occurred_at } = thin;
   const at = Date.parse(occurred_at) / 1000;
@@ -149,7 +149,7 @@ async function listedEvent(reach: ApiReach, api_key: string, thin: ThinEvent): P
   if (answer.status === 403 || answer.status === 404 || answer.is_too_long) return null;
   const read = answer.status === 200 ? snapshots.safeParse(answer.json).data : undefined;
   if (!read) return failureOf(answer);
-  // A discount has no address of its own, only that of its customer.
+  // A discount has no address of its own, only its customer's.
   const isAbout = ({ object: type, id, customer }: (typeof read.data)[number]["data"]["object"]) =>
     type === about?.type && (about.id === null ? about.path.split("/").includes(String(customer)) : id === about.id);
   const [nearest] = read.data
@@ -158,7 +158,7 @@ async function listedEvent(reach: ApiReach, api_key: string, thin: ThinEvent): P
   return nearest ? { outcome: "read", body: nearest } : null;
 }
 
-/** An event around the object that a thin one names, as it is now. */
+/** An event built around the current state of the object that a thin one references. */
 async function readObject(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer> {
   const { object: about, event_id, occurred_at: created, test } = thin;
   const around = (read: object) => {
@@ -166,7 +166,8 @@ async function readObject(reach: ApiReach, api_key: string, thin: ThinEvent): Pr
     return { object: "event", id: event_id, type, created, livemode: !test, data: { object: read } };
   };
   const answer = await call(reach, api_key, "GET", about?.path ?? "/", asking(thin));
-  // A discount is its customer's while it lasts. Once it is over it says nothing: what was paid with it does (CODE-8).
+  // A customer has a discount only while it lasts. After that no fact can be read from it; the payments made with it
+  // contain it (CODE-8).
   const isOver = about?.type === DISCOUNT && answer.status === 404;
   if (isOver) return { outcome: "read", body: around({ object: DISCOUNT }) };
   const read = answer.status === 200 ? object.safeParse(answer.json).data : undefined;
@@ -178,9 +179,9 @@ const charge = z.object({ object: z.literal("charge"), payment_intent: expandabl
 const paidInvoices = z.object({ object: z.literal("list"), data: z.array(z.object({ invoice: expandableId })) });
 const sessions = z.object({ object: z.literal("list"), data: z.array(z.object({ id, invoice: expandableId })) });
 
-/** Of a charge its intent; of an intent the invoices and the checkout session that it paid. */
+/** Reads a charge's intent, and the invoices and checkout session that an intent paid. */
 async function readLinks(reach: ApiReach, api_key: string, asked: string): Promise<LinksAnswer> {
-  // An invoice's payment goes by its id: there is nothing more to know.
+  // An invoice's payment has the invoice's id: no further ids exist.
   if (!/^\w+$/.test(asked) || asked.startsWith("in_")) return { outcome: "read", aliases: [asked] };
   const read = async <Schema extends z.ZodType>(schema: Schema, path: string) => {
     const answer = await call(reach, api_key, "GET", path);
@@ -194,7 +195,7 @@ async function readLinks(reach: ApiReach, api_key: string, asked: string): Promi
     intent = found.payment_intent;
   }
   if (intent === null) return { outcome: "read", aliases: [asked] };
-  // One that was canceled or is open pays no invoice.
+  // A canceled or open one pays no invoice.
   const byIntent = new URLSearchParams({
     status: "paid",
     "payment[type]": "payment_intent",
@@ -219,7 +220,7 @@ const lines = z.object({
   data: z.array(invoiceLine.extend({ id })),
   has_more: z.boolean(),
 });
-/** An invoice with more lines than this is none that a person writes. */
+/** No person writes an invoice with more lines. */
 const MOST_LINE_PAGES = 10;
 
 /** All lines of an invoice. */
@@ -239,7 +240,7 @@ async function readLines(reach: ApiReach, api_key: string, paid: PaymentFact): P
   return { outcome: "read", facts: furtherLines(paid, all) };
 }
 
-/** Of a promotion code what it is called and its coupon, of a coupon its name. */
+/** Reads the name and coupon of a promotion code, or the name of a coupon. */
 async function readCode(reach: ApiReach, api_key: string, { id, occurred_at }: CodeAsked): Promise<CodeAnswer> {
   const isPromotion = id.startsWith("promo_");
   const path = `/v1/${isPromotion ? "promotion_codes" : "coupons"}/${encodeURIComponent(id)}`;
@@ -255,7 +256,7 @@ async function readCode(reach: ApiReach, api_key: string, { id, occurred_at }: C
 
 const OF_DISCOUNT = "di_";
 
-/** What carries discounts, by how its ids begin, and how deep the vendor is to write what they were made from. */
+/** Objects with discounts, by the prefix of their ids, and how deep the vendor should expand them. */
 const CARRIERS = [
   {
     begins: "in_",
@@ -265,7 +266,7 @@ const CARRIERS = [
   { begins: "sub_", of: "subscriptions", expand: ["discounts.promotion_code", "discounts.source.coupon"] },
 ];
 
-/** What a discount was made from. It has no address of its own: what carries it is asked. */
+/** Reads the source of a discount. It has no address of its own, so the object that carries it is read. */
 async function readDiscount(reach: ApiReach, api_key: string, asked: CodeAsked): Promise<CodeAnswer> {
   const { id, occurred_at, carriers } = asked;
   for (const { begins, of, expand } of CARRIERS) {

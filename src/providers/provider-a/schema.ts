@@ -20,7 +20,7 @@ const coupon = z
   .transform((value) => value ?? null);
 export type Coupon = NonNullable<z.output<typeof coupon>>;
 
-/** A promotion code as its own event has it; before 2025-09-30 its coupon is its own field. */
+/** A promotion code in its own event; before 2025-09-30 its coupon is a separate field. */
 export const promotionCode = z.object({
   id,
   code: optionalText,
@@ -36,7 +36,7 @@ const expandablePromotionCode = z
   .nullish()
   .transform((value) => value ?? null);
 
-/** A discount as its own event has it; that of a session has no id. Before 2025-09-30 the coupon is its own field. */
+/** A discount in its own event; a session's has no id. Before 2025-09-30 the coupon is a separate field. */
 export const discount = z.object({
   id: id.nullish(),
   promotion_code: expandablePromotionCode,
@@ -52,7 +52,7 @@ const expandableDiscount = z.union(
 );
 const discounts = z.array(expandableDiscount).nullish();
 
-/** An invoice or a subscription as the API has it, of which only the discounts matter. */
+/** An invoice or a subscription of the API, read only for its discounts. */
 export const discounted = z.object({
   object: z.enum(["invoice", "subscription"]),
   id,
@@ -66,7 +66,7 @@ export const checkoutSession = z.object({
   id,
   mode: z.enum(["payment", "subscription", "setup"]),
   payment_status: z.enum(["paid", "unpaid", "no_payment_required"]),
-  /** Null only while a `setup` session has nothing to charge. */
+  /** Null only while a `setup` session has no charge. */
   amount_total: amount.nullish(),
   currency: currency.nullish(),
   total_details: z.object({ amount_tax: amount.nullish() }).nullish(),
@@ -75,7 +75,7 @@ export const checkoutSession = z.object({
   customer: expandable,
   subscription: expandable,
   invoice: expandable,
-  /** Of a one-off payment: an invoice is made afterwards. */
+  /** For a one-off payment: an invoice is made afterwards. */
   invoice_creation: z.object({ enabled: z.boolean().nullish() }).nullish(),
   payment_intent: expandableId,
   discounts,
@@ -86,7 +86,7 @@ export type CheckoutSession = z.output<typeof checkoutSession>;
 
 const taxes = z.array(z.object({ amount: signedAmount })).nullish();
 
-/** Where an invoice payment's money came from. */
+/** The source of an invoice payment's money. */
 const payment = z.object({ payment_intent: expandableId, charge: expandableId });
 
 const subscriptionOf = z.object({ subscription: expandableId }).nullish();
@@ -108,9 +108,9 @@ export const invoice = z.object({
   total: signedAmount,
   amount_paid: amount,
   amount_due: amount.nullish(),
-  /** By how much credit notes lowered it before it was paid. */
+  /** The amount by which credit notes lowered it before it was paid. */
   pre_payment_credit_notes_amount: amount.nullish(),
-  /** Old shape: marked as paid outside the vendor. Its successor says how much. */
+  /** Old shape: marked as paid outside the vendor. Its successor contains the amount. */
   paid_out_of_band: z.boolean().nullish(),
   amount_paid_off_stripe: amount.nullish(),
   /** The net total; older shapes have `tax`, or the taxes one by one under either name. */
@@ -128,7 +128,7 @@ export const invoice = z.object({
   payment_intent: expandableId,
   charge: expandableId,
   discounts,
-  /** Old shape: the first of them. */
+  /** Old shape: only the first one. */
   discount: expandableDiscount.nullish(),
   lines: z.object({ data: z.array(invoiceLine), has_more: z.boolean().nullish() }).nullish(),
   /** Only when expanded. */
@@ -138,14 +138,14 @@ export type Invoice = z.output<typeof invoice>;
 
 export const invoicePayment = z.object({ invoice: expandableId, payment });
 
-/** Old shape: the invoice, or null for none. Since 2025-03-31 the field is absent, which says nothing. */
+/** Old shape: the invoice, or null if there is none. Since 2025-03-31 the field is absent, which has no meaning. */
 const oldInvoice = z.undefined().or(expandableId);
 
 export const charge = z.object({
   id,
   amount: amount.nullish(),
   captured: z.boolean().nullish(),
-  /** Absent in shapes that know no part of it. */
+  /** Absent in shapes without partial capture. */
   amount_captured: amount.nullish(),
   amount_refunded: amount,
   currency: currency.nullish(),
@@ -156,7 +156,7 @@ export const charge = z.object({
   invoice: oldInvoice,
 });
 
-/** A charge of which nothing can have gone back. */
+/** A charge that cannot have been refunded yet. */
 export const newCharge = charge.omit({ amount_refunded: true });
 export type Charge = z.output<typeof newCharge>;
 
@@ -185,7 +185,7 @@ export const refund = z.object({
 });
 export type Refund = z.output<typeof refund>;
 
-/** Of what it gives back only what no refund and no later invoice reports matters: what goes back outside of the vendor. */
+/** Only the part returned outside the vendor matters, because refunds and later invoices report the rest. */
 export const creditNote = z.object({
   id,
   status: z.string().nullish(),
@@ -197,14 +197,14 @@ export const creditNote = z.object({
 
 export const dispute = z
   .object({
-    /** The vendor's own published example has none. */
+    /** Missing in the vendor's own published example. */
     id: id.nullish(),
     amount,
     currency: currency.nullish(),
     status: z.string(),
     charge: expandableId,
     payment_intent: expandableId,
-    /** What it took of the account, below 0, and gave back; in the account's currency. */
+    /** Amounts taken from the account (negative) and given back, in the account's currency. */
     balance_transactions: z.array(z.object({ amount: signedAmount, reporting_category: optionalText })).nullish(),
   })
   .refine((object) => object.charge !== null || object.payment_intent !== null, {
@@ -218,7 +218,7 @@ export const subscription = z.object({
   customer: expandableId,
   metadata: bag,
   discounts,
-  /** Old shape: the first of them. */
+  /** Old shape: only the first one. */
   discount: expandableDiscount.nullish(),
 });
 

@@ -1,4 +1,4 @@
-/** What pages say of provider A. */
+/** Texts about provider A on pages. */
 import type { Vendor } from "../provider.ts";
 import { checkout } from "./checkout.ts";
 

@@ -1,4 +1,7 @@
-/** Provider A's thin events: of API v1 objects, which have a snapshot event under the same name, and of API v2 ones. */
+/**
+ * Provider A's thin events: those for API v1 objects, which have a snapshot event of the same name, and those for API
+ * v2 objects.
+ */
 import * as z from "zod";
 import type { ParseResult } from "../provider.ts";
 import type { ThinEvent } from "../reads.ts";
@@ -7,14 +10,14 @@ import { field, id, ignore, parseWith, refuse, type Envelope, type Reader } from
 const OF_V1 = "v1.";
 const THIN_TYPE = /^v[0-9]+\./;
 
-/** What is put into the address of a call. */
+/** Inserted into the address of a call. */
 const event_id = id.regex(/^\w+$/);
-/** Ids of coupons are the owner's own, and are encoded. No segment leads up, in either spelling. */
+/** The owner chooses coupon ids, so they are encoded. No segment leads up, in either spelling. */
 const path = id.regex(
   /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})+){2,}$/i,
   "This must be a path of the vendor's API.",
 );
-/** In whose name the vendor's objects are read. */
+/** The account in whose name objects are read. */
 const context = id.regex(/^[\w/]+$/);
 
 const bySnapshot = z
@@ -24,26 +27,26 @@ const byObject = z
   .object({ related_object: z.object({ id: id.nullish(), type: id, url: path }), context: context.nullish() })
   .transform((names) => ({ ...names, snapshot_event: null }));
 
-/** What a thin event names: where that is a snapshot event, what is said of its object does not matter. */
+/** The references in a thin event: if it names a snapshot event, its object is irrelevant. */
 function namesIn(body: unknown) {
   const snapshot = field(body, "snapshot_event") ?? null;
   return snapshot === null ? byObject.safeParse(body) : bySnapshot.safeParse(body);
 }
 
-/** Whether a body is a thin event's: no type of a snapshot event begins so. */
+/** Whether a body is a thin event: no snapshot event's type begins like this. */
 export function isThin(body: unknown): boolean {
   const type = field(body, "type");
   return typeof type === "string" && THIN_TYPE.test(type);
 }
 
-/** The type of the snapshot event that says the same. */
+/** The type of the snapshot event with the same content. */
 export function snapshotType(type: string): string {
   return type.startsWith(OF_V1) ? type.slice(OF_V1.length) : type;
 }
 
 /**
- * Parses a thin event alone: one that nothing is read of is ignored, for the reason of its snapshot event. Another is
- * refused: it is to be read in full first.
+ * Parses a thin event without its data: one whose type is ignored is ignored for the reason of its snapshot event. Any
+ * other is refused, because it has to be read in full first.
  */
 export function parseThin(
   envelope: z.ZodType<Envelope>,
@@ -64,7 +67,7 @@ function alone({ ignores }: Reader): Reader {
   };
 }
 
-/** What a thin event names, where something is read of its type; null for one of another type or shape. */
+/** Parses a thin event whose type has a reader; null for another type or shape. */
 export function thinEvent(
   envelope: z.ZodType<Envelope>,
   readers: ReadonlyMap<string, Reader>,

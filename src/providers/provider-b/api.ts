@@ -4,15 +4,15 @@ import { field } from "../wire.ts";
 
 const VERSION = "1";
 
-/** Whether a key is of the vendor's test environment, which is another host and knows no other key. */
+/** Whether a key belongs to the vendor's test environment, which is another host with its own keys. */
 export function isOfSandbox(api_key: string): boolean {
   return api_key.startsWith("pdl_sdbx_");
 }
 
-/** The codes of a 403 that say that the vendor does not accept the key; of one that lacks a permission it is `forbidden`. */
+/** Codes of a 403 for a key that the vendor does not accept; for a missing permission the code is `forbidden`. */
 const KEY_REFUSED: readonly unknown[] = ["authentication_missing", "authentication_malformed", "invalid_token"];
 
-/** A key that is not accepted is answered with 401, as by other vendors. */
+/** Answers with 401, as other vendors do, if the key is not accepted. */
 export async function call(
   reach: ApiReach,
   api_key: string,

@@ -1,4 +1,4 @@
-/** How the reference is passed to provider B's checkouts: as custom data, with the program (IN-1). */
+/** How the reference reaches provider B's checkouts: as custom data, with the program (IN-1). */
 import type { SnippetValues, Vendor } from "../provider.ts";
 
 export const checkout: Vendor["checkout"] = {
@@ -28,7 +28,7 @@ function overlay({ program_id }: SnippetValues): string {
 </script>`;
 }
 
-/** What loads with the page waits for the tracking script, and goes on where a browser blocks it. */
+/** Loads with the page, waits for the tracking script, and continues if a browser blocks the script. */
 function inline({ program_id }: SnippetValues): string {
   return `<div class="checkout"></div>
 <script src="https://cdn.paddle.com/paddle/v2/paddle.js"></script>

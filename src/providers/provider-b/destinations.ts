@@ -16,7 +16,7 @@ import { call, isOfSandbox } from "./api.ts";
 const PATH = "/notification-settings";
 
 const PAGE = 200;
-/** An account has far fewer: a list without an end is none. */
+/** An account has far fewer: a longer list is broken. */
 const MOST_PAGES = 10;
 
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
@@ -78,7 +78,7 @@ async function list(reach: ApiReach, api_key: string): Promise<DestinationAnswer
     const read = page.safeParse(answer.json);
     if (answer.status !== 200 || !read.success) return failed(answer);
     const { data, meta } = read.data;
-    // The other type is of e-mail addresses.
+    // The other type is for e-mail addresses.
     all.push(...data.filter(({ type }) => type === "url").map((shown) => destinationOf(shown, api_key)));
     const last = data.at(-1);
     if (!meta.pagination.has_more) return { outcome: "done", value: all };
@@ -93,7 +93,7 @@ function destinationOf(shown: NotificationSetting, api_key: string): Destination
     url: shown.destination,
     made_for: madeFor(shown.description),
     types: shown.subscribed_events.map(({ name }) => name),
-    // No payment comes where only simulated events go.
+    // Payments do not arrive at a destination for simulated events.
     is_active: shown.active && shown.traffic_source !== "simulation",
     test: isOfSandbox(api_key),
     secret: shown.endpoint_secret_key ?? null,

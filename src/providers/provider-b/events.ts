@@ -55,7 +55,7 @@ function claimedId(value: unknown): string | null {
   return id.safeParse(value).data ?? null;
 }
 
-/** How the environment of real payments is called, where an event names its own. */
+/** Names of the live environment in events that state their environment. */
 const LIVE = ["live", "production"];
 
 const envelope = z
@@ -70,28 +70,29 @@ const envelope = z
     event_id,
     event_type,
     occurred_at,
-    // The simulator sends what it likes, ids of real payments as well, to the live account's address; its own ids show it.
+    // The simulator sends any content, including ids of real payments, to the live account's address; only its own
+    // event ids identify it.
     test:
       event_id.startsWith("ntfsimevt_") ||
       (typeof notification_id === "string" && notification_id.startsWith("ntfsimntf_")) ||
       (typeof environment === "string" && !LIVE.includes(environment.toLowerCase())),
   }));
 
-/** Totals are texts of whole numbers in the currency's lowest unit; numbers are taken as well. */
+/** Totals are texts of whole numbers in the currency's lowest unit; numbers are accepted as well. */
 function wholeNumber(pattern: RegExp, error: string) {
   return z.union([z.string().regex(pattern).transform(Number), z.number()], { error });
 }
 const total = wholeNumber(/^[0-9]+$/, "This must be a whole number of the lowest unit, 0 or more.").pipe(amount);
-/** What a downgrade gives back is negative. */
+/** The total of a downgrade is negative. */
 const signedTotal = wholeNumber(/^-?[0-9]+$/, "This must be a whole number of the lowest unit.").pipe(signedAmount);
 
-/** Of an adjustment: tax included and tax, which is as that of a transaction. */
+/** Totals of an adjustment: amount including tax, and tax, as in a transaction. */
 const totals = z.object({ total, tax: signedTotal });
 
 /**
- * Of a transaction. The older the shape, the fewer it has; `credit` is what the customer's balance paid. Where items of
- * several tax rates are prorated the tax may be more than the total, or below 0
- * (developer.paddle.com, `transaction_cannot_be_revised_with_tax_higher_than_grand_total_or_negative_tax`).
+ * Totals of a transaction. Older shapes have fewer; `credit` is the amount that the customer's balance paid. If items
+ * of several tax rates are prorated, the tax may be more than the total, or negative (developer.paddle.com,
+ * `transaction_cannot_be_revised_with_tax_higher_than_grand_total_or_negative_tax`).
  */
 const transactionTotals = z.object({
   total: signedTotal,
@@ -102,14 +103,17 @@ const transactionTotals = z.object({
 });
 type TransactionSums = z.output<typeof transactionTotals>;
 
-/** What was charged, tax included: what the customer's balance paid was charged before, in another transaction. */
+/**
+ * The amount charged, including tax: the part paid by the customer's balance was charged before, in another
+ * transaction.
+ */
 function charged(sums: TransactionSums): Cents {
   return sums.grand_total ?? sumWithin([sums.total, negate(sums.credit ?? NOTHING)]);
 }
 
 /**
- * The tax in what was charged; null where it is not said. Transactions made before January 2026 repeat the tax of the
- * whole in its place.
+ * The tax in the amount charged; null if it is not stated. Transactions made before January 2026 repeat the whole tax
+ * here.
  */
 function taxStated(sums: TransactionSums): Cents | null {
   const { tax, grand_total_tax } = sums;
@@ -119,8 +123,8 @@ function taxStated(sums: TransactionSums): Cents | null {
 }
 
 /**
- * The money that moved, net and gross (PAY-1): nothing where it is not positive, as of a downgrade. Where the tax
- * in it is not said, it is that of the whole in proportion.
+ * The money that moved, net and gross (PAY-1): 0 unless positive, for example for a downgrade. If its tax is not
+ * stated, it is a proportional part of the whole tax.
  */
 function moneyOf(sums: TransactionSums): { base_cents: Cents; gross_cents: Cents } {
   const gross_cents = sumWithin([charged(sums)], NOTHING);
@@ -142,7 +146,10 @@ const transaction = z.object({
   details: z.object({ totals: transactionTotals }),
 });
 
-/** A subscription has the custom data of the transaction that began it, and its transactions have that of the subscription. */
+/**
+ * A subscription copies the custom data of the transaction that began it, and its transactions copy those of the
+ * subscription.
+ */
 export const KEPT_BY: KeptBy = new Map([["metadata", "subscription"]]);
 
 const transactionReader = reader(["data"], transaction, (data, { occurred_at }) => {
@@ -163,7 +170,7 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
       ref: refs[0]?.ref ?? null,
       refs,
       ...carried,
-      // The vendor's notifications carry no e-mail anywhere.
+      // The vendor's notifications never contain an e-mail address.
       customer_email: null,
       customer_id,
       subscription_id,
@@ -175,9 +182,10 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
 
 /**
  * Whether an action takes money from the payment or gives it back. A credit does neither: it goes to the customer's
- * balance, or lowers an invoice before it is paid, and the totals of what it pays for are less (`charged`). A warning of a chargeback is no mere warning: the
- * vendor refunds the disputed amount at once so that the chargeback is never filed, and its reversal returns it
- * (developer.paddle.com, "Refund or credit a transaction", Chargebacks; the balance report names both as movements).
+ * balance, or lowers an invoice before it is paid, and reduces the totals of the transaction that it pays (`charged`).
+ * A chargeback warning moves money: the vendor refunds the disputed amount at once so that the chargeback is never
+ * filed, and its reversal returns it (developer.paddle.com, "Refund or credit a transaction", Chargebacks; the balance
+ * report names both as movements).
  */
 const DIRECTIONS = {
   refund: "deduct",
@@ -189,7 +197,7 @@ const DIRECTIONS = {
   chargeback_warning_reverse: "reverse",
 } as const;
 
-/** In the order in which an adjustment goes through them; it may end at each. */
+/** The order of an adjustment's stages; it may end at each. */
 const STAGES = ["pending_approval", "approved", "rejected", "reversed"] as const;
 
 const adjustment = z.object({
@@ -217,12 +225,13 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
     ...(direction === "deduct" ? { reversal: reversalOf(isDispute, data.status) } : {}),
     stage: STAGES.indexOf(data.status),
     effective: data.status === "approved",
-    // Money that is asked back and not gone yet. An approved one is gone, until it is reversed: the vendor never says lost.
+    // A requested chargeback whose money is not gone yet. An approved one is gone until it is reversed: the vendor
+    // never reports it as lost.
     ...(isDispute && data.status === "pending_approval" ? { open: true as const } : {}),
   });
 });
 
-/** The vendor reverses disputes; of a refund that is reversed nothing went back, and nothing comes again. */
+/** The vendor reverses disputes; a reversed refund returned no money, and none is given back. */
 function reversalOf(isDispute: boolean, status: (typeof STAGES)[number]): NonNullable<AdjustmentFact["reversal"]> {
   if (!isDispute) return "never";
   return status === "reversed" ? "done" : "possible";
@@ -260,7 +269,7 @@ const customerReader = reader(["data"], customer, (data, { occurred_at }) => {
 
 export const discount = z.object({ id, code: optionalText });
 
-/** What the code of a discount is; one without is applied by the owner alone. */
+/** The code of a discount; the owner alone applies one without a code. */
 export function namesOfDiscount({ id: code_id, code }: z.output<typeof discount>, occurred_at: string): CodeFact[] {
   return code === null ? [] : [{ kind: "code", occurred_at, code_id, name: code, parents: [] }];
 }
@@ -280,7 +289,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   // Money has arrived but the totals may still change; `transaction.completed` follows and is final.
   ["transaction.paid", ignore("counted_when_completed")],
   ["transaction.payment_failed", ignore("payment_failed")],
-  // A tax number given later: the tax given back arrives as an adjustment and changes no net amount.
+  // A tax number given later: the returned tax arrives as an adjustment and changes no net amount.
   ["transaction.revised", ignore("counted_by_adjustment")],
   ["adjustment.created", adjustmentReader],
   ["adjustment.updated", adjustmentReader],

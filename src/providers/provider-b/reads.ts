@@ -1,4 +1,4 @@
-/** Provider B's list of events. It goes back 90 days; no older ones are asked for than of provider A. */
+/** Provider B's list of events. It covers 90 days; the requested period is the same as for provider A. */
 import * as z from "zod";
 import { DAY } from "../../lib/time.ts";
 import type { ApiReach } from "../api-call.ts";
@@ -32,7 +32,7 @@ export function providerBReads(reach: ApiReach): VendorReads {
   };
 }
 
-/** The list knows no times: newest first, it is read until it is older than what is wanted. */
+/** The list has no time filter: it is read from the newest until it is older than the requested period. */
 async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: EventsAsked): Promise<EventsAnswer> {
   const ask = (limit: number) => {
     const query = new URLSearchParams({ order_by: "id[DESC]", per_page: String(limit) });
@@ -46,7 +46,7 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
   const { data, meta } = read.data;
   const last = data.at(-1);
   const { has_more } = meta.pagination;
-  // A list that has more and gives nothing would never end.
+  // A list that announces more but returns an empty page would never end.
   if (has_more && !last) return failureOf(answer);
   const isOver = !has_more || Date.parse(last!.occurred_at) < from;
   return {

@@ -1,4 +1,4 @@
-/** What pages say of provider B. */
+/** Texts about provider B on pages. */
 import type { Vendor } from "../provider.ts";
 import { checkout } from "./checkout.ts";
 

@@ -49,10 +49,10 @@ export const app = new Hono<AppEnv>();
 const refuse = (error: unknown, c: Context<AppEnv>) =>
   isForPeople(c) ? renderPageError(error, c as unknown as Context<PageEnv>) : renderError(error, c);
 app.onError(refuse);
-// Answers instead of throwing, so that the middleware around it goes on as after any answer.
+// Answers instead of throwing, so that the middleware around it continues as after any answer.
 app.notFound((c) => refuse(methodNotAllowedOrNotFound(app, c), c));
 
-/** Whether a browser asks, for an address that no program is meant to ask for (HTTP-24). */
+/** Whether a browser requests an address that programs do not use (HTTP-24). */
 function isForPeople({ req }: Context): boolean {
   return !/^\/(api|admin|webhooks)(\/|$)/.test(req.path) && (req.header("accept") ?? "").includes("text/html");
 }
@@ -108,7 +108,7 @@ const api = app
   .route("/api/v1/webhooks", webhookActions)
   .route("/api/v1/integrations", integrations);
 
-/** What every route under /api/v1 takes and answers with; the typed client is made from it (`src/dev/build-client.ts`). */
+/** Inputs and replies of every route under /api/v1; the typed client is made from it (`src/dev/build-client.ts`). */
 export type Api = typeof api;
 
 app.use("/admin/*", authenticateOperator(), refuseUnknownParameters, limitBody);

@@ -1,4 +1,4 @@
-/** What the flag `nodejs_als` gives of Node's module, as far as it is used. */
+/** The used part of Node's module, which the flag `nodejs_als` provides. */
 declare module "node:async_hooks" {
   export class AsyncLocalStorage<Store> {
     getStore(): Store | undefined;

@@ -2,7 +2,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { BaseCtx, Caller, Ctx, ProgramCtx } from "./core/kernel/context.ts";
 import type { FurtherDatabases } from "./core/kernel/database.ts";
 
-/** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
+/** Optional bindings of a deployment, typed here whether or not its `wrangler.toml` has them. */
 type Optional =
   | ("ADMIN_TOKEN" | "ENCRYPTION_KEY" | "NEW_PROGRAM_SHARD" | "READ_REPLICATION" | "ARCHIVE" | "CLICK_RETENTION_DAYS")
   | "CLICK_FLUSH_SECONDS"
@@ -10,29 +10,29 @@ type Optional =
 
 /** The Worker's bindings: those of `wrangler.toml`, and the further databases, secrets and options of a deployment. */
 export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabases {
-  /** The shard that new programs go to; 0 unless set. */
+  /** The shard for new programs; default 0. */
   NEW_PROGRAM_SHARD?: string | number;
-  /** `on`: lists and gets of the API may be read from a copy of the database near the caller. */
+  /** `on`: lists and gets of the API may read from a replica of the database near the caller. */
   READ_REPLICATION?: string;
-  /** Opens /admin; without it, or with one of less than 32 characters outside development, /admin answers 404. */
+  /** Opens /admin; without it, or outside development with one of less than 32 characters, /admin answers 404. */
   ADMIN_TOKEN?: string;
   /** Base64 of 32 bytes; seals the secrets at rest. */
   ENCRYPTION_KEY?: string;
-  /** Earlier keys, comma-separated, that still open what they sealed. */
+  /** Earlier keys, comma-separated, which still open the values they sealed. */
   ENCRYPTION_KEY_PREVIOUS?: string;
-  /** Where clicks beyond their retention go; without it none goes anywhere. */
+  /** The archive for clicks beyond their retention; without it clicks are not archived. */
   ARCHIVE?: R2Bucket;
-  /** After how many days clicks go to the archive; kept in the database unless set. */
+  /** Days after which clicks are archived; by default they stay in the database. */
   CLICK_RETENTION_DAYS?: string | number;
-  /** How long clicks wait for the flush where few come; 15 unless set, which is the most. */
+  /** Seconds that clicks wait for the flush if few arrive; default and maximum 15. */
   CLICK_FLUSH_SECONDS?: string | number;
   EMAIL?: SendEmail;
   EMAIL_FROM?: string;
-  /** An HTTP service that sends e-mails: its address, its key, and whose API it has, `resend` (unless set) or `postmark`. */
+  /** An HTTP service that sends e-mails: its address, its key, and its API, `resend` (the default) or `postmark`. */
   EMAIL_API_URL?: string;
   EMAIL_API_KEY?: string;
   EMAIL_API_STYLE?: string;
-  /** Who is warned of a database that fills up. */
+  /** The recipient of warnings about a database that fills up. */
   OPERATOR_EMAIL?: string;
 }
 
@@ -40,15 +40,15 @@ export interface AppEnv {
   Bindings: Bindings;
   Variables: {
     request_id: string;
-    /** The instant of the request (ms); the only clock the layers below see. */
+    /** The instant of the request (ms); the only clock that the layers below see. */
     now: number;
-    /** Not bound to a program, and without an actor: sign-in and provider routes. */
+    /** Without a program and an actor: for sign-in and provider routes. */
     base: BaseCtx;
     /** Under /admin. */
     operator: Ctx;
-    /** Under /api/v1: the bearer of the presented key, which the first read proves. */
+    /** Under /api/v1: the bearer of the presented key, which the first read verifies. */
     ctx: Caller;
-    /** What a route answers with, for the reply stored beside its commit (`http/idempotency.ts`). */
+    /** A route's answer, for the reply stored beside its commit (`http/idempotency.ts`). */
     reply?: { view: (result: unknown, ctx: ProgramCtx) => unknown; status: ContentfulStatusCode };
   };
 }

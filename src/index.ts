@@ -24,7 +24,7 @@ export default {
     const consume = batch.queue.endsWith("deliveries-dead") ? consumeDeadLetters : consumeDeliveries;
     const base = baseContext(env, Date.now(), (work) => execution.waitUntil(work));
     const connections = openSlots(CONNECTIONS);
-    // One round of e-mails after another, whoever's they are: one that hangs leaves webhook attempts the rest.
+    // One round of e-mails at a time for all programs: if one hangs, the other connections remain for webhook attempts.
     const forMails = partOf(connections, MAILS_AT_ONCE);
     const messages = consumeMailWakeUps(batch, (program_id) => {
       const ctx = onShard(base, shardOfProgram(program_id));

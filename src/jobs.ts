@@ -34,23 +34,23 @@ import type { ConsumerDeps } from "./outbound/consumer.ts";
 import { sendMails } from "./outbound/mails.ts";
 import { endClaimsAtInactive, wakeDue } from "./outbound/sweep.ts";
 
-/** What a run of jobs works with: one database, of which there may be several. */
+/** The context of a run of jobs: one of the deployment's databases. */
 export interface RunContext {
   env: Bindings;
   ctx: BaseCtx;
   outbound: Pick<ConsumerDeps, "db" | "now" | "wake">;
 }
 
-/** The same for one job, which acts under its own name. */
+/** The context of one job, which acts under its own name. */
 export interface JobContext extends RunContext {
   ctx: Ctx;
-  /** Is called for calls that are neither statements nor made through `fetch`, which count as well. */
+  /** Called for calls that are neither statements nor made through `fetch`, which count as well. */
   onCall: (calls: number) => void;
   /** The global one; each call counts. */
   fetch: Fetch;
 }
 
-/** All periodic jobs (JOB-4). How each is run: `core/kernel/job.ts`. */
+/** All periodic jobs (JOB-4). `core/kernel/job.ts` runs them. */
 export const JOBS = [
   { name: "wake due deliveries", every: "minute", work: ({ outbound }) => wakeDue(outbound) },
   { name: "end claims at inactive endpoints", every: "minute", work: ({ outbound }) => endClaimsAtInactive(outbound) },
@@ -93,7 +93,7 @@ export const JOBS = [
   {
     name: "generate the past month's payouts",
     every: "month",
-    // What both were due for is approved first, as it is where neither is late.
+    // Commissions due in both are approved first, as if neither were late.
     after: "approve due commissions",
     work: ({ ctx }) => generateMonthlyPayouts(ctx),
   },
@@ -101,8 +101,8 @@ export const JOBS = [
 export type JobName = (typeof JOBS)[number]["name"];
 
 /**
- * Which rounds begin at a cron expression, by its shape: a deployment may move its daily and monthly jobs to other hours
- * without touching the code. Null for what is no cron expression of five fields.
+ * The rhythms that a cron expression starts, by its shape: a deployment may move its daily and monthly jobs to other
+ * hours without touching the code. Null unless it is a cron expression of five fields.
  */
 export function triggerOf(cron: string): Rhythm | null {
   const [minute, hour, day, , ...rest] = cron.trim().split(/\s+/);
@@ -111,7 +111,7 @@ export function triggerOf(cron: string): Rhythm | null {
   return day === "*" ? "day" : "month";
 }
 
-/** Runs a cron's `jobs` for the databases of a deployment. An unknown cron runs nothing, and is logged. */
+/** Runs a cron's `jobs` for the databases of a deployment. An unknown cron runs no job, and is logged. */
 export async function runCron(
   cron: string,
   databases: readonly RunContext[],

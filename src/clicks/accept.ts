@@ -5,10 +5,10 @@ import { batchOf, type ClickBatch, type CommitReply, type PendingArrival } from 
 import { flushLater, type Flushable } from "./flush.ts";
 import type { ClickObject } from "./region.ts";
 
-/** `stored`: durable in the click object. `refused`: perhaps not stored; the sender may try again with the same id. */
+/** `stored`: durable in the click object. `refused`: perhaps not stored; the sender may retry with the same id. */
 export type Acceptance = "stored" | "refused";
 
-/** What is needed of the request that brought the arrival. */
+/** The parts of the arrival's request that `accept` needs. */
 export interface Host {
   bindings: DatabaseBindings;
   CLICKS: { getByName(name: string, options?: { locationHint: DurableObjectLocationHint }): CommitTarget };
@@ -21,17 +21,18 @@ export interface CommitTarget extends Flushable {
 }
 
 /**
- * Makes an arrival durable and returns whether it is, within `GIVE_UP_MS` at most. Never throws.
+ * Makes an arrival durable and returns whether it succeeded, within at most `GIVE_UP_MS`. Never throws.
  *
- * Group commit: at most one call to an object is in flight per isolate; whoever arrives meanwhile rides the next one.
- * Nothing waits when nobody is ahead, and under load one call carries all that gathered during the last one.
+ * Group commit: at most one call to an object is in flight per isolate, and arrivals in the meantime share the next
+ * one. An arrival does not wait if no call is in flight, and under load one call carries all arrivals since the last
+ * one.
  *
- * The runtime sets the form. I/O belongs to the request that began it, so the call is made by one of the waiting
- * requests, the leader, kept alive by `waitUntil` when its client hangs up. A promise of another request may be resolved
- * but not awaited, so each waiter has its own; and a request that waits for nothing of its own is judged hung, so each
- * has a timer, which is its bounded wait and the watchdog that takes the lead when nothing moves any more.
+ * The runtime dictates the form. I/O belongs to the request that began it, so one of the waiting requests, the leader,
+ * makes the call, kept alive by `waitUntil` if its client hangs up. A promise of another request may be resolved but
+ * not awaited, so each waiter has its own. A request that awaits only foreign promises is judged hung, so each waiter
+ * has a timer, which bounds its wait and serves as the watchdog that takes the lead if progress stops.
  *
- * Who leads also flushes, later, where the object asks for that (`flushLater`): waiting costs a request nothing.
+ * The leader also flushes later if the object requests it (`flushLater`), because waiting costs a request no CPU.
  */
 export async function accept(arrival: PendingArrival, object: ClickObject, host: Host): Promise<Acceptance> {
   const lane = laneOf(object);
@@ -45,7 +46,7 @@ export async function accept(arrival: PendingArrival, object: ClickObject, host:
     const stalled = Date.now() - lane.movedAt >= WATCH_MS && lane.waiting.includes(waiter);
     if (signal === "lead" || stalled) host.waitUntil(lead(lane, host));
   }
-  // What nobody has sent yet must not be stored after its sender was asked to try again.
+  // An unsent arrival must not be stored after its sender was asked to retry.
   const at = lane.waiting.indexOf(waiter);
   if (at >= 0) lane.waiting.splice(at, 1);
   return "refused";
@@ -56,24 +57,24 @@ export const MAX_BATCH = 512;
 const MAX_BATCH_LENGTH = 300_000;
 /** Waiting arrivals per object and isolate; beyond it memory would grow with the visitors. */
 export const MAX_WAITING = 4_096;
-/** How long one request leads before it offers the lead to the next, so that no request pays for all the others. */
+/** How long a request leads before it offers the lead to the next, so that one request does not pay for all others. */
 const LEAD_MS = SECOND;
-/** How long a leader waits at most for the requests that it expects, however long the last call took. */
+/** The longest time that a leader waits for expected requests, however long the last call took. */
 const LINGER_MS = 10;
 const WATCH_MS = 3 * SECOND;
 const GIVE_UP_MS = 9 * SECOND;
 const CALL_MS = 5 * SECOND;
 
-/** All that waits for one object. */
+/** The queue of arrivals for one object. */
 interface Lane {
   readonly object: ClickObject;
   /** Whether the object itself is called: it is the first of its region, or the region is known to be split. */
   isOwn: boolean;
   waiting: Waiter[];
-  /** Which leadership is in force; `IDLE` when nobody leads. */
+  /** The current leadership; `IDLE` without a leader. */
   term: number;
   movedAt: number;
-  /** How many must wait for the next call to be made at once; beyond reach while a call is in flight. */
+  /** The number of waiters at which the next call starts at once; out of reach while a call is in flight. */
   expected: number;
 }
 
@@ -94,7 +95,7 @@ function laneOf(object: ClickObject): Lane {
 
 type Signal = "settled" | "lead" | "timeout";
 
-/** One arrival and the request that waits for it. `signal` runs in that request; the other methods in the leader's. */
+/** One arrival and its waiting request. `signal` runs in that request; the other methods in the leader's. */
 class Waiter {
   readonly arrival: PendingArrival;
   acceptance: Acceptance | null = null;
@@ -125,12 +126,13 @@ class Waiter {
 }
 
 /**
- * Sends what waits until nothing does. After `LEAD_MS` the lead is offered to the head of the queue at every turn and
- * kept until somebody takes it: a head whose client is gone never answers. A leader that was replaced finishes its call,
- * so at a hand-over two calls may overlap.
+ * Sends waiting arrivals until none is left. After `LEAD_MS` the lead is offered to the head of the queue at every turn
+ * and kept until a request takes it: a head whose client is gone never answers. A replaced leader finishes its call, so
+ * at a hand-over two calls may overlap.
  *
- * After a call as many are expected as were in it or waited for it: a call that leaves at once goes half empty, and so
- * does the one after. Who completes their number leads the next call; else it leaves when the time of the last one is over.
+ * After a call, as many arrivals are expected as were in it or waited for it: a call that starts at once goes half
+ * empty, and so does the one after. The request that completes their number leads the next call; otherwise it starts
+ * when the last call's duration has passed.
  */
 async function lead(lane: Lane, host: Host): Promise<void> {
   const term = ++terms;
@@ -170,7 +172,7 @@ function takeGroup(lane: Lane): Waiter[] {
   return group;
 }
 
-/** One call, and a second one with the same batch where the platform says that trying again is right. */
+/** Makes one call, and repeats it with the same batch if the platform marks the error as retryable. */
 async function send(lane: Lane, group: readonly Waiter[], host: Host): Promise<Acceptance> {
   const batch = batchOf(
     group.map(({ arrival }) => arrival),
@@ -187,13 +189,14 @@ async function send(lane: Lane, group: readonly Waiter[], host: Host): Promise<A
 }
 
 /**
- * To the first object of the region, which takes all of it until it is split; then, and at once from then on, to the
- * object itself. A split is for good, so what is remembered stays true; where it is not known yet, the first object says so.
+ * Commits to the region's first object, which takes all clicks until the region is split; from then on to the object
+ * itself. A split is permanent, so the remembered state stays true; until the isolate knows of it, the first object's
+ * reply reports it.
  */
 async function commit(lane: Lane, batch: ClickBatch, host: Host): Promise<CommitReply> {
   const { name, first, hint } = lane.object;
   const open = (object: string) => host.CLICKS.getByName(object, { locationHint: hint });
-  // Whoever has the reply flushes the object that gave it, where that asks for it.
+  // The request that receives the reply flushes the object if the reply requests it.
   const heard = (reply: CommitReply, object: string): CommitReply => {
     if (reply.stored && reply.flush_in !== undefined) {
       host.waitUntil(flushLater(() => open(object), reply.flush_in, host.bindings));
@@ -208,7 +211,7 @@ async function commit(lane: Lane, batch: ClickBatch, host: Host): Promise<Commit
   return heard(await open(name).commit(batch), name);
 }
 
-/** Null when the time is over first. */
+/** Null if the time ends first. */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T | null> {
   const { promise: over, resolve } = Promise.withResolvers<null>();
   const timer = setTimeout(resolve, ms, null);
@@ -219,7 +222,7 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T | null> {
   }
 }
 
-/** The marks the platform puts on errors of Durable Object calls: the object moved or restarted, and is not overloaded. */
+/** The platform's marks on errors of Durable Object calls: the object moved or restarted, and is not overloaded. */
 function isRetryable(error: unknown): boolean {
   const marks = error as { retryable?: unknown; overloaded?: unknown } | null;
   return marks?.retryable === true && marks.overloaded !== true;

@@ -7,8 +7,8 @@ import { logLine } from "../lib/log.ts";
 type Retention = Pick<Bindings, "CLICK_RETENTION_DAYS">;
 
 /**
- * Daily: notes the days of clicks beyond `CLICK_RETENTION_DAYS`. Where that is set and cannot take effect, the log says
- * so; where it is not set, clicks stay in the database.
+ * Daily: records the days of clicks beyond `CLICK_RETENTION_DAYS`. If it is set but cannot take effect, this is logged;
+ * if it is not set, clicks stay in the database.
  */
 export function noteOldClicks(ctx: BaseCtx, env: Retention): Work | null {
   const given = textOf(env);
@@ -29,7 +29,7 @@ export function noteOldClicks(ctx: BaseCtx, env: Retention): Work | null {
   };
 }
 
-/** Every minute: moves what is noted to the archive. */
+/** Every minute: archives the clicks of recorded days. */
 export function archiveOldClicks(ctx: BaseCtx, env: Retention, onCall: (calls: number) => void): Work | null {
   return ctx.archive && retentionDays(env) !== null ? archiveNotedDays(ctx, ctx.archive, onCall) : null;
 }

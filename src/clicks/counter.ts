@@ -13,39 +13,44 @@ import { ClickStore } from "./store.ts";
 
 type ClickBindings = DatabaseBindings & FlushOptions & Pick<Bindings, "CLICKS">;
 
-/** What may wait for the flush before the object refuses, as `ClickStore.backlog`: storage, and time to catch up. */
+/**
+ * Clicks that may wait for the flush before the object refuses more, in the units of `ClickStore.backlog`: limits
+ * storage, and the time to catch up.
+ */
 export const MAX_BACKLOG = { clicks: 2_000_000, length: 1_000_000_000 };
-/** UTF-16 units of entries that may wait for the commit in flight: memory. */
+/** UTF-16 units of entries that may wait for the commit in flight: limits memory. */
 const MAX_GATHERED = 16_000_000;
 /**
- * Where so many clicks wait, the object flushes them itself, after `DENSE_DELAY`: it is at work all the time anyway. It hands
- * none out then: it knows when the database is to be left alone, which Workers, one after the other, do not.
+ * With this many waiting clicks the object flushes them itself, after `DENSE_DELAY`, because it is busy all the time
+ * anyway. It then hands out none: it knows when to leave the database alone, which a series of Workers does not.
  */
 export const DENSE = 200;
 export const DENSE_DELAY = SECOND;
-/** So many clicks beyond those that it knows to be flushed, and the object wants to hear of the flush: it writes that down. */
+/**
+ * With this many clicks beyond the last known flush the object asks to be told of the next one, which costs it a write.
+ */
 export const REPORTED_AFTER = 50;
-/** Whoever was asked to flush is waited for so much longer; then it is taken to be gone. */
+/** How much longer the object waits for a requested flush before it assumes that the Worker is gone. */
 export const GRACE = 10 * SECOND;
-/** By so much it may come early, by its own clock. */
+/** How early a flush may arrive, by the object's clock. */
 const EARLY = SECOND / 2;
 const MAX_BACKOFF = MINUTE;
 /**
- * Between two stretches the database is left to others for this many times as long as the last one took: it does one
- * thing at a time, and many objects may be behind at once. So a burst is taken at full speed and written later.
+ * After a stretch the database is left to others for this many times as long as the stretch took: it does one thing at
+ * a time, and many objects may be behind at once. So a burst is accepted at full speed and written later.
  */
 const REST = 2;
 const FLUSH_TIMEOUT = 30 * SECOND;
-/** Of a call to another object of the region: less than the sender waits for all of it. */
+/** Timeout of a call to another object of the region: shorter than the sender's total wait. */
 const ASK_TIMEOUT = 3 * SECOND;
 const STORED: CommitReply = { stored: true };
 const NOT_STORED: CommitReply = { stored: false, reason: "storage" };
 
-/** What the first object of a region says to another one. */
+/** The first object's answer to another object of its region. */
 export interface Report {
   /** When the region was split, in ms. */
   split_at: number;
-  /** Those of the ids that it took within the window. */
+  /** The requested ids that it took within the window. */
   known: string[];
 }
 
@@ -55,30 +60,30 @@ interface Gathered {
 }
 
 /**
- * Takes clicks near the visitor and brings them to the database, each exactly once.
+ * Takes clicks near the visitor and writes them to the database, each exactly once.
  *
- * `commit` answers when its batch is durable here. The first that finds nobody asked asks its caller to come back and flush
- * (`flush.ts`), in time for all that come until then; many clicks the object flushes itself. That somebody was asked, and how
- * far what is on its way goes, is in memory alone: who is not there in time, or asked by an object that forgot it, is replaced
- * by the next commit, or by the cron, which compares the object with its cursor in the database (`wake.ts`). The cron knows
- * an object from its first flush on, for which alone there is an alarm. The cursor is what makes a flush that comes twice,
- * late or in between do nothing twice.
+ * `commit` answers once its batch is durable here. If no flush is requested yet, it asks its caller to return and flush
+ * (`flush.ts`), in time for all clicks that arrive until then; the object itself flushes larger numbers. The pending
+ * request, and the position of stretches that are on their way, are only in memory. If the Worker does not return in
+ * time, or the object has forgotten its request, the next commit replaces it, or the cron, which compares the object
+ * with its cursor in the database (`wake.ts`). The cron knows an object from its first flush on; only the first flush
+ * needs an alarm. The cursor makes repeated, late or overlapping flushes harmless.
  *
- * The first object of a region takes all of its clicks (`take`) until they are many; then it splits the region, once and
- * for good, and each object takes those of its own data centers. A split comes in the turn that stores all that has
- * gathered, and no reply leaves before it is safe: so what the first object does not know after it, it never takes. The
- * others ask it about each batch for as long as a repetition may be of a click from before (`knows`).
+ * The first object of a region takes all of its clicks (`take`) until there are many; then it splits the region
+ * permanently, and each object takes those of its own data centers. A split happens in the turn that stores all
+ * gathered batches, and no reply leaves before it is durable: the first object never takes an id later that it did not
+ * know at the split. The others ask it about each batch for as long as a click from before may be repeated (`knows`).
  */
 export class ClickCounter extends DurableObject<ClickBindings> implements Flushable {
   readonly #store: ClickStore;
   readonly #load = new Load();
   #gathered: Gathered[] = [];
   #gatheredLength = 0;
-  /** A write is on its way, or a question to the first object. */
+  /** A write, or a question to the first object, is in flight. */
   #busy = false;
-  /** For when somebody was asked to flush, in ms; null where nobody is to come. */
+  /** The time of the requested flush, in ms; null without a request. */
   #askedFor: number | null = null;
-  /** The flush of the object itself. */
+  /** The object's own flush. */
   #flushing: Promise<boolean> | null = null;
   #failures = 0;
   #pausesUntil = 0;
@@ -91,8 +96,8 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
   }
 
   /**
-   * Makes a batch durable, or refuses it: the platform holds the reply back until what was written before is safe.
-   * Group commit here too: one write is on its way at a time, and what several isolates sent meanwhile becomes one row.
+   * Makes a batch durable, or refuses it: the platform holds the reply back until earlier writes are durable. Group
+   * commit here too: one write is in flight at a time, and batches that several isolates send meanwhile become one row.
    * A batch sent again with the same id is stored once.
    */
   async commit(batch: ClickBatch): Promise<CommitReply> {
@@ -112,14 +117,16 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     return promise;
   }
 
-  /** As `commit`, called on the first object of a region for a batch of any data center while the region is not split. */
+  /**
+   * Like `commit`, called on the first object of a region for a batch of any data center while the region is not split.
+   */
   async take(batch: ClickBatch): Promise<CommitReply> {
     return this.#store.splitAt === null ? this.commit(batch) : { stored: false, reason: "moved" };
   }
 
   /**
-   * Which of the ids, as of `idsOf`, this first object of a region took. Who asks takes clicks, so the region is split now
-   * if it was not.
+   * Which of the ids (see `idsOf`) this first object of a region took. The caller takes clicks itself, so the region is
+   * split now if it was not.
    */
   async knows(ids: readonly string[]): Promise<Report> {
     const now = Date.now();
@@ -128,43 +135,50 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
   }
 
   /**
-   * What waits, for who was asked to flush it. Null where nothing does, and where the object flushes it itself. What comes
-   * from now on is for the next, which the next commit asks for; one that an object asked and forgot leaves that to another.
+   * The waiting clicks for the Worker that was asked to flush. Null if there are none, and if the object flushes them
+   * itself. Later clicks are left to the next flush, which the next commit requests; after a restart that lost the
+   * request, a commit requests another.
    */
   async waiting(): Promise<Handed | null> {
     if (this.#askedFor !== null && Date.now() >= this.#askedFor - EARLY) this.#askedFor = null;
     return this.#handOut();
   }
 
-  /** Takes over where the cursor is. What was handed out before and is not there waits again, and is given to this caller. */
+  /**
+   * Stores the database's cursor. A stretch that was handed out but is not covered by it waits again, and is returned
+   * to this caller.
+   */
   async flushed(done: Flushed): Promise<Handed | null> {
     this.#store.flushed(done);
     return done.cursor < done.to ? this.#handOut() : null;
   }
 
   /**
-   * For the cron: how far the object's cursor in the database must be at least, which is past each click that nobody is to come
-   * for any more. Null where there is none.
+   * For the cron: the least position at which the object's cursor in the database must be, past each click for which no
+   * flush is expected any more. Null if there is none.
    */
   async look(): Promise<{ epoch: string; last: number } | null> {
     const last = this.#store.takenBy(Date.now() - flushDelay(this.env) - GRACE);
     return last === 0 || this.#flushing !== null ? null : { epoch: this.#store.epoch, last };
   }
 
-  /** For the cron: flushes here what is not in the database, whose cursor is given; null where it has none. */
+  /** For the cron: flushes clicks beyond the given cursor of the database; null if it has none. */
   async catchUp(cursor: number | null): Promise<void> {
     if (cursor === null) this.#store.takeBack();
     else this.#store.flushed({ to: Infinity, cursor });
     this.#flushSoon();
   }
 
-  /** The cron knows an object from its first flush on. Until then the alarm flushes what no Worker has flushed. */
+  /**
+   * The cron knows an object only after its first flush. Until then the alarm flushes clicks that no Worker has
+   * flushed.
+   */
   override async alarm(): Promise<void> {
     this.#store.takeBack();
     if (!(await this.#flush())) this.#arm(Date.now());
   }
 
-  /** Everything that has gathered at once, so that it is in the same turn as a split. */
+  /** Writes all gathered batches at once, so that they are in the same turn as a split. */
   #write(batches: readonly ClickBatch[], elsewhere?: ReadonlySet<string>): CommitReply {
     try {
       const first = this.#store.isNew;
@@ -179,7 +193,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
       return NOT_STORED;
     }
     this.#busy = true;
-    // Should the storage fail, the platform breaks off every reply that waits for it and restarts the object.
+    // If the storage fails, the platform aborts every waiting reply and restarts the object.
     this.ctx.storage.sync().then(this.#goOn, this.#goOn);
     const flush_in = this.#askToFlush(Date.now());
     return flush_in === null ? STORED : { stored: true, flush_in };
@@ -204,7 +218,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     return group;
   }
 
-  /** Stores what has gathered but for what the first object knows; nothing where that cannot be asked. */
+  /** Stores gathered batches without the clicks that the first object knows; refuses them if it cannot be reached. */
   async #ask(): Promise<void> {
     this.#busy = true;
     const group = this.#takeGathered();
@@ -219,13 +233,13 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     if (!reply.stored) this.#goOn();
   }
 
-  /** Whether the first object may know ids of clicks that come here. */
+  /** Whether the first object may know ids of clicks that arrive here. */
   #asksFirst(): boolean {
     const { splitAt } = this.#store;
     return (splitAt === null || Date.now() < splitAt + ASK_FOR) && firstOf(this.#name()) !== null;
   }
 
-  /** Those of the ids that the first object knows. */
+  /** The ids that the first object knows. */
   async #learn(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const name = firstOf(this.#name())!;
     const first = this.env.CLICKS.getByName(name, { locationHint: hintOf(name) });
@@ -234,7 +248,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     return new Set(report.known);
   }
 
-  /** Splits the region, unless the write of what has gathered does so. Returns when it was split. */
+  /** Splits the region, unless writing the gathered batches already did. Returns the time of the split. */
   #split(now: number): number {
     if (this.#gathered.length > 0) this.#writeGathered();
     if (this.#store.splitAt === null) this.#store.split(now);
@@ -246,7 +260,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     return this.#load.add(commits, now, most.within) >= most.commits || this.#store.ids >= most.ids;
   }
 
-  /** Ms after which the caller of a commit is to come back and flush; null where it is not to. */
+  /** Ms after which the caller of a commit should return and flush; null if it should not. */
   #askToFlush(now: number): number | null {
     const isGone = this.#askedFor !== null && now >= this.#askedFor + GRACE;
     if (isGone) this.#askedFor = null;
@@ -263,7 +277,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     if (waiting >= DENSE || this.#flushing !== null) return null;
     const stretch = this.#store.next();
     if (stretch === null) return null;
-    // Few clicks of the longest may be more than one stretch.
+    // A few clicks of maximum length may exceed one stretch.
     if (this.#store.left > 0) this.#flushSoon();
     const reports = stretch.to - stretch.known >= REPORTED_AFTER;
     return { ...stretch, object: this.#name(), epoch: this.#store.epoch, waiting, reports };
@@ -273,13 +287,13 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     if (this.#flushing === null) this.ctx.waitUntil(this.#flush(delay));
   }
 
-  /** Flushes here, after `delay` ms, and says whether it succeeded; not for a while after it failed. Never rejects. */
+  /** Flushes here after `delay` ms and returns whether it succeeded; pauses after a failure. Never rejects. */
   async #flush(delay = 0): Promise<boolean> {
     if (Date.now() < this.#pausesUntil) return false;
     return (this.#flushing ??= this.#flushAll(delay));
   }
 
-  /** Everything that waits, and what comes meanwhile where that is much, or nobody was asked to come for it. */
+  /** Flushes all waiting clicks, and those that arrive meanwhile if they are many or no flush is requested for them. */
   async #flushAll(delay: number): Promise<boolean> {
     try {
       await scheduler.wait(delay);
@@ -305,23 +319,26 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     }
   }
 
-  /** Not awaited by the write: the row of the first click and the alarm are atomic with each other. */
+  /** The write does not await it: the first click's row and the alarm are atomic with each other. */
   #arm(now: number): void {
     void this.ctx.storage.setAlarm(now + MINUTE);
   }
 
-  /** It says which database the clicks go to. Asked for in the same write as the first clicks, which keeps it with them. */
+  /**
+   * The name contains the database's number. It is read in the same write as the first clicks, which stores it with
+   * them.
+   */
   #name(): string {
     return this.#store.nameFor(this.ctx.id.name);
   }
 }
 
-/** One of them is asked to flush, at most: what else the reply says is said to all. */
+/** Replies to each batch; at most one caller is asked to flush. */
 function answer(group: readonly Gathered[], reply: CommitReply): void {
   for (const [i, waiting] of group.entries()) waiting.reply(i === 0 || !reply.stored ? reply : STORED);
 }
 
-/** Ms until the next try after so many failures in a row: doubling, jittered so that objects do not come together. */
+/** Ms until the next try after so many failures in a row: doubling, jittered so that objects do not retry together. */
 function backoff(failures: number): number {
   return Math.min(SECOND * 2 ** failures, MAX_BACKOFF) * (0.75 + Math.random() / 2);
 }

@@ -3,12 +3,12 @@ import { SECOND } from "../lib/time.ts";
 
 const MAX_SECONDS = 15;
 
-/** The option as it is set; a number where wrangler reads one. */
+/** The option as it is set; a number if wrangler parses one. */
 export type FlushOptions = Pick<Bindings, "CLICK_FLUSH_SECONDS">;
 
 /**
- * Ms from the first click that waits to the flush, where few come: `CLICK_FLUSH_SECONDS`, a whole number from 1 to 15,
- * else 15. A flush writes rows of its own, so the more clicks share one, the less each costs.
+ * Ms from the first waiting click to the flush, if few arrive: `CLICK_FLUSH_SECONDS`, a whole number from 1 to 15, else
+ * 15. A flush writes rows of its own, so sharing one lowers the cost per click.
  */
 export function flushDelay({ CLICK_FLUSH_SECONDS }: FlushOptions): number {
   const text = String(CLICK_FLUSH_SECONDS ?? "").trim();

@@ -12,36 +12,42 @@ export interface OwnStretch extends Stretch {
   epoch: string;
 }
 
-/** What an object gives a Worker to flush. */
+/** The clicks that an object hands to a Worker for a flush. */
 export interface Handed extends OwnStretch {
   /** How many clicks wait in the object, as far as it knows. */
   waiting: number;
-  /** Whether the object wants to know that they have arrived: once for many clicks, for it writes that down. */
+  /** Whether the object wants to be told of their arrival, which costs it a write, so only once for many clicks. */
   reports: boolean;
 }
 
-/** What came of a stretch up to `to`: where the cursor in the database then was. */
+/** The result of flushing a stretch up to `to`: the database's cursor afterwards. */
 export interface Flushed {
   to: number;
   cursor: number;
 }
 
-/** A click object, as who flushes its clicks sees it. */
+/** The part of a click object that its flusher calls. */
 export interface Flushable {
   waiting(): Promise<Handed | null>;
   flushed(done: Flushed): Promise<Handed | null>;
 }
 
-/** The platform ends a Worker 30 seconds after its reply. Half of these it may wait for clicks, then so long for an answer. */
+/**
+ * The platform ends a Worker 30 seconds after its reply: at most half of them are spent waiting for clicks, then this
+ * long for an answer.
+ */
 const WORKER_TIMEOUT = 10 * SECOND;
 
-/** Brings what waits in an object to the database after `ms`. Never throws: what fails stays, and is tried again later. */
+/**
+ * Flushes an object's waiting clicks after `ms`. Never throws: clicks of a failed flush stay in the object for a later
+ * one.
+ */
 export async function flushLater(open: () => Flushable, ms: number, bindings: DatabaseBindings): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   await flushWaiting(open(), bindings);
 }
 
-/** As `flushLater`, at once. */
+/** Like `flushLater`, at once. */
 export async function flushWaiting(object: Flushable, bindings: DatabaseBindings): Promise<void> {
   let stretch: Handed | null = null;
   try {
@@ -58,8 +64,8 @@ export async function flushWaiting(object: Flushable, bindings: DatabaseBindings
 }
 
 /**
- * Brings a stretch to the database, and gives where the cursor then is. A call that takes longer than `ms` is given up: if it
- * still ends well, the cursor says so to the next one.
+ * Writes a stretch to the database and returns the cursor afterwards. Stops waiting after `ms`: if the call still
+ * succeeds, the next one sees it in the cursor.
  */
 export async function bring(
   { entries, ...stretch }: OwnStretch,
@@ -70,7 +76,7 @@ export async function bring(
   return inTime(ms, "the database", flushClicks(bindings, { ...stretch, arrivals, now: Date.now() }));
 }
 
-/** Says in the log that a flush failed, and how much waits. */
+/** Logs a failed flush with the number of waiting clicks. */
 export function notFlushed(error: unknown, of: { object?: string | undefined; waiting?: number | undefined }): void {
   logLine("error", { what: "clicks not flushed", ...of, reason: reasonOf(error) });
 }

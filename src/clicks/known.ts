@@ -6,16 +6,16 @@ import { inTime } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 
-/** Whether a reference leads to an active partner; null where that is not available now. */
+/** Whether a reference leads to an active partner; null if the answer is unavailable now. */
 export type Known = boolean | null;
 
-/** What is needed of the request that asks. */
+/** The parts of the request that a lookup needs. */
 export interface Asker {
   bindings: DatabaseBindings;
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/** From memory, at once and without a promise, or from the database within `PATIENCE` ms. Never throws. */
+/** Looks up a reference: in memory, synchronously, or in the database within `PATIENCE` ms. Never throws. */
 export function leadsToPartner(program_id: string, ref: string, asker: Asker): Known | Promise<Known> {
   const shard = shardOfProgram(program_id);
   if (!isBound(asker.bindings, shard)) return false;
@@ -29,34 +29,34 @@ export function leadsToPartner(program_id: string, ref: string, asker: Asker): K
 
 const shards = new Map<number, KnownRefs>();
 
-/** How long an answer is remembered: a partner counts for so long after being deactivated, or added. */
+/** How long an answer is cached, and so how long a deactivated or new partner may count wrongly. */
 export const REMEMBERED = { known: MINUTE, unknown: 10 * SECOND };
-/** How many are remembered, those that strangers make up apart from the others. */
+/** Cache sizes, with a separate limit for invented references. */
 export const MAX_REMEMBERED = { known: 10_000, unknown: 2_000 };
-/** How many references one query asks for, and how many wait at most for the next one. */
+/** References in one query, and the most that may wait for the next one. */
 export const MAX_ASKED = 100;
 export const MAX_WAITING = 500;
-/** So long a click waits for the answer. */
+/** How long a click waits for the answer. */
 export const PATIENCE = 300;
-/** Between the starts of two queries, and after one that failed. */
+/** Between the starts of two queries, and after a failed one. */
 const GAP = 20;
 const PAUSE = 5 * SECOND;
-/** A query that takes longer has failed; so has one whose request is gone. */
+/** A slower query counts as failed; so does one whose request is gone. */
 const QUERY_MS = 3 * SECOND;
-/** So long one request asks for all; the next click goes on. */
+/** How long one request makes the queries; then the next click's does. */
 const LEAD_MS = SECOND;
 
-/** The positions of those references that lead to an active partner. */
+/** Returns the positions of the references that lead to an active partner. */
 export type FindActive = (refs: readonly RefKey[], asker: Asker) => Promise<number[]>;
 
 type Wake = (known: Known) => void;
 
 /**
- * The references of one database, as an isolate knows them. At most one query is on its way, which asks for all that
- * gathered during the last one: neither a visitor who invents references nor a crowd makes it one query for each click.
- * After a query that failed nobody waits until one has succeeded; one is tried every `PAUSE` ms.
+ * The references of one database, as an isolate knows them. At most one query is in flight, for all references gathered
+ * during the last one, so that neither invented references nor many visitors cause one query per click. After a failed
+ * query no click waits until one has succeeded; one is tried every `PAUSE` ms.
  *
- * As in `accept`, the query belongs to one of the requests that wait, and each waits with a timer of its own.
+ * As in `accept`, the query belongs to one of the waiting requests, and each waits with its own timer.
  */
 export class KnownRefs {
   readonly #find: FindActive;

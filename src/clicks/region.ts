@@ -1,7 +1,7 @@
 import { isBound, type DatabaseBindings } from "../core/kernel/database.ts";
 import { clickObjectOn, shardOfProgram } from "../domain/shard.ts";
 
-/** Where a visitor is, as far as the platform knows: the fields of `request.cf` that are read. */
+/** The visitor's location, as far as the platform knows it: the fields of `request.cf` that are read. */
 export interface VisitorLocation {
   continent?: unknown;
   longitude?: unknown;
@@ -12,8 +12,8 @@ export interface VisitorLocation {
 
 export interface ClickObject {
   /**
-   * `<region>:<number>`, and `@<shard>` for programs of another database than the first; from a finite set: a stranger
-   * cannot make new objects, whatever is sent.
+   * `<region>:<number>`, and `@<shard>` for programs of another database than the first. The set of names is finite, so
+   * that no request can create further objects.
    */
   name: string;
   /** The first object of its region and database, which takes all of their clicks while they are few. */
@@ -21,14 +21,17 @@ export interface ClickObject {
   hint: DurableObjectLocationHint;
 }
 
-/** Objects per region and database, where one is not enough. Constant, so that a repeated click finds the object that knows it. */
+/**
+ * Objects per region and database, if one is not enough. Constant, so that a repeated click finds the object that knows
+ * it.
+ */
 export const OBJECTS_PER_REGION = 4;
 
 /**
- * The object of a visitor's data center for the programs of a shard, whose database must be bound: the region from the
- * continent (longitude splits Europe, North America and Asia), the number from the data center. One isolate lives in one
- * data center, so its clicks share one commit; and a visitor's retry meets the same object, which is what recognizes it
- * as a duplicate. The first object of the region takes its place until the region has split (`accept`).
+ * The click object for a visitor's data center and the programs of a shard, whose database must be bound: the region
+ * follows from the continent (longitude splits Europe, North America and Asia), the number from the data center. One
+ * isolate runs in one data center, so its clicks share one commit, and a visitor's retry reaches the same object, which
+ * recognizes it as a duplicate. The first object of the region replaces it until the region is split (`accept`).
  */
 export function clickObject(location: VisitorLocation | undefined, shard = 0): ClickObject {
   const hint = regionOf(location);
@@ -37,7 +40,10 @@ export function clickObject(location: VisitorLocation | undefined, shard = 0): C
   return { name: named(numberOf(colo)), first: named(0), hint };
 }
 
-/** The visitor's country (ISO 3166-1 alpha-2); null where the platform names none: absent, `XX` (unknown), `T1` (Tor). */
+/**
+ * The visitor's country (ISO 3166-1 alpha-2); null if the platform does not know it: absent, `XX` (unknown), `T1`
+ * (Tor).
+ */
 export function countryOf(location: VisitorLocation | undefined): string | null {
   const country = location?.country;
   return typeof country === "string" && COUNTRY_PATTERN.test(country) && country !== UNKNOWN_COUNTRY ? country : null;
@@ -48,22 +54,22 @@ export function isFirst(name: string): boolean {
   return /:0(?:@\d+)?$/.test(name);
 }
 
-/** The first object of an object's region and database; null of that itself, and of what has no number. */
+/** The first object of an object's region and database; null for that object itself and for a name without a number. */
 export function firstOf(name: string): string | null {
   const [, region, shard = ""] = /^(.+):[1-9]\d*(@\d+)?$/.exec(name) ?? [];
   return region === undefined ? null : `${region}:0${shard}`;
 }
 
 /**
- * The shard whose objects take the clicks on a program; null where its database is not bound: no click is taken that
- * could not be brought anywhere, and strangers make no object.
+ * The shard whose objects take the clicks of a program; null if its database is not bound, so that no click is accepted
+ * that could not be written, and invented ids create no object.
  */
 export function shardForClicks(program_id: string, bindings: DatabaseBindings): number | null {
   const shard = shardOfProgram(program_id);
   return isBound(bindings, shard) ? shard : null;
 }
 
-/** The location hint in a click object's name; hints count only when the object is first made. */
+/** The location hint in a click object's name; the platform applies it only when it creates the object. */
 export function hintOf(name: string): DurableObjectLocationHint {
   const region = name.slice(0, name.lastIndexOf(":"));
   return REGIONS.find((known) => known === region) ?? FALLBACK;

@@ -1,14 +1,14 @@
 /**
- * The ids of what an object has taken lately, so that a repetition is recognized. Bounded in time and in number; the
- * oldest goes first. Not stored: it is read back from the stored batches, which are kept for as long.
+ * Recently taken ids, to recognize repetitions. Bounded in time and number; the oldest is removed first. Not stored: it
+ * is rebuilt from the stored batches, which are kept as long.
  */
 export class Seen {
   readonly #times = new Map<string, number>();
   readonly #window: number;
   readonly #limit: number;
-  /** Goes on where it was: from the beginning it would pass the holes of all that were deleted before. */
+  /** Continues at its position: a new iterator would walk over the holes of all deleted entries. */
   #entries = this.#times.entries();
-  /** The first that is not pruned, once it was looked at. */
+  /** The first entry that was examined and is not pruned. */
   #oldest: [string, number] | null = null;
 
   /** `window` in ms; `limit` bounds the memory. */
@@ -27,7 +27,7 @@ export class Seen {
     return before !== undefined && now - before < this.#window;
   }
 
-  /** False when `id` was added within the window before `now` (ms); adds it otherwise. `now` never goes back. */
+  /** Adds an id; false if it was added within the window before `now` (ms). `now` never goes back. */
   add(id: string, now: number): boolean {
     if (this.has(id, now)) return false;
     this.#times.delete(id);
@@ -35,13 +35,13 @@ export class Seen {
     return true;
   }
 
-  /** Forgets what is out of the window or beyond the number. */
+  /** Removes entries outside the window or beyond the limit. */
   prune(now: number): void {
     for (;;) {
       const oldest = (this.#oldest ??= this.#next());
       if (oldest === null) return;
       const [id, at] = oldest;
-      // One that was added again since is further on.
+      // An entry that was added again since is further on.
       if (this.#times.get(id) === at) {
         if (this.#times.size <= this.#limit && now - at < this.#window) return;
         this.#times.delete(id);
@@ -59,7 +59,7 @@ export class Seen {
   #next(): [string, number] | null {
     const next = this.#entries.next();
     if (!next.done) return next.value;
-    // An iterator that has ended stays so, whatever is added.
+    // A finished iterator stays finished, even if entries are added.
     this.#entries = this.#times.entries();
     return null;
   }

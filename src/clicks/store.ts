@@ -4,17 +4,17 @@ import { MINUTE } from "../lib/time.ts";
 import { batchKey, type ClickBatch } from "./batch.ts";
 import { Seen } from "./seen.ts";
 
-/** How long a click's id, or a batch's, is remembered, and how many at most: about 20 MB of an object's 128. */
+/** How long the id of a click or batch is remembered, and how many at most: about 20 MB of an object's 128. */
 export const SEEN_WINDOW = 30 * MINUTE;
 const SEEN_LIMIT = 131_072;
 /** UTF-16 units of entries in one row and in one flush: at most three bytes each, and a row or parameter holds 2 MB. */
 const MAX_LENGTH = 600_000;
-/** Rows that are kept to be written over, rather than deleted, which is billed as a row written. */
+/** Rows that are kept for overwriting, because a deletion is billed as a row written. */
 export const MAX_SPARE = 1_000;
 
 /**
- * Consecutive arrivals: those after the first `from` up to the first `to`, as a JSON array without its brackets. The first
- * `known` are known to be flushed; what is after the first `oldest` is still kept, flushed or not.
+ * Consecutive arrivals, after number `from` up to number `to`, as a JSON array without its brackets. Those up to
+ * `known` are known to be flushed; those after `oldest` are still stored, flushed or not.
  */
 export interface Stretch {
   oldest: number;
@@ -26,14 +26,15 @@ export interface Stretch {
 
 /**
  * The rows of one click object. Arrivals are numbered from 1 in the order they are stored; a row holds a group of them
- * and is named by the number of its last. Flushed rows stay until their ids need not be remembered any more; then they
- * are written over by new ones, so that a commit costs one row written and forgetting costs none.
+ * and is named by the number of its last. Flushed rows stay until their ids need not be remembered any more; then new
+ * ones overwrite them, so that a commit costs one row written and forgetting is free.
  *
- * Two numbers say how far the database is. What is `flushed` is known to be there: only that is ever written over. It is a row
- * written, so the object does not hear of every flush, and it may be behind. What was handed out beyond it is on its way, or
- * lost, or there: only memory says that it was, and the next stretch begins after it.
+ * Two numbers track the database. Arrivals up to `flushed` are known to be there: only these are ever overwritten.
+ * Storing it costs a row written, so the object is not told of every flush, and the number may be behind. Arrivals
+ * handed out beyond it are in flight, lost or written: only memory knows that they were handed out, and the next
+ * stretch begins after them.
  *
- * Every method is synchronous: what it writes is one write, together with whatever the caller writes beside it.
+ * Every method is synchronous: its writes are one write, together with the caller's own.
  */
 export class ClickStore {
   readonly #storage: DurableObjectStorage;
@@ -48,7 +49,7 @@ export class ClickStore {
   #forgotAt = 0;
   #isRemembered = false;
   #splitAt: number | null = null;
-  /** The names of rows that may be written over, the oldest last. */
+  /** The names of rows that may be overwritten, the oldest last. */
   #spare: number[] = [];
   #now: number;
 
@@ -60,7 +61,9 @@ export class ClickStore {
     this.#load();
   }
 
-  /** Identity of this storage; the object's cursor in the database belongs to it. Empty before the first batch. */
+  /**
+   * The identity of this storage, to which the object's cursor in the database belongs. Empty before the first batch.
+   */
   get epoch(): string {
     return this.#epoch;
   }
@@ -87,15 +90,15 @@ export class ClickStore {
     return this.#seen.size;
   }
 
-  /** Whether an id is one of those that `idsOf` a batch gives, and was taken within the window. */
+  /** Whether an id (see `idsOf`) was taken within the window. */
   knows(id: string, now: number): boolean {
     this.#remember();
     return this.#seen.has(id, Math.max(this.#now, now));
   }
 
   /**
-   * The object's name: `given` by the platform, and kept, for where the object is opened by its id none is given. An alarm
-   * may be such a place. @throws where none was ever given.
+   * The object's name: `given` by the platform, and stored, because the platform does not give it if the object is
+   * opened by id, possibly also for an alarm. @throws if it was never given.
    */
   nameFor(given: string | undefined): string {
     if (this.#name === "" && given !== undefined) {
@@ -107,7 +110,7 @@ export class ClickStore {
     return this.#name;
   }
 
-  /** What is not known to be flushed: arrivals, and UTF-16 units of their entries. */
+  /** Arrivals that are not known to be flushed, and UTF-16 units of their entries. */
   get backlog(): { clicks: number; length: number } {
     return { clicks: this.#last - this.#flushed, length: this.#length };
   }
@@ -117,7 +120,7 @@ export class ClickStore {
     return this.#last - this.#handed;
   }
 
-  /** How many arrivals there were at `at`, in ms; 0 where all that is kept came later. */
+  /** How many arrivals there were at `at`, in ms; 0 if every stored one is later. */
   takenBy(at: number): number {
     if (this.isNew) return 0;
     const [row] = this.#sql.exec<{ last: number }>(
@@ -128,8 +131,9 @@ export class ClickStore {
   }
 
   /**
-   * Stores batches as few rows. A batch whose id was seen is left out; an arrival whose key was seen becomes one that is
-   * counted as a duplicate. `elsewhere` was seen by another object. Throws, with nothing stored, when the storage refuses.
+   * Stores batches in few rows. A batch with a known id is left out; an arrival with a known key becomes one that is
+   * counted as a duplicate. `elsewhere` are ids known to another object. Throws if the storage refuses, without storing
+   * any.
    */
   add(batches: readonly ClickBatch[], now: number, elsewhere: ReadonlySet<string> = NOTHING): void {
     this.#now = Math.max(this.#now, now);
@@ -146,7 +150,7 @@ export class ClickStore {
     }
   }
 
-  /** Hands out the oldest arrivals that were not, or null. */
+  /** Hands out the oldest arrivals that were not handed out yet, or null. */
   next(): Stretch | null {
     const from = this.#handed;
     if (from === this.#last) return null;
@@ -165,8 +169,9 @@ export class ClickStore {
   }
 
   /**
-   * Takes over the cursor as the database has it, after a flush up to `to`. Where it is behind that, what was handed out is lost
-   * or refused, or the database was restored: all after the cursor is handed out again. Else it never goes back.
+   * Stores the database's cursor after a flush up to `to`. If the cursor is behind it, the stretch was lost or refused,
+   * or the database was restored: all arrivals after the cursor are handed out again. Otherwise the position never goes
+   * back.
    */
   flushed({ to, cursor }: { to: number; cursor: number }): void {
     const isBehind = cursor < to;
@@ -175,12 +180,12 @@ export class ClickStore {
     if (isBehind || at > this.#flushed) this.#keepFlushed(at);
   }
 
-  /** All that is not known to be flushed is handed out again. */
+  /** All arrivals that are not known to be flushed are handed out again. */
   takeBack(): void {
     this.#handed = this.#flushed;
   }
 
-  /** A place within the oldest row, which is handed out whole from there on; 0 where nothing can have been written over. */
+  /** The end of the part of the oldest row that is not handed out any more; 0 if no row can have been overwritten. */
   #oldest(): number {
     if (this.#flushed === 0) return 0;
     const [row] = this.#sql.exec<{ last: number }>("select last from batches order by last limit 1");
@@ -196,7 +201,10 @@ export class ClickStore {
     this.#length += this.#lengthBetween(this.#flushed, before) - this.#lengthBetween(before, this.#flushed);
   }
 
-  /** Finds flushed rows whose ids are out of the window, once a minute at most. Those beyond what is kept are deleted. */
+  /**
+   * Finds flushed rows whose ids are out of the window, at most once a minute. Rows beyond the number kept for
+   * overwriting are deleted.
+   */
   #forget(): void {
     if (this.isNew || this.#now - this.#forgotAt < MINUTE) return;
     const past = this.#sql.exec<{ last: number }>(
@@ -210,7 +218,7 @@ export class ClickStore {
 
   #keepSpare(past: readonly number[]): void {
     this.#forgotAt = this.#now;
-    // The newest row is never among those deleted: it says how many arrivals there were.
+    // The newest row is never deleted: its name is the number of arrivals.
     const kept = past.slice(-MAX_SPARE);
     if (kept.length < past.length) this.#sql.exec("delete from batches where last < ?", kept[0]!);
     this.#spare = kept.toReversed();
@@ -268,7 +276,7 @@ export class ClickStore {
     this.#length += entries.length;
   }
 
-  /** A repetition's key is not kept: read back, it would begin the window again. */
+  /** A repetition's key is not stored: when read back, it would restart the window. */
   #withoutRepetitions(batch: ClickBatch, elsewhere: ReadonlySet<string>): Pick<ClickBatch, "entries" | "keys"> {
     if (batch.keys === "") return batch;
     const keys = batch.keys.split(",");
@@ -286,7 +294,7 @@ export class ClickStore {
     return { entries: JSON.stringify(arrivals).slice(1, -1), keys: keys.join(",") };
   }
 
-  /** Reads back from the rows what an object is asked before it takes another click. */
+  /** Reads back the state that an object needs before it takes another click. */
   #load(): void {
     this.#isRemembered = false;
     this.#seen.clear();
@@ -308,7 +316,10 @@ export class ClickStore {
     this.#length = this.#lengthBetween(this.#flushed, this.#last);
   }
 
-  /** Reads back all ids, and which rows may be written over: once, and only where clicks come, for it reads all rows. */
+  /**
+   * Reads back all ids and the rows that may be overwritten: once, and only when clicks arrive, because it reads all
+   * rows.
+   */
   #remember(): void {
     if (this.#isRemembered) return;
     this.#isRemembered = true;

@@ -7,7 +7,7 @@ import { logLine, reasonOf } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
 import { hintOf } from "./region.ts";
 
-/** Objects that are called at once, and how long one may take. */
+/** Objects called at once, and the timeout of each. */
 const OBJECTS_AT_ONCE = 10;
 const ANSWER_WITHIN = 10 * SECOND;
 
@@ -16,9 +16,9 @@ interface ClickObjects extends Owner {
 }
 
 /**
- * Looks after clicks that nobody came for: compares every object of one database that ever took a click with its cursor in
- * the database (cron, every minute), and has it flush what is not there, of a database that was restored too. An object that
- * does not answer is logged, and found again by the next run. `onCall` is notified of each call.
+ * Recovers clicks for which no Worker came: compares every object of one database that ever took a click with its
+ * cursor in the database (cron, every minute), and makes it flush missing ones, also after the database was restored.
+ * An object that does not answer is logged, and tried again by the next run. `onCall` is notified of each call.
  */
 export function wakeClickObjects(
   { db }: Pick<Ctx, "db">,
@@ -26,7 +26,7 @@ export function wakeClickObjects(
   onCall: (calls: number) => void = () => {},
 ): Work<ClickObjects> {
   const open = (name: string) => CLICKS.getByName(name, { locationHint: hintOf(name) });
-  /** Calls objects at once; those that fail are logged and left out. */
+  /** Calls objects at once; failed calls are logged and left out. */
   async function callAll<One, Answer>(
     all: readonly One[],
     nameOf: (one: One) => string,
@@ -41,7 +41,7 @@ export function wakeClickObjects(
     });
   }
   return {
-    // Each is asked, and woken; and the cursors of all are read.
+    // Each object is called twice; one statement reads all cursors.
     cost: 2 * OBJECTS_AT_ONCE + 1,
     everybody: true,
     unnoted: true,

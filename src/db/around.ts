@@ -1,7 +1,7 @@
-/** Makes one call of the database, which carries out so many statements. */
+/** Wraps one call of the database, which sends so many statements. */
 export type Around = <T>(ask: () => Promise<T>, statements: number) => Promise<T>;
 
-/** The same database with `around` about every call of it. */
+/** The same database with `around` about each of its calls. */
 export function databaseWith(binding: D1Database, around: Around): D1Database {
   const wrapped: Pick<D1Database, "prepare" | "batch"> = {
     prepare: (query) => statementWith(binding.prepare(query), around),

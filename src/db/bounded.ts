@@ -2,13 +2,13 @@ import { databaseWith } from "./around.ts";
 import { StorageUnavailable } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";
 
-/** "30 s" is the longest that the platform lets a query run: what takes longer never answers. */
+/** "30 s" is the platform's longest run time of a query: a slower one never answers. */
 export const ANSWER_WITHIN = 30 * SECOND;
 
 /**
- * The database as the service may rely on it: every call ends within `limit` ms. One that fails for another reason than
- * its own SQL (the database is away, overloaded, full, locked, too slow) rejects with `StorageUnavailable`; whether a
- * write was carried out is then not known.
+ * A database whose every call ends within `limit` ms. A call that fails for another reason than its own SQL (the
+ * database is away, overloaded, full, locked, too slow) rejects with `StorageUnavailable`; whether a write took effect
+ * is then unknown.
  */
 export function boundedDatabase(binding: D1Database, limit: number = ANSWER_WITHIN): D1Database {
   return databaseWith(binding, (ask) => answered(limit, ask));
@@ -26,7 +26,7 @@ async function answered<T>(limit: number, ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** D1 distinguishes its errors only in their texts: SQLite's code is at the end of what a statement did wrong. */
+/** D1 distinguishes errors only by their texts: SQLite's code is at the end if the statement was wrong. */
 const OF_THE_QUERY =
   /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|MISUSE|AUTH)|constraint failed|D1_(?:TYPE|COLUMN_NOTFOUND|EXEC)/;
 
@@ -34,7 +34,7 @@ function isOfTheQuery(error: unknown): boolean {
   return says(OF_THE_QUERY, error);
 }
 
-/** Whether a statement failed because a value or a row of it is larger than the database holds. */
+/** Whether a statement failed because a value or a row of it exceeds the database's limit. */
 export function isTooLarge(error: unknown): boolean {
   return says(/SQLITE_TOOBIG/, error);
 }

@@ -8,7 +8,7 @@ import { writeDirectly, type Dialect } from "./query-text.ts";
 
 export type Database = DrizzleD1Database & { $client: D1Database };
 
-/** The drizzle client over one D1 binding, none of whose calls waits without limit. */
+/** The drizzle client of one D1 binding; each of its calls has a time limit. */
 export function openDatabase(binding: D1Database): Database {
   let database = opened.get(binding);
   if (!database) opened.set(binding, (database = clientOf(boundedDatabase(binding))));
@@ -21,10 +21,10 @@ function clientOf(binding: D1Database): Database {
   return database;
 }
 
-/** A client holds nothing but its binding, and making one costs a good part of a small read. */
+/** A client holds only its binding, and creating one takes a good part of the time of a small read. */
 const opened = new WeakMap<D1Database, Database>();
 
-/** The same database, which says of every call how many statements it sends. */
+/** The same database, which reports the number of statements of every call. */
 export function countStatements(db: Database, onSent: (statements: number) => void): Database {
   return clientOf(
     databaseWith(db.$client, (ask, statements) => {
@@ -41,7 +41,7 @@ export type Rows<T extends readonly Statement[]> = {
   [K in keyof T]: T[K] extends { _: { result: infer R } } ? R : never;
 };
 
-/** What drizzle's own batch uses of a query. */
+/** The part of a query that drizzle's own batch uses. */
 interface PreparedQuery {
   /** The columns of a built select; absent for raw SQL. */
   fields?: readonly unknown[];
@@ -54,8 +54,8 @@ function prepare(statement: Statement): PreparedQuery {
 }
 
 /**
- * A statement for `runBatch` whose text is made once, and used again with other values for its `sql.placeholder`s:
- * making the text costs a good part of a small read.
+ * A statement for `runBatch` whose text is made once and reused with other values for its `sql.placeholder`s, because
+ * making the text takes a good part of the time of a small read.
  */
 export function reusable<T extends Statement>(
   build: (db: Database) => T,
@@ -77,10 +77,9 @@ export function reusable<T extends Statement>(
 }
 
 /**
- * A whole number, or a word of the service's own such as a status, written into the text of a statement. SQLite compiles a
- * statement again at every run where it plans by a bound value: LIMIT is one such place, another is a column that the
- * condition of a partial index compares with a constant.
- * @throws for anything else: what a caller sent is always bound.
+ * A whole number, or one of the service's own words such as a status, written into the text of a statement. SQLite
+ * recompiles a statement at every run if its plan depends on a bound value: in LIMIT, for example, or in a column that
+ * a partial index compares with a constant. @throws for any other value: callers' input is always bound.
  */
 export function literal(value: number | string): SQL {
   if (typeof value === "number" ? !Number.isSafeInteger(value) : !/^[a-z_.]+$/.test(value)) {
@@ -89,12 +88,12 @@ export function literal(value: number | string): SQL {
   return sql.raw(typeof value === "number" ? String(value) : `'${value}'`);
 }
 
-/** Words of the service's own as a list, for `in`. */
+/** A list of the service's own words, for `in`. */
 export function literals(words: readonly string[]): SQL {
   return sql`(${joined(words.map(literal), sql`, `, "different")})`;
 }
 
-/** The `literal` of a number for `limit` of a built query, which takes no SQL by its types. */
+/** The `literal` of a number for `limit` of a built query, whose type does not accept SQL. */
 export function atMost(rows: number): Placeholder {
   return literal(rows) as unknown as Placeholder;
 }
@@ -123,7 +122,7 @@ export async function runBatch<const T extends readonly Statement[]>(db: Databas
   return results.map((result, i) => {
     const query = queries[i]!;
     const [row] = result.results ?? [];
-    // The rows come as objects: of two columns with one name the first is lost, and what follows shifts.
+    // Rows arrive as objects: if two columns have one name, the first is lost and the later ones shift.
     if (query.fields && row && Object.keys(row).length < query.fields.length) {
       throw new Error(`two columns of a select have one name: ${query.getQuery().sql}`);
     }
@@ -131,7 +130,7 @@ export async function runBatch<const T extends readonly Statement[]>(db: Databas
   }) as never;
 }
 
-/** As `runBatch`, for the rows of the `reads` alone, which see what the statements before them did. */
+/** Like `runBatch`, returning only the rows of the `reads`, which see the effects of the statements before them. */
 export async function runThenRead<const T extends readonly Statement[]>(
   db: Database,
   statements: readonly Statement[],

@@ -1,12 +1,15 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 
-/** The domain of an address in lower case, as the index of payments by it has it: another text would not use the index. */
+/**
+ * The domain of an address in lower case, written exactly as in the index of payments by it: a different text would not
+ * use the index.
+ */
 export function emailDomain(address: SQL | SQLiteColumn): SQL<string> {
   return sql`lower(substr(${address}, instr(${address}, '@') + 1))`;
 }
 
-/** Of payments `p`, those of that index, by its own condition. */
+/** The payments `p` in that index, by its own condition. */
 export const NOBODYS = sql.raw(
   "p.customer_email is not null and (p.partner_id is null or coalesce(p.outcome, '') = 'partner_deactivated')",
 );

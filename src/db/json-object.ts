@@ -4,10 +4,9 @@ import type { JsonText } from "./page.ts";
 import { joined } from "./parts.ts";
 
 /**
- * SQL that makes a row, of the one table it is selected from, the text of a JSON object with these columns, as drizzle
- * and `JSON.stringify` would: a truth value from 0 and 1, a whole number without a fraction, and a stored JSON text as it
- * is, because SQLite's own functions read nothing that is nested deeper than 1,000. `nested` are further fields, each a
- * JSON text.
+ * SQL for a JSON object of these columns of a row of the selected table, identical to the result of drizzle and
+ * `JSON.stringify`: booleans from 0 and 1, whole numbers without a fraction, and stored JSON text unchanged, because
+ * SQLite's own functions refuse nesting deeper than 1,000. `nested` are further fields, each a JSON text.
  */
 export function jsonObject<T>(
   columns: Readonly<Record<string, SQLiteColumn>>,
@@ -36,8 +35,8 @@ export function jsonObject<T>(
 }
 
 /**
- * The same of a table's rows, each as `view` shows it: one that only takes fields of a row takes the columns alike. `nested`
- * are the fields that the object has beside them.
+ * SQL for JSON objects of a table's rows as `view` shows them; a view that only picks fields of a row picks the columns
+ * in the same way. `nested` are additional fields of the object.
  */
 export function jsonOf<Table extends SQLiteTable, Row extends object, View extends Row = Row>(
   table: Table,
@@ -47,16 +46,16 @@ export function jsonOf<Table extends SQLiteTable, Row extends object, View exten
   return jsonObject(view(table) as Record<string, SQLiteColumn>, nested);
 }
 
-/** SQL that makes a JSON object of exactly the fields of `T`, each from its expression; at most 16. */
+/** SQL for a JSON object of exactly the fields of `T`, each from its expression; at most 16. */
 export function jsonFields<T>(fields: { [K in keyof T]: SQL }): SQL<JsonText<T>> {
   const parts = Object.entries<SQL>(fields).map(([name, value]) => sql`${sql.raw(`'${name}'`)}, ${value}`);
   return sql`json_object(${joined(parts, sql`, `, "different")})` as SQL<JsonText<T>>;
 }
 
-/** D1 promises no more than 32 arguments to a function: names and values. */
+/** D1 guarantees only 32 arguments to a function: names and values. */
 const FIELDS = 16;
 
-/** Names are not quoted: the text travels with every read. */
+/** Names are not quoted: the text is sent with every read. */
 function jsonValue({ name, columnType }: SQLiteColumn): string {
   switch (columnType) {
     case "SQLiteText":

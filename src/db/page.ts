@@ -2,16 +2,16 @@ import { AppError } from "../lib/errors.ts";
 import { toBase64, fromBase64 } from "../lib/crypto.ts";
 import { ID_PATTERN, ID_PREFIXES, type IdKind } from "../lib/id.ts";
 
-/** Which page of a list is wanted, as the query string said it. */
+/** The requested page of a list, from the query string. */
 export interface PageRequest {
   page: number;
   per_page: number;
   cursor?: string | undefined;
-  /** Newest first unless it says otherwise; a cursor goes on in the order that it was made in. */
+  /** Newest first by default; a cursor continues in the order in which it was made. */
   order?: Order | undefined;
   /**
-   * False where the total is not needed: then it is 0, and nothing is counted. True where it has to be exact, of a list too
-   * that else counts so far only (`CustomerPage`).
+   * False if the total is not needed: it is then 0 without counting. True if it has to be exact, even for a list whose
+   * total is otherwise capped (`CustomerPage`).
    */
   counted?: boolean | undefined;
 }
@@ -28,12 +28,15 @@ export interface Page<T> {
   next_cursor: string | null;
 }
 
-/** How many rows to read and skip: one more than the page holds shows whether anything follows it. */
+/** The number of rows to read and skip: one more than the page holds, to show whether another page follows. */
 export function window({ page, per_page, cursor }: PageRequest): { limit: number; offset: number } {
   return { limit: per_page + 1, offset: cursor === undefined ? (page - 1) * per_page : 0 };
 }
 
-/** The id of a list of these after which a cursor goes on, or null without one. @throws for a cursor of another list. */
+/**
+ * The id of an object of this kind after which a cursor continues; null without a cursor. @throws for a cursor of
+ * another list.
+ */
 export function cursorId({ cursor }: PageRequest, kind: IdKind): string | null {
   if (cursor === undefined) return null;
   const bytes = fromBase64(cursor.replaceAll("-", "+").replaceAll("_", "/"));
@@ -46,7 +49,7 @@ export function cursorId({ cursor }: PageRequest, kind: IdKind): string | null {
   return id;
 }
 
-/** The page made of the rows read with `window`, newest first, and the exact total. */
+/** A page of the rows read with `window`, newest first, with the exact total. */
 export function pageOf<Row extends { id: string }, T>(
   request: PageRequest,
   rows: readonly Row[],
@@ -67,7 +70,7 @@ export function pageOf<Row extends { id: string }, T>(
 /** JSON text of a `T`. */
 export type JsonText<T> = string & { readonly says?: T };
 
-/** A page whose objects are still the JSON texts that the database made of them. */
+/** A page whose objects are still JSON texts made by the database. */
 export interface PageOfTexts<T> extends Omit<Page<T>, "data"> {
   texts: JsonText<T>[];
 }

@@ -1,17 +1,17 @@
-/** Statements of parts whose number is not in their text: the one place where what a statement may hold is kept. */
+/** Statements with a variable number of parts: the only module that enforces the limits of a statement. */
 import { SQL, sql } from "drizzle-orm";
 
-/** D1 takes no more parameters in a statement, and no more terms in a union. */
+/** D1's limits of parameters in a statement, and of terms in a union. */
 const MOST_PARAMETERS = 100;
 const MOST_TERMS = 5;
 
 /**
- * How many parts there are at most; or that each is another one, there or not, however much data there is: then a test has
- * all of them at once.
+ * The greatest number of parts; or `different` if each part is a separate optional one, however much data there is:
+ * then a test includes all of them at once.
  */
 type Most = number | "different";
 
-/** Some of the parts that a statement may have. */
+/** A variable selection of a statement's parts. */
 class Parts extends SQL {
   readonly parts: readonly SQL[];
   readonly most: Most;
@@ -24,14 +24,14 @@ class Parts extends SQL {
 }
 
 /**
- * Joins parts of a statement, of which there are never more than `most`: tests refuse one that would not fit with so many
- * (`assertFits`). A list that grows with data is one parameter, as JSON.
+ * Joins at most `most` parts of a statement: tests refuse a statement that would not fit with that many (`assertFits`).
+ * A list that grows with data has to be one parameter, as JSON.
  */
 export function joined(parts: readonly SQL[], between: SQL, most: Most): SQL {
   return new Parts(sql.join([...parts], between), parts, most);
 }
 
-/** All rows of some selects, at least one and never more than `most`, nested where the database takes fewer terms. */
+/** All rows of one to `most` selects, nested if the database allows fewer terms. */
 export function unionOf(selects: readonly SQL[], most: Most): SQL {
   return new Parts(united(selects), selects, most);
 }
@@ -50,16 +50,15 @@ function united(selects: readonly SQL[]): SQL {
 }
 
 /**
- * For tests: refuses a query that is too large where each of its lists has as many parts as it may, and one of whose lists
- * has no such number. `paramsOf` counts the parameters of a text.
- * @throws for such a query.
+ * For tests: refuses a query that is too large if each of its lists has its maximum length, or that has a list without
+ * a maximum. `paramsOf` counts the parameters of a text. @throws for such a query.
  */
 export function assertFits(query: SQL, paramsOf: (part: SQL) => number): void {
   const largest = paramsOf(query) + growthOf(query, paramsOf);
   if (largest > MOST_PARAMETERS) throw new Error(`a statement may have ${largest} parameters`);
 }
 
-/** How many parameters more a chunk of a query has where its lists are as long as they may be. */
+/** The additional parameters of a query's chunk if its lists have their maximum length. */
 function growthOf(chunk: unknown, paramsOf: (part: SQL) => number): number {
   const inAll = (chunks: readonly unknown[]) => chunks.reduce<number>((sum, one) => sum + growthOf(one, paramsOf), 0);
   if (chunk instanceof Parts) {

@@ -1,18 +1,18 @@
 import { Column, Name, Param, Placeholder, SQL, StringChunk, Table, type Query } from "drizzle-orm";
 import { assertFits } from "./parts.ts";
 
-/** What makes the text of a query, as drizzle's dialects do. */
+/** The part of drizzle's dialects that makes a query's text. */
 export interface Dialect {
   sqlToQuery(query: SQL): Query;
 }
 
 /**
- * Makes a dialect write its queries at once into one text, where drizzle's own way makes an object of every part: that is
- * a good part of the time of a small request. What is of no common kind is still written by drizzle.
+ * Makes a dialect write a query directly into one text, because drizzle's own way creates an object for every part,
+ * which takes a good part of the time of a small request. Uncommon chunks are still written by drizzle.
  */
 export function writeDirectly(dialect: Dialect): void {
   const byDrizzle = dialect.sqlToQuery.bind(dialect);
-  /** Of tables and columns, which are there for good. */
+  /** Cached names of tables and columns, which exist permanently. */
   const names = new WeakMap<object, string>();
   const nameOf = (named: Column | Table) => {
     let text = names.get(named);
@@ -58,7 +58,7 @@ function isPlain(value: unknown): boolean {
   return value === null || typeof value === "string" || typeof value === "number";
 }
 
-/** None of the schema's encoders makes SQL of a value. */
+/** The schema's encoders never turn a value into SQL. */
 function encoded({ value, encoder }: Param): unknown {
   return value === null ? null : encoder.mapToDriverValue(value);
 }
@@ -68,13 +68,13 @@ function bind(query: Query, value: unknown): void {
   query.params.push(value);
 }
 
-/** Compares a query with drizzle's own; null where nothing does, as in service. */
+/** Compares a query with drizzle's own; null outside tests. */
 let checked: ((sql: SQL, query: Query, byDrizzle: Dialect["sqlToQuery"]) => void) | null = null;
 
 /** Drizzle's insert of several rows. */
 const OF_ROWS = /^insert into "\w+" \([^()]*\) values \([^()]*\), \(/;
 
-/** For tests: from now on a query that drizzle would write in another way is an error, and so is one that may not fit. */
+/** For tests: from now on a query that differs from drizzle's, or that may not fit, is an error. */
 export function checkTexts(): void {
   checked = (sql, query, byDrizzle) => {
     const own = byDrizzle(sql);

@@ -1,17 +1,17 @@
-/** Rows of raw SQL, with the type that their columns have: the one place where what a statement gives is given a type. */
+/** Typed rows of raw SQL: the only module that gives a statement's result a type. */
 import { getTableColumns, type SQL } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Cents, Percent } from "../domain/money.ts";
 import type { Sealed } from "../lib/seal.ts";
 import type { Database } from "./client.ts";
 
-/** A column of a statement. `holds` is asked in tests only, of an amount always. */
+/** A column of a statement. `holds` is checked in tests only, except that amounts are always checked. */
 export interface Column<Value> {
   readonly holds: (value: unknown) => value is Value;
   readonly isAmount: boolean;
 }
 
-/** The columns of a statement by their names, all that it selects and no others. */
+/** The columns of a statement by name, exactly those that it selects. */
 export type Shape = Readonly<Record<string, Column<unknown>>>;
 
 /** The columns of a row whose type has a name. */
@@ -26,26 +26,26 @@ function column<Value>(holds: (value: unknown) => boolean, isAmount = false): Co
 
 export const text = column<string>((value) => typeof value === "string");
 
-/** A text that is one of a closed set: `textOf<PayoutStatus>()`. */
+/** A text from a closed set: `textOf<PayoutStatus>()`. */
 export function textOf<Value extends string>(): Column<Value> {
   return column<Value>(text.holds);
 }
 
-/** Encrypted as `lib/seal.ts` does it. */
+/** Encrypted by `lib/seal.ts`. */
 export const sealed = textOf<Sealed>();
 
-/** A count, or another whole number that is no amount. */
+/** A count, or another whole number that is not an amount. */
 export const whole = column<number>(Number.isSafeInteger);
 
 /**
- * An amount in smallest units, or what many come to: SQLite adds up to 2^63, a number is exact to 2^53 only, and balances
- * alone are bounded. So another sum beyond is an error wherever it is read (PAY-22).
+ * An amount in smallest units, or a sum of amounts: SQLite adds up to 2^63, but a number is exact only to 2^53, and
+ * only balances are bounded. So any other sum beyond it is an error when it is read (PAY-22).
  */
 export const amount = column<Cents>(Number.isSafeInteger, true);
 
 export const percent = column<Percent>(Number.isFinite);
 
-/** A condition, as SQLite gives it. */
+/** A condition, as SQLite returns it. */
 export const flag = column<0 | 1>((value) => value === 0 || value === 1);
 
 export function orNull<Value>(of: Column<Value>): Column<Value | null> {
@@ -53,8 +53,8 @@ export function orNull<Value>(of: Column<Value>): Column<Value | null> {
 }
 
 /**
- * Columns of a table, all or those that are named, for a statement that selects them by their names. What is stored as
- * JSON or as a truth value comes as it is stored: give such a column a shape of its own.
+ * Columns of a table, all or the named ones, for a statement that selects them by name. JSON and booleans arrive in their
+ * stored form: give such a column its own shape.
  */
 export function columnsOf<Table extends SQLiteTable, Name extends keyof Table["$inferSelect"]>(
   table: Table,
@@ -74,10 +74,10 @@ const STORED: Partial<Record<string, (value: unknown) => boolean>> = {
   SQLiteReal: Number.isFinite,
 };
 
-/** Compares each row with its shape; null where nothing does, as in service. */
+/** Compares each row with its shape; null outside tests. */
 let checked: ((rows: readonly object[], shape: Shape) => void) | null = null;
 
-/** For tests: from now on a row that is not of its shape is an error. */
+/** For tests: from now on a row that does not match its shape is an error. */
 export function checkRows(): void {
   checked = (rows, shape) => {
     for (const row of rows) {
@@ -89,7 +89,7 @@ export function checkRows(): void {
   };
 }
 
-/** @throws RangeError for a row with an amount that is not exact, by its column's name. */
+/** @throws RangeError for a row with an inexact amount, with the column's name. */
 function checkAmounts(rows: readonly object[], amounts: readonly (readonly [string, Column<unknown>])[]): void {
   for (const [name, { holds }] of amounts) {
     const isExact = (row: object) => holds((row as Readonly<Record<string, unknown>>)[name]);
@@ -97,7 +97,7 @@ function checkAmounts(rows: readonly object[], amounts: readonly (readonly [stri
   }
 }
 
-/** The rows of `query`, each of `shape`: a statement for a batch, and to be awaited. */
+/** The rows of `query`, each of `shape`: a statement that can be batched or awaited. */
 export function shaped<S extends Shape>(db: Database, shape: S, query: SQL) {
   const statement = db.all<Row<S>>(query);
   const amounts = Object.entries(shape).filter(([, { isAmount }]) => isAmount);

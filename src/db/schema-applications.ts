@@ -1,14 +1,14 @@
-/** People who ask to become partners. */
+/** Applications to become a partner. */
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Answer, ApplicationStatus } from "../domain/application.ts";
 import { programs } from "./schema-program.ts";
 
-/** What was sent with the form, until its address is proved or the link that proves it has expired (JOIN-3). */
+/** A submitted form, until its address is verified or the link expires (JOIN-3). */
 export const applicationDrafts = sqliteTable(
   "application_drafts",
   {
-    /** Of the link: SHA-256. */
+    /** SHA-256 of the link's token. */
     token_hash: text().primaryKey(),
     program_id: text()
       .notNull()
@@ -17,13 +17,13 @@ export const applicationDrafts = sqliteTable(
     name: text().notNull(),
     website: text(),
     answers: text({ mode: "json" }).$type<Answer[]>().notNull(),
-    /** Of the terms that were consented to, when the form was sent; null where the program had none. */
+    /** Version of the terms that the applicant accepted with the form; null if the program had none. */
     terms_version: integer(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
     /** The `addressKey` of the address, by which forms are counted (JOIN-2). */
     mailbox: text().notNull(),
-    /** Keyed hashes of the networks that the form came from (JOIN-2); null outside the platform. */
+    /** Keyed hashes of the networks that sent the form (JOIN-2); null outside the platform. */
     network: text(),
     site: text(),
   },
@@ -35,7 +35,7 @@ export const applicationDrafts = sqliteTable(
   ],
 );
 
-/** Stamps of forms that were stored, until they expire: a stamp is good for one form (JOIN-2). WITHOUT ROWID. */
+/** Stamps of stored forms, until they expire: each stamp allows one form (JOIN-2). WITHOUT ROWID. */
 export const usedStamps = sqliteTable(
   "used_stamps",
   {
@@ -46,7 +46,7 @@ export const usedStamps = sqliteTable(
   (t) => [primaryKey({ columns: [t.expires_at, t.nonce] })],
 );
 
-/** Applications whose address is proved. */
+/** Applications with a verified address. */
 export const applications = sqliteTable(
   "applications",
   {
@@ -55,18 +55,18 @@ export const applications = sqliteTable(
       .notNull()
       .references(() => programs.id),
     status: text().$type<ApplicationStatus>().notNull(),
-    /** Null, as is all else that the person wrote, once it is forgotten (JOIN-8). */
+    /** Null once forgotten, as are all other columns that the person wrote (JOIN-8). */
     email: text(),
     name: text(),
     website: text(),
     answers: text({ mode: "json" }).$type<Answer[]>(),
     terms_version: integer(),
     consented_at: text(),
-    /** The partner it became. */
+    /** The resulting partner. */
     partner_id: text(),
-    /** Of the owner, to the person who was declined. */
+    /** The owner's note to a declined applicant. */
     note: text(),
-    /** Of the link that proved the address: used again, it finds what it has made. */
+    /** Hash of the verification link: reopening it finds its application. */
     token_hash: text().notNull().unique(),
     created_at: text().notNull(),
     decided_at: text(),
@@ -76,7 +76,7 @@ export const applications = sqliteTable(
     index("applications_list").on(t.program_id, t.id),
     index("applications_status").on(t.program_id, t.status, t.id),
     index("applications_email").on(t.program_id, sql`lower(${t.email})`),
-    // One that waits for each address.
+    // One pending application per address.
     uniqueIndex("applications_waiting")
       .on(t.program_id, sql`lower(${t.email})`)
       .where(sql`status = 'pending'`),

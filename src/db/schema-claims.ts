@@ -1,10 +1,10 @@
-/** Sales that partners miss. */
+/** Sales that partners claim. */
 import { sql } from "drizzle-orm";
 import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { ClaimStatus } from "../domain/claim.ts";
 import { partners, programs } from "./schema-program.ts";
 
-/** What a partner says is theirs: an order by its id, or by its day and the domain of the customer's address. */
+/** A partner's claim: an order by its id, or by its day and the domain of the customer's address. */
 export const claims = sqliteTable(
   "claims",
   {
@@ -21,9 +21,9 @@ export const claims = sqliteTable(
     /** `2026-11-02`, and the domain in lower case. */
     day: text(),
     email_domain: text(),
-    /** The payment that was decided on. */
+    /** The payment to which the decision applies. */
     payment_id: text(),
-    /** What the owner says to the partner. */
+    /** The owner's note to the partner. */
     note: text(),
     created_at: text().notNull(),
     decided_at: text(),
@@ -33,7 +33,7 @@ export const claims = sqliteTable(
     index("claims_status").on(t.program_id, t.status, t.id),
     index("claims_partner").on(t.partner_id, t.id),
     index("claims_open").on(t.partner_id, t.status),
-    // The same twice is one claim.
+    // A repeated claim is one claim.
     uniqueIndex("claims_order")
       .on(t.partner_id, t.order_id)
       .where(sql`order_id is not null`),

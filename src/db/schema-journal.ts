@@ -1,4 +1,4 @@
-/** What people decided, and the journal: where the money of each commission is. */
+/** People's decisions, and the journal: the account that holds the money of each commission. */
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Actor } from "../domain/actor.ts";
 import type { CommissionKind } from "../domain/commission.ts";
@@ -8,7 +8,7 @@ import type { Cents } from "../domain/money.ts";
 
 /**
  * The journal: every movement of money between two accounts of a partner in one currency. Written by triggers of
- * `commissions` in the transaction of the change, whoever makes it; never updated, never deleted. WITHOUT ROWID.
+ * `commissions` in the transaction of the change; never updated, never deleted. WITHOUT ROWID.
  */
 export const entries = sqliteTable(
   "entries",
@@ -18,22 +18,22 @@ export const entries = sqliteTable(
     id: text().notNull(),
     currency: text().notNull(),
     commission_id: text().notNull(),
-    /** The payout that takes the money in, gives it back or pays it. */
+    /** The payout that receives the money, releases it or pays it. */
     payout_id: text(),
     from_account: text().$type<JournalAccount>().notNull(),
     to_account: text().$type<JournalAccount>().notNull(),
     /** Smallest units, above 0. */
     amount_cents: integer().$type<Cents>().notNull(),
     posted_at: text().notNull(),
-    /** The audit event of the change that posted it; null where a row was written past the service. */
+    /** The audit event of the change that posted it; null for a row that the service did not write. */
     event_id: text(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.id] }), index("entries_commission").on(t.commission_id)],
 );
 
 /**
- * What the entries of a partner come to by currency and account, and how many commissions each account holds; the
- * account `expense`, which is the rest, is left out. Rows with an empty `partner_id` are the program's. WITHOUT ROWID.
+ * Sums of a partner's entries by currency and account, and the number of commissions in each account; the account
+ * `expense`, which is the remainder, is left out. Rows with an empty `partner_id` are the program's. WITHOUT ROWID.
  */
 export const balances = sqliteTable(
   "balances",
@@ -45,8 +45,8 @@ export const balances = sqliteTable(
     amount_cents: integer().$type<Cents>().notNull(),
     commissions: integer().notNull(),
     /**
-     * How many entries of a partner go to the account, or leave it for `expense`: each entry is counted once.
-     * Null in rows of the program.
+     * How many entries of a partner go to the account, or leave it for `expense`, so that each entry is counted once.
+     * Null in the program's rows.
      */
     entries: integer(),
   },
@@ -54,7 +54,7 @@ export const balances = sqliteTable(
 );
 
 /**
- * What partners earned by UTC day of `created_at`: their commissions that are not rejected. Kept by triggers of
+ * Partners' earnings by UTC day of `created_at`: their commissions that are not rejected. Kept by triggers of
  * `commissions`. WITHOUT ROWID.
  */
 export const earningDays = sqliteTable(
@@ -71,9 +71,9 @@ export const earningDays = sqliteTable(
 );
 
 /**
- * What promotion codes brought by UTC day: sales and their revenue, which is less what was refunded, by the payment's day;
- * what the code's partner earned of them by the day of `earning_days`. A code that changes hands is another one. Kept by
- * triggers of `payments` and `commissions`, for payments with a code only. WITHOUT ROWID.
+ * Results of promotion codes by UTC day: sales and their revenue less refunds, by the payment's day; the earnings of
+ * the code's partner, by the day of `earning_days`. A code with a new holder is a new one. Kept by triggers of
+ * `payments` and `commissions`, only for payments with a code. WITHOUT ROWID.
  */
 export const codeDays = sqliteTable(
   "code_days",
@@ -91,8 +91,8 @@ export const codeDays = sqliteTable(
 );
 
 /**
- * What came of partners' links by UTC day of the payment: leads, sales, and sales that are a customer's first with the
- * partner. Kept by triggers of `payments`. WITHOUT ROWID.
+ * Results of partners' links by UTC day of the payment: leads, sales, and first sales of a customer with the partner.
+ * Kept by triggers of `payments`. WITHOUT ROWID.
  */
 export const saleDays = sqliteTable(
   "sale_days",
@@ -101,17 +101,17 @@ export const saleDays = sqliteTable(
     day: text().notNull(),
     partner_id: text().notNull(),
     leads: integer().notNull(),
-    /** Payments that earned, whatever the state of their commissions. */
+    /** Payments with a commission in any state. */
     sales: integer().notNull(),
-    /** Of the sales the earliest of each customer id of a provider; one without a customer id is a first sale. */
+    /** Sales that are the earliest of their provider's customer id, or have no customer id. */
     first_sales: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.day, t.partner_id] })],
 );
 
 /**
- * How many rows a list has by UTC day of `created_at` and by state; payments that are not settled yet have none and are left
- * out. Kept by triggers of the listed tables. WITHOUT ROWID.
+ * Number of a list's rows by UTC day of `created_at` and by state; unsettled payments have no state and are left out.
+ * Kept by triggers of the listed tables. WITHOUT ROWID.
  */
 export const listDays = sqliteTable(
   "list_days",
@@ -126,9 +126,9 @@ export const listDays = sqliteTable(
 );
 
 /**
- * What people and the daily approval decided: each about one partner's commission of one payment, or of one manual
- * commission; never updated, never deleted. A decision stays with the partner that it judged, wherever the payment goes.
- * WITHOUT ROWID.
+ * Decisions of people and the daily approval, each about one partner's commission of one payment, or about one manual
+ * commission; never updated, never deleted. A decision stays with its partner, wherever the payment goes. WITHOUT
+ * ROWID.
  */
 export const decisions = sqliteTable(
   "decisions",
@@ -141,7 +141,7 @@ export const decisions = sqliteTable(
     commission_id: text().notNull(),
     commission_kind: text().$type<CommissionKind>().notNull(),
     kind: text().$type<DecisionKind>().notNull(),
-    /** Of a rejection its reason; of a dismissal the reasons that flag no more, comma-separated. */
+    /** The reason of a rejection; the dismissed reasons of a dismissal, comma-separated. */
     detail: text(),
     actor: text({ mode: "json" }).$type<Actor>(),
     created_at: text().notNull(),
@@ -149,7 +149,9 @@ export const decisions = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.subject, t.id] })],
 );
 
-/** Every three characters of a partner's `search_text`, fewer at its end. Kept by triggers of `partners`. WITHOUT ROWID. */
+/**
+ * Every three characters of a partner's `search_text`, fewer at its end. Kept by triggers of `partners`. WITHOUT ROWID.
+ */
 export const partnerGrams = sqliteTable(
   "partner_grams",
   {
@@ -160,7 +162,9 @@ export const partnerGrams = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.gram, t.partner_id] })],
 );
 
-/** The months for which the cron has generated a program's payouts: canceled ones are not made again. WITHOUT ROWID. */
+/**
+ * Months for which the cron has generated a program's payouts: canceled ones are not generated again. WITHOUT ROWID.
+ */
 export const payoutRuns = sqliteTable(
   "payout_runs",
   {

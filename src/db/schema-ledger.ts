@@ -1,4 +1,4 @@
-/** What the vendors said, and the money that follows from it. */
+/** The vendors' reports, and the money that follows from them. */
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Rate, CommissionKind, CommissionStatus } from "../domain/commission.ts";
@@ -40,30 +40,35 @@ export const providerEvents = sqliteTable(
   ],
 );
 
-/** What the vendors said, append-only, under the vendor's own ids. WITHOUT ROWID. */
+/** The vendors' reports, append-only, under the vendors' own ids. WITHOUT ROWID. */
 export const facts = sqliteTable(
   "facts",
   {
     program_id: text().notNull(),
     provider: text().$type<ProviderName>().notNull(),
-    /** `<vendor event id>#<position>`; of an imported one what it binds, so that there is one for each customer. */
+    /**
+     * `<vendor event id>#<position>`; for an imported fact the customer it binds, so that there is one for each
+     * customer.
+     */
     fact_id: text().notNull(),
     kind: text().notNull(),
     occurred_at: text().notNull(),
-    /** The reference in lower case, for the look-up of its partner; of what is said of a code, its id. */
+    /** The reference in lower case, to look up its partner; the code's id for a fact about a code. */
     ref_key: text(),
     data: text().notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.program_id, t.provider, t.fact_id] }),
-    // What was said of a code by the time of a payment: one row, however often it was said.
+    // The report about a code in force at a payment's time: reads one row, however many reports there are.
     index("facts_of_code")
       .on(t.program_id, t.provider, t.ref_key, t.occurred_at)
       .where(sql`kind = 'code'`),
   ],
 );
 
-/** By which vendor ids a fact is found: two facts that share a payment alias are about one payment. WITHOUT ROWID. */
+/**
+ * The vendor ids by which a fact is found: two facts that share a payment alias are about one payment. WITHOUT ROWID.
+ */
 export const factSubjects = sqliteTable(
   "fact_subjects",
   {
@@ -80,8 +85,8 @@ export const factSubjects = sqliteTable(
 );
 
 /**
- * The vendor ids of erased customers and their payments, and the addresses they were asked to be erased by, as hashes:
- * what a vendor says of them later is stored without its body and without an address. WITHOUT ROWID.
+ * Hashes of the vendor ids of erased customers and their payments, and of the erased addresses: a vendor's later
+ * reports about them are stored without body and address. WITHOUT ROWID.
  */
 export const erasedSubjects = sqliteTable(
   "erased_subjects",
@@ -96,10 +101,10 @@ export const erasedSubjects = sqliteTable(
 );
 
 /**
- * Programs in which an event waits for what it changes, by the vendor's id of that. At provider B, the transaction or
- * subscription may come to another program of the same vendor account, also in another database; at provider A, the
- * payment may go by another id, which the vendor is asked for. Such questions have the prefixes of
- * `core/inbound/questions.ts`; what is said of a code to other programs has those of `core/inbound/heard-codes.ts`.
+ * Programs in which an event waits for its subject, by the subject's vendor id. At provider B, the transaction or
+ * subscription may arrive in another program of the same vendor account, also in another database; at provider A, the
+ * payment may have another id, which the vendor is asked for. Such questions have the prefixes of
+ * `core/inbound/questions.ts`; reports about a code in other programs have those of `core/inbound/heard-codes.ts`.
  * WITHOUT ROWID.
  */
 export const waitingEvents = sqliteTable(
@@ -116,8 +121,8 @@ export const waitingEvents = sqliteTable(
 );
 
 /**
- * Subscriptions of provider B whose payments come to the address of one program and are claimed by another: their
- * payments that claim nothing are the other's as well. WITHOUT ROWID.
+ * Subscriptions of provider B whose payments arrive at the address of one program but claim another: payments of theirs
+ * without a claim belong to the other as well. WITHOUT ROWID.
  */
 export const claimedSubscriptions = sqliteTable(
   "claimed_subscriptions",
@@ -128,7 +133,7 @@ export const claimedSubscriptions = sqliteTable(
   (t) => [primaryKey({ columns: [t.subscription_id, t.program_id] })],
 );
 
-/** Of a payment that what is remembered of its customer's address can serve. */
+/** Condition on a payment that stored references of its customer's address can change. */
 export const ASKED_BY_EMAIL = "(partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')";
 
 export const payments = sqliteTable(
@@ -152,26 +157,26 @@ export const payments = sqliteTable(
     customer_id: text(),
     subscription_id: text(),
     decision: text({ mode: "json" }).$type<PaymentDecision>(),
-    /** Bumped by every recorded fact that concerns the payment; settling is a compare-and-set on it. */
+    /** Incremented by every recorded fact about the payment; settling is a compare-and-set on it. */
     facts_revision: integer().notNull().default(0),
     settled_revision: integer().notNull().default(0),
     erased_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** The newest of `past_rules` when it was first heard of as paid (`UNPAID_SEEN`). */
+    /** The newest of `past_rules` when it was first reported as paid (`UNPAID_SEEN`). */
     rules_seen: integer().notNull().default(0),
     /** The version of a partner's promotion code that decided it, as in `decision`; kept when it is merged. */
     code_id: text(),
-    /** What it is: a payment, or a lead, which is decided by the flows of leads alone. */
+    /** A payment, or a lead, which is decided by lead flows alone. */
     event: text().$type<FlowEvent>().notNull().default("transaction_completed"),
-    /** When the service first stored a fact of it, whatever its date; of rows that are one payment, each its own. */
+    /** When the service first stored a fact of it, whatever its date; rows that are one payment keep their own. */
     seen_at: text().notNull().default(""),
   },
   (t) => [
     uniqueIndex("payments_transaction").on(t.program_id, t.provider, t.provider_transaction_id),
     index("payments_list").on(t.program_id, t.id),
     index("payments_outcome").on(t.program_id, t.outcome, t.id),
-    // By the vendor's ids first: provider B's events need not name their program.
+    // Vendor ids come first: provider B's events need not name their program.
     index("payments_of_b")
       .on(t.provider_transaction_id, t.program_id)
       .where(sql`provider = 'provider_b'`),
@@ -181,26 +186,26 @@ export const payments = sqliteTable(
     index("payments_by_customer")
       .on(t.customer_id, t.program_id)
       .where(sql`customer_id is not null`),
-    // Those that what is remembered can serve (`ledger/served.ts`): nothing is written for one that names its partner.
+    // Payments that stored references can change (`ledger/served.ts`): one that names its partner is not in the index.
     index("payments_by_email")
       .on(sql`lower(${t.customer_email})`, t.program_id)
       .where(sql.raw(`customer_email is not null and ${ASKED_BY_EMAIL}`)),
-    // The others with an address, for a search by it.
+    // The other payments with an address, for a search by it.
     index("payments_by_named_email")
       .on(sql`lower(${t.customer_email})`, t.program_id)
       .where(sql.raw(`customer_email is not null and not ${ASKED_BY_EMAIL}`)),
-    // Those that a claim by day and domain can be about (`core/claims`): nothing is written for one that is a partner's.
+    // Payments that a claim by day and domain can match (`core/claims`): a partner's payment is not in the index.
     index("payments_by_domain")
       .on(t.program_id, emailDomain(t.customer_email), t.created_at)
       .where(sql`customer_email is not null and (partner_id is null or coalesce(outcome, '') = 'partner_deactivated')`),
-    // The few that are leads: nothing is written for any other.
+    // Leads only, which are few.
     index("payments_leads")
       .on(t.program_id, t.id)
       .where(sql`event = 'lead_created'`),
     index("payments_partner")
       .on(t.partner_id, t.outcome)
       .where(sql`partner_id is not null`),
-    // Of the few that a code decided: by their ids for the triggers of `code_days`, by the code for its recount.
+    // Payments that a code decided, which are few: by id for the triggers of `code_days`, by code for its recount.
     index("payments_coded")
       .on(t.id, t.code_id)
       .where(sql`code_id is not null`),
@@ -216,7 +221,10 @@ export const payments = sqliteTable(
   ],
 );
 
-/** SQL for when the hold of a commission begins (COM-6): the later of its payment's date and the time at which it was first seen. */
+/**
+ * SQL for the start of a commission's hold (COM-6): the later of its payment's date and the time at which it was first
+ * seen.
+ */
 export const HOLD_BEGINS = sql.raw("case when seen_at > created_at then seen_at else created_at end");
 
 export const commissions = sqliteTable(
@@ -237,7 +245,7 @@ export const commissions = sqliteTable(
     status: text().$type<CommissionStatus>().notNull(),
     flagged: integer({ mode: "boolean" }).notNull().default(false),
     review_reason: text(),
-    /** Reasons the owner has cleared, comma-separated; the same fact does not flag again. */
+    /** Reasons that the owner dismissed, comma-separated; the same fact does not flag again. */
     dismissed_reasons: text().notNull().default(""),
     rejected_reason: text(),
     amount_cents: integer().$type<Cents>().notNull(),
@@ -253,17 +261,20 @@ export const commissions = sqliteTable(
     approved_at: text(),
     paid_at: text(),
     updated_at: text().notNull(),
-    /** All that flag it, the gravest first, comma-separated; `review_reason` is the first. */
+    /** Every current reason, the gravest first, comma-separated; `review_reason` is the first. */
     review_reasons: text().notNull().default(""),
-    /** The audit event of its last change of money: the entries that the change posts name it. */
+    /** The audit event of its last change of money, which the change's entries name. */
     event_id: text(),
-    /** When the service first saw its payment; empty of a manual one. The hold begins then if that is later than `created_at`. */
+    /**
+     * When the service first saw its payment; empty for a manual one. The hold begins then if that is later than
+     * `created_at`.
+     */
     seen_at: text().notNull().default(""),
   },
   (t) => [
     index("commissions_list").on(t.program_id, t.id),
     index("commissions_status").on(t.program_id, t.status, t.id),
-    // What the owner is to review: few, so almost nothing is written for it.
+    // Commissions to review, which are few.
     index("commissions_flagged")
       .on(t.program_id, t.id)
       .where(sql`flagged = 1`),
@@ -315,7 +326,7 @@ export const payouts = sqliteTable(
     updated_at: text().notNull(),
     /** Its recipient, frozen when it is generated. */
     recipient_sealed: text().$type<Sealed>().notNull(),
-    /** The same as everybody may see it: by its method, masked. */
+    /** The recipient in masked form, by its method. */
     recipient: text(),
   },
   (t) => [
@@ -325,7 +336,7 @@ export const payouts = sqliteTable(
     index("payouts_processing")
       .on(t.reconcile_at)
       .where(sql`status = 'processing'`),
-    // Those that take the partner's payout details when they are added.
+    // Payouts that receive the partner's payout details when they are added.
     index("payouts_without_details")
       .on(t.partner_id, t.id)
       .where(sql`status = 'pending' and recipient is null and (method is null or method in ('wallet', 'provider_a'))`),

@@ -1,9 +1,9 @@
-/** How long lists are. */
+/** The lengths of lists. */
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /**
- * How many rows a program has in each of its lists by `state`, which is the status or, of payments, the outcome; empty
- * where there is none. Kept by triggers of the listed tables. WITHOUT ROWID.
+ * Number of a program's rows in each of its lists by `state`, which is the status or, for payments, the outcome; empty
+ * if there is none. Kept by triggers of the listed tables. WITHOUT ROWID.
  */
 export const listCounts = sqliteTable(
   "list_counts",

@@ -1,4 +1,4 @@
-/** What happened and who was notified: the audit log, clicks, endpoints and deliveries, replies, sign-in, jobs. */
+/** Events and their recipients: the audit log, clicks, endpoints and deliveries, replies, sign-in, jobs. */
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Actor, Changes } from "../domain/actor.ts";
@@ -11,7 +11,7 @@ import type { PasskeyKey } from "../lib/passkey.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { programs } from "./schema-program.ts";
 
-/** The audit log: the list order, the time filter and the pages all come from the key. WITHOUT ROWID. */
+/** The audit log: the key provides the list order, the time filter and the pages. WITHOUT ROWID. */
 export const events = sqliteTable(
   "events",
   {
@@ -20,7 +20,7 @@ export const events = sqliteTable(
     type: text().$type<AuditEventType>().notNull(),
     payload: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
     created_at: text().notNull(),
-    /** Null for clicks, whose actor is always a visitor, and for what was written before actors were. */
+    /** Null for clicks, whose actor is always a visitor, and for events from before actors existed. */
     actor: text({ mode: "json" }).$type<Actor>(),
     changes: text({ mode: "json" }).$type<Changes>(),
     /** 1: a click that is left to the roll-up, which counts it once `click_rollups.until` passes it. */
@@ -35,8 +35,8 @@ export const events = sqliteTable(
 );
 
 /**
- * Counts of events by UTC day, kept by every write of an event but that of a click, which may be left to the roll-up.
- * WITHOUT ROWID.
+ * Counts of events by UTC day, kept by every write of an event except clicks that are left to the roll-up. WITHOUT
+ * ROWID.
  */
 export const eventCounts = sqliteTable(
   "event_counts",
@@ -45,15 +45,15 @@ export const eventCounts = sqliteTable(
     type: text().notNull(),
     day: text().notNull(),
     count: integer().notNull(),
-    /** How many of them are in the archive and no longer in `events`. */
+    /** How many of them are archived and no longer in `events`. */
     archived: integer().notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.type, t.day] })],
 );
 
 /**
- * The same by UTC hour (`YYYY-MM-DDTHH`), `minutes` says which of it: `{"05": 3}`. Whoever writes an event adds to
- * this; triggers bring it to `event_counts`. WITHOUT ROWID.
+ * Counts of events by UTC hour (`YYYY-MM-DDTHH`); `minutes` splits them: `{"05": 3}`. Every write of an event adds to
+ * it; triggers update `event_counts`. WITHOUT ROWID.
  */
 export const eventHours = sqliteTable(
   "event_hours",
@@ -68,8 +68,8 @@ export const eventHours = sqliteTable(
 );
 
 /**
- * Stretches of clicks that are in the archive, each an object of its own: exactly `count` clicks of one UTC day, none
- * of them in `events`. Stretches of a day may overlap, where clicks came late. WITHOUT ROWID.
+ * Archived stretches of clicks, each an object of its own: exactly `count` clicks of one UTC day, which are no longer
+ * in `events`. Stretches of a day may overlap if clicks arrived late. WITHOUT ROWID.
  */
 export const clickArchives = sqliteTable(
   "click_archives",
@@ -95,7 +95,7 @@ export const clickArchiveDays = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.day] })],
 );
 
-/** Recorded clicks by partner and UTC day, but those that are left to the roll-up. WITHOUT ROWID. */
+/** Recorded clicks by partner and UTC day, except those left to the roll-up. WITHOUT ROWID. */
 export const clickCounts = sqliteTable(
   "click_counts",
   {
@@ -108,8 +108,8 @@ export const clickCounts = sqliteTable(
 );
 
 /**
- * The same by page of the site and by sub-id, and of the program as a whole, whose `partner_id` is empty, by page, referring
- * host and country; the empty value is that of all that have no row (`core/kernel/click-sources.ts`).
+ * Recorded clicks by page of the site and by sub-id; for the program as a whole, whose `partner_id` is empty, by page,
+ * referring host and country. The empty value stands for all values without a row (`core/kernel/click-sources.ts`).
  * WITHOUT ROWID.
  */
 export const clickSources = sqliteTable(
@@ -126,8 +126,8 @@ export const clickSources = sqliteTable(
 );
 
 /**
- * How far the clicks of a program are rolled up: those before the id `until`, the first of a minute, are in the kept
- * counts. At `next_at` the next ones are due; null where no click waits. WITHOUT ROWID.
+ * The position of a program's click roll-up: clicks before the id `until`, the first of a minute, are in the kept
+ * counts. The next are due at `next_at`; null if no click waits. WITHOUT ROWID.
  */
 export const clickRollups = sqliteTable("click_rollups", {
   program_id: text().primaryKey(),
@@ -136,8 +136,8 @@ export const clickRollups = sqliteTable("click_rollups", {
 });
 
 /**
- * Clicks not recorded, by reason and UTC day. A row of `over_budget` closes its day: from then on no click of the program's day
- * is recorded. WITHOUT ROWID.
+ * Clicks not recorded, by reason and UTC day. A row of `over_budget` closes its day: from then on no click of the
+ * program's day is recorded. WITHOUT ROWID.
  */
 export const clickDrops = sqliteTable(
   "click_drops",
@@ -146,7 +146,7 @@ export const clickDrops = sqliteTable(
     day: text().notNull(),
     reason: text().$type<ClickDropReason>().notNull(),
     count: integer().notNull(),
-    /** Of `over_budget`: the e-mail about it is stored. */
+    /** For `over_budget`: the e-mail about it is stored. */
     mailed: integer().$type<1>(),
   },
   (t) => [
@@ -157,7 +157,7 @@ export const clickDrops = sqliteTable(
   ],
 );
 
-/** Each fullness (percent) of this database about which the operator has an e-mail. WITHOUT ROWID. */
+/** Each fullness (percent) of this database about which the operator received an e-mail. WITHOUT ROWID. */
 export const sizeWarnings = sqliteTable(
   "size_warnings",
   {
@@ -167,13 +167,13 @@ export const sizeWarnings = sqliteTable(
   (t) => [primaryKey({ columns: [t.percent] })],
 );
 
-/** Batches of clicks already flushed: what makes a repeated flush do nothing. WITHOUT ROWID. */
+/** Batches of clicks already flushed, so that a repeated flush has no effect. WITHOUT ROWID. */
 export const clickBatches = sqliteTable("click_batches", {
   id: text().primaryKey(),
   flushed_at: text().notNull(),
 });
 
-/** The click objects that ever took a click, so that the cron finds clicks that nobody came for. WITHOUT ROWID. */
+/** The click objects that ever took a click, so that the cron finds clicks for which no Worker came. WITHOUT ROWID. */
 export const clickObjects = sqliteTable("click_objects", {
   name: text().primaryKey(),
   created_at: text().notNull(),
@@ -194,7 +194,7 @@ export const webhookEndpoints = sqliteTable(
     events: text({ mode: "json" }).$type<Subscription[]>().notNull(),
     description: text(),
     active: integer({ mode: "boolean" }).notNull().default(true),
-    /** Failed attempts since the last success, and since when: what automatic disabling looks at. */
+    /** Failed attempts since the last success, and since when: the basis of automatic disabling. */
     failing_since: text(),
     failure_count: integer().notNull().default(0),
     disabled_at: text(),
@@ -231,7 +231,7 @@ export const deliveries = sqliteTable(
     status: text().$type<DeliveryStatus>().notNull().default("pending"),
     attempt_count: integer().notNull().default(0),
     next_attempt_at: text(),
-    /** While `delivering`: nobody else may attempt it before this instant. */
+    /** While `delivering`: no other process may attempt it before this instant. */
     claimed_until: text(),
     created_at: text().notNull(),
     completed_at: text(),
@@ -239,14 +239,17 @@ export const deliveries = sqliteTable(
   (t) => [
     index("deliveries_endpoint").on(t.endpoint_id, t.id),
     index("deliveries_event").on(t.event_id),
-    // By endpoint first: however much one endpoint has waiting, the next of each is found at once.
+    // Endpoint first: the next delivery of each is found at once, however many wait at one endpoint.
     index("deliveries_lane")
       .on(t.endpoint_id, t.status, t.next_attempt_at)
       .where(sql`status in ('pending', 'delivering')`),
   ],
 );
 
-/** Events that an endpoint was subscribed to but, not being active then, was not sent: what `recover` reads. WITHOUT ROWID. */
+/**
+ * Events that an endpoint was subscribed to but did not receive because it was not active; read by `recover`. WITHOUT
+ * ROWID.
+ */
 export const missedDeliveries = sqliteTable(
   "missed_deliveries",
   {
@@ -282,9 +285,9 @@ export const idempotencyKeys = sqliteTable(
     status_code: integer(),
     body: text().$type<Sealed>(),
     created_at: text().notNull(),
-    /** The reply says something of a customer: erasure looks into it. */
+    /** The reply contains data of a customer: erasure reads it. */
     names_customer: integer({ mode: "boolean" }),
-    /** Those of the key that was given the reply; null: all. */
+    /** The scopes of the key that received the reply; null: all. */
     scopes: text({ mode: "json" }).$type<Scope[]>(),
   },
   (t) => [
@@ -309,13 +312,15 @@ export const signInLinks = sqliteTable(
     created_at: text().notNull(),
     expires_at: text().notNull(),
     used_at: text(),
-    /** When it was tried although it was used or expired, and the audit log has it. */
+    /** When it was first tried after being used or expired; the attempt is in the audit log. */
     failed_at: text(),
-    /** The path that it leads to once it has signed in. */
+    /** The path to open after sign-in. */
     return_to: text(),
-    /** Decides how long it is valid and which accounts it opens (`core/sessions/sign-in.ts`). */
+    /** Decides its lifetime and the accounts it opens (`core/sessions/sign-in.ts`). */
     purpose: text().$type<"sign_in" | "invitation">().notNull().default("invitation"),
-    /** Keyed hashes of the networks that it was asked for from (PAGE-2); null if nobody asked, and outside the platform. */
+    /**
+     * Keyed hashes of the networks that requested it (PAGE-2); null if it was not requested, and outside the platform.
+     */
     network: text(),
     site: text(),
   },
@@ -333,11 +338,14 @@ export const sessions = sqliteTable(
     partner_id: text(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
-    /** To within five minutes; null until it is used. */
+    /** Accurate to five minutes; null until it is used. */
     last_seen_at: text(),
-    /** What it was opened with, in words of `domain/device.ts`. */
+    /** The device that opened it, in words of `domain/device.ts`. */
     device: text(),
-    /** The one account (`identityKey`) that its link was made for; null if the address itself was proven at `created_at`. */
+    /**
+     * The one account (`identityKey`) that its link was made for; null if the address itself was verified at
+     * `created_at`.
+     */
     proven_as: text(),
   },
   (t) => [
@@ -347,12 +355,12 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** Credentials of members' devices, by which they sign in as by a link: each is its address's, whatever programs that has. */
+/** Passkeys of members' devices, which sign in like a link: each belongs to an address, whatever programs that has. */
 export const passkeys = sqliteTable(
   "passkeys",
   {
     id: text().primaryKey(),
-    /** Of the session that it was added in. */
+    /** The program of the session in which it was added. */
     program_id: text()
       .notNull()
       .references(() => programs.id),
@@ -361,11 +369,11 @@ export const passkeys = sqliteTable(
     /** The device's own id of it, in base64url. */
     credential_id: text().notNull(),
     public_key: text({ mode: "json" }).$type<PasskeyKey>().notNull(),
-    /** The device's counter at the last use; 0 where it does not count. */
+    /** The device's signature counter at the last use; 0 if it does not count. */
     sign_count: integer().notNull(),
-    /** When the challenge of the last use was made (ms): none that is older, nor the same again, is taken. */
+    /** When the challenge of the last use was made (ms): older ones, and the same one again, are refused. */
     challenged_at: integer().notNull(),
-    /** What it was added with, in words of `domain/device.ts`. */
+    /** The device that added it, in words of `domain/device.ts`. */
     device: text(),
     created_at: text().notNull(),
     last_used_at: text(),
@@ -374,42 +382,42 @@ export const passkeys = sqliteTable(
 );
 
 /**
- * How far each periodic job is in this database (`core/kernel/job-runs.ts`). A round is over when nobody that the job is for has
- * anything left; it goes from one to the next in laps. WITHOUT ROWID.
+ * The progress of each periodic job in this database (`core/kernel/job-runs.ts`). A round ends when no owner has work
+ * left; it goes from one to the next in laps. WITHOUT ROWID.
  */
 export const jobRuns = sqliteTable("job_runs", {
   job: text().primaryKey(),
-  /** The one it served last in this lap; empty before the first. */
+  /** The last owner served in this lap; empty before the first. */
   position: text().notNull(),
-  /** How many of those up to there have more left, and how many failed. */
+  /** How many owners up to there have more work left, and how many failed. */
   more: integer().notNull(),
   failed: integer().notNull(),
   /** When the round began; `finished_at` is null until it is over. */
   began_at: text().notNull(),
   finished_at: text(),
-  /** Before then there is nothing to do. */
+  /** The job has no work before then. */
   next_at: text().notNull(),
 });
 
-/** Where the reconciler is in a program (`core/reconcile/reconcile.ts`). WITHOUT ROWID. */
+/** The reconciler's position in a program (`core/reconcile/reconcile.ts`). WITHOUT ROWID. */
 export const reconciliations = sqliteTable("reconciliations", {
   program_id: text().primaryKey(),
-  /** Raised by every step: of two that begin at the same place one is kept. */
+  /** Incremented by every step: of two that begin at the same place one is kept. */
   revision: integer().notNull(),
-  /** Of the present or the last round; `finished_at` is null while it is under way. */
+  /** Start of the current or last round; `finished_at` is null while it runs. */
   began_at: text().notNull(),
   finished_at: text(),
   /** The end of the last round that left no difference. */
   reconciled_at: text(),
   mailed_at: text(),
-  /** Everything that events before this id touched has been looked at. */
+  /** Every row that events before this id touched has been compared. */
   event_id: text().notNull(),
   position: text().notNull(),
   /** Deliveries found waiting beyond their time. */
   deliveries_left: integer().notNull(),
 });
 
-/** Differences that the reconciler found and that are still there, each reported once. WITHOUT ROWID. */
+/** Differences that the reconciler found and that still exist, each reported once. WITHOUT ROWID. */
 export const differences = sqliteTable(
   "differences",
   {
@@ -423,7 +431,7 @@ export const differences = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.kind, t.subject] })],
 );
 
-/** What a lost race runs into: inserting anything here fails the whole batch (`core/kernel/commit.ts`). */
+/** Detects a lost race: an insert here fails the whole batch (`core/kernel/commit.ts`). */
 export const commitGuards = sqliteTable("commit_guards", { lost_race: integer().notNull() }, () => [
   check("lost_race", sql`lost_race = 0`),
 ]);

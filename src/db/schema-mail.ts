@@ -1,10 +1,10 @@
-/** E-mails on their way. */
+/** E-mails to send. */
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { MailKind, MailStatus, PeriodicMail } from "../domain/mail.ts";
 import type { Sealed } from "../lib/seal.ts";
 
-/** Every e-mail, committed with what it is about; kept as long as deliveries are. */
+/** Every e-mail, committed together with its subject; kept as long as deliveries are. */
 export const mails = sqliteTable(
   "mails",
   {
@@ -13,25 +13,25 @@ export const mails = sqliteTable(
     kind: text().$type<MailKind>().notNull(),
     /** The address. */
     recipient: text().notNull(),
-    /** JSON: subject, text, html. Null once nobody needs it any more. */
+    /** JSON: subject, text, html. Null once it is no longer needed. */
     content: text().$type<Sealed>(),
     status: text().$type<MailStatus>().notNull(),
     attempt_count: integer().notNull(),
     next_attempt_at: text(),
-    /** Until when the attempt that is under way is somebody's. */
+    /** Until when the current attempt is claimed. */
     claimed_until: text(),
-    /** Which sender is asked, or was the last. */
+    /** The current or last sender. */
     sender: text(),
-    /** What the last attempt failed with, and when. */
+    /** The last attempt's error, and its time. */
     error: text(),
     refused_at: text(),
     created_at: text().notNull(),
     completed_at: text(),
-    /** Whose it is, of one to a partner: nothing is sent to one who is deactivated by then. */
+    /** The partner, for an e-mail to one: a partner who is deactivated by then receives no e-mail. */
     partner_id: text(),
-    /** What it is about, of one that is written when it is sent; there is one e-mail of its kind about it. */
+    /** The subject of an e-mail that is composed when sent; one e-mail of its kind exists for it. */
     subject_id: text(),
-    /** True once nobody knows whether an attempt handed it over: from then on it is only for a sender that takes it once. */
+    /** True once the result of an attempt is unknown: from then on only a sender that deduplicates may send it. */
     unsure: integer({ mode: "boolean" }),
   },
   (t) => [
@@ -42,14 +42,14 @@ export const mails = sqliteTable(
       .on(t.program_id, t.refused_at)
       .where(sql`refused_at is not null`),
     index("mails_past").on(t.created_at),
-    // What counts toward a program's budget of invitations.
+    // E-mails that count toward a program's budget of invitations.
     index("mails_to_strangers")
       .on(t.program_id, t.created_at)
       .where(sql`kind in ('invitation', 'member_invited')`),
     uniqueIndex("mails_once")
       .on(t.program_id, t.kind, t.subject_id)
       .where(sql`subject_id is not null`),
-    // What nobody got, for the owner.
+    // Failed e-mails, shown to the owner.
     index("mails_failed")
       .on(t.program_id, t.id)
       .where(sql`status in ('refused', 'failed', 'unknown')`),
@@ -64,7 +64,7 @@ export const mailPreferences = sqliteTable(
   "mail_preferences",
   {
     program_id: text().notNull(),
-    /** The partner; empty of the owner. */
+    /** The partner; empty for the owner. */
     reader: text().notNull(),
     kind: text().$type<MailKind>().notNull(),
     off_at: text().notNull(),
@@ -73,8 +73,8 @@ export const mailPreferences = sqliteTable(
 );
 
 /**
- * Where a program is with its periodic e-mails of a kind; a trigger of `programs` makes the rows (`core/kernel/mail-rounds.ts`).
- * WITHOUT ROWID.
+ * A program's position in its periodic e-mails of a kind; a trigger of `programs` makes the rows
+ * (`core/kernel/mail-rounds.ts`). WITHOUT ROWID.
  */
 export const mailRounds = sqliteTable(
   "mail_rounds",
@@ -83,11 +83,11 @@ export const mailRounds = sqliteTable(
     kind: text().$type<PeriodicMail>().notNull(),
     /** When they are due next; empty before it is known. */
     next_at: text().notNull().default(""),
-    /** What happened before is in earlier ones; null before there is one. */
+    /** The start of the period; earlier events were in earlier e-mails; null before the first. */
     since: text(),
-    /** Of those that are being stored: what happens from then on is in later ones. */
+    /** The end of the period being stored; later events are in later e-mails. */
     until: text(),
-    /** How far that is: the id of an event. */
+    /** The progress: the id of an event. */
     position: text(),
   },
   (t) => [

@@ -1,10 +1,10 @@
-/** What of the pages is kept for a browser: links by which an owner's own site opens the portal, and texts for a short time. */
+/** Short-lived browser state: links by which an owner's own site opens the portal, and kept texts. */
 import type { Sealed } from "../lib/seal.ts";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 /**
- * One-time links into the portal, each with the session that it opened. Apart from other links and sessions, which are those
- * of an address: this one is of one partner, and can do less.
+ * One-time links into the portal, each with the session that it opened. Separate from other links and sessions, which
+ * belong to an address: this one belongs to one partner, and has fewer rights.
  */
 export const portalLinks = sqliteTable(
   "portal_links",
@@ -12,18 +12,18 @@ export const portalLinks = sqliteTable(
     token_hash: text().primaryKey(),
     program_id: text().notNull(),
     partner_id: text().notNull(),
-    /** The partner's, in lower case, when the link was made: another one ends it. */
+    /** The partner's address in lower case when the link was made: a changed address ends the link. */
     email: text().notNull(),
     created_at: text().notNull(),
-    /** Of the link, and once it is used of its session. */
+    /** Expiry of the link, and of its session once used. */
     expires_at: text().notNull(),
     used_at: text(),
-    /** Of the token in the cookie. */
+    /** Hash of the token in the cookie. */
     session_hash: text(),
-    /** True of a session in a frame of the owner's site. */
+    /** True for a session in a frame of the owner's site. */
     framed: integer({ mode: "boolean" }),
     device: text(),
-    /** The id of the API key that made the link: link and session end with it (ACCESS-12). */
+    /** The id of the API key that made the link: link and session end with the key (ACCESS-12). */
     made_by: text(),
   },
   (t) => [
@@ -34,8 +34,8 @@ export const portalLinks = sqliteTable(
 );
 
 /**
- * What is shown or filled in again for a short time: the page that answers a form, and a form that was sent after its session
- * had ended. `id` is a SHA-256 that only the browser can make. WITHOUT ROWID.
+ * A page or form kept for a short time: the page that answers a form, and a form that was sent after its session had
+ * ended. `id` is a SHA-256 of a token that only the browser has. WITHOUT ROWID.
  */
 export const keptTexts = sqliteTable(
   "kept_texts",

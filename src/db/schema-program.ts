@@ -25,7 +25,7 @@ export const programs = sqliteTable(
     cookie_days: integer().notNull().default(60),
     attribution: text().$type<"last" | "first">().notNull().default("last"),
     auto_approve_days: integer(),
-    /** Which database holds the program's rows (`db/client.ts`). */
+    /** The database that holds the program's rows (`db/client.ts`). */
     shard: integer().notNull().default(0),
     api_key_hash: text().notNull().unique(),
     api_key_last4: text().notNull(),
@@ -33,32 +33,32 @@ export const programs = sqliteTable(
     api_key_last_used_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** True: test events of the providers make no commission. */
+    /** True: providers' test events make no commission. */
     live_only: integer({ mode: "boolean" }).notNull().default(true),
-    /** Which goes first where a payment has both: the reference of a link, or a promotion code. */
+    /** Precedence if a payment has both a link's reference and a promotion code. */
     code_precedence: text().$type<CodePrecedence>().notNull().default("link"),
-    /** `#rrggbb`: of buttons and the top line in e-mails; null for the service's own. */
+    /** `#rrggbb` of buttons and the top line in e-mails; null for the service's own. */
     brand_color: text(),
-    /** By the tz database: where the days of its e-mails begin. */
+    /** The tz database zone in which the days of its e-mails begin. */
     time_zone: text().notNull().default("UTC"),
     applications: text().$type<ApplicationMode>().notNull().default("off"),
-    /** In the address of the page for applications, in place of the id. */
+    /** Replaces the id in the address of the application page. */
     slug: text(),
-    /** What applicants are asked beside their name, address and website; null: nothing. */
+    /** Questions for applicants besides name, address and website; null: none. */
     questions: text({ mode: "json" }).$type<string[]>(),
-    /** What applicants consent to, and the number of the text: it counts up whenever the text changes. */
+    /** The terms that applicants accept, and their version, which increases whenever the text changes. */
     terms: text(),
     terms_version: integer().notNull().default(0),
     sale_amounts: text().$type<SaleAmounts>().notNull().default("shown"),
-    /** What partners are given to use. */
+    /** Materials for partners. */
     assets: text({ mode: "json" }).$type<Asset[]>(),
   },
   (t) => [uniqueIndex("programs_slug").on(t.slug)],
 );
 
 /**
- * Keys that a program has beside its first, which is in `programs`. A row is never changed but to note the use of the key,
- * and is deleted with it: what a key may do is what it was made with.
+ * API keys of a program besides its first, which is in `programs`. Only the time of use of a row is updated, and
+ * deleting the key deletes the row: a key keeps the scopes it was made with.
  */
 export const apiKeys = sqliteTable(
   "api_keys",
@@ -72,7 +72,7 @@ export const apiKeys = sqliteTable(
     hash: text().notNull().unique(),
     last4: text().notNull(),
     created_at: text().notNull(),
-    /** From then on it is no key any more; null: never. */
+    /** The key is invalid from then on; null: never. */
     expires_at: text(),
     last_used_at: text(),
   },
@@ -80,8 +80,9 @@ export const apiKeys = sqliteTable(
 );
 
 /**
- * Who signs in to a program's dashboard, by address. Triggers keep `programs.owner_email` one of its owners: the row of a new
- * program is theirs, and where its address changes to one that is no owner's, the row moves with it (TEAM-5).
+ * The members who can sign in to a program's dashboard, by address. Triggers keep `programs.owner_email` equal to one
+ * of its owners: the row of a new program makes one, and if its address changes to one that belongs to no owner, the
+ * row moves with it (TEAM-5).
  */
 export const programMembers = sqliteTable(
   "program_members",
@@ -97,7 +98,7 @@ export const programMembers = sqliteTable(
   },
   (t) => [
     uniqueIndex("program_members_email").on(t.program_id, sql`lower(${t.email})`),
-    // By which people sign in, whatever the number of programs.
+    // The lookup by which people sign in, whatever the number of programs.
     index("program_members_address").on(sql`lower(${t.email})`),
   ],
 );
@@ -119,11 +120,11 @@ export const partners = sqliteTable(
     payout_email: text(),
     provider_a_account_id: text(),
     metadata: text({ mode: "json" }).$type<Record<string, unknown>>(),
-    /** What `search` looks in (`searchText` and `unindexed` in `domain/partner.ts`). */
+    /** The text that `search` covers (`searchText` and `unindexed` in `domain/partner.ts`). */
     search_text: text().notNull(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** How many accounts were forgotten before it: each new one is asked for under a key of its own. */
+    /** How many accounts were disconnected before: each new one is requested under its own key. */
     accounts_forgotten: integer().notNull().default(0),
   },
   (t) => [
@@ -138,7 +139,9 @@ export const partners = sqliteTable(
   ],
 );
 
-/** Every slug a partner ever had: links with an old one keep working, and nobody else can take it. WITHOUT ROWID. */
+/**
+ * Every slug a partner ever had: links with an old one keep working, and no other partner can take it. WITHOUT ROWID.
+ */
 export const partnerSlugs = sqliteTable(
   "partner_slugs",
   {
@@ -152,7 +155,7 @@ export const partnerSlugs = sqliteTable(
 );
 
 /**
- * Promotion codes of partners, each while it was one partner's: a row is never changed but to end it, for a payment is
+ * Promotion codes of partners, one row per holder: a row is never changed except to end it, because a payment is
  * decided by the codes of its own time.
  */
 export const partnerCodes = sqliteTable(
@@ -171,7 +174,7 @@ export const partnerCodes = sqliteTable(
     code_key: text().notNull(),
     provider_code_id: text(),
     created_at: text().notNull(),
-    /** When it was taken away or given to another; null while it holds. */
+    /** When it was taken away or given to another partner; null while it holds. */
     ended_at: text(),
   },
   (t) => [

@@ -1,25 +1,25 @@
-/** The rules that decide payments, as they were. */
+/** Past versions of the rules that decide payments. */
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { RuleSource } from "../domain/rules.ts";
 
 /**
- * What a program's settings, its flows and its partners' rates and states were before each change: a payment is decided
- * by those of its own time. Written by triggers of the three tables, whoever changes them; of a new flow, that it was
- * not active before.
+ * A program's settings, its flows, and its partners' rates and states before each change: a payment is decided by those
+ * of its own time. Written by triggers of the three tables for every change; for a new flow, a version that was not
+ * active.
  */
 export const pastRules = sqliteTable(
   "past_rules",
   {
     seq: integer().primaryKey({ autoIncrement: true }),
     program_id: text().notNull(),
-    /** Of a partner's its id; empty of the program's own and its flows'. */
+    /** The id of a partner's rule; empty for the program's own and its flows'. */
     partner_id: text().notNull(),
     valid_until: text().notNull(),
     /** JSON: `ProgramRules`, `Flow` (which has an id) or `PartnerRules` of the domain. */
     rules: text().notNull(),
     /**
-     * Of a change that the owner applied from an earlier time: that time, in a row of its own right after those of the
-     * change, written by `core/ledger/apply-from.ts`. `rules` is the rule as it was left then.
+     * The earlier time from which the owner applied a change, in a separate row right after those of the change,
+     * written by `core/ledger/apply-from.ts`. `rules` is the rule after the change.
      */
     applies_from: text(),
   },
@@ -30,19 +30,19 @@ export const pastRules = sqliteTable(
 );
 
 /**
- * Changes applied from an earlier time (`past_rules.applies_from`) whose payments are not all marked as unsettled yet; the
- * newest are first.
+ * Changes applied from an earlier time (`past_rules.applies_from`) whose payments are not all marked as unsettled yet;
+ * the newest are first.
  */
 export const ruleApplications = sqliteTable(
   "rule_applications",
   {
-    /** Of `past_rules`. */
+    /** Refers to `past_rules`. */
     seq: integer().notNull(),
     program_id: text().notNull(),
-    /** Whose rate it is; empty of the program's and of a flow. */
+    /** The partner of the rate; empty for the program's and for a flow. */
     partner_id: text().notNull(),
     source: text().$type<RuleSource>().notNull(),
-    /** Payments before it are those that are left, down to `last_id`. */
+    /** Payments before it remain to be marked, down to `last_id`. */
     marked_id: text().notNull(),
     last_id: text().notNull(),
     applies_from: text().notNull(),

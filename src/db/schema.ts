@@ -1,6 +1,6 @@
 /**
- * The whole database, in the order of the domain. Timestamps are ISO 8601 UTC texts with milliseconds (they compare as
- * they sort); money is integer smallest units with its currency beside it; percentages are numbers with at most four
+ * The whole database, in the order of the domain. Timestamps are ISO 8601 UTC texts with milliseconds (they sort as
+ * texts); money is an integer of smallest units with its currency beside it; percentages are numbers with at most four
  * decimals. Tables marked WITHOUT ROWID get that by hand in the migration; a test compares the migrated database.
  */
 export * from "./schema-connections.ts";

@@ -8,13 +8,13 @@ type Tables = {
   ]: (typeof schema)[K];
 };
 
-/** The columns of a table that hold sealed values: by the type that the schema gives them. */
+/** The columns of a table that hold sealed values, by their type in the schema. */
 type SealedColumn<Row> = { [C in keyof Row & string]: NonNullable<Row[C]> extends Sealed ? C : never }[keyof Row &
   string];
 
 type ByTable = { [N in keyof Tables]: SealedColumn<Tables[N]["$inferSelect"]> };
 
-/** A value of the database that is sealed (`lib/seal.ts`); `row` is as `rowOf` makes it. */
+/** The place of a sealed value in the database (`lib/seal.ts`); `row` is made by `rowOf`. */
 export type SealedPlace = {
   [N in keyof ByTable]: [ByTable[N]] extends [never] ? never : { table: N; column: ByTable[N]; row: string };
 }[keyof ByTable];
@@ -22,7 +22,7 @@ export type SealedPlace = {
 /** `<table>.<column>` */
 export type SealedField = { [N in keyof ByTable]: `${N}.${ByTable[N]}` }[keyof ByTable];
 
-/** The columns that name a row: its program's, and its own. */
+/** The columns that identify a row: its program's, and its own. */
 interface RowKey {
   program: string;
   own: string;
@@ -33,7 +33,7 @@ interface RowKey {
 const CONNECTION: RowKey = { program: "program_id", own: "provider", isWithinProgram: true };
 const OWNED: RowKey = { program: "program_id", own: "id" };
 
-/** Every column whose values are sealed. It compiles only while it names exactly the schema's columns of that type. */
+/** Every column with sealed values. It compiles only if it names exactly the schema's columns of that type. */
 export const SEALED: Readonly<Record<SealedField, RowKey>> = {
   "provider_connections.webhook_secret": CONNECTION,
   "provider_connections.webhook_secret_previous": CONNECTION,

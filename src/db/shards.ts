@@ -1,7 +1,7 @@
 import { openDatabase, type Database } from "./client.ts";
 import type { MAX_SHARD } from "../domain/shard.ts";
 
-/** The bindings that hold databases: `DB` is shard 0, `DB_1` to `DB_31` are further ones where they are bound. */
+/** The database bindings: `DB` is shard 0, `DB_1` to `DB_31` are further ones if they are bound. */
 export interface DatabaseBindings extends FurtherDatabases {
   DB: D1Database;
 }
@@ -11,27 +11,27 @@ export type FurtherDatabases = { [Name in FurtherName]?: D1Database | undefined 
 type Digit = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 type FurtherName = `DB_${Exclude<Digit, "0"> | `${"1" | "2"}${Digit}` | "30" | "31"}`;
 
-/** The highest number of a database, which `domain/shard.ts` says: only its type may be imported here. */
+/** The highest database number, from `domain/shard.ts`, of which only the type may be imported here. */
 const LAST_SHARD: typeof MAX_SHARD = 31;
 
-/** The database of a shard, or null where it is not bound: the one seam between programs and databases. */
+/** The database of a shard, or null if it is not bound: the only connection between programs and databases. */
 export function databaseOf(bindings: DatabaseBindings, shard: number): Database | null {
   const binding = bindingOf(bindings, shard);
   return binding ? openDatabase(binding) : null;
 }
 
-/** @throws where the shard is not bound. */
+/** @throws if the shard is not bound. */
 export function databaseFor(bindings: DatabaseBindings, shard = 0): Database {
   const database = databaseOf(bindings, shard);
   if (!database) throw new Error(`the database of shard ${shard} is not bound`);
   return database;
 }
 
-/** The databases of a deployment, each opened when it is asked for. */
+/** The databases of a deployment, each opened on demand. */
 export interface Databases {
-  /** Those that are bound, 0 first. */
+  /** Bound shards, 0 first. */
   readonly shards: readonly number[];
-  /** Null where the shard has none. */
+  /** Null if the shard has no database. */
   open(shard: number): Database | null;
 }
 
@@ -54,14 +54,14 @@ export function boundShards(bindings: DatabaseBindings): number[] {
   return Array.from({ length: LAST_SHARD + 1 }, (_, shard) => shard).filter((shard) => isBound(bindings, shard));
 }
 
-/** What a session of a database returned last: a place in its history. */
+/** The position in a database's history that its session returned last. */
 export interface Bookmarked {
   db: Database;
   bookmark: () => string | null;
 }
 
 /**
- * The database of a shard through a session that any copy may serve, however old, but none older than `after`. Its reads
+ * Opens a shard's database through a session that any replica may serve that is at least as new as `after`. Its reads
  * never go back in time.
  */
 export function openForReads(bindings: DatabaseBindings, shard: number, after: string | null): Bookmarked | null {
@@ -71,8 +71,9 @@ export function openForReads(bindings: DatabaseBindings, shard: number, after: s
 }
 
 /**
- * The primary of a shard's database; each transaction on it gives a bookmark, from which on all is seen that it saw or
- * wrote. A session per transaction, because a session may go on at a copy, and who changes something must not read there.
+ * Opens the primary of a shard's database; each transaction on it returns a bookmark, from which on its reads and
+ * writes are visible. One session per transaction, because a session may continue at a replica, and a writer must not
+ * read there.
  */
 export function openPrimary(bindings: DatabaseBindings, shard: number): Bookmarked | null {
   const binding = bindingOf(bindings, shard);
@@ -83,7 +84,7 @@ export function openPrimary(bindings: DatabaseBindings, shard: number): Bookmark
     batch: async <T>(statements: D1PreparedStatement[]) => {
       const session = binding.withSession("first-primary");
       const results = await session.batch<T>(statements);
-      // Of two at once the one that ends last may have seen less; bookmarks sort by age.
+      // Of two concurrent ones the later to finish may have seen less; bookmarks sort by age.
       const reached = session.getBookmark();
       if (reached !== null && (last === null || reached > last)) last = reached;
       return results;

@@ -1,13 +1,13 @@
-/** One of several that spend from one limit. */
+/** A member of a group that spends from one limit. */
 export interface Share {
   /**
-   * Whether `amount` may be spent; then it counts as spent. Waits for as long as the answer depends on what others leave
-   * of their parts; never for one that only spends.
+   * Returns whether `amount` may be spent, and counts it as spent. Waits while the answer depends on the parts that
+   * others release; a member that is alone never waits.
    */
   take(amount: number): Promise<boolean>;
-  /** Corrects what was taken by what was really spent: below 0 where it was less. */
+  /** Corrects a taken amount by the amount really spent: negative if it was less. */
   correct(amount: number): void;
-  /** Gives the rest of its part to the others, and takes nothing more. */
+  /** Releases the rest of its part to the others, and ends its spending. */
   leave(): void;
 }
 
@@ -18,16 +18,16 @@ interface Member {
 }
 
 /**
- * Shares one limit by demand. Each share can count on its part, whatever the others do; what one leaves of its part goes
- * to whoever asks first. Parts are promised in the order in which shares are opened, for as long as the limit covers
- * them: who comes later lives on what is left.
+ * Shares one limit by demand. Each share can rely on its part, whatever the others do; the released rest of a part goes
+ * to the first that requests it. Parts are promised in the order in which shares are opened, for as long as the limit
+ * covers them: later ones use the remainder.
  */
 export function openBudget(limit: number): { open(part: number): Share } {
   const members = new Set<Member>();
   let spent = 0;
   let promised = 0;
 
-  /** What `member` may spend now without touching the parts of the others. */
+  /** The amount that `member` may spend now without touching the parts of the others. */
   function freeFor(member: Member): number {
     let owed = 0;
     for (const other of members) if (other !== member) owed += Math.max(0, other.part - other.spent);
@@ -57,7 +57,7 @@ export function openBudget(limit: number): { open(part: number): Share } {
       const judged = member.waiting && decide(member, member.waiting.amount);
       if (judged !== null) answer(member, judged);
     }
-    // Where all wait for each other, the parts are no longer kept free.
+    // If all wait for each other, the parts are no longer reserved.
     const first = members.values().next().value;
     if (first && [...members].every(({ waiting }) => waiting)) {
       answer(first, spent + first.waiting!.amount <= limit);

@@ -1,11 +1,11 @@
 const encoder = new TextEncoder();
 
-/** SHA-256 of the concatenated parts, a text as its UTF-8, as lower-case hex. */
+/** SHA-256 of the concatenated parts as lower-case hex; a text counts as its UTF-8. */
 export async function sha256Hex(...parts: (string | Uint8Array)[]): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", concat(parts))));
 }
 
-/** HMAC-SHA256 over the concatenated parts, keyed with the bytes of `key` (a text is keyed as its UTF-8). */
+/** HMAC-SHA256 over the concatenated parts, keyed with the bytes of `key` (a text as its UTF-8). */
 export async function hmacSha256(
   key: string | Uint8Array<ArrayBuffer>,
   ...parts: (string | Uint8Array)[]
@@ -22,7 +22,7 @@ export function constantTimeEqual(a: Uint8Array, b: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** Equality of two texts, constant in time whatever their lengths: both are hashed first. */
+/** Equality of two texts in constant time, whatever their lengths, because both are hashed first. */
 export async function constantTimeEqualText(a: string, b: string): Promise<boolean> {
   const [left, right] = await Promise.all([a, b].map((text) => crypto.subtle.digest("SHA-256", encoder.encode(text))));
   return constantTimeEqual(new Uint8Array(left!), new Uint8Array(right!));
@@ -36,7 +36,7 @@ export function toHex(bytes: Uint8Array): string {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** Bytes of a lower- or upper-case hex text, or null when it is not hex. */
+/** The bytes of a hex text in either case, or null if it is not hex. */
 export function fromHex(text: string): Uint8Array | null {
   if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return null;
   return Uint8Array.from({ length: text.length / 2 }, (_, i) => Number.parseInt(text.slice(2 * i, 2 * i + 2), 16));
@@ -48,10 +48,10 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Arguments of one call: there is a limit to them. */
+/** The limit of arguments in one call. */
 const CHUNK = 0x2000;
 
-/** Bytes of a standard base64 text, or null when it is not base64. */
+/** The bytes of a standard base64 text, or null if it is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   try {
     return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));

@@ -1,12 +1,12 @@
-/** What a race against a deadline gives when the deadline comes first. */
+/** The result of a race that the deadline won. */
 export const EXPIRED: unique symbol = Symbol("expired");
 
 export interface Deadline {
-  /** Aborted when the time is over; for whatever honors it. */
+  /** Aborted when the time is over. */
   readonly signal: AbortSignal;
-  /** The promise's own outcome, or EXPIRED once the time is over, also when the promise ignores the signal. */
+  /** The promise's own outcome, or EXPIRED once the time is over, even if the promise ignores the signal. */
   race<T>(promise: Promise<T>): Promise<T | typeof EXPIRED>;
-  /** Ends the timer. Call it when the work is done, so that nothing is kept alive. */
+  /** Ends the timer. Call it when the work is done, so that the timer does not keep the process alive. */
   clear(): void;
 }
 
@@ -15,7 +15,7 @@ export function startDeadline(ms: number): Deadline {
   const controller = new AbortController();
   const expired = Promise.withResolvers<typeof EXPIRED>();
   const timer = setTimeout(() => {
-    // Before the abort, so that a race ends as EXPIRED and not with what the abort makes of the promise.
+    // Resolved before the abort, so that a race returns EXPIRED instead of the promise's abort error.
     expired.resolve(EXPIRED);
     controller.abort(new DOMException("The time for this call is over.", "TimeoutError"));
   }, ms);
@@ -27,8 +27,8 @@ export function startDeadline(ms: number): Deadline {
 }
 
 /**
- * The promise's own outcome within `ms`, of `what`, such as "the database".
- * @throws where the time is over first; the promise goes on unheard.
+ * The promise's own outcome within `ms`; `what` names the operation, such as "the database". @throws if the time ends
+ * first; the promise continues unobserved.
  */
 export async function inTime<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   const deadline = startDeadline(ms);
@@ -41,10 +41,13 @@ export async function inTime<T>(ms: number, what: string, promise: Promise<T>): 
   }
 }
 
-/** The platform's `fetch`, or a test's. It is called unbound: the platform's refuses another `this`. */
+/** The platform's `fetch`, or a test's. It is called unbound, because the platform's refuses another `this`. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
-/** A fetch under a deadline: rejects as `fetch` does, gives EXPIRED when no answer came in time and drops a later one. */
+/**
+ * A fetch under a deadline: rejects as `fetch` does, returns EXPIRED if no answer arrived in time, and discards a later
+ * one.
+ */
 export async function fetchWithin(
   deadline: Deadline,
   fetch: Fetch,

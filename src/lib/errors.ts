@@ -20,12 +20,12 @@ export type ErrorCode =
   | "internal_error";
 
 export interface ErrorDetail {
-  /** Where in the input, dots between the steps: `conditions.0.value`. */
+  /** The place in the input, with dots between the steps: `conditions.0.value`. */
   path: string;
   message: string;
 }
 
-/** An answer that the caller is meant to see: its message is shown, so it never holds another exception's text. */
+/** An error whose message the caller sees, so it must never contain another exception's text. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
@@ -45,7 +45,7 @@ export class AppError extends Error {
   }
 }
 
-/** The storage was away, overloaded or too slow: trying again is right. Whether a write was carried out is not known. */
+/** The storage was away, overloaded or too slow: a retry is right. Whether a write took effect is unknown. */
 export class StorageUnavailable extends Error {
   constructor(cause: unknown) {
     super("the storage did not answer", { cause });
@@ -53,13 +53,13 @@ export class StorageUnavailable extends Error {
   }
 }
 
-/** Whether this is, or was caused by, a storage that was away. */
+/** Whether the error is, or was caused by, unavailable storage. */
 export function isUnavailable(thrown: unknown): boolean {
   for (let at: unknown = thrown; at instanceof Error; at = at.cause) if (at instanceof StorageUnavailable) return true;
   return false;
 }
 
-/** Another program's object is not found too: the answer never shows whether it exists. */
+/** The error for a missing object, and for another program's: the answer never shows whether it exists. */
 export function notFound(noun: string): AppError {
   return new AppError("not_found", `No such ${noun}.`);
 }

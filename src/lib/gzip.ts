@@ -4,7 +4,7 @@ export async function gzip(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(packed).arrayBuffer());
 }
 
-/** The text that `gzip` packed. @throws where it is not gzip, or cut off. */
+/** Unpacks a text from `gzip`. @throws if the input is not gzip, or truncated. */
 export async function gunzip(packed: ReadableStream): Promise<string> {
   return new Response(packed.pipeThrough(new DecompressionStream("gzip"))).text();
 }

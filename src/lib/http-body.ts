@@ -2,13 +2,16 @@ import { EXPIRED, type Deadline } from "./deadline.ts";
 
 export interface BodyStart {
   bytes: Uint8Array<ArrayBuffer>;
-  /** `complete`: all of it; `cut`: the limit was reached; `expired`: the deadline came first; `broken`: the stream failed. */
+  /**
+   * `complete`: the whole body; `cut`: the limit was reached; `expired`: the deadline came first; `broken`: the stream
+   * failed.
+   */
   ended: "complete" | "cut" | "expired" | "broken";
 }
 
 /**
- * Reads a body up to `limit` bytes and no longer than the deadline; the rest is canceled, not read. Never throws: what
- * arrived until then is returned with how it ended.
+ * Reads a body up to `limit` bytes and no longer than the deadline; the rest is canceled, not read. Never throws: the
+ * bytes received until then are returned with the reason for the end.
  */
 export async function readAtMost(
   body: ReadableStream<Uint8Array> | null,

@@ -1,4 +1,4 @@
-/** Every prefix in one place; the part after it is 26 characters: 10 of time (ms), 16 random (80 bits). */
+/** Prefixes of all ids; the part after it is 26 characters: 10 of time (ms), 16 random (80 bits). */
 export const ID_PREFIXES = {
   program: "prog",
   member: "mem",
@@ -31,7 +31,9 @@ export const ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_CHARACTERS = 10;
 const RANDOM_CHARACTERS = 16;
 
-/** A new id of a kind, minted at `now` (ms since the epoch): ids of one kind sort by the millisecond they were made in. */
+/**
+ * A new id of a kind, made at `now` (ms since the epoch): ids of one kind sort by the millisecond of their creation.
+ */
 export function newId(kind: IdKind, now: number): string {
   if (used === pool.length) {
     crypto.getRandomValues(pool);
@@ -42,21 +44,23 @@ export function newId(kind: IdKind, now: number): string {
   return `${ID_PREFIXES[kind]}_${encodeTime(now)}${random}`;
 }
 
-/** Two characters of every kind. */
+/** Every pair of characters. */
 const PAIRS = Array.from(ID_ALPHABET, (first) => Array.from(ID_ALPHABET, (second) => first + second)).flat();
 
-/** Random numbers for the next ids, each used once: asking the platform for them costs more than the rest of an id. */
+/**
+ * Random numbers for the next ids, each used once: requesting them from the platform costs more than the rest of an id.
+ */
 const pool = new Uint16Array(128 * RANDOM_CHARACTERS);
 let used = pool.length;
 
-/** The smallest id of a kind that can have been minted at `now`; a bound for time filters on the key. */
+/** The smallest id of a kind that can have been made at `now`; a bound for time filters on the key. */
 export function firstIdAt(kind: IdKind, now: number): string {
   return `${ID_PREFIXES[kind]}_${encodeTime(now)}${ID_ALPHABET[0]!.repeat(RANDOM_CHARACTERS)}`;
 }
 
 /**
- * The instant (ms) at which an id was minted. A text in the form of an id that has letters which ids do not use counts
- * for the next id after it.
+ * The instant (ms) at which an id was made. A text in the form of an id with letters that ids do not use counts as the
+ * next id after it.
  */
 export function instantOf(id: string): number {
   const time = id.slice(id.indexOf("_") + 1).slice(0, TIME_CHARACTERS);
@@ -83,5 +87,5 @@ function encodeTime(now: number): string {
   return text;
 }
 
-/** Of the last id: many are minted in one millisecond. */
+/** The time part of the last id: many are made in one millisecond. */
 let encoded = { now: Number.NaN, text: "" };

@@ -1,18 +1,18 @@
 import { AppError } from "./errors.ts";
 
-/** What this needs of the deployment. */
+/** The settings of the deployment that this module needs. */
 export interface PublicUrlSettings {
   PUBLIC_URL?: string | undefined;
   ENVIRONMENT: string;
 }
 
-/** The local service where nobody says otherwise: `npm start` does, with its port. */
+/** The local service's default; `npm start` sets it with its port. */
 const LOCAL = "http://localhost:8787";
 
 /**
- * `PUBLIC_URL`: the base of every link that the service writes, an origin without a slash at its end. Host and scheme
- * of a request are never used for that (HTTP-19), because the sender of the request chooses them.
- * @throws `not_configured` outside development where it is not set or is not an https address.
+ * `PUBLIC_URL`: the base of every link that the service writes, an origin without a final slash. Host and scheme of a
+ * request are never used for that (HTTP-19), because the sender of the request chooses them. @throws `not_configured`
+ * outside development if it is not set or is not an https address.
  */
 export function publicUrl(settings: PublicUrlSettings): string {
   const read = readPublicUrl(settings);
@@ -20,7 +20,7 @@ export function publicUrl(settings: PublicUrlSettings): string {
   return read.origin;
 }
 
-/** The service's own hosts, as `domain/own-host.ts` takes them. */
+/** The service's own hosts, for `domain/own-host.ts`. */
 export function ownHosts(settings: PublicUrlSettings & { WORKER_NAME: string }) {
   const read = readPublicUrl(settings);
   return { public_host: "origin" in read ? new URL(read.origin).hostname : null, worker_name: settings.WORKER_NAME };

@@ -1,6 +1,6 @@
-/** What an isolate remembers for a while: entries end at their time, and where there are too many the oldest goes. */
+/** A cache in an isolate: entries expire, and if there are too many the oldest is removed. */
 export interface Remembered<Key, Value> {
-  /** Undefined where nothing is remembered, or no longer at `now` (ms). */
+  /** Undefined if there is no entry, or it has expired at `now` (ms). */
   get(key: Key, now: number): Value | undefined;
   set(key: Key, value: Value, until: number): void;
 }
@@ -15,7 +15,7 @@ export function remember<Key, Value>(most: number): Remembered<Key, Value> {
       return undefined;
     },
     set(key, value, until) {
-      // A map keeps the order in which its keys came.
+      // A map keeps the order of insertion.
       entries.delete(key);
       for (const oldest of entries.keys()) {
         if (entries.size < most) break;

@@ -1,4 +1,4 @@
-/** The body's bytes, or null when they are more than `limit`; reading stops there. */
+/** The body's bytes, or null if there are more than `limit`; reading stops there. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) return null;
   if (!request.body) return new Uint8Array();

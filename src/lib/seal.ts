@@ -5,10 +5,10 @@ const IV_BYTES = 12;
 
 declare const sealed: unique symbol;
 
-/** What `SecretSealer` made of a secret, and all that a column for secrets takes. */
+/** A secret sealed by `SecretSealer`; columns for secrets accept only this type. */
 export type Sealed = string & { readonly [sealed]: true };
 
-/** The one value of the database that a secret is sealed for: its table, its column, and its row's id. */
+/** The one database value for which a secret is sealed: its table, its column, and its row's id. */
 export interface Place {
   table: string;
   column: string;
@@ -19,24 +19,24 @@ export interface Place {
 const FORM = "v2";
 
 /**
- * Secrets at rest: AES-GCM under the deployment's key. A sealed secret is `v2.<key id>.<iv>.<ciphertext>`, so that a
- * deployment can seal with a new key and still open what an older one sealed (ACCESS-6). Its place is authenticated
- * as additional data: copied to another row or column it does not open there.
+ * Encrypts secrets at rest with AES-GCM under the deployment's key. A sealed secret is `v2.<key id>.<iv>.<ciphertext>`,
+ * so that a deployment can seal with a new key and still open values of an older one (ACCESS-6). Its place is
+ * authenticated as additional data: copied to another row or column it does not open.
  */
 export class SecretSealer {
   readonly #keys: readonly string[];
 
-  /** `keys` are base64 of 32 bytes: the one that seals first, then older ones that only open. */
+  /** `keys` are base64 of 32 bytes: the first seals, older ones only open. */
   constructor(keys: readonly (string | undefined)[]) {
     this.#keys = keys.filter((key) => key !== undefined && key !== "") as string[];
   }
 
-  /** The beginning of every value that `seal` makes. No value of an older key has it. */
+  /** The prefix of every value that `seal` makes; values of older keys have another. */
   async mark(): Promise<string> {
     return markOf((await this.#sealing()).id);
   }
 
-  /** The beginnings of all values that these keys have sealed: no other value can be opened. */
+  /** The prefixes of all values that these keys have sealed: no other value can be opened. */
   async openable(): Promise<string[]> {
     return Promise.all(this.#keys.map(async (known) => markOf((await importKey(known)).id)));
   }
@@ -50,8 +50,8 @@ export class SecretSealer {
   }
 
   /**
-   * Opens what was sealed for this place. Null if no known key sealed it, if it was sealed for another place, or if it was
-   * tampered with.
+   * Opens a value sealed for this place. Null if no known key sealed it, if it was sealed for another place, or if it
+   * was tampered with.
    */
   async openOrNull(text: Sealed, place: Place): Promise<string | null> {
     try {

@@ -1,6 +1,6 @@
 /**
- * Does work that yields after each bounded slice, and lets other requests have the isolate between two slices: it runs
- * one piece of JavaScript at a time, whoever's it is. Slices are bounded by counted work, because the platform's clock
+ * Runs work that yields after each bounded slice, and lets other requests use the isolate between two slices, because
+ * an isolate runs one piece of JavaScript at a time. Slices are bounded by counted work, because the platform's clock
  * does not advance while code runs.
  */
 export async function inSlices<T>(work: Generator<void, T, void>): Promise<T> {
@@ -10,11 +10,11 @@ export async function inSlices<T>(work: Generator<void, T, void>): Promise<T> {
   }
 }
 
-/** Counts the work of one slice after another. */
+/** Counts the work of successive slices. */
 export class SliceCounter {
   #work = 0;
 
-  /** Adds work, in about characters handled; true when the slice is full, which is when to yield. */
+  /** Adds work, roughly in characters handled; true if the slice is full, which is when to yield. */
   add(work: number): boolean {
     this.#work += work;
     if (this.#work < SLICE_WORK) return false;
@@ -26,12 +26,12 @@ export class SliceCounter {
 /** A few milliseconds of work. */
 const SLICE_WORK = 64 * 1024;
 
-/** Bytes of a text that travels to the database: half of what a parameter may have. */
+/** Bytes of a text sent to the database: half of the limit of a parameter. */
 const MAX_PART_BYTES = 1_000_000;
 
 /**
- * The items in their order, at most `size` at a time, which together come to no more than a bound text may have where
- * `bytesOf` says how many bytes each takes in it. One that takes more is alone.
+ * Splits items in order into groups of at most `size`, which together do not exceed the limit of a bound text if
+ * `bytesOf` gives the bytes of each. A larger item is alone in its group.
  */
 export function* partsOf<T>(
   items: readonly T[],

@@ -1,11 +1,11 @@
-/** A fixed number of places that pieces of work take and give back; whoever waits is served in turn. */
+/** A fixed number of slots that pieces of work take and return, in the order of their requests. */
 export interface Slots {
-  /** Takes `count` places at once, when they are free and all who asked before have theirs. */
+  /** Takes `count` slots at once, when they are free and all earlier requests are served. */
   take(count: number): Promise<void>;
   give(count: number): void;
 }
 
-/** A part of these places: of the whole, at most `total` are taken by it. */
+/** A part of these slots, which takes at most `total` of the whole. */
 export function partOf(whole: Slots, total: number): Slots {
   const own = openSlots(total);
   return {
@@ -20,7 +20,7 @@ export function partOf(whole: Slots, total: number): Slots {
   };
 }
 
-/** @throws when a piece of work asks for more places than there are: it would never end. */
+/** @throws if a piece of work requests more slots than exist: it would never end. */
 export function openSlots(total: number): Slots {
   let free = total;
   const waiting: { count: number; start: () => void }[] = [];

@@ -1,4 +1,4 @@
-/** Compares two texts as SQLite does, by their bytes in UTF-8; `<` goes by UTF-16, which has emoji before `％`. */
+/** Compares two texts by their UTF-8 bytes, as SQLite does; `<` compares UTF-16, which puts emoji before `％`. */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -8,7 +8,7 @@ export function compareUtf8(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates are of the characters beyond U+FFFF, which come last in UTF-8. */
+/** Surrogates belong to characters beyond U+FFFF, which come last in UTF-8. */
 function placeOf(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

@@ -18,40 +18,40 @@ import { wakeUpAt, type Wake } from "../core/kernel/wake.ts";
 
 export interface ConsumerDeps extends Pick<BaseCtx, "db" | "sealer">, SendDeps {
   wake: Wake;
-  /** Keeps work alive after the batch is answered for. */
+  /** Keeps work alive after the batch is answered. */
   waitUntil: (work: Promise<unknown>) => void;
-  /** Shared by the databases of one invocation; its own unless given. */
+  /** Shared by the databases of one invocation; its own by default. */
   connections?: Slots;
 }
 
-/** Messages of a queue; those of one database where there are several (`shards.ts`). */
+/** Messages of a queue; those of one database if there are several (`shards.ts`). */
 export type WakeUps = Pick<MessageBatch, "messages">;
 
-/** The platform lets six connections of one invocation wait for an answer; a seventh waits unseen. */
+/** The platform lets six connections of one invocation wait for an answer; a seventh waits invisibly. */
 export const CONNECTIONS = 6;
 
-/** Attempts under way in one invocation: when all of them hang, a connection is left for what must be recorded. */
+/** Concurrent attempts in one invocation: if all of them hang, one connection remains to record their results. */
 export const ATTEMPTS_AT_ONCE = 5;
 
-/** A look-up asks for A and AAAA at once. */
+/** A lookup requests A and AAAA at once. */
 const LOOK_UP_CONNECTIONS = 2;
 
-/** An attempt that has ended waits so long for the others of its invocation: one transaction records them together. */
+/** How long a finished attempt waits for others of its invocation: one transaction records them together. */
 const GATHER_MS = 25;
 
-/** For so long an invocation begins attempts; with the last one's end it stays within the 30 s that background work has. */
+/** How long an invocation begins attempts; including the last one it stays within the 30 s of background work. */
 const SERVE_MS = 15 * SECOND;
 
-/** What is left of a claim must cover the attempt, clocks that differ, and the recording. */
+/** The remaining time of a claim must cover the attempt, clock differences and the recording. */
 const CLAIM_MARGIN_MS = 3 * SECOND;
 
 const RETRY_SECONDS = 30;
 
 /**
- * Answers a batch of wake-ups: claims what is due in their lanes and answers for the batch at once; the attempts go on in
- * the background. So a slow endpoint holds up neither the batch nor the queue behind it, and a message is never the
- * only thing that knows of a delivery: the claims in the database are. Every attempt that ends makes room for the next
- * of its own lane.
+ * Answers a batch of wake-ups: claims due deliveries in their lanes and answers the batch at once; the attempts
+ * continue in the background. So a slow endpoint delays neither the batch nor the queue behind it, and deliveries never
+ * depend on a message alone: the claims are in the database. Every finished attempt makes room for the next of its own
+ * lane.
  */
 export async function consumeDeliveries(batch: WakeUps, deps: ConsumerDeps): Promise<void> {
   const named = [...new Set(batch.messages.flatMap(({ body }) => deliveryIdIn(body)))];
@@ -70,8 +70,8 @@ export async function consumeDeliveries(batch: WakeUps, deps: ConsumerDeps): Pro
 }
 
 /**
- * Answers for wake-ups that failed too often. Nothing is lost with them: the sweep goes by the rows, and what these say
- * goes to the log.
+ * Answers wake-ups that failed too often. No delivery is lost with them: the sweep reads the rows, and the messages are
+ * logged.
  */
 export async function consumeDeadLetters(batch: WakeUps, deps: Pick<ConsumerDeps, "db">): Promise<void> {
   const named = batch.messages.flatMap(({ body }) => deliveryIdIn(body));
@@ -96,7 +96,7 @@ interface ServeDeps extends ConsumerDeps {
   resolve: Resolve;
 }
 
-/** Makes the claimed attempts side by side, and after each what is next in its lane, for as long as there is time. */
+/** Makes the claimed attempts concurrently, and after each the next ones in its lane, as long as there is time. */
 async function serve(claimed: ClaimedDelivery[], deps: ConsumerDeps): Promise<void> {
   const connections = deps.connections ?? openSlots(CONNECTIONS);
   const resolve = openResolver();
@@ -113,7 +113,7 @@ async function serve(claimed: ClaimedDelivery[], deps: ConsumerDeps): Promise<vo
   );
 }
 
-/** One attempt, begun when there are connections for it; null when the claim could end before it. */
+/** Makes one attempt once connections are free; null if the claim could end before it. */
 async function attempt(claim: ClaimedDelivery, connections: Slots, deps: ServeDeps): Promise<AttemptOutcome | null> {
   const { delivery_id, claimed_until } = claim;
   let held = LOOK_UP_CONNECTIONS;
@@ -139,7 +139,10 @@ async function attempt(claim: ClaimedDelivery, connections: Slots, deps: ServeDe
   }
 }
 
-/** What cannot be signed, or has no body any more, is a failed attempt and not a reason to stop: nothing is sent. */
+/**
+ * A delivery that cannot be signed, or whose body is gone, is a failed attempt without a request, and does not stop the
+ * others.
+ */
 async function send(claim: ClaimedDelivery, deps: ServeDeps, onPost: () => void) {
   const { body } = claim;
   const startedAt = deps.now();
@@ -164,7 +167,7 @@ async function send(claim: ClaimedDelivery, deps: ServeDeps, onPost: () => void)
   }
 }
 
-/** The secrets that sign: the current one first. Null where that cannot be opened any more. */
+/** The signing secrets, the current one first. Null if that cannot be opened any more. */
 async function openSecrets(claim: ClaimedDelivery, { sealer }: ConsumerDeps): Promise<[string, ...string[]] | null> {
   const at = { table: "webhook_endpoints", row: claim.endpoint_id } as const;
   const { secret, secret_previous: previous } = claim;
@@ -175,10 +178,10 @@ async function openSecrets(claim: ClaimedDelivery, { sealer }: ConsumerDeps): Pr
 }
 
 interface Recorder {
-  /** An attempt is under way: it ends in one of the two others. */
+  /** Begins an attempt, which `giveUp` or `record` ends. */
   begin(): void;
   giveUp(): void;
-  /** Gives the next delivery of its lane, if any. */
+  /** Returns the next delivery of its lane, if any. */
   record(claim: ClaimedDelivery, outcome: AttemptOutcome): Promise<ClaimedDelivery | undefined>;
 }
 
@@ -189,9 +192,9 @@ interface Finished {
 }
 
 /**
- * Records attempts as they end: one transaction at a time, and whatever ends meanwhile rides the next one. Those that are
- * under way at the same time are waited for, as long as they are quick. Gives each the next delivery of its lane, which
- * the same transaction claims, until `until`: so they begin together again.
+ * Records attempts as they end: one transaction at a time, shared by all attempts that end meanwhile. It waits for
+ * concurrent attempts, as long as they are quick. Returns for each the next delivery of its lane, which the same
+ * transaction claims, until `until`, so that they begin together again.
  */
 function openRecorder(deps: ConsumerDeps, until: number): Recorder {
   let waiting: Finished[] = [];
@@ -233,13 +236,13 @@ function openRecorder(deps: ConsumerDeps, until: number): Recorder {
   };
 }
 
-/** A lane whose endpoint answers within this time takes the places of others in its invocation. */
+/** A lane whose endpoint answers within this time may use the slots of others in its invocation. */
 const QUICK_MS = 1_000;
 
-/** After so many groups there is more than a moment's work. */
+/** After this many groups there is more than a moment's work. */
 const HOME_AFTER = 2;
 
-/** The lane that an invocation stays with: its attempts share their look-ups and their transactions. */
+/** The lane that an invocation stays with: its attempts share lookups and transactions. */
 interface Home {
   endpoint_id: string | null;
   groups: number;
@@ -263,7 +266,7 @@ async function recordGroup(group: Finished[], deps: ConsumerDeps, until: number,
   const wakeUps = (result?.recorded ?? []).flatMap(({ delivery_id, next_attempt_at }) =>
     next_attempt_at === null ? [] : [wakeUpAt(delivery_id, next_attempt_at, now)],
   );
-  // Where this invocation stops, or goes on with another lane, somebody else goes on with this one.
+  // If this invocation stops, or continues with another lane, another invocation continues with this one.
   const left = isTime ? group.filter(({ claim }) => isFull && !going.has(claim.endpoint_id)) : group;
   wakeUps.push(...left.map(({ claim }) => ({ delivery_id: claim.delivery_id, delay_seconds: 0 })));
   if (wakeUps.length > 0) deps.waitUntil(deps.wake(wakeUps));
@@ -273,7 +276,7 @@ function isQuick({ outcome }: Finished): boolean {
   return outcome.error === null && outcome.duration_ms < QUICK_MS;
 }
 
-/** Each lane may go on in the places that it had; where there is a home, it comes first, in those of all quick lanes. */
+/** Each lane may continue in its slots; if there is a home lane, it comes first, with the slots of all quick lanes. */
 function wishesOf(group: Finished[], home: Home): LaneWish[] {
   const wishes = new Map<string, LaneWish>();
   for (const finished of group) {
@@ -290,7 +293,7 @@ function wishesOf(group: Finished[], home: Home): LaneWish[] {
 /** Pauses before the second and later tries to record. */
 const RECORD_PAUSES_MS = [100, 500];
 
-/** Null when the database would not have it: then the claims expire and the attempts are made again. */
+/** Null if the database refuses: then the claims expire and the attempts are repeated. */
 async function recordWithRetries(group: Finished[], wishes: LaneWish[], deps: ConsumerDeps) {
   for (let tried = 0; ; tried++) {
     try {

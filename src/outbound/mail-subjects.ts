@@ -8,10 +8,10 @@ import { readWeek } from "../core/overview/week.ts";
 
 type ReadPeriodic = (ctx: Pick<BaseCtx, "db">, program_id: string, subject_id: string) => Promise<Notice | null>;
 
-/** What those at times are about: a new one does not compile until it is read. */
+/** Readers of the periodic e-mails' subjects: a new kind does not compile without one. */
 const PERIODIC: Record<PeriodicMail, ReadPeriodic> = { weekly_summary: readWeek, commissions_earned: readEarned };
 
-/** What an e-mail that is written when it is sent is about, as that is now; null where there is nothing to say. */
+/** Reads the current state of the subject of an e-mail that is composed when sent; null if it has no content. */
 export function readNotice(ctx: Pick<BaseCtx, "db" | "now">, claim: ClaimedMail): Promise<Notice | null> {
   const { kind, program_id, subject_id } = claim;
   const read = (PERIODIC as Partial<Record<MailKind, ReadPeriodic>>)[kind];

@@ -18,23 +18,23 @@ import { SECOND } from "../lib/time.ts";
 import type { WakeUps } from "./consumer.ts";
 import { readNotice } from "./mail-subjects.ts";
 
-/** Who sends. */
+/** The senders and their settings. */
 export interface MailDeps {
   senders: readonly MailSender[];
-  /** Whether an e-mail stays readable once it is sent: in development, where a page shows them. */
+  /** Whether a sent e-mail stays readable: in development, for the page that shows them. */
   keepsContent: boolean;
 }
 
 type Ctx = Pick<BaseCtx, "db" | "now" | "sealer" | "mailer">;
 
-/** Attempts at the same time. */
+/** Concurrent attempts. */
 export const MAILS_AT_ONCE = 4;
-/** So long an invocation begins attempts. */
+/** How long an invocation begins attempts. */
 const SERVE_MS = 15 * SECOND;
 
 /**
- * Sends what is due of a program, for as long as there is time: the answer to a wake-up. `connections` are those of its
- * invocation; webhook attempts count on theirs being free.
+ * Sends due e-mails of a program, as long as there is time: the answer to a wake-up. `connections` are those of its
+ * invocation; webhook attempts rely on theirs being free.
  */
 export async function sendDueMails(
   ctx: Ctx,
@@ -45,7 +45,7 @@ export async function sendDueMails(
 ): Promise<void> {
   const until = now() + SERVE_MS;
   for (let isMore = true; isMore;) {
-    // Before the claim, which lasts for the attempts and not for the wait before them.
+    // Before the claim, whose time covers the attempts but not the wait for slots.
     await connections.take(MAILS_AT_ONCE);
     let held = MAILS_AT_ONCE;
     const give = (count: number) => {
@@ -60,11 +60,11 @@ export async function sendDueMails(
   }
 }
 
-/** The same as a job, for what was never woken and for what is tried again. Null where nothing is sent. */
+/** Sends due e-mails as a job, for those without a wake-up and for retries. Null if sending is not configured. */
 export function sendMails(ctx: Ctx, deps: MailDeps, onCall: (calls: number) => void): Work | null {
   if (deps.senders.length === 0) return null;
   return {
-    // A claim of four statements, what is recorded, and for each what it is about, what it says, and the attempt.
+    // A claim of four statements, the recording, and for each e-mail its subject, its text and the attempt.
     cost: 5 + 4 * MAILS_AT_ONCE,
     due: (after) => programsWithMails(ctx, after),
     serve: async ({ key }) => {
@@ -74,7 +74,7 @@ export function sendMails(ctx: Ctx, deps: MailDeps, onCall: (calls: number) => v
   };
 }
 
-/** One round; whether there may be more. `give` is called for connections that it does not need any more. */
+/** Sends one round; returns whether there may be more. `give` returns connections that it no longer needs. */
 async function sendSome(
   ctx: Ctx,
   program_id: string,
@@ -97,14 +97,17 @@ async function sendSome(
   );
   const made = attempts.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
   await recordMails(ctx, senders, made, keepsContent);
-  // One that could not be written waits for the end of its claim; the others have gone out, and say so.
+  // One whose result could not be stored waits for the end of its claim; the others were sent and recorded.
   const failed = attempts.find((one) => one.status === "rejected");
   if (failed) throw failed.reason;
-  // What one sender did not take may be due at once for the next.
+  // An e-mail that one sender refused may be due at once for the next.
   return true;
 }
 
-/** The claim with what it says: written now, where it was not before. Null where there is nothing to say any more, or somebody else says it. */
+/**
+ * The claim with its text, composed now unless it already was. Null if it has no content any more, or another claim
+ * holds it.
+ */
 async function writtenOf(ctx: Ctx, claim: ClaimedMail): Promise<ClaimedMail | null> {
   if (claim.content !== null || claim.subject_id === null) return claim;
   const notice = await readNotice(ctx, claim);
@@ -117,7 +120,7 @@ async function writtenOf(ctx: Ctx, claim: ClaimedMail): Promise<ClaimedMail | nu
 async function attempt(ctx: Ctx, claim: ClaimedMail, senders: readonly MailSender[]): Promise<MailResult> {
   const mail = await openMail(ctx.sealer, claim);
   const sender = senders.find(({ name }) => name === claim.sender);
-  // A key may be missing for a while, and says nothing of the address.
+  // A key may be missing for a while, which is no property of the address.
   if (!mail || !sender)
     return { result: "busy", reason: "its text cannot be read", is_limited: false, retry_after: null };
   const result = await sender.send(mail);
@@ -136,7 +139,7 @@ async function attempt(ctx: Ctx, claim: ClaimedMail, senders: readonly MailSende
   return result;
 }
 
-/** Answers for the wake-ups of a batch that are for e-mails, each program once; gives the other messages. */
+/** Answers the wake-ups of a batch that are for e-mails, each program once; returns the other messages. */
 export function consumeMailWakeUps({ messages }: WakeUps, send: (program_id: string) => void): WakeUps["messages"] {
   const own = new Map(messages.map((message) => [message, readMailWakeUp(message.body)]));
   for (const program_id of new Set([...own.values()].flatMap((wakeUp) => wakeUp?.mails_of ?? []))) send(program_id);

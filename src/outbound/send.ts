@@ -13,7 +13,7 @@ export interface OutgoingDelivery {
   event_id: string;
   event: string;
   url: string;
-  /** The stored text; its UTF-8 bytes are what is signed and what is sent. */
+  /** The stored text; its UTF-8 bytes are signed and sent. */
   body: string;
   /** The endpoint's current secret first, then the previous one while it is valid. */
   secrets: readonly [string, ...string[]];
@@ -21,34 +21,34 @@ export interface OutgoingDelivery {
 
 export interface SendDeps {
   fetch: Fetch;
-  /** `resolveTarget` unless given. */
+  /** Defaults to `resolveTarget`. */
   resolve?: Resolve;
   resolverUrl: string;
   ownHosts: OwnHosts;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** For everything: look-up, connection, headers, body read. */
+  /** Covers lookup, connection, headers and body. */
   budgetMs?: number;
 }
 
-/** One attempt as the delivery record keeps it (HOOK-14), without its number. */
+/** One attempt as stored in the delivery record (HOOK-14), without its number. */
 export interface AttemptResult {
   started_at: string;
   duration_ms: number;
-  /** Null when no answer came. */
+  /** Null without an answer. */
   status_code: number | null;
-  /** Null when the attempt succeeded. */
+  /** Null if the attempt succeeded. */
   error: AttemptError | null;
-  /** The start of what the receiver answered, at most 1 KiB as UTF-8, without NUL; null when it answered nothing. */
+  /** The start of the receiver's answer, at most 1 KiB of UTF-8, without NUL; null if it is empty. */
   response_excerpt: string | null;
-  /** What an operator may read about a failure; for the log, not for the record. */
+  /** The cause of a failure for operators; for the log, not for the record. */
   reason: string | null;
 }
 
-/** The 5 seconds cover the connection, the headers and the body read (HOOK-4); the look-up counts as well. */
+/** The 5 seconds cover the connection, the headers and the body (HOOK-4); the lookup counts as well. */
 export const ATTEMPT_BUDGET_MS = 5_000;
 
-/** So much of a body is read (HOOK-4). */
+/** Bytes of a body that are read (HOOK-4). */
 export const MAX_RESPONSE_BYTES = 16 * 1024;
 
 /** Bytes of a body that the record keeps (HOOK-14). */
@@ -57,12 +57,12 @@ export const MAX_EXCERPT_BYTES = 1024;
 const USER_AGENT = "Service-Webhooks/1.0";
 
 /**
- * Makes one attempt: guards the URL, resolves its name, signs and POSTs. Never throws and never outlives its budget.
+ * Makes one attempt: checks the URL, resolves its name, signs and POSTs. Never throws and never exceeds its budget.
  *
- * Succeeds when the endpoint answers 2xx and its body ends, or reaches 16 KiB, within the budget; a 2xx whose body
- * drips on is a `timeout`, one whose body breaks off is a `connection` failure. Any other status is the failure,
- * whatever happens to its body: a 3xx is a failure, and redirects are never followed (HOOK-4).
- * Nothing is sent on `blocked` and `dns`.
+ * Succeeds if the endpoint answers 2xx and its body ends, or reaches 16 KiB, within the budget; a 2xx whose body is too
+ * slow is a `timeout`, one whose body breaks off is a `connection` failure. Any other status is the failure, whatever
+ * happens to its body: a 3xx is a failure, and redirects are never followed (HOOK-4). For `blocked` and `dns` no
+ * request is sent.
  */
 export async function sendAttempt(delivery: OutgoingDelivery, deps: SendDeps): Promise<AttemptResult> {
   const startedAt = deps.now();
@@ -125,10 +125,10 @@ function outcomeOf(status_code: number, body: BodyStart): Outcome {
   return { ...answered, error: null, reason: null };
 }
 
-/** The first KiB as text, cut between characters; what is not UTF-8 and every NUL become U+FFFD. */
+/** The first KiB as text, cut between characters; invalid UTF-8 and every NUL become U+FFFD. */
 function excerptOf(bytes: Uint8Array): string | null {
   if (bytes.length === 0) return null;
-  // As a stream, a character that the cut splits is left out; at the real end it is shown as broken.
+  // In stream mode a character that the cut splits is left out; at the real end it is shown as broken.
   const start = bytes.subarray(0, MAX_EXCERPT_BYTES);
   const text = new TextDecoder().decode(start, { stream: bytes.length > start.length }).replaceAll("\0", "\uFFFD");
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_EXCERPT_BYTES));

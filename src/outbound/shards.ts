@@ -3,9 +3,9 @@ import { logLine } from "../lib/log.ts";
 import type { WakeUps } from "./consumer.ts";
 
 /**
- * Hands the messages of a batch to the consumer of their database. Each answers for its own, so that a database that
- * fails holds up no other. Messages of a shard without a database are dropped: the sweep finds the rows when it is
- * bound again.
+ * Hands the messages of a batch to the consumer of their database. Each consumer answers its own, so that a failing
+ * database does not delay the others. Messages of a shard without a database are dropped: the sweep finds the rows when
+ * it is bound again.
  */
 export async function consumeByShard(
   batch: WakeUps,

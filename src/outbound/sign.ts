@@ -1,22 +1,23 @@
 import { fromBase64, hmacSha256, toBase64, toHex } from "../lib/crypto.ts";
 
 export interface SignInput {
-  /** The audit event's id: the same for every endpoint, retry and redelivery of one event. */
+  /** The audit event's id, equal for every endpoint, retry and redelivery of one event. */
   event_id: string;
   /** When the attempt starts, whole seconds since the epoch. */
   timestamp: number;
-  /** The bytes that will be sent, all of them. */
+  /** The exact bytes that will be sent. */
   body: Uint8Array;
   /** The current secret, then the previous one while it is valid. */
   secrets: readonly [string, ...string[]];
 }
 
 /**
- * The headers that prove where a delivery comes from. Rejects for a secret that is not `whsec_` + base64: without its
- * signature nothing may be sent.
+ * The headers that prove a delivery's origin. Rejects for a secret that is not `whsec_` + base64: without its signature
+ * no delivery may be sent.
  *
  * `X-Service-Signature` (HOOK-3): hex HMAC-SHA256 of the raw body, keyed with the whole text of the current secret.
- * `webhook-*` (HOOK-17): Standard Webhooks, `v1,<base64>` for each secret, keyed with the bytes that the secret encodes.
+ * `webhook-*` (HOOK-17): Standard Webhooks, `v1,<base64>` for each secret, keyed with the bytes that the secret
+ * encodes.
  */
 export async function signatureHeaders({
   event_id,

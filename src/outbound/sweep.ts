@@ -11,14 +11,14 @@ interface Lanes extends Owner {
 }
 
 /**
- * Finds what was never woken: wake-ups lost with a crash, a queue that failed, endpoints that are active again. Wakes
- * what is due, and what is under way for the end of its claim, so that one sweep brings everything back even when the
- * process that held the claims is gone. Waking twice does no harm.
+ * Finds deliveries without a wake-up: after a crash, a failed queue, or the reactivation of an endpoint. Wakes due
+ * deliveries, and claimed ones for the end of their claim, so that one sweep recovers all of them even if the process
+ * that held the claims is gone. Waking twice does no harm.
  */
 export function wakeDue({ db, now, wake }: Pick<ConsumerDeps, "db" | "now" | "wake">): Work<Lanes> {
   const at = now();
   return {
-    // In each lane as many may be due as may be under way, and twice as many be under way.
+    // Each lane may have as many due as it may have in flight, and twice as many in flight.
     cost: Math.ceil((LANES_AT_ONCE * 3 * MAX_IN_FLIGHT) / MAX_WAKE_UPS),
     everybody: true,
     async due(after) {
@@ -37,7 +37,7 @@ export function wakeDue({ db, now, wake }: Pick<ConsumerDeps, "db" | "now" | "wa
 const ENDPOINTS_AT_ONCE = 50;
 const CLAIMS_AT_ONCE = 1_000;
 
-/** Ends the claims that were held at an endpoint when it was switched off, and that nobody has ended since. */
+/** Ends claims that were held at an endpoint when it was switched off and have not been ended since. */
 export function endClaimsAtInactive({ db, now }: Pick<ConsumerDeps, "db" | "now">): Work {
   const ctx = { db, now: now() };
   return {

@@ -9,7 +9,7 @@ export const PASSKEY_ALGORITHMS = [-7, -257] as const;
 /** A public key as JWK, its numbers in base64url. */
 export type PasskeyKey = { kty: "EC"; crv: "P-256"; x: string; y: string } | { kty: "RSA"; n: string; e: string };
 
-/** What a browser must have answered: for this site, and to this challenge. */
+/** The site and challenge that a browser's answer must match. */
 export interface PasskeyExpected {
   /** `https://app.example.com` */
   origin: string;
@@ -17,8 +17,9 @@ export interface PasskeyExpected {
 }
 
 /**
- * What `PublicKeyCredential.toJSON()` gives of a new credential, its bytes in base64url (WebAuthn 3, 5.1). The browser reads
- * `publicKey`, a SubjectPublicKeyInfo, and `authenticatorData` from the attestation, which is not requested or verified.
+ * The result of `PublicKeyCredential.toJSON()` for a new credential, with bytes in base64url (WebAuthn 3, 5.1). The
+ * browser reads `publicKey`, a SubjectPublicKeyInfo, and `authenticatorData` from the attestation, which is neither
+ * requested nor verified.
  */
 export interface RegistrationJson {
   id: string;
@@ -30,7 +31,7 @@ export interface RegistrationJson {
   };
 }
 
-/** The same of one that was used. */
+/** The result for a used credential. */
 export interface AssertionJson {
   id: string;
   response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string | undefined };
@@ -42,11 +43,11 @@ export interface NewPasskey {
   sign_count: number;
 }
 
-/** The answer of a browser is not what was asked for. `message` is for the log. */
+/** A browser's answer does not match the request. `message` is for the log. */
 export class PasskeyRefused extends Error {}
 
 /**
- * The credential that a browser made: for this origin, to this challenge, with the person verified by the device.
+ * Reads the credential that a browser made: for this origin and challenge, with the person verified by the device.
  * @throws {PasskeyRefused}
  */
 export async function readRegistration(
@@ -66,7 +67,7 @@ export async function readRegistration(
 }
 
 /**
- * The device's counter of signatures, where the credential signed this challenge for this origin with `public_key`.
+ * Returns the device's signature counter if the credential signed this challenge for this origin with `public_key`.
  * @throws {PasskeyRefused}
  */
 export async function readAssertion(
@@ -91,7 +92,7 @@ export async function readAssertion(
   return { sign_count };
 }
 
-/** The challenge that an answer says it answers. @throws {PasskeyRefused} */
+/** The challenge in a browser's answer. @throws {PasskeyRefused} */
 export function challengeOf({ response }: { response: { clientDataJSON: string } }): Uint8Array {
   return readClientData(bytesOf(response.clientDataJSON)).challenge;
 }
@@ -154,8 +155,8 @@ function refuseKey(): never {
 }
 
 /**
- * An ECDSA signature in DER, a sequence of the integers r and s, as WebCrypto reads it: 32 bytes of each. Nothing but DER is
- * accepted: no trailing bytes, negative or longer numbers, or zeros that are not needed.
+ * Converts an ECDSA signature in DER, a sequence of the integers r and s, to WebCrypto's form: 32 bytes of each.
+ * Accepts only strict DER: no trailing bytes, negative or longer numbers, or unneeded zeros.
  */
 function rawSignature(der: Uint8Array): Uint8Array<ArrayBuffer> {
   const raw = new Uint8Array(64);

@@ -1,27 +1,7 @@
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { admin } from "./http/admin.ts";
-import { apiKeys } from "./http/api/api-keys.ts";
-import { applications } from "./http/api/applications.ts";
-import { claims } from "./http/api/claims.ts";
-import { clicks } from "./http/api/clicks.ts";
-import { codes, partnerCodes } from "./http/api/codes.ts";
-import { commissions } from "./http/api/commissions.ts";
-import { customers } from "./http/api/customers.ts";
-import { events } from "./http/api/events.ts";
-import { facts } from "./http/api/facts.ts";
-import { flows } from "./http/api/flows.ts";
-import { IMPORT_BODY_LIMIT, imports } from "./http/api/imports.ts";
-import { integrations } from "./http/api/integrations.ts";
-import { members } from "./http/api/members.ts";
-import { onboarding } from "./http/api/onboarding.ts";
-import { partners } from "./http/api/partners.ts";
-import { payments } from "./http/api/payments.ts";
-import { payouts } from "./http/api/payouts.ts";
-import { portalLinks } from "./http/api/portal-links.ts";
-import { programs } from "./http/api/programs.ts";
-import { waitWhereRepeated, webhookActions } from "./http/api/webhook-actions.ts";
-import { webhooks } from "./http/api/webhooks.ts";
+import { IMPORT_BODY_LIMIT } from "./http/api/imports.ts";
+import { waitWhereRepeated } from "./http/api/webhook-actions.ts";
 import { authenticate, authenticateOperator } from "./http/authenticate.ts";
 import { requireBookmarkForm } from "./http/bookmark.ts";
 import { requestContext } from "./http/context.ts";
@@ -38,6 +18,7 @@ import { docs } from "./http/docs/index.tsx";
 import { openapi } from "./http/openapi.ts";
 import { track } from "./http/track.ts";
 import { health } from "./http/health.ts";
+import { ROUTES } from "./http/routes.ts";
 import type { PageEnv } from "./http/session.ts";
 import type { AppEnv } from "./env.ts";
 import { AppError } from "./lib/errors.ts";
@@ -84,35 +65,8 @@ app.use("/api/v1/*", authenticate(), refuseUnknownParameters, requireBookmarkFor
 );
 app.use("/api/v1/webhooks/:id/rotate-secret", waitWhereRepeated);
 app.use("/api/v1/*", idempotency());
-const api = app
-  .route("/api/v1/programs", programs)
-  .route("/api/v1/api-keys", apiKeys)
-  .route("/api/v1/members", members)
-  .route("/api/v1/partners", partners)
-  .route("/api/v1/partners", onboarding)
-  .route("/api/v1/partners", partnerCodes)
-  .route("/api/v1/partners", portalLinks)
-  .route("/api/v1/applications", applications)
-  .route("/api/v1/codes", codes)
-  .route("/api/v1/flows", flows)
-  .route("/api/v1/payments", payments)
-  .route("/api/v1/commissions", commissions)
-  .route("/api/v1/payouts", payouts)
-  .route("/api/v1/claims", claims)
-  .route("/api/v1/customers", customers)
-  .route("/api/v1/imports", imports)
-  .route("/api/v1/clicks", clicks)
-  .route("/api/v1/track", facts)
-  .route("/api/v1/events", events)
-  .route("/api/v1/webhooks", webhooks)
-  .route("/api/v1/webhooks", webhookActions)
-  .route("/api/v1/integrations", integrations);
-
-/** Inputs and replies of every route under /api/v1; the typed client is made from it (`src/dev/build-client.ts`). */
-export type Api = typeof api;
-
 app.use("/admin/*", authenticateOperator(), refuseUnknownParameters, limitBody);
-app.route("/admin", admin);
+for (const { method, path, respond } of ROUTES) app.on(method, path, respond);
 
 app.route("/webhooks", inbound);
 app.route("/", health);

@@ -1,4 +1,4 @@
-// Made by npm run build:client from the routes of src/app.ts.
+// Made by npm run build:client from the routes of src/http/routes.ts.
 import type { Hono } from "hono";
 import type { ApplyGlobalResponse } from "hono/client";
 import type { BlankEnv } from "hono/types";

@@ -1,6 +1,6 @@
 /**
  * `npm run build:client`: writes src/client/index.d.ts, the types by which `hono/client` calls the API. They are what the
- * compiler infers of the routes in src/app.ts, written out, so that an owner's project reads this one file and nothing
+ * compiler infers of the routes in src/http/routes.ts, written out, so that an owner's project reads this one file and nothing
  * of the service's source. With --check it writes nothing and fails where the file does not follow the routes.
  */
 import { spawnSync } from "node:child_process";
@@ -13,18 +13,28 @@ const COMMITTED = join(ROOT, "src", "client", "index.d.ts");
 
 /** What is asked of the compiler: the types that follow, with nothing in them but what they come down to. */
 const QUESTION = `
-import type { ExtractSchema } from "hono/types";
-import type { JSONValue } from "hono/utils/types";
+import type { TypedResponse } from "hono";
+import type { JSONParsed, JSONValue } from "hono/utils/types";
 import type * as z from "zod";
-import type { Api } from "../../src/app.ts";
 import type { ErrorStatus } from "../../src/http/errors.ts";
 import type { replies } from "../../src/http/openapi/replies.ts";
+import type { Address, Called, RequestBody, Route } from "../../src/http/route.ts";
+import type { API } from "../../src/http/routes.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
 
-/** A handler that names no status answers 200. */
-type Method<E> = E extends { input: infer I; output: infer O; outputFormat: infer F; status: infer S }
-  ? { input: Plain<I>; output: F extends "json" ? Plain<O> : string; outputFormat: F; status: [500] extends [S] ? 200 : Plain<S> }
+type At = (typeof API)[number]["at"];
+type Path<A = At> = A extends \`\${string} \${infer P}\` ? P : never;
+type Methods<P extends string, A = At> = A extends \`\${infer M} \${P}\` ? M : never;
+type Method<R> = R extends Route<infer A, Called<infer Q, infer B, infer S, infer V>>
+  ? V extends TypedResponse<infer T, infer Own, infer F>
+    ? { input: Input<A, Q, B>; output: F extends "json" ? Plain<T> : string; outputFormat: F; status: Plain<Own> }
+    : { input: Input<A, Q, B>; output: Plain<JSONParsed<V>>; outputFormat: "json"; status: Plain<S> }
   : never;
+type Input<A, Q, B> = Plain<Param<A> & Query<Q> & Json<B>>;
+type Param<A> = [ParamName<A>] extends [never] ? {} : { param: { [N in ParamName<A>]: string } };
+type ParamName<A> = A extends \`\${string}:\${infer N}/\${infer Rest}\` ? N | ParamName<\`/\${Rest}\`> : A extends \`\${string}:\${infer N}\` ? N : never;
+type Query<Q> = Q extends z.ZodObject ? { query: z.input<Q> } : {};
+type Json<B> = B extends RequestBody<infer S, "required"> ? { json: z.input<S> } : B extends RequestBody<infer S, "optional"> ? { json?: z.input<S> } : {};
 type Plain<T> = IsJson<T> extends true ? JSONValue : Literals<Listed<Extract<T, Key>>> | Structures<Exclude<T, Key>>;
 type IsJson<T> = [JSONValue] extends [T] ? ([T] extends [JSONValue] ? true : false) : false;
 type Key = string | number;
@@ -38,9 +48,9 @@ type Listed<T extends Key> = T extends unknown
   : never;
 type Structures<T> = T extends (infer U)[] ? Plain<U>[] : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 
-declare function routesOf<S>(): { [P in keyof S]: { [M in keyof S[P]]: Method<S[P][M]> } };
 declare function plain<T>(): Plain<T>;
-export const routes = routesOf<ExtractSchema<Api>>();
+declare function routesOf(): { [P in Path]: { [M in Methods<P> as \`$\${Lowercase<M>}\`]: Method<Extract<(typeof API)[number], { at: \`\${M} \${P}\` }>> } };
+export const routes = routesOf();
 export const refusal = plain<z.output<ReturnType<typeof replies>["Error"]>>();
 export const statuses = plain<ErrorStatus>();
 `;
@@ -67,7 +77,7 @@ async function clientTypes(): Promise<string> {
       throw new Error(`the compiler did not print: ${name}`);
     return found.replaceAll(/\[("[^"]*"|\d+)\]/g, "$1");
   };
-  return `// Made by npm run build:client from the routes of src/app.ts.
+  return `// Made by npm run build:client from the routes of src/http/routes.ts.
 import type { Hono } from "hono";
 import type { ApplyGlobalResponse } from "hono/client";
 import type { BlankEnv } from "hono/types";

@@ -1,4 +1,4 @@
-import { Hono, type Context } from "hono";
+import type { Context } from "hono";
 import * as z from "zod";
 import type { Ctx } from "../core/kernel/context.ts";
 import { listPrograms } from "../core/programs/list.ts";
@@ -14,9 +14,9 @@ import { AppError } from "../lib/errors.ts";
 import { publicUrl } from "../lib/public-url.ts";
 import { currency, domain, programName } from "./api/programs.ts";
 import { connectOf } from "./connect.ts";
-import { nothing, optionalJson } from "./optional-json.ts";
 import { newProgramShard } from "./new-program-shard.ts";
-import { email, jsonBody, pageQuery, query, requireJson } from "./validate.ts";
+import { created, json, NOTHING, ok, operatorRoute, optionalJson } from "./route.ts";
+import { email, pageQuery } from "./validate.ts";
 
 export const programCreate = z.strictObject({
   name: programName,
@@ -53,30 +53,75 @@ function viewWithKey({ program, api_key }: ProgramWithKey) {
 }
 
 /** `/admin`: the operator's endpoints (ACCESS-4, ACCESS-5). */
-export const admin = new Hono<AppEnv>()
-  .post("/programs", requireJson, jsonBody(programCreate), async (c) => {
-    const input = { ...c.req.valid("json"), live_only: c.env.ENVIRONMENT === "production" };
-    const made = await createProgram(newProgramContext(c), input);
-    return c.json(viewWithKey(made), 201);
-  })
-  .get("/programs", query(pageQuery), async (c) => {
-    const page = await listPrograms(c.var.operator, c.req.valid("query"));
-    return c.json({ ...page, data: page.data.map(viewProgram) });
-  })
-  .post("/programs/:id/api-key", optionalJson(nothing), async (c) => {
-    const program = await openProgram(c.var.operator, c.req.param("id"));
-    return c.json(viewWithKey(await regenerateApiKey(program)), 201);
-  })
-  .post("/sign-in-links", requireJson, jsonBody(linkCreate), async (c) => {
-    const base = publicUrl(c.env);
-    const { token, expires_at } = await createLinkByHand(c.var.operator, c.req.valid("json").email);
-    return c.json({ url: `${base}/sign-in?token=${token}`, expires_at }, 201);
-  })
-  .post("/reconcile", optionalJson(reconcileBody), async (c) => {
-    const reply = await reconcileNow(c.var.operator, c.req.valid("json"), connectOf(c.env));
-    return c.json(reply);
-  })
-  .post("/secrets/reseal", optionalJson(nothing), async (c) => c.json(await resealAll(c.var.operator)));
+export const admin = [
+  operatorRoute("POST /admin/programs", {
+    operation: "createProgram",
+    tag: "Operator",
+    summary: "Create a program",
+    body: json("ProgramCreate", programCreate),
+    reply: created("ProgramWithKey", "The program and its API key, which is shown only here."),
+    view: viewWithKey,
+    handle: ({ body, c }) =>
+      createProgram(newProgramContext(c), { ...body, live_only: c.env.ENVIRONMENT === "production" }),
+  }),
+  operatorRoute("GET /admin/programs", {
+    operation: "listPrograms",
+    tag: "Operator",
+    summary: "List programs",
+    query: pageQuery,
+    reply: ok("ProgramList", "A page of programs, newest first."),
+    handle: async ({ ctx, query }) => {
+      const page = await listPrograms(ctx, query);
+      return { ...page, data: page.data.map(viewProgram) };
+    },
+  }),
+  operatorRoute("POST /admin/programs/:id/api-key", {
+    operation: "createProgramApiKey",
+    tag: "Operator",
+    summary: "Replace a program's API key",
+    description: "The old key stops working at once.",
+    body: NOTHING,
+    reply: created("ProgramWithKey", "The program and its new key, which is shown only here."),
+    view: viewWithKey,
+    handle: async ({ ctx, params }) => regenerateApiKey(await openProgram(ctx, params.id)),
+  }),
+  operatorRoute("POST /admin/sign-in-links", {
+    operation: "createSignInLink",
+    tag: "Operator",
+    summary: "Create a one-time sign-in link",
+    description:
+      "For a team member or a partner who gets no e-mail from the deployment. Send it to nobody but the person with that address: it signs in as whoever has it.",
+    body: json("SignInLinkCreate", linkCreate),
+    reply: created("SignInLink", "The link, valid for one use."),
+    errors: ["not_configured"],
+    handle: async ({ ctx, body, c }) => {
+      const base = publicUrl(c.env);
+      const { token, expires_at } = await createLinkByHand(ctx, body.email);
+      return { url: `${base}/sign-in?token=${token}`, expires_at };
+    },
+  }),
+  operatorRoute("POST /admin/reconcile", {
+    operation: "reconcileLedger",
+    tag: "Operator",
+    summary: "Check the ledger",
+    description:
+      "Compares commissions with the journal, payments with their facts, balances with entries, and payouts with their commissions and with the provider's transfers. Each call checks a limited part; call it with `next` until that is null. Nothing is repaired unless `repair` says so.",
+    body: optionalJson("Reconcile", reconcileBody),
+    reply: ok("Reconciling", "What was checked, and the differences found."),
+    errors: ["not_found"],
+    handle: ({ ctx, body, c }) => reconcileNow(ctx, body, connectOf(c.env)),
+  }),
+  operatorRoute("POST /admin/secrets/reseal", {
+    operation: "resealSecrets",
+    tag: "Operator",
+    summary: "Reseal the stored secrets with the current key",
+    description:
+      "Use it after you replaced `ENCRYPTION_KEY`. Each call reseals a limited number of values; call it until `left` is 0, after which nothing stored needs an earlier key. Links to unsubscribe in earlier e-mails do.",
+    body: NOTHING,
+    reply: ok("Resealing", "What was resealed, what is left, and what no key opens."),
+    handle: ({ ctx }) => resealAll(ctx),
+  }),
+];
 
 /** Over the database that new programs go to; a deployment that names none gets that error, for its operator to fix it. */
 function newProgramContext(c: Context<AppEnv>): Ctx {

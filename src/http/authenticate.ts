@@ -11,7 +11,7 @@ import { AppError, type ErrorCode } from "../lib/errors.ts";
 import { logLine } from "../lib/log.ts";
 import { replicationOf, tellBookmark } from "./bookmark.ts";
 import { replaceWithError, toAppError } from "./errors.ts";
-import { scopesNeeded } from "./scopes.ts";
+import { routeOf } from "./route.ts";
 import { apiKeyKey, countWrongSecret, isOverLimit, refuseGuesser, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 
 /**
@@ -46,7 +46,7 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
       if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
     };
     // The program's first key may do everything: of it nothing is asked.
-    const presented: PresentedKey = { hash, further: isFurtherKey(key) ? { needs: scopesNeeded(c) } : null };
+    const presented: PresentedKey = { hash, further: isFurtherKey(key) ? { needs: routeOf(c)?.scope ?? [] } : null };
     const caller = forApiKey(base, presented, { onFound, onUnknown: () => countWrongSecret(c) }, replication?.copy);
     c.set("ctx", caller);
     await next();

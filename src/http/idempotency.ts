@@ -16,8 +16,8 @@ const REPEATABLE = new Set([200, 201, 404, 409]);
 
 /**
  * `Idempotency-Key` on every POST under /api/v1: the same key and body within 24 h get the stored reply, marked
- * `Idempotent-Replayed: true`; another body 422; while the first still runs 409 (HTTP-10). Where the route says
- * its reply by `replies`, that reply is stored in the same transaction as the change.
+ * `Idempotent-Replayed: true`; another body 422; while the first still runs 409 (HTTP-10). If the route has
+ * a `view`, its reply is stored in the same transaction as the change.
  */
 export function idempotency(): MiddlewareHandler<AppEnv> {
   return async function idempotency(c, next) {
@@ -58,16 +58,5 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
         logLine("error", { what: "idempotency key not given back", request_id, reason: reasonOf(error) }),
       ),
     );
-  };
-}
-
-/** Gives what the route answers with, made from the result of its commit and for who acts. */
-export function replies<T>(
-  view: (result: T, ctx: ProgramCtx) => unknown,
-  status: ContentfulStatusCode,
-): MiddlewareHandler<AppEnv> {
-  return async function replies(c, next) {
-    c.set("reply", { view: view as (result: unknown, ctx: ProgramCtx) => unknown, status });
-    await next();
   };
 }

@@ -1,19 +1,10 @@
-import { zValidator } from "@hono/zod-validator";
-import type { Context, MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { hasAtMostFourDecimals, LARGEST, negate } from "../domain/money.ts";
 import { isDate } from "../domain/time-zone.ts";
-import type { AppEnv } from "../env.ts";
-import { AppError, invalidField, type ErrorDetail } from "../lib/errors.ts";
+import { invalidField, type ErrorDetail } from "../lib/errors.ts";
 import { DAY } from "../lib/time.ts";
-import { takesParameters } from "./known-parameters.ts";
 // eslint-disable-next-line import/no-unassigned-import -- what is wrong with a field is in its words, whoever reads it
 import "./messages.ts";
-
-/** The body as `schema` reads it: 415 for another media type, 400 for broken JSON, 422 with the field's path. */
-export function jsonBody<T extends z.ZodType>(schema: T) {
-  return zValidator("json", schema, refuse);
-}
 
 /**
  * An object with every field of `Input`, what a verb takes, and no other: a field that one side lacks does not compile,
@@ -23,30 +14,6 @@ export function takes<Input>() {
   return <S extends { [K in keyof Input]-?: z.core.$ZodType<Input[K] | undefined> }>(
     shape: S & { [K in Exclude<keyof S, keyof Input>]: never },
   ) => z.strictObject<S>(shape);
-}
-
-/** The query string as `schema` reads it, 422 with the parameter's name; any other parameter is refused (HTTP-6). */
-export function query<T extends z.ZodObject>(schema: T) {
-  return takesParameters(zValidator("query", schema, refuse), Object.keys(schema.shape));
-}
-
-/**
- * Runs before `jsonBody`, which takes a body of another type for an empty object. The body itself shows whether there
- * is one: not every client says its length.
- */
-export const requireJson: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json" && (await c.req.arrayBuffer()).byteLength > 0) {
-    throw new AppError("unsupported_media_type", "Send the body as application/json.");
-  }
-  await next();
-};
-
-function refuse(result: { success: boolean; error?: unknown }, _c: Context): void {
-  if (result.success) return;
-  throw new AppError("validation_failed", "The request is not valid.", {
-    details: detailsOf(result.error as z.core.$ZodError),
-  });
 }
 
 /** Zod's issues as paths and messages; an unknown field is named itself, not the object around it. */

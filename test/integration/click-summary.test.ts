@@ -13,7 +13,7 @@ import { utcDay } from "../../src/lib/time.ts";
 import { click, recorded } from "../support/clicks.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 
-const app = new Hono<AppEnv>().use(requestContext(), authenticate()).route("/api/v1/clicks", clicks);
+const app = new Hono<AppEnv>().use(requestContext(), authenticate()).get(clicks[0]!.path, clicks[0]!.respond);
 app.onError(renderError);
 
 async function summary(program: TestProgram, query = ""): Promise<{ status: number; body: ClickSummary }> {

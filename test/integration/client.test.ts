@@ -3,7 +3,7 @@ import { hc } from "hono/client";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import types from "../../src/client/index.d.ts?raw";
 import type { AffiliateApi, ApiError } from "../../src/client/index.d.ts";
-import { ROUTES } from "../../src/http/openapi/document.ts";
+import { API } from "../../src/http/routes.ts";
 import guide from "../../src/docs/integrate.md?raw";
 import { giveCode } from "../support/codes.ts";
 import { makePartner, makeProgram, BASE_URL } from "../support/program.ts";
@@ -29,9 +29,7 @@ describe("the typed client", () => {
     const typed = [...types.matchAll(/^ {2}"(\/api\/v1\/.*?)": \{\n(.*?)^ {2}\};/gms)].flatMap(([, path, body = ""]) =>
       [...body.matchAll(/^ {4}\$([a-z]+): /gm)].map(([, method = ""]) => `${method.toUpperCase()} ${path}`),
     );
-    const served = ROUTES.filter(({ path }) => path.startsWith("/api/v1/")).map(
-      ({ method, path }) => `${method} ${path}`,
-    );
+    const served = API.map(({ at }) => at);
     expect(typed.toSorted()).toEqual(served.toSorted());
   });
 

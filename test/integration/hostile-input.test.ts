@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
-import { REQUESTS } from "../../src/http/openapi/requests.ts";
+import { requestSchemas } from "../../src/http/openapi/document.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { call, callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 
@@ -39,7 +39,9 @@ const NUMBERS = [0, -0, 1, -1, 0.1, 1e-320, 1e308, -1e308, 2 ** 53, -(2 ** 53), 
 
 /** Every field of every body, and some of none. */
 const FIELDS = [
-  ...new Set(Object.values(REQUESTS).flatMap((body) => (body instanceof z.ZodObject ? Object.keys(body.shape) : []))),
+  ...new Set(
+    Object.values(requestSchemas()).flatMap((body) => (body instanceof z.ZodObject ? Object.keys(body.shape) : [])),
+  ),
   ..."flow_id id program_id secret".split(" "),
   ..."__proto__ constructor prototype toString hasOwnProperty then \0 \ud800".split(" "),
 ];

@@ -8,7 +8,7 @@ import type { PartnerInput } from "../../src/core/partners/partners.ts";
 import { percent } from "../../src/domain/money.ts";
 import { commissionCreate, commissionPatch } from "../../src/http/api/commissions.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
-import { ROUTES } from "../../src/http/openapi/document.ts";
+import { ROUTES } from "../../src/http/routes.ts";
 import { iso } from "../../src/lib/time.ts";
 import {
   insertRows,

@@ -5,18 +5,17 @@ import * as z from "zod";
 import { app } from "../../src/app.ts";
 import { parseClick } from "../../src/domain/click.ts";
 import { ERROR_CODES, statusOf } from "../../src/http/errors.ts";
-import { ROUTES } from "../../src/http/openapi/document.ts";
-import { scopesOf } from "../../src/http/scopes.ts";
+import { DOCUMENTED, requestSchemas } from "../../src/http/openapi/document.ts";
 import { REPLY_EXAMPLES } from "../../src/http/openapi/examples.ts";
-import { REQUEST_EXAMPLES } from "../../src/http/openapi/request-examples.ts";
 import { replies, type ReplyName } from "../../src/http/openapi/replies.ts";
-import { REQUESTS, type RequestName } from "../../src/http/openapi/requests.ts";
 import { lookUp, schemaProblems } from "../support/json-schema.ts";
-import { documentedAnswer, operationAt, servedDocument } from "../support/openapi.ts";
+import { documentedAnswer, operationAt, operations, servedDocument } from "../support/openapi.ts";
 import { BASE_URL, call } from "../support/program.ts";
 
 /** Of replies, the fields that are there only where there is something to say. */
 const OPTIONAL = new Set(["dropped", "reason"]);
+
+const REQUESTS = requestSchemas();
 
 /** Pages for people are not part of the API. */
 const PAGES = /^\/($|\*|sign-in|embed|sign-out|switch|join|dashboard|portal|assets|dev|unsubscribe)/;
@@ -29,7 +28,7 @@ const SERVED = new Set(
 
 describe("the document describes every route", () => {
   it("and of none that does not exist", () => {
-    const documented = ROUTES.map(({ method, path }) => `${method} ${path}`);
+    const documented = DOCUMENTED.map(({ method, path }) => `${method} ${path}`);
     expect(documented.toSorted()).toEqual([...SERVED].toSorted());
     expect(new Set(documented).size).toBe(documented.length);
     expect(documented).toEqual(
@@ -115,16 +114,16 @@ describe("GET /openapi.json (HTTP-17)", () => {
         if (method === "get") expect(operation.requestBody).toBeUndefined();
       }
     }
-    expect(operations).toBe(ROUTES.length);
+    expect(operations).toBe(DOCUMENTED.length);
     expect(ids.size).toBe(operations);
   });
 
   it("says which bearer a route needs, and where a repeated POST is safe", () => {
-    for (const { method, path } of ROUTES) {
+    for (const { method, path, scope } of DOCUMENTED) {
       const operation = operationAt(method, path.replaceAll(/:([a-z_]+)/g, "{$1}"))?.operation;
-      const scheme = path.startsWith("/api/v1/") ? "api_key" : path.startsWith("/admin/") ? "operator_token" : null;
-      const [named] = operation?.security ?? [];
-      if (scheme !== null) expect(named).toEqual({ [scheme]: scheme === "api_key" ? scopesOf(method, path) : [] });
+      const isOperators = path.startsWith("/admin/");
+      if (scope || isOperators)
+        expect(operation?.security).toEqual([scope ? { api_key: scope } : { operator_token: [] }]);
       const isSafe = operation?.parameters?.some(({ name }) => name === "Idempotency-Key") ?? false;
       expect([path, isSafe]).toEqual([path, method === "POST" && path.startsWith("/api/v1/")]);
     }
@@ -185,18 +184,16 @@ describe("the schemas", () => {
     }
   });
 
-  it.each(Object.keys(REQUESTS) as RequestName[])(
-    "of the request %s fit its example, as the validator does",
-    (name) => {
-      const schema = { $ref: `#/components/schemas/${name}` };
-      const example = REQUEST_EXAMPLES[name];
-      expect(schemaProblems(schema, example, servedDocument())).toEqual([]);
-      expect(REQUESTS[name].safeParse(example).error).toBeUndefined();
-    },
-  );
+  it.each(Object.entries(REQUESTS))("of the request %s fit its example, as the validator does", (name, validator) => {
+    const schema = { $ref: `#/components/schemas/${name}` };
+    const bodies = operations().flatMap(({ operation }) => Object.values(operation.requestBody?.content ?? {}));
+    const example = bodies.find((body) => body.schema?.$ref === schema.$ref)?.example;
+    expect(schemaProblems(schema, example, servedDocument())).toEqual([]);
+    expect(validator.safeParse(example).error).toBeUndefined();
+  });
 
   it("refuse what the validator refuses for its shape", () => {
-    const bad: [RequestName, unknown][] = [
+    const bad: [string, unknown][] = [
       ["PartnerCreate", { email: "no address", slug: "jane" }],
       ["PartnerCreate", { email: "jane@example.com", slug: "a b" }],
       ["PartnerCreate", { email: "jane@example.com", slug: "jane", unknown: 1 }],
@@ -207,7 +204,7 @@ describe("the schemas", () => {
       ["Nothing", { a: 1 }],
     ];
     for (const [name, body] of bad) {
-      expect([name, REQUESTS[name].safeParse(body).success]).toEqual([name, false]);
+      expect([name, REQUESTS[name]?.safeParse(body).success]).toEqual([name, false]);
       const problems = schemaProblems({ $ref: `#/components/schemas/${name}` }, body, servedDocument());
       expect([name, problems.length]).not.toEqual([name, 0]);
     }
@@ -215,7 +212,7 @@ describe("the schemas", () => {
 
   it("have patterns that mean the same without their flags, which JSON Schema does not have", () => {
     const flagged: string[] = [];
-    const queries = ROUTES.flatMap(({ query }) => query ?? []);
+    const queries = DOCUMENTED.flatMap(({ query }) => query ?? []);
     for (const schema of [...Object.values(REQUESTS), ...Object.values(replies()), ...queries]) {
       z.toJSONSchema(schema, {
         ...{ io: "input", unrepresentable: "any" },
@@ -229,7 +226,7 @@ describe("the schemas", () => {
     }
     expect(flagged).toEqual([]);
     const colored = { brand_color: "#0F766E" };
-    expect(REQUESTS.ProgramUpdate.safeParse(colored).success).toBe(true);
+    expect(REQUESTS["ProgramUpdate"]?.safeParse(colored).success).toBe(true);
     expect(schemaProblems({ $ref: "#/components/schemas/ProgramUpdate" }, colored, servedDocument())).toEqual([]);
   });
 
@@ -272,7 +269,7 @@ describe("the schemas", () => {
     const wanted = (value: unknown) => [value, parseClick(value).ok];
     fc.assert(
       fc.property(body, (value) => {
-        expect([value, REQUESTS.Click.safeParse(value).success]).toEqual(wanted(value));
+        expect([value, REQUESTS["Click"]?.safeParse(value).success]).toEqual(wanted(value));
       }),
       { numRuns: Number(env.PROPERTY_RUNS) * 5 },
     );

@@ -1,7 +1,7 @@
 /** What a key without `payouts` is shown of where partners are paid: in part, by every route of the API (ACCESS-12). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ROUTE_SCOPES } from "../../src/http/scopes.ts";
+import { ROUTES } from "../../src/http/routes.ts";
 import { newKey } from "../support/keys.ts";
 import { makeStocked, pageAddress, type Stocked } from "../support/stocked.ts";
 
@@ -11,9 +11,8 @@ const ACCOUNT = "acct_1WhereItGoes";
 /** Routes that a key with these scopes may call; what ends an object comes last. */
 function routesOf(...scopes: string[]): [method: string, path: string][] {
   const order = ["GET", "POST", "PATCH", "DELETE"];
-  return Object.entries(ROUTE_SCOPES)
-    .filter(([, needs]) => needs.every((scope) => scopes.includes(scope)))
-    .map(([route]) => route.split(" ") as [string, string])
+  return ROUTES.filter(({ scope }) => scope?.every((one) => scopes.includes(one)))
+    .map(({ method, path }): [string, string] => [method, path])
     .toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b));
 }
 
@@ -57,9 +56,9 @@ describe("payout details in full (ACCESS-12)", () => {
     expect(await shownBy(["read", "payouts"], ["GET"])).toEqual([
       "GET /api/v1/partners",
       "GET /api/v1/partners/:id",
-      "GET /api/v1/payouts/export.csv",
       "GET /api/v1/webhooks/:id",
       "GET /api/v1/webhooks/:id/deliveries",
+      "GET /api/v1/payouts/export.csv",
     ]);
   });
 

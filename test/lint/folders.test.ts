@@ -37,7 +37,6 @@ const MAY_USE: Record<string, string[]> = {
   "drizzle-orm/sqlite-core": ["db", "core"],
   hono: ["http"],
   "hono/body-limit": ["http"],
-  "@hono/zod-validator": ["http"],
   "cloudflare:workers": ["clicks"],
   "node:fs": ["dev"],
 };

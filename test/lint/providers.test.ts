@@ -54,7 +54,7 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
     why: "the API's field of a partner",
   },
   {
-    file: /^src\/http\/(?:openapi\/(?:routes-program|operation-id)\.ts|scopes\.ts|api\/onboarding\.ts|pages\/portal\/details\.tsx)$/,
+    file: /^src\/http\/(?:api\/onboarding\.ts|pages\/portal\/details\.tsx)$/,
     texts: ["provider-a-account"],
     why: "the API's path of onboarding (OUT-15)",
   },

@@ -27,7 +27,8 @@ import { pathOf } from "../../src/http/request-path.ts";
 import { requireVisit, type PageEnv } from "../../src/http/session.ts";
 import { track } from "../../src/http/track.ts";
 import { checkUnread } from "../../src/http/unverified-body.ts";
-import { jsonBody, pageQuery, query, requireJson, timeRange } from "../../src/http/validate.ts";
+import { ok, json, route } from "../../src/http/route.ts";
+import { pageQuery, timeRange } from "../../src/http/validate.ts";
 import { PAGES } from "./parsers-pages.ts";
 import type { Parser } from "./parsers.ts";
 import { jsonTexts } from "./parsers.ts";
@@ -45,6 +46,20 @@ function behind(middleware: unknown, request: (text: string) => RequestInit & { 
     return routes.fetch(new Request(url, init), { ADMIN_TOKEN: "x".repeat(32) });
   };
 }
+
+const DOCUMENTED = { operation: "try", tag: "Service", scope: ["read"], summary: "Try" } as const;
+const READS = route("GET /api/v1/tried", {
+  ...DOCUMENTED,
+  query: pageQuery.extend(timeRange.shape),
+  reply: ok("Deleted", "Read."),
+  handle: ({ query }) => query,
+});
+const TAKES = route("POST /api/v1/tried", {
+  ...DOCUMENTED,
+  body: json("Tried", partnerCreate),
+  reply: ok("Deleted", "Taken."),
+  handle: ({ body: taken }) => taken,
+});
 
 /** Header values are ASCII: of others the runtime only complains. */
 const ascii = (text: string) => text.replaceAll(/[^\x20-\x7e]/g, "x");
@@ -141,7 +156,7 @@ const ADDRESSES: Parser[] = [
     module: "http/validate.ts",
     name: `query: ${name}`,
     good: "1",
-    read: behind(query(pageQuery.extend(timeRange.shape)), search(name)),
+    read: behind(READS.respond, search(name)),
     frames: [
       ["2026-01-01T00:00:00.", "Z"],
       ["&", ""],
@@ -160,16 +175,16 @@ const CONTEXT = NOBODY as unknown as ExecutionContext;
 
 const BODIES: Parser[] = [
   {
-    module: "http/validate.ts",
+    module: "http/route.ts",
     name: "Content-Type",
     good: "application/json",
-    read: behind(requireJson, (type) => ({ ...body(ascii(type))("{}"), body: "{}" })),
+    read: behind(TAKES.respond, (type) => ({ ...body(ascii(type))("{}"), body: "{}" })),
   },
   {
-    module: "http/validate.ts",
+    module: "http/route.ts",
     name: "a JSON body",
     good: "{}",
-    read: behind(jsonBody(partnerCreate), body("application/json")),
+    read: behind(TAKES.respond, body("application/json")),
     worst: jsonTexts(),
   },
   ...["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"].map((type) => ({

@@ -1,8 +1,7 @@
 /** What is wrong with a request is said in plain words, whatever is wrong and whichever schema reads it (HTTP-2). */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { ROUTES } from "../../src/http/openapi/document.ts";
-import { REQUESTS } from "../../src/http/openapi/requests.ts";
+import { DOCUMENTED, requestSchemas } from "../../src/http/openapi/document.ts";
 import { detailsOf } from "../../src/http/validate.ts";
 
 const LONG = "x".repeat(100_000);
@@ -14,8 +13,10 @@ const WRONG: readonly unknown[] = [
 
 /** Bodies and queries by their names in the document; those of vendors are read by the vendors' own parsers. */
 const SCHEMAS: [string, z.ZodType][] = [
-  ...Object.entries(REQUESTS).filter(([name]) => !/^Provider.*Event$/.test(name)),
-  ...ROUTES.flatMap(({ method, path, query }): [string, z.ZodType][] => (query ? [[`${method} ${path}`, query]] : [])),
+  ...Object.entries(requestSchemas()).filter(([name]) => !/^Provider.*Event$/.test(name)),
+  ...DOCUMENTED.flatMap(({ method, path, query }): [string, z.ZodType][] =>
+    query ? [[`${method} ${path}`, query]] : [],
+  ),
 ];
 
 /** The schema with each wrong value in place of the whole, of each field, and of what is inside of them. */

@@ -50,8 +50,8 @@ const OURS: Record<string, string[]> = {
   "its own routes and schemas": [
     ...["http/docs/guides.tsx", "http/docs/html-text.ts", "http/docs/index.tsx", "http/docs/markdown.ts"],
     ...["http/docs/search.ts", "http/docs/text.tsx", "http/openapi/example-id.ts", "http/openapi/samples.ts"],
-    ...["http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
-    ...["http/openapi/field-texts.ts", "http/openapi/operation-id.ts"],
+    ...["http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/outside.ts"],
+    ...["http/openapi/field-texts.ts"],
     "http/pages/assets.ts",
   ],
   "what was checked when it was stored": [

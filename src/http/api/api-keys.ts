@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import {
   createApiKey,
@@ -9,9 +8,8 @@ import {
 } from "../../core/programs/api-keys.ts";
 import { viewApiKey } from "../../core/kernel/views.ts";
 import { MAX_API_KEY_NAME, SCOPES } from "../../domain/scope.ts";
-import type { AppEnv } from "../../env.ts";
-import { replies } from "../idempotency.ts";
-import { jsonBody, requireJson, takes, text, timeRange } from "../validate.ts";
+import { created, deleted, json, ok, route } from "../route.ts";
+import { takes, text, timeRange } from "../validate.ts";
 
 const EXPIRY = "ISO 8601 date or time, in the future; null or left out: the key never expires.";
 
@@ -32,13 +30,37 @@ function viewMade({ key, api_key }: MadeApiKey) {
 }
 
 /** `/api/v1/api-keys` (ACCESS-10). */
-export const apiKeys = new Hono<AppEnv>()
-  .get("/", async (c) => c.json({ data: (await listApiKeys(c.var.ctx)).map(viewApiKey) }))
-  .post("/", requireJson, jsonBody(apiKeyCreate), replies(viewMade, 201), async (c) => {
-    const made = await createApiKey(c.var.ctx, c.req.valid("json"));
-    return c.json(viewMade(made), 201);
-  })
-  .delete("/:id", async (c) => {
-    const { id } = await deleteApiKey(c.var.ctx, c.req.param("id"));
-    return c.json({ id, deleted: true });
-  });
+export const apiKeys = [
+  route("GET /api/v1/api-keys", {
+    operation: "listApiKeys",
+    tag: "Program",
+    scope: ["keys"],
+    summary: "List API keys",
+    description: "All keys but the program's first, oldest first.",
+    reply: ok("ApiKeyList", "The keys."),
+    handle: async ({ ctx }) => ({ data: (await listApiKeys(ctx)).map(viewApiKey) }),
+  }),
+  route("POST /api/v1/api-keys", {
+    operation: "createApiKey",
+    tag: "Program",
+    scope: ["keys"],
+    summary: "Create an API key",
+    description:
+      "The new key works at once, alongside the others, so a key can be replaced without a gap. A key cannot create one that may do more than itself or that expires later. At most 50, not counting the program's first.",
+    body: json("ApiKeyCreate", apiKeyCreate),
+    reply: created("ApiKeyWithText", "The key; no other reply shows it."),
+    view: viewMade,
+    handle: ({ ctx, body }) => createApiKey(ctx, body),
+  }),
+  route("DELETE /api/v1/api-keys/:id", {
+    operation: "deleteApiKey",
+    tag: "Program",
+    scope: ["keys"],
+    summary: "Delete an API key",
+    description: "It stops working with the next request. The program's first key cannot be deleted, only replaced.",
+    reply: ok("Deleted", "It is deleted."),
+    errors: ["not_found"],
+    view: deleted,
+    handle: ({ ctx, params }) => deleteApiKey(ctx, params.id),
+  }),
+];

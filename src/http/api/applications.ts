@@ -1,19 +1,11 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { getApplication, listApplications } from "../../core/applications/applications.ts";
-import {
-  approveApplication,
-  decideApplications,
-  declineApplication,
-  type ApplicationResult,
-} from "../../core/applications/decide.ts";
+import { approveApplication, decideApplications, declineApplication } from "../../core/applications/decide.ts";
 import { viewApplication, viewApplicationData } from "../../core/kernel/views.ts";
-import type { AppEnv } from "../../env.ts";
-import { replies } from "../idempotency.ts";
-import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
 import { applicationQuery } from "../queries.ts";
-import { givenId, jsonBody, query, requireJson, text } from "../validate.ts";
+import { json, NOTHING, ok, optionalJson, route } from "../route.ts";
+import { givenId, text } from "../validate.ts";
 
 /** As many as a page of the list shows: each is a transaction of its own. */
 export const MAX_DECIDED = 20;
@@ -38,22 +30,63 @@ export const applicationsDecide = z
     message: "A note belongs to the status declined.",
   });
 
-function viewDecided(data: ApplicationResult[]) {
-  return { data };
-}
-
 /** `/api/v1/applications` (JOIN-6, JOIN-7). */
-export const applications = new Hono<AppEnv>()
-  .get("/", query(applicationQuery), async (c) => pageReply(c, await listApplications(c.var.ctx, c.req.valid("query"))))
-  .post("/bulk", requireJson, jsonBody(applicationsDecide), async (c) => {
-    const { ids, status, note } = c.req.valid("json");
-    return c.json(viewDecided(await decideApplications(c.var.ctx, ids, status, note ?? null)));
-  })
-  .get("/:id", async (c) => c.json(viewApplication(await getApplication(c.var.ctx, c.req.param("id")))))
-  .post("/:id/approve", optionalJson(nothing), replies(viewApplicationData, 200), async (c) =>
-    c.json(viewApplicationData(await approveApplication(c.var.ctx, c.req.param("id")))),
-  )
-  .post("/:id/decline", optionalJson(applicationDecline), replies(viewApplicationData, 200), async (c) => {
-    const { note = null } = c.req.valid("json");
-    return c.json(viewApplicationData(await declineApplication(c.var.ctx, c.req.param("id"), note)));
-  });
+export const applications = [
+  route("GET /api/v1/applications", {
+    operation: "listApplications",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "List applications",
+    description: "People who applied at `/join/<slug or id>` and confirmed their address, newest first.",
+    query: applicationQuery,
+    reply: ok("ApplicationList", "A page of applications."),
+    handle: async ({ ctx, query, c }) => pageReply(c, await listApplications(ctx, query)),
+  }),
+  route("POST /api/v1/applications/bulk", {
+    operation: "decideApplications",
+    tag: "Partners",
+    scope: ["write"],
+    summary: "Decide on several applications",
+    description: "At most 20, each on its own: one that is refused does not affect the others.",
+    body: json("ApplicationsDecide", applicationsDecide),
+    reply: ok("ApplicationsDecided", "The result for each."),
+    errors: ["not_configured"],
+    handle: async ({ ctx, body }) => ({
+      data: await decideApplications(ctx, body.ids, body.status, body.note ?? null),
+    }),
+  }),
+  route("GET /api/v1/applications/:id", {
+    operation: "getApplication",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "Get an application",
+    reply: ok("Application", "The application."),
+    errors: ["not_found"],
+    view: viewApplication,
+    handle: ({ ctx, params }) => getApplication(ctx, params.id),
+  }),
+  route("POST /api/v1/applications/:id/approve", {
+    operation: "approveApplication",
+    tag: "Partners",
+    scope: ["write"],
+    summary: "Approve an application",
+    description: "Makes the person an active partner, and e-mails them their referral link and a sign-in link.",
+    body: NOTHING,
+    reply: ok("ApplicationData", "The application; `partner_id` is the new partner."),
+    errors: ["not_found", "invalid_transition", "already_exists", "not_configured"],
+    view: viewApplicationData,
+    handle: ({ ctx, params }) => approveApplication(ctx, params.id),
+  }),
+  route("POST /api/v1/applications/:id/decline", {
+    operation: "declineApplication",
+    tag: "Partners",
+    scope: ["write"],
+    summary: "Decline an application",
+    description: "The applicant gets an e-mail with the note. What they wrote is deleted after 90 days.",
+    body: optionalJson("ApplicationDecline", applicationDecline),
+    reply: ok("ApplicationData", "The application."),
+    errors: ["not_found", "invalid_transition"],
+    view: viewApplicationData,
+    handle: ({ ctx, params, body }) => declineApplication(ctx, params.id, body.note ?? null),
+  }),
+];

@@ -1,17 +1,15 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { readCodeStats } from "../../core/partners/code-stats.ts";
 import { exportCodes } from "../../core/partners/export-codes.ts";
 import { createCode, deleteCode, getCode, listCodes, type CodeInput } from "../../core/partners/codes.ts";
 import { viewCode } from "../../core/kernel/views.ts";
 import { MAX_CODE } from "../../domain/code.ts";
-import type { AppEnv } from "../../env.ts";
 import { VENDOR_NAMES } from "../../providers/registry.ts";
 import { utcDay } from "../../lib/time.ts";
-import { replies } from "../idempotency.ts";
 import { summaryQuery } from "../queries.ts";
 import { streamOf } from "./payouts.ts";
-import { jsonBody, query, requireJson, summaryRange, takes, text } from "../validate.ts";
+import { created, csv, deleted, json, ok, route } from "../route.ts";
+import { summaryRange, takes, text } from "../validate.ts";
 
 /** Pasted by hand, so the blanks around it are not part of it. */
 const trimmed = (max: number) => z.string().trim().pipe(text(max));
@@ -26,29 +24,80 @@ export const codeCreate = takes<CodeInput>()({
 });
 
 /** `/api/v1/partners/:id/codes` (CODE-4). */
-export const partnerCodes = new Hono<AppEnv>()
-  .get("/:id/codes", async (c) => c.json({ data: (await listCodes(c.var.ctx, c.req.param("id"))).map(viewCode) }))
-  .post("/:id/codes", requireJson, jsonBody(codeCreate), replies(viewCode, 201), async (c) => {
-    const code = await createCode(c.var.ctx, c.req.param("id"), c.req.valid("json"));
-    return c.json(viewCode(code), 201);
-  });
+export const partnerCodes = [
+  route("GET /api/v1/partners/:id/codes", {
+    operation: "listPartnerCodes",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "List a partner's promotion codes",
+    description: "All of them, oldest first.",
+    reply: ok("CodeList", "The codes."),
+    errors: ["not_found"],
+    handle: async ({ ctx, params }) => ({ data: (await listCodes(ctx, params.id)).map(viewCode) }),
+  }),
+  route("POST /api/v1/partners/:id/codes", {
+    operation: "createPartnerCode",
+    tag: "Partners",
+    scope: ["write"],
+    summary: "Give a partner a promotion code",
+    description:
+      "A code is unique for each program and provider, ignoring case. Payments made with it count for this partner from now on, and so do past ones without a partner because nobody had the code. `move` takes it from the partner who has it, from now on. At most 100 codes for each partner.",
+    body: json("CodeCreate", codeCreate),
+    reply: created("Code", "The code."),
+    errors: ["not_found", "already_exists"],
+    view: viewCode,
+    handle: ({ ctx, params, body }) => createCode(ctx, params.id, body),
+  }),
+];
 
 /** `/api/v1/codes` (CODE-4, CODE-6, CODE-9). */
-export const codes = new Hono<AppEnv>()
-  .get("/summary", query(summaryQuery), async (c) => {
-    const asked = c.req.valid("query");
-    const { from, to } = summaryRange(asked, c.var.now);
-    const days = { from: utcDay(from), to: utcDay(to - 1) };
-    return c.json({ data: await readCodeStats(c.var.ctx, { ...days, partner_id: asked.partner_id }) });
-  })
-  .get("/export.csv", async (c) =>
-    c.body(streamOf(await exportCodes(c.var.ctx)), 200, {
-      "Content-Type": "text/csv; charset=utf-8; header=present",
-      "Content-Disposition": 'attachment; filename="codes.csv"',
-    }),
-  )
-  .get("/:id", async (c) => c.json(viewCode(await getCode(c.var.ctx, c.req.param("id")))))
-  .delete("/:id", async (c) => {
-    const { id } = await deleteCode(c.var.ctx, c.req.param("id"));
-    return c.json({ id, deleted: true });
-  });
+export const codes = [
+  route("GET /api/v1/codes/summary", {
+    operation: "getCodeSummary",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "Summarize sales by promotion code",
+    description:
+      "By code and currency, for a range of UTC days: the last 30 by default, at most 366. Sales and revenue count on the day of the payment, revenue less what was refunded since; what the partner earned, clawbacks included, counts on the day of the commission. A code that moved to another partner is listed for each of them. For each currency, the 100 codes with the most revenue.",
+    query: summaryQuery,
+    reply: ok("CodeSummary", "The codes that brought sales, those with the most revenue first."),
+    handle: async ({ ctx, query, c }) => {
+      const { from, to } = summaryRange(query, c.var.now);
+      const days = { from: utcDay(from), to: utcDay(to - 1) };
+      return { data: await readCodeStats(ctx, { ...days, partner_id: query.partner_id }) };
+    },
+  }),
+  route("GET /api/v1/codes/export.csv", {
+    operation: "exportCodes",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "Export promotion codes as CSV",
+    reply: csv("One line for each code that a partner has, by provider and code."),
+    handle: async ({ ctx, c }) =>
+      c.body(streamOf(await exportCodes(ctx)), 200, {
+        "Content-Type": "text/csv; charset=utf-8; header=present",
+        "Content-Disposition": 'attachment; filename="codes.csv"',
+      }),
+  }),
+  route("GET /api/v1/codes/:id", {
+    operation: "getCode",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "Get a promotion code",
+    reply: ok("Code", "The code."),
+    errors: ["not_found"],
+    view: viewCode,
+    handle: ({ ctx, params }) => getCode(ctx, params.id),
+  }),
+  route("DELETE /api/v1/codes/:id", {
+    operation: "deleteCode",
+    tag: "Partners",
+    scope: ["write"],
+    summary: "Take a promotion code from its partner",
+    description: "Earlier payments stay the partner's, and so do renewals of subscriptions that began with the code.",
+    reply: ok("Deleted", "It is deleted."),
+    errors: ["not_found"],
+    view: deleted,
+    handle: ({ ctx, params }) => deleteCode(ctx, params.id),
+  }),
+];

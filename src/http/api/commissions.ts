@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import {
   createManualCommission,
@@ -12,11 +11,10 @@ import type { CommissionView } from "../../core/kernel/views.ts";
 import { COMMISSION_STATUSES } from "../../domain/commission.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
-import type { AppEnv } from "../../env.ts";
-import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
 import { commissionQuery } from "../queries.ts";
-import { cents, givenId, jsonBody, query, requireJson, takes, text, timeRange } from "../validate.ts";
+import { asIs, created, json, ok, route } from "../route.ts";
+import { cents, givenId, takes, text, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
 
@@ -70,39 +68,73 @@ export const commissionCreate = takes<ManualCommission>()({
   note: text(500),
 });
 
-function viewBulk(data: BulkResult[], report?: BulkReport) {
-  const matched = data.filter((result) => result.ok || result.error.code !== "not_found").length;
-  const changed = data.filter(({ ok }) => ok).length;
-  return { data, ...(report ?? { matched, changed, skipped: matched - changed, remaining: 0 }) };
+/** What is named one by one has a result each; what a filter matches is only counted. */
+function viewBulk(done: BulkResult[] | BulkReport) {
+  if (!Array.isArray(done)) return { data: [] as BulkResult[], ...done };
+  const matched = done.filter((result) => result.ok || result.error.code !== "not_found").length;
+  const changed = done.filter(({ ok }) => ok).length;
+  return { data: done, matched, changed, skipped: matched - changed, remaining: 0 };
 }
 
 /** `/api/v1/commissions` (COM-3, COM-5, COM-10, COM-11). */
-export const commissions = new Hono<AppEnv>()
-  .get("/", query(commissionQuery), async (c) => {
-    return pageReply(c, await listCommissions(c.var.ctx, c.req.valid("query")));
-  })
-  .post(
-    "/",
-    requireJson,
-    jsonBody(commissionCreate),
-    replies((commission: CommissionView) => commission, 201),
-    async (c) => c.json(await createManualCommission(c.var.ctx, c.req.valid("json")), 201),
-  )
-  .post(
-    "/bulk",
-    requireJson,
-    jsonBody(commissionBulk),
-    replies((data: BulkResult[]) => viewBulk(data), 200),
-    async (c) => {
-      const { ids, filter, ...change } = c.req.valid("json");
-      if (ids) return c.json(viewBulk(await updateCommissions(c.var.ctx, ids, change)));
-      return c.json(viewBulk([], await updateMatching(c.var.ctx, filter ?? {}, change, { clock: Date.now })));
-    },
-  )
-  .get("/:id", async (c) => c.json(await getCommission(c.var.ctx, c.req.param("id"))))
-  .patch("/:id", requireJson, jsonBody(commissionPatch), async (c) =>
-    c.json(await updateCommission(c.var.ctx, c.req.param("id"), c.req.valid("json"))),
-  );
+export const commissions = [
+  route("GET /api/v1/commissions", {
+    operation: "listCommissions",
+    tag: "Commissions",
+    scope: ["read"],
+    summary: "List commissions",
+    query: commissionQuery,
+    reply: ok("CommissionList", "A page of commissions, newest first."),
+    handle: async ({ ctx, query, c }) => pageReply(c, await listCommissions(ctx, query)),
+  }),
+  route("POST /api/v1/commissions", {
+    operation: "createCommission",
+    tag: "Commissions",
+    // A bonus needs `payouts` as well, and so does a change in the partner's favor (`favorsPartner`).
+    scope: ["write"],
+    summary: "Add a commission by hand",
+    description:
+      "A bonus, or with a negative amount a correction. Only for active partners. A positive amount needs the scope `payouts` too.",
+    body: json("CommissionCreate", commissionCreate),
+    reply: created("Commission", "The new commission, `pending`."),
+    view: asIs<CommissionView>,
+    handle: ({ ctx, body }) => createManualCommission(ctx, body),
+  }),
+  route("POST /api/v1/commissions/bulk", {
+    operation: "updateCommissions",
+    tag: "Commissions",
+    scope: ["write"],
+    summary: "Update many commissions",
+    description:
+      "Either up to 100 by `ids`, each on its own: one that is refused does not affect the others. Or all that match a `filter`, oldest first, up to 5,000 per call; while `remaining` is not 0, send it again. Unless `include_flagged` is true, a filter leaves flagged commissions out, and flagged ones among `ids` are not approved. Approving and reopening need the scope `payouts` too, and so does rejecting a negative amount; without it, nothing is changed.",
+    body: json("CommissionBulk", commissionBulk),
+    reply: ok("BulkResults", "What was changed, and what was not."),
+    view: viewBulk,
+    handle: ({ ctx, body: { ids, filter, ...change } }) =>
+      ids ? updateCommissions(ctx, ids, change) : updateMatching(ctx, filter ?? {}, change, { clock: Date.now }),
+  }),
+  route("GET /api/v1/commissions/:id", {
+    operation: "getCommission",
+    tag: "Commissions",
+    scope: ["read"],
+    summary: "Get a commission",
+    reply: ok("Commission", "The commission."),
+    errors: ["not_found"],
+    handle: ({ ctx, params }) => getCommission(ctx, params.id),
+  }),
+  route("PATCH /api/v1/commissions/:id", {
+    operation: "updateCommission",
+    tag: "Commissions",
+    scope: ["write"],
+    summary: "Approve, reject or flag a commission",
+    description:
+      "`pending → approved`, `pending|approved → rejected`, `rejected → pending`. A commission is paid by its payout, and cannot change while a payout holds it. Approving, reopening, clearing a flag and rejecting a negative amount need the scope `payouts` too.",
+    body: json("CommissionUpdate", commissionPatch),
+    reply: ok("Commission", "The commission as it is now."),
+    errors: ["not_found", "invalid_transition"],
+    handle: ({ ctx, params, body }) => updateCommission(ctx, params.id, body),
+  }),
+];
 
 function reasonOnlyForRejection(
   { status: wanted, reason: given }: { status?: string | undefined; reason?: string | undefined },

@@ -1,10 +1,9 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { eraseCustomer } from "../../core/customers/erase.ts";
 import { LONGEST_ADDRESS } from "../../domain/email.ts";
 import { isAddress } from "../../domain/erasure.ts";
-import type { AppEnv } from "../../env.ts";
-import { jsonBody, requireJson, text } from "../validate.ts";
+import { json, ok, route } from "../route.ts";
+import { text } from "../validate.ts";
 
 /** An address as a payment provider may have sent it, so looser than the addresses the service itself writes to. */
 export const erasure = z.strictObject({
@@ -12,7 +11,16 @@ export const erasure = z.strictObject({
 });
 
 /** `POST /api/v1/customers/erase` (JOB-1). */
-export const customers = new Hono<AppEnv>().post("/erase", requireJson, jsonBody(erasure), async (c) => {
-  const erased = await eraseCustomer(c.var.ctx, c.req.valid("json").email);
-  return c.json({ erased });
-});
+export const customers = [
+  route("POST /api/v1/customers/erase", {
+    operation: "eraseCustomer",
+    tag: "Customers",
+    scope: ["write"],
+    summary: "Erase a customer",
+    description:
+      "Removes a customer's e-mail address from payments, commissions and the stored events of providers. Sums stay the same.",
+    body: json("CustomerErase", erasure),
+    reply: ok("Erased", "In how many records the address was."),
+    handle: async ({ ctx, body }) => ({ erased: await eraseCustomer(ctx, body.email) }),
+  }),
+];

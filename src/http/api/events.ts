@@ -1,12 +1,10 @@
-import { Hono } from "hono";
 import { getEvent, listEvents } from "../../core/events/events.ts";
 import type { Reader } from "../../core/kernel/context.ts";
 import { withDetailsInPart } from "../../core/kernel/payout-details.ts";
 import type { AuditEvent } from "../../core/kernel/rows.ts";
 import { viewEvent } from "../../core/kernel/views.ts";
-import type { AppEnv } from "../../env.ts";
 import { eventQuery } from "../queries.ts";
-import { query } from "../validate.ts";
+import { ok, route } from "../route.ts";
 
 function shown(event: AuditEvent, ctx: Pick<Reader, "may">) {
   const view = viewEvent(event);
@@ -14,9 +12,28 @@ function shown(event: AuditEvent, ctx: Pick<Reader, "may">) {
 }
 
 /** `/api/v1/events` (EVT-6). */
-export const events = new Hono<AppEnv>()
-  .get("/", query(eventQuery), async (c) => {
-    const page = await listEvents(c.var.ctx, c.req.valid("query"));
-    return c.json({ ...page, data: page.data.map((event) => shown(event, c.var.ctx)) });
-  })
-  .get("/:id", async (c) => c.json(shown(await getEvent(c.var.ctx, c.req.param("id")), c.var.ctx)));
+export const events = [
+  route("GET /api/v1/events", {
+    operation: "listEvents",
+    tag: "Events",
+    scope: ["read"],
+    summary: "List events",
+    description: "Newest first; `total` is exact.",
+    query: eventQuery,
+    reply: ok("EventList", "A page of events."),
+    handle: async ({ ctx, query }) => {
+      const page = await listEvents(ctx, query);
+      return { ...page, data: page.data.map((event) => shown(event, ctx)) };
+    },
+  }),
+  route("GET /api/v1/events/:id", {
+    operation: "getEvent",
+    tag: "Events",
+    scope: ["read"],
+    summary: "Get an event",
+    reply: ok("Event", "The event."),
+    errors: ["not_found"],
+    view: shown,
+    handle: ({ ctx, params }) => getEvent(ctx, params.id),
+  }),
+];

@@ -1,13 +1,12 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { takeReport } from "../../core/inbound/report.ts";
 import type { Caller } from "../../core/kernel/context.ts";
 import { isCurrency } from "../../domain/currency.ts";
-import type { AppEnv } from "../../env.ts";
 import type { Report, ReportedCustomer } from "../../providers/provider.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { instant } from "../../providers/wire.ts";
-import { cents, email, jsonBody, requireJson, text } from "../validate.ts";
+import { json, ok, route } from "../route.ts";
+import { cents, email, text } from "../validate.ts";
 
 /** An id of the owner's own. */
 export const ownId = z
@@ -99,12 +98,47 @@ export const refundReport = z
   }));
 
 /** `/api/v1/track` (FACT-1): what the owner's server reports. */
-export const facts = new Hono<AppEnv>()
-  .post("/lead", requireJson, jsonBody(leadReport), async (c) => c.json(await take(c.var.ctx, c.req.valid("json"))))
-  .post("/sale", requireJson, jsonBody(saleReport), async (c) => c.json(await take(c.var.ctx, c.req.valid("json"))))
-  .post("/refund", requireJson, jsonBody(refundReport), async (c) =>
-    c.json(await take(c.var.ctx, c.req.valid("json"))),
-  );
+export const facts = [
+  route("POST /api/v1/track/lead", {
+    operation: "trackLead",
+    tag: "Facts",
+    scope: ["write"],
+    summary: "Report a lead",
+    description:
+      "A customer that a partner brought. The customer is bound to the partner by id (at any provider) or by e-mail address: from then on, the customer's payments that carry no partner's reference are the partner's, whoever reports them. The same report again, under the same `external_id`, gets the same answer and changes nothing; one that differs is 409.",
+    body: json("LeadReport", leadReport),
+    reply: ok(
+      "Received",
+      "Stored: `commission` where a flow for leads gives one, otherwise `remembered`, or `unknown_ref` where the reference leads to no partner.",
+    ),
+    errors: ["already_exists"],
+    handle: ({ ctx, body }) => take(ctx, body),
+  }),
+  route("POST /api/v1/track/sale", {
+    operation: "trackSale",
+    tag: "Facts",
+    scope: ["write"],
+    summary: "Report a sale",
+    description:
+      "A payment that your own server took, decided like one that a payment provider reports: by the same rules and flows, with a trace. Its `provider` is api. The same report again, under the same `external_id`, gets the same answer and changes nothing; one that differs is 409.",
+    body: json("SaleReport", saleReport),
+    reply: ok("Received", "Stored and decided."),
+    errors: ["already_exists"],
+    handle: ({ ctx, body }) => take(ctx, body),
+  }),
+  route("POST /api/v1/track/refund", {
+    operation: "trackRefund",
+    tag: "Facts",
+    scope: ["write"],
+    summary: "Report a refund",
+    description:
+      "A refund of a reported sale, in part or in full. It lowers the commission, or claws back what is already paid. A refund that comes before its sale waits for it. The same report again, under the same `external_id`, gets the same answer and changes nothing; one that differs is 409.",
+    body: json("RefundReport", refundReport),
+    reply: ok("Received", "Stored: `adjusted`, or `waiting` for its sale."),
+    errors: ["already_exists"],
+    handle: ({ ctx, body }) => take(ctx, body),
+  }),
+];
 
 /** Answered as a provider's webhook is. */
 async function take(caller: Caller, { report, occurred_at: at }: GivenReport) {

@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import type { ApplyFrom } from "../../core/ledger/apply-from.ts";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type FlowInput } from "../../core/programs/flows.ts";
@@ -12,9 +11,8 @@ import {
   FLOW_EVENTS,
   MAX_CONDITIONS,
 } from "../../domain/flow.ts";
-import type { AppEnv } from "../../env.ts";
-import { replies } from "../idempotency.ts";
-import { applyFrom, givenId, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
+import { created, deleted, json, ok, route } from "../route.ts";
+import { applyFrom, givenId, percentage, takes, text } from "../validate.ts";
 
 const condition = z
   .strictObject({
@@ -62,21 +60,70 @@ export const simulation = z
   });
 
 /** `/api/v1/flows` (FLOW-6 to FLOW-10). */
-export const flows = new Hono<AppEnv>()
-  .post("/", requireJson, jsonBody(flowCreate), replies(viewFlow, 201), async (c) => {
-    const flow = await createFlow(c.var.ctx, c.req.valid("json"));
-    return c.json(viewFlow(flow), 201);
-  })
-  .post("/simulate", requireJson, jsonBody(simulation), async (c) =>
-    c.json(await simulateFlow(c.var.ctx, c.req.valid("json"))),
-  )
-  .get("/", async (c) => c.json({ data: (await listFlows(c.var.ctx)).map(viewFlow) }))
-  .get("/:id", async (c) => c.json(viewFlow(await getFlow(c.var.ctx, c.req.param("id")))))
-  .patch("/:id", requireJson, jsonBody(flowPatch), async (c) => {
-    const flow = await updateFlow(c.var.ctx, c.req.param("id"), c.req.valid("json"));
-    return c.json(viewFlow(flow));
-  })
-  .delete("/:id", async (c) => {
-    const { id } = await deleteFlow(c.var.ctx, c.req.param("id"));
-    return c.json({ id, deleted: true });
-  });
+export const flows = [
+  route("POST /api/v1/flows", {
+    operation: "createFlow",
+    tag: "Flows",
+    scope: ["write"],
+    summary: "Create a flow",
+    description: "At most 100 flows with 20 conditions each. `apply_from` needs the scope `payouts` too.",
+    body: json("FlowCreate", flowCreate),
+    reply: created("Flow", "The new flow."),
+    view: viewFlow,
+    handle: ({ ctx, body }) => createFlow(ctx, body),
+  }),
+  route("GET /api/v1/flows", {
+    operation: "listFlows",
+    tag: "Flows",
+    scope: ["read"],
+    summary: "List flows",
+    description: "All of them, highest priority first.",
+    reply: ok("FlowList", "The flows."),
+    handle: async ({ ctx }) => ({ data: (await listFlows(ctx)).map(viewFlow) }),
+  }),
+  route("POST /api/v1/flows/simulate", {
+    operation: "simulateFlow",
+    tag: "Flows",
+    // It writes nothing, and shows payments.
+    scope: ["read"],
+    summary: "Simulate a flow on past payments",
+    description:
+      "Shows what the last payments would have earned. With `flow`, a new flow is tried; with `flow` and `flow_id`, a change of that flow; with `flow_id` alone, that flow switched on. With `apply_from`, it shows what would change for the payments since then that are among the newest 100; a rate can be tried the same way, with `partner_id` and `commission_pct`, or `default_commission_pct`. Writes nothing.",
+    body: json("FlowSimulate", simulation),
+    reply: ok("Simulation", "Old and new amounts, and their sums by currency."),
+    errors: ["not_found"],
+    handle: ({ ctx, body }) => simulateFlow(ctx, body),
+  }),
+  route("GET /api/v1/flows/:id", {
+    operation: "getFlow",
+    tag: "Flows",
+    scope: ["read"],
+    summary: "Get a flow",
+    reply: ok("Flow", "The flow."),
+    errors: ["not_found"],
+    view: viewFlow,
+    handle: ({ ctx, params }) => getFlow(ctx, params.id),
+  }),
+  route("PATCH /api/v1/flows/:id", {
+    operation: "updateFlow",
+    tag: "Flows",
+    scope: ["write"],
+    summary: "Update a flow",
+    description: "`conditions`, when sent, replaces all of them. `apply_from` needs the scope `payouts` too.",
+    body: json("FlowUpdate", flowPatch),
+    reply: ok("Flow", "The flow as it is now."),
+    errors: ["not_found"],
+    view: viewFlow,
+    handle: ({ ctx, params, body }) => updateFlow(ctx, params.id, body),
+  }),
+  route("DELETE /api/v1/flows/:id", {
+    operation: "deleteFlow",
+    tag: "Flows",
+    scope: ["write"],
+    summary: "Delete a flow",
+    reply: ok("Deleted", "It is deleted."),
+    errors: ["not_found"],
+    view: deleted,
+    handle: ({ ctx, params }) => deleteFlow(ctx, params.id),
+  }),
+];

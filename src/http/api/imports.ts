@@ -1,4 +1,3 @@
-import { Hono, type MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { decodeCsv } from "../../domain/csv-encoding.ts";
 import {
@@ -9,12 +8,11 @@ import {
   type ImportKind,
 } from "../../domain/import-columns.ts";
 import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../domain/import-product.ts";
-import type { AppEnv } from "../../env.ts";
-import { AppError, invalidField } from "../../lib/errors.ts";
+import { invalidField } from "../../lib/errors.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { countRows, importFile, type ChooseColumns } from "../import/file.ts";
 import { viewImport } from "../import/report.ts";
-import { query } from "../validate.ts";
+import { ok, raw, route } from "../route.ts";
 
 /** Bytes of the one route that takes a file (HTTP-13, of the others). */
 export const IMPORT_BODY_LIMIT = 1024 * 1024;
@@ -47,36 +45,44 @@ export const importQuery = z.object({
     ),
 });
 
-/** The body is the file as it is; another media type is a mistake. */
-const requireCsv: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "text/csv") throw new AppError("unsupported_media_type", "Send the file as text/csv.");
-  await next();
-};
+const importText = z
+  .string()
+  .describe("A CSV file with a header line: UTF-8, UTF-16 or Windows-1252; 1 MiB and 5,000 lines at most.");
 
 /** `POST /api/v1/imports`: partners and their customers from another product's CSV export. */
-export const imports = new Hono<AppEnv>().post("/", requireCsv, query(importQuery), async (c) => {
-  const given = c.req.valid("query");
-  const choose = chosenColumns(given.kind, given.columns);
-  const file = decodeCsv(new Uint8Array(await c.req.arrayBuffer()));
-  if (!file.ok) throw invalidField("body", file.message);
-  const param = given.param ?? null;
-  const order = { ...given, param, provider: given.provider ?? null };
-  const dry_run = given.dry_run === "true";
-  const imported = await importFile(c.var.ctx, order, file.text, choose, dry_run);
-  if (!imported.ok) throw invalidField("body", imported.message);
-  return c.json(
-    viewImport({
-      kind: given.kind,
-      product: given.product,
-      dry_run,
-      data_param: dataParam(given.product, param),
-      columns: imported.columns,
-      rows: imported.rows,
-      counts: countRows(imported.rows),
-    }),
-  );
-});
+export const imports = [
+  route("POST /api/v1/imports", {
+    operation: "createImport",
+    tag: "Partners",
+    // A file may have payout details of many.
+    scope: ["write", "payouts"],
+    summary: "Import partners or their customers from another product",
+    description:
+      "The body is the CSV file as the product exports it, at most 1 MiB. Partners get the codes of their old links as slugs; a partner who already exists (by e-mail address) keeps everything and only gets what is missing. Customers are bound to the partner who referred them: their later payments are the partner's, unless the payment itself or the provider names another; earlier ones earn nothing. Valid lines are imported whatever the other lines are, and the same file again changes nothing.",
+    query: importQuery,
+    body: raw("ImportFile", "text/csv", importText),
+    reply: ok("Import", "What happened to the lines, or with `dry_run=true`, what would happen."),
+    handle: async ({ ctx, query, c }) => {
+      const choose = chosenColumns(query.kind, query.columns);
+      const file = decodeCsv(new Uint8Array(await c.req.arrayBuffer()));
+      if (!file.ok) throw invalidField("body", file.message);
+      const param = query.param ?? null;
+      const order = { ...query, param, provider: query.provider ?? null };
+      const dry_run = query.dry_run === "true";
+      const imported = await importFile(ctx, order, file.text, choose, dry_run);
+      if (!imported.ok) throw invalidField("body", imported.message);
+      return viewImport({
+        kind: query.kind,
+        product: query.product,
+        dry_run,
+        data_param: dataParam(query.product, param),
+        columns: imported.columns,
+        rows: imported.rows,
+        counts: countRows(imported.rows),
+      });
+    },
+  }),
+];
 
 function chosenColumns(kind: ImportKind, json: string | undefined): ChooseColumns {
   if (json === undefined) return () => [];

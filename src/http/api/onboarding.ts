@@ -1,13 +1,10 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { viewPartner } from "../../core/kernel/views.ts";
 import { forgetAccount, startOnboarding, type Onboarding } from "../../core/partners/onboarding.ts";
-import type { AppEnv } from "../../env.ts";
 import { publicUrl } from "../../lib/public-url.ts";
 import { connectOf } from "../connect.ts";
-import { replies } from "../idempotency.ts";
-import { optionalJson } from "../optional-json.ts";
-import { jsonBody, requireJson, text } from "../validate.ts";
+import { created, json, ok, optionalJson, route } from "../route.ts";
+import { text } from "../validate.ts";
 
 const webAddress = z
   .url({ protocol: /^https?$/ })
@@ -32,24 +29,40 @@ function viewOnboarding({ partner, url, expires_at }: Onboarding) {
 }
 
 /** `/api/v1/partners/:id/provider-a-account` (OUT-15): 201 with a new account, else 200. */
-export const onboarding = new Hono<AppEnv>()
-  .post("/:id/provider-a-account", optionalJson(onboardingStart), async (c) => {
-    const { return_url, refresh_url, country } = c.req.valid("json");
-    const portal = () => `${publicUrl(c.env)}/portal`;
-    const started = await startOnboarding(
-      c.var.ctx,
-      c.req.param("id"),
-      { return_url: return_url ?? portal(), refresh_url: refresh_url ?? portal(), country },
-      connectOf(c.env),
-    );
-    return c.json(viewOnboarding(started), started.is_new ? 201 : 200);
-  })
-  .post(
-    "/:id/provider-a-account/forget",
-    requireJson,
-    jsonBody(accountForget),
-    replies(viewPartner, 200),
-    async (c) => {
-      return c.json(viewPartner(await forgetAccount(c.var.ctx, c.req.param("id"), c.req.valid("json").account_id)));
+export const onboarding = [
+  route("POST /api/v1/partners/:id/provider-a-account", {
+    operation: "startPartnerOnboarding",
+    tag: "Partners",
+    // The vendor's page asks where to pay.
+    scope: ["payouts"],
+    summary: "Start a partner's onboarding for transfers",
+    description:
+      "Returns a link to the provider's hosted page. Called again, it returns a new link to the same account.",
+    body: optionalJson("OnboardingStart", onboardingStart),
+    reply: [ok("Onboarding", "A link to the account that the partner has."), created("Onboarding", "A new account.")],
+    errors: ["not_found", "provider_not_configured", "provider_unavailable", "not_configured"],
+    handle: async ({ ctx, params, body, c }) => {
+      const { return_url, refresh_url, country } = body;
+      const portal = () => `${publicUrl(c.env)}/portal`;
+      const started = await startOnboarding(
+        ctx,
+        params.id,
+        { return_url: return_url ?? portal(), refresh_url: refresh_url ?? portal(), country },
+        connectOf(c.env),
+      );
+      return c.json(viewOnboarding(started), started.is_new ? 201 : 200);
     },
-  );
+  }),
+  route("POST /api/v1/partners/:id/provider-a-account/forget", {
+    operation: "forgetPartnerAccount",
+    tag: "Partners",
+    scope: ["payouts"],
+    summary: "Forget a partner's connected account",
+    description: "The next onboarding makes a new account. Payouts that exist keep the old one.",
+    body: json("AccountForget", accountForget),
+    reply: ok("Partner", "The partner, without an account."),
+    errors: ["not_found", "invalid_transition"],
+    view: viewPartner,
+    handle: ({ ctx, params, body }) => forgetAccount(ctx, params.id, body.account_id),
+  }),
+];

@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { listEntries, readBalance } from "../../core/ledger/journal.ts";
 import {
@@ -15,14 +14,12 @@ import type { Reader } from "../../core/kernel/context.ts";
 import type { JsonText } from "../../core/kernel/list-page.ts";
 import type { Partner } from "../../core/kernel/rows.ts";
 import { viewPartner, viewStats, withoutPayoutDetails, type PartnerView } from "../../core/kernel/views.ts";
-import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
-import type { AppEnv } from "../../env.ts";
+import { PARTNER_STATUSES, PAYOUT_METHODS, SEARCHED_WORDS, SLUG_PATTERN } from "../../domain/partner.ts";
 import { bytesIn } from "../../lib/slices.ts";
-import { replies } from "../idempotency.ts";
-import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
 import { partnerQuery } from "../queries.ts";
-import { applyFrom, email, jsonBody, pageQuery, percentage, query, requireJson, takes, text } from "../validate.ts";
+import { created, json, NOTHING, ok, route } from "../route.ts";
+import { applyFrom, email, pageQuery, percentage, takes, text } from "../validate.ts";
 
 const MAX_METADATA_BYTES = 8 * 1024;
 
@@ -77,31 +74,103 @@ function masked(text: JsonText<PartnerView>): JsonText<PartnerView> {
 }
 
 /** `/api/v1/partners` (PART-9 to PART-12). */
-export const partners = new Hono<AppEnv>()
-  .post("/", requireJson, jsonBody(partnerCreate), replies(shown, 201), async (c) => {
-    const partner = await createPartner(c.var.ctx, c.req.valid("json"));
-    return c.json(shown(partner, c.var.ctx), 201);
-  })
-  .get("/", query(partnerQuery), async (c) => {
-    const page = await listPartners(c.var.ctx, c.req.valid("query"));
-    return pageReply(c, c.var.ctx.may("payouts") ? page : { ...page, texts: page.texts.map(masked) });
-  })
-  .get("/:id", async (c) => {
-    const { partner, stats, clicks, currency } = await getPartner(c.var.ctx, c.req.param("id"));
-    return c.json({ ...shown(partner, c.var.ctx), stats: viewStats(stats, currency, clicks) });
-  })
-  .get("/:id/balance", async (c) => c.json({ data: await readBalance(c.var.ctx, c.req.param("id")) }))
-  .get("/:id/entries", query(pageQuery), async (c) => {
-    return c.json(await listEntries(c.var.ctx, c.req.param("id"), c.req.valid("query")));
-  })
-  .patch("/:id", requireJson, jsonBody(partnerPatch), async (c) => {
-    const partner = await updatePartner(c.var.ctx, c.req.param("id"), c.req.valid("json"));
-    return c.json(shown(partner, c.var.ctx));
-  })
-  .post("/:id/invite", optionalJson(nothing), replies(shown, 200), async (c) => {
-    return c.json(shown(await invitePartner(c.var.ctx, c.req.param("id")), c.var.ctx));
-  })
-  .delete("/:id", async (c) => {
-    const { partner } = await deletePartner(c.var.ctx, c.req.param("id"));
-    return c.json(shown(partner, c.var.ctx));
-  });
+export const partners = [
+  route("POST /api/v1/partners", {
+    operation: "createPartner",
+    tag: "Partners",
+    // Payout details among the fields of a partner need `payouts` as well, and so does another address of one who is there.
+    scope: ["write"],
+    summary: "Create a partner",
+    description:
+      "The partner starts as `invited`. Slug and e-mail are unique per program, ignoring case. Payout details need the scope `payouts` too.",
+    body: json("PartnerCreate", partnerCreate),
+    reply: created("Partner", "The new partner."),
+    errors: ["already_exists"],
+    view: shown,
+    handle: ({ ctx, body }) => createPartner(ctx, body),
+  }),
+  route("GET /api/v1/partners", {
+    operation: "listPartners",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "List partners",
+    description: `Newest first. \`search\` matches ${SEARCHED_WORDS}, anywhere, ignoring case and accents.`,
+    query: partnerQuery,
+    reply: ok("PartnerList", "A page of partners."),
+    handle: async ({ ctx, query, c }) => {
+      const page = await listPartners(ctx, query);
+      return pageReply(c, ctx.may("payouts") ? page : { ...page, texts: page.texts.map(masked) });
+    },
+  }),
+  route("GET /api/v1/partners/:id", {
+    operation: "getPartner",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "Get a partner with statistics",
+    reply: ok("PartnerWithStats", "The partner, with totals of all commissions."),
+    errors: ["not_found"],
+    handle: async ({ ctx, params }) => {
+      const { partner, stats, clicks, currency } = await getPartner(ctx, params.id);
+      return { ...shown(partner, ctx), stats: viewStats(stats, currency, clicks) };
+    },
+  }),
+  route("GET /api/v1/partners/:id/balance", {
+    operation: "getPartnerBalance",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "Get a partner's balances",
+    description: "One object for each currency, equal to the sums of the partner's journal entries.",
+    reply: ok("BalanceList", "The balances."),
+    errors: ["not_found"],
+    handle: async ({ ctx, params }) => ({ data: await readBalance(ctx, params.id) }),
+  }),
+  route("GET /api/v1/partners/:id/entries", {
+    operation: "listPartnerEntries",
+    tag: "Partners",
+    scope: ["read"],
+    summary: "List a partner's journal entries",
+    description:
+      "Every movement of money between two accounts, newest first. Entries are never changed or deleted; a correction is another entry. `expense` is the program's side.",
+    query: pageQuery,
+    reply: ok("EntryList", "A page of entries."),
+    errors: ["not_found"],
+    handle: ({ ctx, params, query }) => listEntries(ctx, params.id, query),
+  }),
+  route("PATCH /api/v1/partners/:id", {
+    operation: "updatePartner",
+    tag: "Partners",
+    scope: ["write"],
+    summary: "Update a partner",
+    description:
+      "Making a partner `active` creates the commissions for the payments that waited. Old slugs keep leading to the partner. Payout details, the e-mail address and `apply_from` need the scope `payouts` too.",
+    body: json("PartnerUpdate", partnerPatch),
+    reply: ok("Partner", "The partner as it is now."),
+    errors: ["not_found", "already_exists"],
+    view: shown,
+    handle: ({ ctx, params, body }) => updatePartner(ctx, params.id, body),
+  }),
+  route("DELETE /api/v1/partners/:id", {
+    operation: "deletePartner",
+    tag: "Partners",
+    scope: ["write"],
+    summary: "Deactivate a partner",
+    description: "A soft delete: commissions and payouts stay.",
+    reply: ok("Partner", "The partner, now `deactivated`."),
+    errors: ["not_found"],
+    view: shown,
+    handle: async ({ ctx, params }) => (await deletePartner(ctx, params.id)).partner,
+  }),
+  route("POST /api/v1/partners/:id/invite", {
+    operation: "invitePartner",
+    tag: "Partners",
+    scope: ["write"],
+    summary: "Invite a partner by e-mail",
+    description:
+      "E-mails an invited partner a sign-in link, which works once within seven days; signing in makes the partner `active`. Called again, it sends another link. 429 beyond five for an address within 15 minutes, and beyond 200 invitations of the program within 24 hours to addresses that have not signed in.",
+    body: NOTHING,
+    reply: ok("Partner", "The partner, still `invited`."),
+    errors: ["not_found", "invalid_transition", "not_configured"],
+    view: shown,
+    handle: ({ ctx, params }) => invitePartner(ctx, params.id),
+  }),
+];

@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import type { Caller } from "../../core/kernel/context.ts";
 import type { JsonText } from "../../core/kernel/list-page.ts";
@@ -9,13 +8,11 @@ import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core
 import { sayTransfer } from "../../core/payouts/say.ts";
 import { withDetailsInPart } from "../../core/kernel/payout-details.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../core/kernel/views.ts";
-import type { AppEnv } from "../../env.ts";
 import { connectOf } from "../connect.ts";
-import { replies } from "../idempotency.ts";
-import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
 import { exportQuery, payoutQuery } from "../queries.ts";
-import { jsonBody, query, requireJson, text, timeRange } from "../validate.ts";
+import { csv, json, NOTHING, ok, optionalJson, route } from "../route.ts";
+import { text, timeRange } from "../validate.ts";
 
 /** A bare date is its first instant in UTC. */
 const instant = timeRange.shape.from;
@@ -50,44 +47,111 @@ function inPart(text: JsonText<PayoutView>): JsonText<PayoutView> {
 }
 
 /** `/api/v1/payouts` (OUT-4, OUT-8, OUT-11, OUT-12). */
-export const payouts = new Hono<AppEnv>()
-  .get("/", query(payoutQuery), async (c) => {
-    const page = await listPayouts(c.var.ctx, c.req.valid("query"));
-    return pageReply(c, c.var.ctx.may("payouts") ? page : { ...page, texts: page.texts.map(inPart) });
-  })
-  .post("/generate", optionalJson(payoutGenerate), async (c) => {
-    const { period_start, period_end, dry_run } = c.req.valid("json");
-    const generation = await generatePayouts(c.var.ctx, {
-      period_start: period_start ?? null,
-      period_end: period_end ?? c.var.now,
-      dry_run: dry_run ?? false,
-    });
-    return c.json(viewGeneration(generation));
-  })
-  .get("/export.csv", query(exportQuery), async (c) => {
-    return c.body(...(await exportReply(c.var.ctx, c.req.valid("query"))));
-  })
-  .get("/:id", async (c) => {
-    const { payout, commissions, program } = await getPayout(c.var.ctx, c.req.param("id"));
-    const view = viewPayout(payout);
-    const shown = c.var.ctx.may("payouts") ? view : withDetailsInPart(view);
-    return c.json({ ...shown, commissions: commissions.map((row) => viewCommission(row, program)) });
-  })
-  .post("/:id/pay", optionalJson(nothing), replies(viewPayout, 200), async (c) => {
-    const payout = await payPayout(c.var.ctx, c.req.param("id"), connectOf(c.env));
-    return c.json(viewPayout(payout));
-  })
-  .post("/:id/mark-paid", optionalJson(payoutMarkPaid), replies(viewPayout, 200), async (c) => {
-    const { reference } = c.req.valid("json");
-    return c.json(viewPayout(await markPayoutPaid(c.var.ctx, c.req.param("id"), reference ?? null)));
-  })
-  .post("/:id/conclude", requireJson, jsonBody(payoutConclude), replies(viewPayout, 200), async (c) => {
-    const { made, reference = null } = c.req.valid("json");
-    return c.json(viewPayout(await sayTransfer(c.var.ctx, c.req.param("id"), { made, reference }, connectOf(c.env))));
-  })
-  .post("/:id/cancel", optionalJson(nothing), replies(viewPayout, 200), async (c) => {
-    return c.json(viewPayout(await cancelPayout(c.var.ctx, c.req.param("id"))));
-  });
+export const payouts = [
+  route("GET /api/v1/payouts", {
+    operation: "listPayouts",
+    tag: "Payouts",
+    scope: ["read"],
+    summary: "List payouts",
+    query: payoutQuery,
+    reply: ok("PayoutList", "A page of payouts, newest first."),
+    handle: async ({ ctx, query, c }) => {
+      const page = await listPayouts(ctx, query);
+      return pageReply(c, ctx.may("payouts") ? page : { ...page, texts: page.texts.map(inPart) });
+    },
+  }),
+  route("POST /api/v1/payouts/generate", {
+    operation: "generatePayouts",
+    tag: "Payouts",
+    scope: ["write"],
+    summary: "Generate payouts for a period",
+    description:
+      "Makes one payout for each partner and currency, of the approved commissions that no payout holds. Running it again makes nothing twice; `dry_run` writes nothing.",
+    body: optionalJson("PayoutGenerate", payoutGenerate),
+    reply: ok("PayoutGeneration", "What was made and what is carried forward."),
+    handle: async ({ ctx, body: { period_start, period_end, dry_run }, c }) =>
+      viewGeneration(
+        await generatePayouts(ctx, {
+          period_start: period_start ?? null,
+          period_end: period_end ?? c.var.now,
+          dry_run: dry_run ?? false,
+        }),
+      ),
+  }),
+  route("GET /api/v1/payouts/export.csv", {
+    operation: "exportPayouts",
+    tag: "Payouts",
+    scope: ["payouts"],
+    summary: "Export payouts as CSV",
+    query: exportQuery,
+    reply: csv("One line for each payout; with `wallet` only pending payouts of that method that have an address."),
+    handle: async ({ ctx, query, c }) => c.body(...(await exportReply(ctx, query))),
+  }),
+  route("GET /api/v1/payouts/:id", {
+    operation: "getPayout",
+    tag: "Payouts",
+    scope: ["read"],
+    summary: "Get a payout with its commissions",
+    reply: ok("PayoutWithCommissions", "The payout."),
+    errors: ["not_found"],
+    handle: async ({ ctx, params }) => {
+      const { payout, commissions, program } = await getPayout(ctx, params.id);
+      const view = viewPayout(payout);
+      const shown = ctx.may("payouts") ? view : withDetailsInPart(view);
+      return { ...shown, commissions: commissions.map((row) => viewCommission(row, program)) };
+    },
+  }),
+  route("POST /api/v1/payouts/:id/pay", {
+    operation: "payPayout",
+    tag: "Payouts",
+    scope: ["payouts"],
+    summary: "Pay a payout by transfer",
+    description:
+      "Transfers the money to the partner's connected account. There are never two transfers for one payout; while the outcome is unknown, it stays `processing`.",
+    body: NOTHING,
+    reply: ok("Payout", "The payout: `paid`, `processing`, or `failed` with the provider's code."),
+    errors: ["not_found", "invalid_transition", "provider_not_configured"],
+    view: viewPayout,
+    handle: ({ ctx, params, c }) => payPayout(ctx, params.id, connectOf(c.env)),
+  }),
+  route("POST /api/v1/payouts/:id/mark-paid", {
+    operation: "markPayoutPaid",
+    tag: "Payouts",
+    scope: ["payouts"],
+    summary: "Mark a payout as paid by hand",
+    body: optionalJson("PayoutMarkPaid", payoutMarkPaid),
+    reply: ok("Payout", "The payout, now `paid`, and so are its commissions."),
+    errors: ["not_found", "invalid_transition"],
+    view: viewPayout,
+    handle: ({ ctx, params, body }) => markPayoutPaid(ctx, params.id, body.reference ?? null),
+  }),
+  route("POST /api/v1/payouts/:id/conclude", {
+    operation: "concludePayout",
+    tag: "Payouts",
+    scope: ["payouts"],
+    summary: "Answer for the provider whether an open transfer was made",
+    description:
+      "Only while the provider does not accept the stored API key for it. Look there first: a transfer that was made and is said not to be is paid twice. The provider is asked again, and its answer counts more.",
+    body: json("PayoutConclude", payoutConclude),
+    reply: ok("Payout", "The payout as it is then."),
+    errors: ["not_found", "invalid_transition"],
+    view: viewPayout,
+    handle: ({ ctx, params, body: { made, reference = null }, c }) =>
+      sayTransfer(ctx, params.id, { made, reference }, connectOf(c.env)),
+  }),
+  route("POST /api/v1/payouts/:id/cancel", {
+    operation: "cancelPayout",
+    tag: "Payouts",
+    scope: ["payouts"],
+    summary: "Cancel a payout",
+    description: "Its commissions are free for the next payout.",
+    body: NOTHING,
+    reply: ok("Payout", "The payout, now `canceled`."),
+    errors: ["not_found", "invalid_transition"],
+    view: viewPayout,
+    handle: ({ ctx, params }) => cancelPayout(ctx, params.id),
+  }),
+];
 
 /** The file of an export as a reply has it, for the API and the page. */
 export async function exportReply(ctx: Caller, wanted: Export) {

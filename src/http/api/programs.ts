@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { getProgram, updateProgram, type ProgramPatch } from "../../core/programs/programs.ts";
 import { viewProgram } from "../../core/kernel/views.ts";
@@ -20,8 +19,8 @@ import {
 } from "../../domain/program.ts";
 import { normalTimeZone } from "../../domain/time-zone.ts";
 import { bySecretSetting } from "../../providers/registry.ts";
-import type { AppEnv } from "../../env.ts";
-import { applyFrom, cents, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
+import { json, ok, route } from "../route.ts";
+import { applyFrom, cents, percentage, takes, text } from "../validate.ts";
 import { isVisible } from "../../domain/visible.ts";
 
 export const programName = text(200).refine(
@@ -107,8 +106,30 @@ export const programPatch = takes<ProgramPatch>()({
 }).partial();
 
 /** `/api/v1/programs/me` (PROG-7). */
-export const programs = new Hono<AppEnv>()
-  .get("/me", async (c) => c.json(viewProgram(await getProgram(c.var.ctx))))
-  .patch("/me", requireJson, jsonBody(programPatch), async (c) =>
-    c.json(viewProgram(await updateProgram(c.var.ctx, c.req.valid("json")))),
-  );
+export const programs = [
+  route("GET /api/v1/programs/me", {
+    operation: "getProgram",
+    tag: "Program",
+    scope: ["read"],
+    summary: "Get the program's settings",
+    description: "Secrets are never shown, only whether they are set (`*_set`).",
+    reply: ok("Program", "The program."),
+    view: viewProgram,
+    handle: ({ ctx }) => getProgram(ctx),
+  }),
+  route("PATCH /api/v1/programs/me", {
+    operation: "updateProgram",
+    tag: "Program",
+    // Secrets among the settings need `keys` as well.
+    // So does approval by time need `payouts`, and in every route whatever has an `apply_from`.
+    scope: ["write"],
+    summary: "Update the program's settings",
+    description:
+      "The currency is locked once a commission or a lead exists. Secrets need the scope `keys` too. They are write-only, and null clears them; a signing secret that was replaced stays valid for 24 hours. `auto_approve_days` and `apply_from` need the scope `payouts` too.",
+    body: json("ProgramUpdate", programPatch),
+    reply: ok("Program", "The program as it is now."),
+    errors: ["already_exists"],
+    view: viewProgram,
+    handle: ({ ctx, body }) => updateProgram(ctx, body),
+  }),
+];

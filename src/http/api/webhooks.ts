@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { getEndpoint, listDeliveries, viewDelivery } from "../../core/webhooks/history.ts";
 import {
@@ -12,10 +11,9 @@ import {
 import { viewEndpoint } from "../../core/kernel/views.ts";
 import { SUBSCRIPTIONS } from "../../domain/event.ts";
 import { checkTargetUrl, MAX_TARGET_URL_LENGTH } from "../../domain/target-url.ts";
-import type { AppEnv } from "../../env.ts";
-import { replies } from "../idempotency.ts";
 import { deliveryQuery } from "../queries.ts";
-import { jsonBody, query, requireJson, takes, text } from "../validate.ts";
+import { created, deleted, json, ok, route } from "../route.ts";
+import { takes, text } from "../validate.ts";
 
 /** Judged at create and at PATCH alike (HOOK-7); the resolver is asked before every attempt. */
 const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
@@ -37,25 +35,72 @@ function viewWithSecret({ endpoint, secret }: EndpointWithSecret) {
 }
 
 /** `/api/v1/webhooks` (HOOK-11, HOOK-13, HOOK-14). */
-export const webhooks = new Hono<AppEnv>()
-  .post("/", requireJson, jsonBody(endpointCreate), replies(viewWithSecret, 201), async (c) => {
-    const made = await createEndpoint(c.var.ctx, c.req.valid("json"));
-    return c.json(viewWithSecret(made), 201);
-  })
-  .get("/", async (c) => c.json({ data: (await listEndpoints(c.var.ctx)).map(viewEndpoint) }))
-  .get("/:id", async (c) => {
-    const { endpoint, deliveries } = await getEndpoint(c.var.ctx, c.req.param("id"));
-    return c.json({ ...viewEndpoint(endpoint), deliveries: deliveries.map((one) => viewDelivery(one, c.var.ctx)) });
-  })
-  .get("/:id/deliveries", query(deliveryQuery), async (c) => {
-    const page = await listDeliveries(c.var.ctx, c.req.param("id"), c.req.valid("query"));
-    return c.json({ ...page, data: page.data.map((one) => viewDelivery(one, c.var.ctx)) });
-  })
-  .patch("/:id", requireJson, jsonBody(endpointPatch), async (c) => {
-    const endpoint = await updateEndpoint(c.var.ctx, c.req.param("id"), c.req.valid("json"));
-    return c.json(viewEndpoint(endpoint));
-  })
-  .delete("/:id", async (c) => {
-    const { id } = await deleteEndpoint(c.var.ctx, c.req.param("id"));
-    return c.json({ id, deleted: true });
-  });
+export const webhooks = [
+  route("POST /api/v1/webhooks", {
+    operation: "createWebhook",
+    tag: "Webhooks",
+    // An endpoint has a secret, and is sent all that changes, payout details in full.
+    scope: ["keys", "payouts", "read"],
+    summary: "Create an endpoint",
+    description: "The URL must be https and lead to a public address. At most 20 endpoints.",
+    body: json("EndpointCreate", endpointCreate),
+    reply: created("EndpointWithSecret", "The endpoint with its signing secret, which is shown only here."),
+    view: viewWithSecret,
+    handle: ({ ctx, body }) => createEndpoint(ctx, body),
+  }),
+  route("GET /api/v1/webhooks", {
+    operation: "listWebhooks",
+    tag: "Webhooks",
+    scope: ["read"],
+    summary: "List endpoints",
+    reply: ok("EndpointList", "The endpoints."),
+    handle: async ({ ctx }) => ({ data: (await listEndpoints(ctx)).map(viewEndpoint) }),
+  }),
+  route("GET /api/v1/webhooks/:id", {
+    operation: "getWebhook",
+    tag: "Webhooks",
+    scope: ["read"],
+    summary: "Get an endpoint with its deliveries",
+    reply: ok("EndpointWithDeliveries", "The endpoint with its 100 newest deliveries."),
+    errors: ["not_found"],
+    handle: async ({ ctx, params }) => {
+      const { endpoint, deliveries } = await getEndpoint(ctx, params.id);
+      return { ...viewEndpoint(endpoint), deliveries: deliveries.map((one) => viewDelivery(one, ctx)) };
+    },
+  }),
+  route("GET /api/v1/webhooks/:id/deliveries", {
+    operation: "listWebhookDeliveries",
+    tag: "Webhooks",
+    scope: ["read"],
+    summary: "List an endpoint's deliveries",
+    query: deliveryQuery,
+    reply: ok("DeliveryList", "A page of deliveries, newest first."),
+    errors: ["not_found"],
+    handle: async ({ ctx, params, query }) => {
+      const page = await listDeliveries(ctx, params.id, query);
+      return { ...page, data: page.data.map((one) => viewDelivery(one, ctx)) };
+    },
+  }),
+  route("PATCH /api/v1/webhooks/:id", {
+    operation: "updateWebhook",
+    tag: "Webhooks",
+    scope: ["keys", "payouts", "read"],
+    summary: "Update an endpoint",
+    description: "`active: true` also enables an endpoint that was disabled because deliveries failed.",
+    body: json("EndpointUpdate", endpointPatch),
+    reply: ok("Endpoint", "The endpoint as it is now."),
+    errors: ["not_found"],
+    view: viewEndpoint,
+    handle: ({ ctx, params, body }) => updateEndpoint(ctx, params.id, body),
+  }),
+  route("DELETE /api/v1/webhooks/:id", {
+    operation: "deleteWebhook",
+    tag: "Webhooks",
+    scope: ["keys"],
+    summary: "Delete an endpoint",
+    reply: ok("Deleted", "It is deleted."),
+    errors: ["not_found"],
+    view: deleted,
+    handle: ({ ctx, params }) => deleteEndpoint(ctx, params.id),
+  }),
+];

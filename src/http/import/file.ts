@@ -16,39 +16,16 @@ import {
 import { importProduct } from "../../domain/import-product.ts";
 import { inSlices, SliceCounter } from "../../lib/slices.ts";
 import { hasExpectedForm, readCustomerLine } from "./customer-line.ts";
-import type { ImportFile, ImportOrder, LineCells, LineNote, NamedCell, ReadLine } from "./line.ts";
+import type { ImportFile, ImportOrder, LineCells, NamedCell, ReadLine } from "./line.ts";
 import { readPartnerLine } from "./partner-line.ts";
+import type { ImportRow, ReadColumn, RowOutcome } from "./report.ts";
 
 /** What the columns are to be taken for: of the columns of the file the field, null to leave it, undefined to match it. */
 export type ChooseColumns = (columns: readonly string[]) => readonly (ImportField | null | undefined)[];
 
-export const ROW_OUTCOMES = ["added", "completed", "unchanged", "left_out", "refused"] as const;
-export type RowOutcome = (typeof ROW_OUTCOMES)[number];
-
-/** The result of a line of the file, in words where it is nothing. */
-export interface ImportRow {
-  line: number;
-  outcome: RowOutcome;
-  /** The column that is the reason, as the file calls it. */
-  column: string | null;
-  message: string | null;
-  /** Which cells were left out, and which of two was taken. */
-  notes: LineNote[];
-  /** What the line's partner got beside their first slug. */
-  gives: Given;
-  /** The person in the line, and the partner: for people to find it again. */
-  who: string;
-  code: string;
-}
-
 export type ImportedFile =
   | { ok: false; message: string; columns: MatchedColumn[] }
   | { ok: true; columns: ReadColumn[]; rows: ImportRow[] };
-
-/** A column, and how many of its cells were left out because they cannot be read. */
-export interface ReadColumn extends MatchedColumn {
-  unread: number;
-}
 
 /**
  * Imports a CSV as `order` says, or in a dry run reports what importing it would do, line by line; where it is imported,

@@ -1,6 +1,31 @@
-import type { ImportKind } from "../../domain/import-columns.ts";
+import type { Given } from "../../core/imports/partner-lines.ts";
+import type { ImportKind, MatchedColumn } from "../../domain/import-columns.ts";
 import type { ImportProductId } from "../../domain/import-product.ts";
-import type { ImportRow, ReadColumn, RowOutcome } from "./file.ts";
+import type { LineNote } from "./line.ts";
+
+export const ROW_OUTCOMES = ["added", "completed", "unchanged", "left_out", "refused"] as const;
+export type RowOutcome = (typeof ROW_OUTCOMES)[number];
+
+/** The result of a line of the file, in words where it is nothing. */
+export interface ImportRow {
+  line: number;
+  outcome: RowOutcome;
+  /** The column that is the reason, as the file calls it. */
+  column: string | null;
+  message: string | null;
+  /** Which cells were left out, and which of two was taken. */
+  notes: LineNote[];
+  /** What the line's partner got beside their first slug. */
+  gives: Given;
+  /** The person in the line, and the partner: for people to find it again. */
+  who: string;
+  code: string;
+}
+
+/** A column, and how many of its cells were left out because they cannot be read. */
+export interface ReadColumn extends MatchedColumn {
+  unread: number;
+}
 
 /** A report stays small; the counts are exact. */
 export const MAX_PROBLEMS = 500;

@@ -4,32 +4,21 @@ import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
 import { VENDORS } from "../../providers/registry.ts";
 import { BOOKMARK_HEADER, BOOKMARK_PATTERN } from "../bookmark.ts";
+import type { Documented, Reply } from "../route.ts";
+import { ROUTES } from "../routes.ts";
 import { ERRORS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from "./errors.ts";
-import { scopesOf } from "../scopes.ts";
 import { pathExample } from "./example-id.ts";
 import { replyExample, sentExample } from "./example-states.ts";
 import { REPLY_EXAMPLES } from "./examples.ts";
 import { EXAMPLE_TIME, REQUEST_EXAMPLES } from "./request-examples.ts";
 import { described, parameterText } from "./field-texts.ts";
-import { operationIdOf } from "./operation-id.ts";
-import { replies, type ReplyName } from "./replies.ts";
-import { REQUESTS, type RequestName } from "./requests.ts";
-import { TAGS, type Route, type RouteReply } from "./route.ts";
+import { replies } from "./replies.ts";
+import { OUTSIDE } from "./outside.ts";
+import { TAGS } from "./tags.ts";
 import type { Answer, Content, Headers, JsonSchema, OpenApiDocument, Operation, Parameter } from "./types.ts";
-import { KEY_ROUTES } from "./routes-keys.ts";
-import { MONEY_ROUTES } from "./routes-money.ts";
-import { OUTSIDE_ROUTES } from "./routes-outside.ts";
-import { PROGRAM_ROUTES } from "./routes-program.ts";
-import { TEAM_ROUTES } from "./routes-team.ts";
 
-/** Every documented route; the table that the document is made from. */
-export const ROUTES: readonly Route[] = [
-  ...KEY_ROUTES,
-  ...PROGRAM_ROUTES,
-  ...TEAM_ROUTES,
-  ...MONEY_ROUTES,
-  ...OUTSIDE_ROUTES,
-];
+/** Every route of the document. */
+export const DOCUMENTED: readonly Documented[] = [...ROUTES, ...OUTSIDE];
 
 const INTRODUCTION = `Every API operation acts on the program that owns the API key, which is sent as \`Authorization: Bearer <API_KEY>\`. Bodies are JSON; unknown fields and query parameters are refused. Amounts are integers in the smallest unit of their currency. Times are ISO 8601 in UTC.
 
@@ -51,7 +40,7 @@ const INTRODUCTION = `Every API operation acts on the program that owns the API 
 export function buildDocument(): OpenApiDocument {
   const responses: Record<string, Answer> = {};
   const paths: OpenApiDocument["paths"] = {};
-  for (const route of ROUTES) {
+  for (const route of DOCUMENTED) {
     const path = route.path.replaceAll(/:([a-z_]+)/g, "{$1}");
     (paths[path] ??= {})[route.method.toLowerCase()] = operationOf(route, responses);
   }
@@ -65,7 +54,7 @@ export function buildDocument(): OpenApiDocument {
     webhooks: outboundWebhooks(),
     components: {
       schemas: {
-        ...componentsOf(REQUESTS, "input"),
+        ...componentsOf(requestSchemas(), "input"),
         ...componentsOf(replies(), "output"),
       },
       responses,
@@ -105,18 +94,18 @@ function tagGroups(): OpenApiDocument["x-tagGroups"] {
   const groups = { api_key: "API", operator_token: "Operator", none: "Without a key" };
   const tagsOf = (scheme: string) =>
     Object.keys(TAGS).filter((tag) =>
-      ROUTES.some((route) => route.tag === tag && (securityOf(route) ?? "none") === scheme),
+      DOCUMENTED.some((route) => route.tag === tag && (securityOf(route) ?? "none") === scheme),
     );
   return Object.entries(groups).map(([scheme, name]) => ({ name, tags: tagsOf(scheme) }));
 }
 
-function operationOf(route: Route, responses: Record<string, Answer>): Operation {
+function operationOf(route: Documented, responses: Record<string, Answer>): Operation {
   const { tag, summary, description, body } = route;
   const parameters = parametersOf(route);
-  const answers = Object.fromEntries(route.replies.map((reply) => [reply.status, answerOf(route, reply)]));
+  const answers = Object.fromEntries([route.reply].flat().map((reply) => [reply.status, answerOf(route, reply)]));
   const refusals = Map.groupBy(errorsOf(route), statusOf);
   return {
-    operationId: operationIdOf(route),
+    operationId: route.operation,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
@@ -125,8 +114,8 @@ function operationOf(route: Route, responses: Record<string, Answer>): Operation
     ...(body
       ? {
           requestBody: {
-            required: body.optional !== true,
-            content: contentOf(body.media_types, ref(body.schema), REQUEST_EXAMPLES[body.schema]),
+            required: body.kind !== "optional",
+            content: contentOf(body.media_types, ref(body.name), body.example ?? REQUEST_EXAMPLES[body.name]),
           },
         }
       : {}),
@@ -137,13 +126,13 @@ function operationOf(route: Route, responses: Record<string, Answer>): Operation
   };
 }
 
-function securityRequirement(route: Route): Record<string, string[]>[] {
+function securityRequirement(route: Documented): Record<string, string[]>[] {
   const bearer = securityOf(route);
-  if (bearer !== null) return [{ [bearer]: bearer === "api_key" ? [...scopesOf(route.method, route.path)] : [] }];
+  if (bearer !== null) return [{ [bearer]: bearer === "api_key" ? [...(route.scope ?? [])] : [] }];
   return route.tag === "Inbound" ? [{ [`${route.path.split("/").at(-1)}_signature`]: [] }] : [];
 }
 
-function parametersOf(route: Route): Parameter[] {
+function parametersOf(route: Documented): Parameter[] {
   const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = ""]): Parameter => ({
     name,
     in: "path",
@@ -194,8 +183,8 @@ function textOf(place: "path" | "query", name: string, path: string): Pick<Param
   return description === undefined ? {} : { description };
 }
 
-function answerOf(route: Route, { status, description, schema, media_type, headers }: RouteReply): Answer {
-  const replied = { operation_id: operationIdOf(route), status, path: route.path };
+function answerOf(route: Documented, { status, description, schema, media_type, headers }: Reply): Answer {
+  const replied = { operation_id: route.operation, status, path: route.path };
   const described = Object.entries(headers ?? {}).map(([name, text]) => [
     name,
     { description: text, schema: { type: "string" } },
@@ -237,11 +226,11 @@ function headerRef(name: string): Headers {
   return { [name]: { $ref: `#/components/headers/${name}` } };
 }
 
-function contentOf(media_types: string[] | undefined, schema: JsonSchema, example: unknown): Content {
+function contentOf(media_types: readonly string[] | undefined, schema: JsonSchema, example: unknown): Content {
   return Object.fromEntries((media_types ?? ["application/json"]).map((type) => [type, { schema, example }]));
 }
 
-function ref(name: ReplyName | RequestName): JsonSchema {
+function ref(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
@@ -258,6 +247,15 @@ const CONVERSION = {
     delete jsonSchema.propertyNames;
   },
 } as const satisfies z.core.ToJSONSchemaParams;
+
+/** The schemas of all request bodies, by name. @throws if two have one name */
+export function requestSchemas(): Record<string, z.ZodType> {
+  const schemas: Record<string, z.ZodType> = {};
+  for (const { name, schema } of DOCUMENTED.flatMap(({ body }) => body ?? [])) {
+    if ((schemas[name] ??= schema) !== schema) throw new Error(`Two request bodies are called ${name}.`);
+  }
+  return schemas;
+}
 
 /** Schemas by name, each naming the others where it holds them. */
 function componentsOf(schemas: Record<string, z.ZodType>, io: "input" | "output"): Record<string, JsonSchema> {

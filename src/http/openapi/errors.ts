@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
-import type { Route } from "./route.ts";
+import type { Documented } from "../route.ts";
 
 /** Why each error code is answered, and what its caller does about it; the status is that of `http/errors.ts`. */
 export const ERRORS: Record<ErrorCode, { cause: string; cure: string }> = {
@@ -82,7 +82,7 @@ export const ERRORS: Record<ErrorCode, { cause: string; cure: string }> = {
 };
 
 /** Every error code that a route can answer with: those of its kind and its own. */
-export function errorsOf(route: Route): ErrorCode[] {
+export function errorsOf(route: Documented): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
   const add = (...more: ErrorCode[]) => more.forEach((code) => codes.add(code));
   const security = securityOf(route);
@@ -102,17 +102,17 @@ export function errorsOf(route: Route): ErrorCode[] {
 }
 
 /** The name of the security scheme that a route asks for, null where anybody may call it. */
-export function securityOf({ path }: Pick<Route, "path">): "api_key" | "operator_token" | null {
+export function securityOf({ path }: Pick<Documented, "path">): "api_key" | "operator_token" | null {
   if (path.startsWith("/api/v1/")) return "api_key";
   return path.startsWith("/admin/") ? "operator_token" : null;
 }
 
 /** Whether it takes `X-D1-Bookmark`, and may answer with one. */
-export function takesBookmark(route: Pick<Route, "path">): boolean {
+export function takesBookmark(route: Pick<Documented, "path">): boolean {
   return securityOf(route) === "api_key";
 }
 
 /** On every POST under /api/v1 (HTTP-10). */
-export function takesIdempotencyKey({ method, path }: Pick<Route, "method" | "path">): boolean {
+export function takesIdempotencyKey({ method, path }: Pick<Documented, "method" | "path">): boolean {
   return method === "POST" && path.startsWith("/api/v1/");
 }

@@ -1,7 +1,6 @@
 /** Examples of what is sent. */
 import { VENDOR_NAMES } from "../../providers/registry.ts";
 import { exampleId as id } from "./example-id.ts";
-import { eventSchemas, type RequestName } from "./requests.ts";
 
 export const [PROVIDER] = VENDOR_NAMES;
 
@@ -20,8 +19,8 @@ export const flowCreate = {
 export const endpointCreate = { url: "https://hooks.example.com/affiliates", events: ["commission.created"] };
 export const apiKeyCreate = { name: "Reporting", scopes: ["read"], expires_at: "2036-12-31T00:00:00.000Z" };
 
-/** One of each request body. */
-export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
+/** One of each request body of the API and the operator, by the name of its schema. */
+export const REQUEST_EXAMPLES: Record<string, unknown> = {
   ProgramCreate: { name: "Example Shop", owner_email: "owner@example.com", domain: "shop.example.com" },
   SignInLinkCreate: { email: "owner@example.com" },
   Reconcile: {},
@@ -68,5 +67,4 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   ImportFile: "email,first_name,ref_id,status\njane@example.com,Jane,jane,approved\n",
   CustomerErase: { email: "customer@example.com" },
   Click: { program_id: id("prog"), ref: "jane", landing: "/pricing", referrer: "https://blog.example.com/review" },
-  ...eventSchemas(({ example }) => example),
 };

@@ -1,7 +1,7 @@
 import { MAX_IMPORT_LINES } from "../../../core/imports/partners.ts";
 import { importFields, type ImportField, type ImportKind, type MatchedColumn } from "../../../domain/import-columns.ts";
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
-import type { ImportRow, ReadColumn, RowOutcome } from "../../import/file.ts";
+import type { ImportRow, ReadColumn, RowOutcome } from "../../import/report.ts";
 import type { ImportOrder } from "../../import/line.ts";
 import { PROVIDER_NAMES, providerName } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";

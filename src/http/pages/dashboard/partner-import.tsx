@@ -11,7 +11,8 @@ import {
   type ImportProduct,
 } from "../../../domain/import-product.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
-import { countRows, importFile, type ChooseColumns, type ImportedFile, type ImportRow } from "../../import/file.ts";
+import { countRows, importFile, type ChooseColumns, type ImportedFile } from "../../import/file.ts";
+import type { ImportRow } from "../../import/report.ts";
 import type { ImportOrder } from "../../import/line.ts";
 import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";

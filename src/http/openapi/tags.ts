@@ -1,8 +1,4 @@
-import type * as z from "zod";
-import type { ErrorCode } from "../../lib/errors.ts";
-import type { ReplyName } from "./replies.ts";
-import type { RequestName } from "./requests.ts";
-
+/** The sections of the document. */
 export const TAGS = {
   Program: "The program's settings and its connections.",
   Team: "The people who sign in to the dashboard, and what they may do there.",
@@ -24,43 +20,3 @@ export const TAGS = {
 } as const;
 
 export type Tag = keyof typeof TAGS;
-
-/** A route as the document describes it; `document.ts` adds what every route of its kind has. */
-export interface Route {
-  method: "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
-  /** As the router spells it. */
-  path: string;
-  tag: Tag;
-  summary: string;
-  description?: string;
-  query?: z.ZodObject;
-  body?: RequestBody;
-  replies: RouteReply[];
-  /** Beside those of the route's kind. */
-  errors?: ErrorCode[];
-}
-
-export interface RequestBody {
-  schema: RequestName;
-  optional?: true;
-  media_types?: string[];
-}
-
-export interface RouteReply {
-  status: 200 | 201 | 202 | 204 | 302 | 304;
-  description: string;
-  schema?: ReplyName;
-  /** Of a body that is not JSON; several where the address chooses. */
-  media_type?: string | readonly string[];
-  headers?: Record<string, string>;
-}
-
-/** 200 with a JSON body. */
-export function ok(schema: ReplyName, description: string): RouteReply[] {
-  return [{ status: 200, description, schema }];
-}
-
-/** 201 with a JSON body. */
-export function created(schema: ReplyName, description: string): RouteReply[] {
-  return [{ status: 201, description, schema }];
-}

@@ -1,96 +1,65 @@
 import * as z from "zod";
+import { CLICK_ID_PATTERN, PROGRAM_ID_PATTERN } from "../../domain/click.ts";
+import { SLUG_PATTERN } from "../../domain/partner.ts";
 import { VENDORS } from "../../providers/registry.ts";
-import { pageQuery } from "../validate.ts";
-import { eventSchemaName } from "./requests.ts";
-import { created, ok, type Route, type RouteReply } from "./route.ts";
+import { ok, type Documented, type Reply } from "../route.ts";
 
 const programId = z.string().describe("The program whose webhook this is.");
 
-const PAGE: RouteReply[] = [{ status: 200, description: "A page for people.", media_type: "text/html" }];
+const PAGE: Reply[] = [{ status: 200, description: "A page for people.", media_type: "text/html" }];
 
-const PAGE_OR_TEXT: RouteReply[] = [
+const PAGE_OR_TEXT: Reply[] = [
   { status: 200, description: "A page for people, or Markdown.", media_type: ["text/html", "text/markdown"] },
 ];
 
 const JSON_OR_TEXT = ["application/json", "text/plain"];
 
-/** What is not called with a program's API key. */
-export const OUTSIDE_ROUTES: Route[] = [
-  {
-    method: "POST",
-    path: "/admin/programs",
-    tag: "Operator",
-    summary: "Create a program",
-    body: { schema: "ProgramCreate" },
-    replies: created("ProgramWithKey", "The program and its API key, which is shown only here."),
-  },
-  {
-    method: "GET",
-    path: "/admin/programs",
-    tag: "Operator",
-    summary: "List programs",
-    query: pageQuery,
-    replies: ok("ProgramList", "A page of programs, newest first."),
-  },
-  {
-    method: "POST",
-    path: "/admin/programs/:id/api-key",
-    tag: "Operator",
-    summary: "Replace a program's API key",
-    description: "The old key stops working at once.",
-    body: { schema: "Nothing", optional: true },
-    replies: created("ProgramWithKey", "The program and its new key, which is shown only here."),
-  },
-  {
-    method: "POST",
-    path: "/admin/sign-in-links",
-    tag: "Operator",
-    summary: "Create a one-time sign-in link",
-    description:
-      "For a team member or a partner who gets no e-mail from the deployment. Send it to nobody but the person with that address: it signs in as whoever has it.",
-    body: { schema: "SignInLinkCreate" },
-    replies: created("SignInLink", "The link, valid for one use."),
-    errors: ["not_configured"],
-  },
-  {
-    method: "POST",
-    path: "/admin/reconcile",
-    tag: "Operator",
-    summary: "Check the ledger",
-    description:
-      "Compares commissions with the journal, payments with their facts, balances with entries, and payouts with their commissions and with the provider's transfers. Each call checks a limited part; call it with `next` until that is null. Nothing is repaired unless `repair` says so.",
-    body: { schema: "Reconcile", optional: true },
-    replies: ok("Reconciling", "What was checked, and the differences found."),
-    errors: ["not_found"],
-  },
-  {
-    method: "POST",
-    path: "/admin/secrets/reseal",
-    tag: "Operator",
-    summary: "Reseal the stored secrets with the current key",
-    description:
-      "Use it after you replaced `ENCRYPTION_KEY`. Each call reseals a limited number of values; call it until `left` is 0, after which nothing stored needs an earlier key. Links to unsubscribe in earlier e-mails do.",
-    body: { schema: "Nothing", optional: true },
-    replies: ok("Resealing", "What was resealed, what is left, and what no key opens."),
-  },
-  ...VENDORS.map(({ name, text, document, claims_programs }): Route => ({
+/** What `domain/click.ts` reads by hand, because it runs once per click; a test holds the two together. */
+const click = z.strictObject({
+  program_id: z.string().regex(PROGRAM_ID_PATTERN),
+  ref: z.string().regex(SLUG_PATTERN).describe("The partner's slug."),
+  landing: z.string().regex(/^\//).optional().describe("The path of the page that the visitor arrived at."),
+  referrer: z
+    .string()
+    .regex(/^$|^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/]/)
+    .optional()
+    .describe("The page the visitor came from, or empty."),
+  sub: z
+    .string()
+    .optional()
+    .describe("Where the partner placed the link: 1 to 64 letters, digits, - or _; anything else is ignored."),
+  id: z
+    .string()
+    .regex(CLICK_ID_PATTERN)
+    .optional()
+    .describe("An id that stays the same on a retry, so that the click counts once."),
+});
+
+/**
+ * The routes that answer without the frame of `route`, as the document shows them: webhooks, which are verified by their
+ * signatures, those of visitors' browsers, which cost as little as they can, and pages.
+ */
+export const OUTSIDE: readonly Documented[] = [
+  ...VENDORS.map(({ name, text, document, claims_programs }): Documented => ({
     method: "POST",
     path: `/webhooks/${name}`,
+    operation: `receive${pascal(name)}`,
     tag: "Inbound",
     summary: `Receive an event from ${text}`,
     description: document.description,
     query: z.object({ program_id: claims_programs ? programId.optional() : programId }),
-    body: { schema: eventSchemaName(name) },
-    replies: ok("Received", "Stored and decided."),
+    body: { name: `${pascal(name)}Event`, schema: document.event, kind: "raw", example: document.example },
+    reply: ok("Received", "Stored and decided."),
     errors: ["invalid_signature", "provider_not_configured", "not_found", "rate_limited", "provider_unavailable"],
   })),
   {
     method: "GET",
     path: "/service.js",
+    operation: "getScript",
     tag: "Tracking",
     summary: "Get the tracking script",
     description: 'Put it before the closing body tag, with `data-program="prog_…"`.',
-    replies: [
+    reply: [
       { status: 200, description: "The script.", media_type: "text/javascript", headers: { ETag: "Its version." } },
       { status: 304, description: "The browser has it already.", headers: { ETag: "Its version." } },
     ],
@@ -99,6 +68,7 @@ export const OUTSIDE_ROUTES: Route[] = [
   {
     method: "POST",
     path: "/click",
+    operation: "recordClick",
     tag: "Tracking",
     summary: "Record a click",
     description:
@@ -107,20 +77,22 @@ export const OUTSIDE_ROUTES: Route[] = [
       kept: z.string().optional().describe("The reference that the visitor already has."),
       first: z.string().optional().describe("Present with first-click attribution: `kept` stays if it is known."),
     }),
-    body: { schema: "Click", media_types: JSON_OR_TEXT },
-    replies: [{ status: 202, description: "The click is stored.", schema: "ClickTaken" }],
+    body: { name: "Click", schema: click, kind: "raw", media_types: JSON_OR_TEXT },
+    reply: [{ status: 202, description: "The click is stored.", schema: "ClickTaken" }],
     errors: ["rate_limited", "internal_error"],
   },
   {
     method: "OPTIONS",
     path: "/click",
+    operation: "allowClick",
     tag: "Tracking",
     summary: "Answer the preflight request of a click",
-    replies: [{ status: 204, description: "Any origin may send a POST." }],
+    reply: [{ status: 204, description: "Any origin may send a POST." }],
   },
   {
     method: "GET",
     path: "/r/:program_id/:slug",
+    operation: "followLink",
     tag: "Tracking",
     summary: "Follow a referral link",
     query: z.object({
@@ -130,7 +102,7 @@ export const OUTSIDE_ROUTES: Route[] = [
         .optional()
         .describe("Where the partner placed the link: 1 to 64 letters, digits, - or _; anything else is left out."),
     }),
-    replies: [
+    reply: [
       {
         status: 302,
         description: "Redirects to the page, with the reference.",
@@ -145,79 +117,93 @@ export const OUTSIDE_ROUTES: Route[] = [
   {
     method: "GET",
     path: "/healthz",
+    operation: "getHealth",
     tag: "Service",
     summary: "Check the health of the service",
-    replies: ok("Health", "It is set up, and its database answers."),
+    reply: ok("Health", "It is set up, and its database answers."),
     errors: ["storage_unavailable", "not_configured", "internal_error"],
   },
   {
     method: "GET",
     path: "/openapi.json",
+    operation: "getDocument",
     tag: "Service",
     summary: "Get the OpenAPI document",
-    replies: [{ status: 200, description: "OpenAPI 3.1.", media_type: "application/json" }],
+    reply: [{ status: 200, description: "OpenAPI 3.1.", media_type: "application/json" }],
     errors: ["internal_error"],
   },
   {
     method: "GET",
     path: "/docs/events/:file",
+    operation: "getEventSchema",
     tag: "Service",
     summary: "Get the schema of an outbound event",
     description: "`file` is the event's type with `.json`, such as `payout.paid.json`.",
-    replies: [{ status: 200, description: "JSON Schema of the event's `data`.", media_type: "application/json" }],
+    reply: [{ status: 200, description: "JSON Schema of the event's `data`.", media_type: "application/json" }],
     errors: ["not_found", "internal_error"],
   },
   {
     method: "GET",
     path: "/docs",
+    operation: "getDocs",
     tag: "Service",
     summary: "Get the first page of the documentation",
-    replies: PAGE,
+    reply: PAGE,
     errors: ["internal_error"],
   },
   {
     method: "GET",
     path: "/llms.txt",
+    operation: "getTextIndex",
     tag: "Service",
     summary: "Get the index of the documentation as text",
-    replies: [{ status: 200, description: "A list of the guides and sections.", media_type: "text/plain" }],
+    reply: [{ status: 200, description: "A list of the guides and sections.", media_type: "text/plain" }],
     errors: ["internal_error"],
   },
   {
     method: "GET",
     path: "/docs/api/:section",
+    operation: "getDocsSection",
     tag: "Service",
     summary: "Get a section of the reference",
     description:
       "A part of this document as a page with samples, such as `/docs/api/partners`. With `.md` at the end of the address, as Markdown.",
-    replies: PAGE_OR_TEXT,
+    reply: PAGE_OR_TEXT,
     errors: ["not_found", "internal_error"],
   },
   {
     method: "GET",
     path: "/docs/search",
+    operation: "searchDocs",
     tag: "Service",
     summary: "Search the documentation",
     query: z.object({ q: z.string().optional().describe("The words to find; a result has all of them.") }),
-    replies: PAGE,
+    reply: PAGE,
     errors: ["internal_error"],
   },
   {
     method: "GET",
     path: "/docs/search.json",
+    operation: "getSearchIndex",
     tag: "Service",
     summary: "Get the search index of the documentation",
-    replies: [{ status: 200, description: "Everything that the search can find.", media_type: "application/json" }],
+    reply: [{ status: 200, description: "Everything that the search can find.", media_type: "application/json" }],
     errors: ["internal_error"],
   },
   {
     method: "GET",
     path: "/docs/:guide",
+    operation: "getGuide",
     tag: "Service",
     summary: "Get a guide",
     description:
       "How to start, integrate, migrate, pay out, verify webhooks, deploy and operate, such as `/docs/start`. With `.md` at the end of the address, as Markdown.",
-    replies: PAGE_OR_TEXT,
+    reply: PAGE_OR_TEXT,
     errors: ["not_found", "internal_error"],
   },
 ];
+
+/** `provider_a` is `ProviderA`. */
+function pascal(name: string): string {
+  return name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
+}

@@ -1,0 +1,271 @@
+import type { Context } from "hono";
+import { matchedRoutes } from "hono/route";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import * as z from "zod";
+import type { Caller, Ctx, ProgramCtx, Reader } from "../core/kernel/context.ts";
+import type { Scope } from "../domain/scope.ts";
+import type { AppEnv } from "../env.ts";
+import { AppError, type ErrorCode } from "../lib/errors.ts";
+import type { ReplyName } from "./openapi/replies.ts";
+import type { Tag } from "./openapi/tags.ts";
+import { detailsOf } from "./validate.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
+
+/** A method and a path as the router spells it: `GET /api/v1/partners/:id`. */
+export type Address = `${Method} /${string}`;
+
+/** The part of a route that the document shows; `openapi/document.ts` adds what every route of its kind has. */
+export interface Documented {
+  method: Method;
+  path: string;
+  /** The operation's id, by which generated clients call it; it never changes once published (HTTP-31). */
+  operation: string;
+  tag: Tag;
+  /** The scopes that a key needs for a route under /api/v1, all of them (ACCESS-11). */
+  scope?: readonly Scope[];
+  summary: string;
+  description?: string;
+  query?: z.ZodObject;
+  body?: RequestBody;
+  reply: Reply | readonly Reply[];
+  /** Beside those of the route's kind. */
+  errors?: readonly ErrorCode[];
+}
+
+/** A body of JSON that must be sent, one that may be left out, or one that the handler reads by itself. */
+type BodyKind = "required" | "optional" | "raw";
+
+export interface RequestBody<S extends z.ZodType = z.ZodType, Kind extends BodyKind = BodyKind> {
+  /** The name of the schema in the document. */
+  name: string;
+  schema: S;
+  kind: Kind;
+  /** Those that are taken; JSON unless given. */
+  media_types?: readonly string[];
+  /** For the document; of the API's routes they are in `openapi/request-examples.ts`. */
+  example?: unknown;
+}
+
+type Status = 200 | 201 | 202 | 204 | 302 | 304;
+
+export interface Reply<S extends Status = Status> {
+  status: S;
+  description: string;
+  /** The name of the schema in the document. */
+  schema?: ReplyName;
+  /** Of a body that is not JSON; several if the address chooses. */
+  media_type?: string | readonly string[];
+  headers?: Record<string, string>;
+}
+
+/** A route that is served. `Client` is what the typed client sees of it. */
+export interface Route<At extends Address = Address, Client = unknown> extends Documented {
+  at: At;
+  /** The names that it takes in the query string; others are refused (HTTP-6). */
+  parameters: ReadonlySet<string>;
+  /** Whether the reply of a POST is stored in the transaction of its change, for a request that is repeated (HTTP-10). */
+  is_stored: boolean;
+  respond: (c: Context<AppEnv>) => Promise<Response>;
+  /** Types alone. */
+  client?: Client;
+}
+
+/** A body of JSON: 415 for another media type, 400 for broken JSON, 422 with the field's path. */
+export function json<S extends z.ZodType>(name: string, schema: S): RequestBody<S, "required"> {
+  return { name, schema, kind: "required" };
+}
+
+/** The same for an action that needs no body: an empty one is `{}` (HTTP-22). */
+export function optionalJson<S extends z.ZodObject>(name: string, schema: S): RequestBody<S, "optional"> {
+  return { name, schema, kind: "optional" };
+}
+
+/** A body that the handler reads; `schema` is for the document. Another media type is 415. */
+export function raw<S extends z.ZodType>(name: string, media_type: string, schema: S): RequestBody<S, "raw"> {
+  return { name, schema, kind: "raw", media_types: [media_type] };
+}
+
+/** The body of an action that takes nothing: unknown fields are refused (HTTP-6). */
+export const NOTHING = optionalJson("Nothing", z.strictObject({}));
+
+/** The reply to a DELETE that leaves nothing. */
+export function deleted({ id }: { id: string }) {
+  return { id, deleted: true as const };
+}
+
+/** The reply to a POST whose verb returns what is shown. */
+export function asIs<T>(result: T): T {
+  return result;
+}
+
+/** 200 with a JSON body. */
+export function ok(schema: ReplyName, description: string): Reply<200> {
+  return { status: 200, description, schema };
+}
+
+/** 201 with a JSON body. */
+export function created(schema: ReplyName, description: string): Reply<201> {
+  return { status: 201, description, schema };
+}
+
+/** 200 with a file of CSV. */
+export function csv(description: string): Reply<200> {
+  return { status: 200, description, media_type: "text/csv", headers: { "Content-Disposition": "Names the file." } };
+}
+
+type Query = z.ZodObject | undefined;
+type Body = RequestBody | undefined;
+
+interface Spec<
+  At extends Address,
+  Acting,
+  Q extends Query,
+  B extends Body,
+  S extends Status,
+  Result,
+  View,
+> extends Omit<Documented, "method" | "path" | "scope" | "query" | "body"> {
+  query?: Q;
+  body?: B;
+  reply: Reply<S> | readonly Reply<S>[];
+  /**
+   * Makes the body of the reply from the handler's result. A POST that has one stores its reply in the transaction of the
+   * change, so the verb must give its commit the same result (HTTP-10).
+   */
+  view?: (result: Result, ctx: Pick<Reader, "may">) => View;
+  /** Returns what `view` shows, the body of the reply, or a whole response. */
+  handle: (input: Input<At, Q, B, Acting>) => Result | Promise<Result>;
+}
+
+/** What a handler is given: who acts, and what the schemas made of the request. */
+interface Input<At extends Address, Q extends Query, B extends Body, Acting> {
+  ctx: Acting;
+  params: Params<At>;
+  query: Q extends z.ZodObject ? z.output<Q> : undefined;
+  body: B extends RequestBody<infer S, "required" | "optional"> ? z.output<S> : undefined;
+  c: Context<AppEnv>;
+}
+
+/** The parameters of a path, by name. */
+type Params<Path extends string> = { [Name in ParamName<Path>]: string };
+type ParamName<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamName<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** A route as the typed client calls it (`src/dev/build-client.ts`). */
+export interface Called<Q extends Query, B extends Body, S, View> {
+  query: Q;
+  body: B;
+  status: S;
+  view: View;
+}
+
+/**
+ * A route of the API. It is written here alone: the router, the scopes of keys, the known parameters, the document, the typed
+ * client and the walks of the tests are made from it.
+ */
+export function route<
+  const At extends `${Method} /api/v1/${string}`,
+  const S extends Status,
+  Result,
+  View = Result,
+  Q extends Query = undefined,
+  B extends Body = undefined,
+>(
+  at: At,
+  spec: Spec<At, Caller, Q, B, S, Result, View> & { scope: readonly Scope[] },
+): Route<At, Called<Q, B, S, View>> {
+  return serve(at, spec, (c) => c.var.ctx);
+}
+
+/** A route of the operator, with the operator's context. */
+export function operatorRoute<
+  const At extends `${Method} /admin/${string}`,
+  const S extends Status,
+  Result,
+  View = Result,
+  Q extends Query = undefined,
+  B extends Body = undefined,
+>(at: At, spec: Spec<At, Ctx, Q, B, S, Result, View>): Route<At> {
+  return serve(at, spec, (c) => c.var.operator);
+}
+
+/** The route that answers a request; undefined if there is none at its address, or one that was not made here. */
+export function routeOf(c: Context<AppEnv>): Route | undefined {
+  // Of several routes with one address the first answers.
+  return matchedRoutes(c)
+    .map(({ handler }) => routes.get(handler))
+    .find((one) => one !== undefined);
+}
+
+const routes = new WeakMap<object, Route>();
+
+interface AnySpec extends Omit<Documented, "method" | "path" | "query" | "body"> {
+  query?: Query;
+  body?: Body;
+  view?: (result: never, ctx: Pick<Reader, "may">) => unknown;
+  handle: (input: never) => unknown;
+}
+
+function serve<At extends Address>(
+  at: At,
+  { view: given, handle, query, body, ...documented }: AnySpec,
+  actingOf: (c: Context<AppEnv>) => unknown,
+): Route<At, never> {
+  const [method, path] = at.split(" ") as [Method, string];
+  const status = [documented.reply].flat()[0]?.status as ContentfulStatusCode;
+  const view = given as ((result: unknown, ctx: ProgramCtx) => unknown) | undefined;
+  const stored = view && method === "POST" ? { view, status } : undefined;
+  async function respond(c: Context<AppEnv>): Promise<Response> {
+    const input = {
+      ctx: actingOf(c),
+      params: c.req.param(),
+      body: body && (await readBody(c, body)),
+      query: query && checked(query, c.req.query()),
+      c,
+    };
+    if (stored) c.set("reply", stored);
+    const result = await handle(input as never);
+    if (result instanceof Response) return result;
+    return c.json(view ? view(result, actingOf(c) as ProgramCtx) : result, status);
+  }
+  const parameters = new Set(Object.keys(query?.shape ?? {}));
+  const taken = { ...(query ? { query } : {}), ...(body ? { body } : {}) };
+  const made = { ...documented, ...taken, at, method, path, parameters, is_stored: stored !== undefined, respond };
+  routes.set(respond, made);
+  return made;
+}
+
+function readBody(c: Context<AppEnv>, { schema, kind, media_types: [type] = [JSON_TYPE] }: RequestBody): unknown {
+  if (kind !== "raw") return readJson(c, kind === "optional").then((value) => checked(schema, value));
+  if (mediaTypeOf(c) !== type) throw new AppError("unsupported_media_type", `Send the file as ${type}.`);
+  return undefined;
+}
+
+const JSON_TYPE = "application/json";
+
+/** Not every client says how long a body is: whether there is one shows when it is read. */
+async function readJson(c: Context<AppEnv>, isOptional: boolean): Promise<unknown> {
+  const text = await c.req.text();
+  const isJson = mediaTypeOf(c) === JSON_TYPE;
+  if (isOptional ? text.trim() === "" : text === "" && !isJson) return {};
+  if (!isJson) throw new AppError("unsupported_media_type", "Send the body as application/json.");
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new AppError("invalid_json", "The body is not valid JSON.");
+  }
+}
+
+function mediaTypeOf(c: Context<AppEnv>): string | undefined {
+  return c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
+}
+
+function checked(schema: z.ZodType, value: unknown): unknown {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  throw new AppError("validation_failed", "The request is not valid.", { details: detailsOf(error) });
+}

@@ -15,17 +15,13 @@ export interface Problems {
   fields: Record<string, string>;
   /** What somebody else made of fields while the form was open, as the fields show it (`edits.ts`). */
   meanwhile?: Record<string, { value: string; by: string | null }>;
+  /** Of the page that shows it; 422 unless given. */
+  status?: ReturnType<typeof statusOf>;
 }
 
 /** All of it as one text, where no field is there to be marked. */
 export function problemText({ message, fields }: Problems): string {
   return Object.values(fields).join(" ") || message;
-}
-
-/** What a form was refused with, and the status of its page. */
-export interface Refusal {
-  problems: Problems;
-  status: ReturnType<typeof statusOf>;
 }
 
 /**
@@ -168,11 +164,11 @@ export function problemsOf(thrown: unknown): Problems {
 }
 
 /** The same for a form that may be sent only so often, with the status of its page: 429 says when it may be sent again. */
-export function refusalOf(c: Context<PageEnv>, thrown: unknown): Refusal {
+export function refusalOf(c: Context<PageEnv>, thrown: unknown): Problems {
   const status = thrown instanceof AppError ? statusOf(thrown.code) : 422;
-  if (!(thrown instanceof AppError) || thrown.code !== "rate_limited") return { problems: problemsOf(thrown), status };
+  if (!(thrown instanceof AppError) || thrown.code !== "rate_limited") return { ...problemsOf(thrown), status };
   c.header("Retry-After", String(thrown.retryAfter));
-  return { problems: { message: thrown.message, fields: {} }, status };
+  return { message: thrown.message, fields: {}, status };
 }
 
 const CORRECTABLE = new Set(["validation_failed", "already_exists", "invalid_transition", "provider_not_configured"]);

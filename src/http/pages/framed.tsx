@@ -1,32 +1,84 @@
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
+import type { Shown } from "../../core/kernel/stale.ts";
 import type { PageEnv } from "../session.ts";
 import { leftOutText } from "./filters.ts";
-import { Frame, type NavigationPlace } from "./layout.tsx";
+import type { Problems } from "./forms.ts";
+import { Frame, PageHead, type NavigationPlace, type PageHeadProps, type Place } from "./layout.tsx";
 import { page, type PageOptions } from "./page.tsx";
+import { Actions, Form, type Values } from "./parts/form.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { programText } from "./parts/shown-name.ts";
 
-/**
- * A page behind a session: in its frame, with the place in the navigation that it belongs to. Says first what of its address
- * was left out.
- */
-export function framed(
-  c: Context<PageEnv>,
-  options: PageOptions & { at: NavigationPlace },
-  body: Child,
-): Promise<Response> {
+export interface FramedOptions extends PageOptions {
+  /** The place in the navigation that the page belongs to. */
+  at: NavigationPlace;
+  /** What is wrong with the form that the page shows again: the page's status follows from it. */
+  problems?: Problems | undefined;
+  /** What the page before did, by the word in the address (`flash.ts`); an unknown word says nothing. */
+  done?: Record<string, Child> | undefined;
+  undo?: Child;
+  /** Says something above the head. */
+  notice?: Child;
+  /** The head of the page, with the page's title unless it has its own. */
+  head?: Partial<PageHeadProps>;
+}
+
+/** A page behind a session, in its frame. Says first what of its address was left out, then what was done. */
+export function framed(c: Context<PageEnv>, options: FramedOptions, body: Child): Promise<Response> {
+  const { at, problems, done = {}, undo, notice, head, ...rest } = options;
   const { session, left_out } = c.var;
+  const { status = problems ? (problems.status ?? 422) : 200 } = rest;
+  const word = c.req.query("done");
   return page(
     c,
-    { ...options, title: `${options.title} · ${programText(session.program)}` },
-    <Frame session={session} at={options.at}>
+    { ...rest, status, title: `${rest.title} · ${programText(session.program)}` },
+    <Frame session={session} at={at}>
       {left_out === undefined ? null : (
         <Notice tone="warn">
           <p>{leftOutText(left_out)}</p>
         </Notice>
       )}
+      {status !== 200 || word === undefined || !Object.hasOwn(done, word) ? null : (
+        <Notice tone="good" undo={undo}>
+          <p>{done[word]}</p>
+        </Notice>
+      )}
+      {notice}
+      {head === undefined ? null : <PageHead title={rest.title} {...head} />}
       {body}
     </Frame>,
+  );
+}
+
+interface FormPage extends Omit<FramedOptions, "head"> {
+  /** The heading, if it is not the title. */
+  heading?: Child;
+  lede?: Child;
+  back: Place;
+  action?: string;
+  values?: Values | undefined;
+  shown?: Shown | undefined;
+  /** The words of its button; null where there is nothing to do. */
+  submit: Child;
+  kind?: "primary" | "danger";
+  /** Further buttons. */
+  more?: Child;
+  /** The words of the way out, which leads back. */
+  cancel: string;
+}
+
+/** A page of one form: one to fill in, or one that asks before something is done. */
+export function formPage(c: Context<PageEnv>, options: FormPage, body: Child): Promise<Response> {
+  const { heading, lede, back, action, values, shown, submit, kind, more, cancel, ...rest } = options;
+  return framed(
+    c,
+    { ...rest, head: { ...(heading === undefined ? {} : { title: heading }), lede, back } },
+    <Form {...{ action, values, shown }} class="card stack form-narrow" problems={rest.problems}>
+      {body}
+      <Actions submit={submit} kind={kind} cancel={{ href: back.href, label: cancel }}>
+        {more}
+      </Actions>
+    </Form>,
   );
 }

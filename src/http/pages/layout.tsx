@@ -199,18 +199,15 @@ export function Mark() {
   );
 }
 
-/** The head of a page: its one `h1`, a sentence on what it is for, and what can be done. */
-export function PageHead({
-  title,
-  lede,
-  back,
-  actions,
-}: {
+export interface PageHeadProps {
   title: Child;
   lede?: Child;
   back?: Place;
   actions?: Child;
-}) {
+}
+
+/** The head of a page: its one `h1`, a sentence on what it is for, and what can be done. */
+export function PageHead({ title, lede, back, actions }: PageHeadProps) {
   return (
     <header class="page-head">
       {back ? (

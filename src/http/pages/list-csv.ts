@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { recordExport } from "../../core/events/exported.ts";
 import type { Page } from "../../core/kernel/list-page.ts";
-import { csvRecord } from "../../domain/csv.ts";
+import { csvRecord, type CsvCell } from "../../domain/csv.ts";
 import { AppError } from "../../lib/errors.ts";
 import { streamOf } from "../api/payouts.ts";
 import type { PageEnv } from "../session.ts";
@@ -80,6 +80,9 @@ function requestFor<Q extends ListQuery>(asked: Asked<Q>, cursor: string | null 
 }
 
 /** Columns that share one, such as a currency, have it once. */
-function cellsOf<Row>(columns: readonly ListColumn<Row>[]): [string, ListColumn<Row>["csv"][string]][] {
-  return Object.entries(Object.assign({}, ...columns.map(({ csv }) => csv)) as ListColumn<Row>["csv"]);
+function cellsOf<Row>(columns: readonly ListColumn<Row>[]) {
+  const all = Object.assign({}, ...columns.map(({ csv }) => csv)) as ListColumn<Row>["csv"];
+  return Object.entries(all).map(([name, cell]) => {
+    return [name, typeof cell === "function" ? cell : (row: Row) => row[cell] as CsvCell] as const;
+  });
 }

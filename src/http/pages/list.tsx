@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import type * as z from "zod";
 import { ORDERS, type Order, type Page } from "../../core/kernel/list-page.ts";
+import { amountOf } from "../../domain/amount.ts";
 import { decimalAmount } from "../../domain/currency.ts";
 import { findPartnerId, readPartnerNames, type PartnerName } from "../../core/partners/display-names.ts";
 import type { CsvCell } from "../../domain/csv.ts";
@@ -11,9 +12,9 @@ import { ID_PREFIXES } from "../../lib/id.ts";
 import type { PageEnv } from "../session.ts";
 import { DEFAULT_PER_PAGE, MAX_PER_PAGE, type pageQuery } from "../validate.ts";
 import { filterOf, leaveOut, leaveOutUnknown, type Filter } from "./filters.ts";
-import { When } from "./parts/figures.tsx";
-import { Checkbox, Field, SelectField } from "./parts/form.tsx";
-import { PartnerLink } from "./parts/partner.tsx";
+import { Badge, Money, When } from "./parts/figures.tsx";
+import { Checkbox, Field, FieldsOf, SelectField } from "./parts/form.tsx";
+import { PartnerLink, partnerText } from "./parts/partner.tsx";
 import { Pager, Table, type Column } from "./parts/table.tsx";
 import { ActionLink } from "./rights.tsx";
 
@@ -25,9 +26,12 @@ export interface ListColumn<Row> extends Pick<Column, "label" | "align" | "grow"
   /** Shown only where it is asked for. */
   extra?: boolean;
   cell: (row: Row, names: Names) => Child;
-  /** What it is in the file, by the names of its columns there. */
-  csv: Record<string, (row: Row, names: Names) => CsvCell>;
+  /** What it is in the file, by the names of its columns there: a field of the row, or made of it. */
+  csv: Record<string, CsvKey<Row> | ((row: Row, names: Names) => CsvCell)>;
 }
+
+/** The fields of a row that a file has as they are. */
+type CsvKey<Row> = { [Key in keyof Row & string]: Row[Key] extends CsvCell ? Key : never }[keyof Row & string];
 
 /** A list of the dashboard: what it takes, reads and shows. */
 export interface ListOf<Query extends ListQuery, Row extends { id: string }> {
@@ -121,6 +125,12 @@ export async function namesOf<Query extends ListQuery, Row extends { id: string 
   return readPartnerNames(c.var.ctx, [asked?.filter.texts["partner_id"] ?? null, ...ids]);
 }
 
+/** The title of a list, which may be narrowed to one partner. */
+export function titleOf(label: string, partner_id: string | undefined, names: Names): string {
+  const only = partner_id === undefined ? undefined : names.get(partner_id);
+  return only ? `${label} of ${partnerText(only)}` : label;
+}
+
 /** The columns that are asked for, in the list's order. */
 export function columnsShown<Query extends ListQuery, Row extends { id: string }>(
   list: ListOf<Query, Row>,
@@ -167,7 +177,7 @@ interface ListFilterProps<Query extends ListQuery, Row extends { id: string }> {
   children: Child;
   /** Those that are used less. */
   more?: Child;
-  search?: boolean;
+  search?: boolean | undefined;
 }
 
 /** What narrows a list, and how it is shown: one form, which makes the address. */
@@ -182,14 +192,14 @@ export function ListFilter<Query extends ListQuery, Row extends { id: string }>(
       role={search ? "search" : undefined}
       aria-label={search ? list.label : `Filter ${noun}`}
     >
-      {children}
+      <FieldsOf values={shown.filter.texts}>{children}</FieldsOf>
       <button type="submit">{search ? "Search" : "Filter"}</button>
       {shown.isFiltered ? <a href={path}>Show all</a> : null}
       <details class="drop view">
         <summary class="button">View</summary>
         <div class="drop-body stack">
           {"partner_id" in list.query.shape ? <PartnerField shown={shown} /> : null}
-          {more}
+          <FieldsOf values={shown.filter.texts}>{more}</FieldsOf>
           {list.reversible === false ? null : (
             <SelectField
               name="order"
@@ -273,38 +283,72 @@ export function partnerColumn<Row extends Owned>(): ListColumn<Row> {
   };
 }
 
-/** A column of one text; `null` is shown as a dash. */
-export function textColumn<Row, Key extends keyof Row & string>(
+type Texts<Key extends string> = Record<Key, string | null>;
+
+/** A column of one text, shown if it is asked for unless it is not `extra`; `null` is a dash. */
+export function textColumn<Row extends Texts<Key>, Key extends string>(
   key: Key,
   label: string,
-  of: (row: Row) => string | null,
+  extra = true,
 ): ListColumn<Row> {
   return {
-    key,
-    label,
-    extra: true,
-    cell: (row) => {
-      const text = of(row);
-      return text === null || text === "" ? <span class="muted">–</span> : <span class="whole">{text}</span>;
-    },
-    csv: { [key]: of },
+    ...{ key, label, extra, csv: { [key]: (row: Row) => row[key] } },
+    cell: (row) => (row[key] ? <span class="whole">{row[key]}</span> : <span class="muted">–</span>),
   };
 }
 
-/** A column of an instant. */
-export function timeColumn<Row, Key extends keyof Row & string>(
-  key: Key,
+/** A column of an instant, shown if it is asked for. */
+export function timeColumn<Row extends Texts<Key>, Key extends string>(key: Key, label: string): ListColumn<Row> {
+  return {
+    ...{ key, label, extra: true, csv: { [key]: (row: Row) => row[key] } },
+    cell: (row) => <When at={row[key]} />,
+  };
+}
+
+/** A column at the end of the row: the day of an instant. */
+export function dayColumn<Row extends Texts<Field>, Field extends string>(
+  key: string,
   label: string,
-  of: (row: Row) => string | null,
+  field: Field,
 ): ListColumn<Row> {
-  return { key, label, extra: true, cell: (row) => <When at={of(row)} />, csv: { [key]: of } };
+  return {
+    ...{ key, label, align: "end", csv: { [field]: (row: Row) => row[field] } },
+    cell: (row) => <When at={row[field]} only="day" />,
+  };
+}
+
+/** The column of a state. */
+export function statusColumn<Row extends { status: string }>(
+  label = "Status",
+  text: Partial<Record<Row["status"], string>> = {},
+): ListColumn<Row> {
+  return {
+    ...{ key: "status", label, csv: { status: (row: Row) => row.status } },
+    cell: ({ status }: Row) => <Badge state={status} label={text[status as Row["status"]]} />,
+  };
+}
+
+interface AmountColumn<Row> {
+  extra?: boolean;
+  /** Whether a row has one. */
+  isShown?: (row: Row) => boolean;
+}
+
+/** A column of an amount. */
+export function amountColumn<Row extends { currency: string }>(
+  key: string,
+  label: string,
+  of: (row: Row) => Cents,
+  { extra = false, isShown = () => true }: AmountColumn<Row> = {},
+): ListColumn<Row> {
+  return {
+    ...{ key, label, extra, align: "end", csv: amountCells(key, of) },
+    cell: (row) => (isShown(row) ? <Money of={amountOf(row, of(row))} /> : "–"),
+  };
 }
 
 /** What an amount is in a file: in its currency's decimals with the currency, and in smallest units. */
-export function amountCells<Row extends { currency: string }>(
-  name: string,
-  of: (row: Row) => Cents,
-): ListColumn<Row>["csv"] {
+function amountCells<Row extends { currency: string }>(name: string, of: (row: Row) => Cents): ListColumn<Row>["csv"] {
   return {
     [name]: (row) => decimalAmount(of(row), row.currency),
     currency: (row) => row.currency,

@@ -6,16 +6,14 @@ import { kindsFor, MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Session } from "../../core/sessions/sessions.ts";
 import type { PageEnv } from "../session.ts";
 import { shownIn } from "./edits.ts";
-import { FormFields } from "./forms.ts";
+import type { FormFields } from "./forms.ts";
 import { framed } from "./framed.tsx";
-import { PageHead } from "./layout.tsx";
 import { When } from "./parts/figures.tsx";
-import { ActionButton, Checkbox, Form } from "./parts/form.tsx";
-import { Done } from "./parts/notice.tsx";
+import { ActionButton, Checkbox, Form, Actions } from "./parts/form.tsx";
 import { IfMay } from "./rights.tsx";
 import { Empty, Table } from "./parts/table.tsx";
-
-const DONE = { saved: "Saved.", again: "It is sent again." };
+import { sentFields } from "./act.ts";
+import { FLASH, doneAt } from "./flash.ts";
 
 /** The e-mails of who is signed in, below the page `parent`: which they get, and for the owner which did not arrive. */
 export function mails(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
@@ -28,25 +26,19 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
         readSwitchedOff(ctx, reader),
         reader.audience === "owner" ? readFailedMails(ctx) : [],
       ]);
+      const head = {
+        lede: `What ${session.partner ? session.record.email : session.program.owner_email} gets.`,
+        back: { href: parent, label },
+      };
       return framed(
         c,
-        { title: "E-mails", at: parent },
+        { title: "E-mails", at: parent, done: FLASH.mails, head },
         <>
-          <Done code={c.req.query("done")} texts={DONE} />
-          <PageHead
-            title="E-mails"
-            lede={`What ${session.partner ? session.record.email : session.program.owner_email} gets.`}
-            back={{ href: parent, label }}
-          />
           <section class="card form-narrow">
             <Form action={at} readable={true} class="stack" shown={shownMails(reader, off)}>
               <MailChoices reader={reader} off={off} />
               <IfMay right="manage">
-                <div class="actions">
-                  <button type="submit" class="primary">
-                    Save
-                  </button>
-                </div>
+                <Actions submit="Save" />
               </IfMay>
             </Form>
           </section>
@@ -56,16 +48,16 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
     })
     .post("/", async (c) => {
       const { ctx, session } = c.var;
-      const fields = new FormFields(await c.req.formData());
+      const fields = await sentFields(c);
       await switchMails(ctx, readerOf(session), chosenIn(fields), shownIn(fields));
-      return c.redirect(`${at}?done=saved`, 303);
+      return c.redirect(doneAt(at, "saved"), 303);
     });
 }
 
 /** For the owner: `POST /:id/send-again`. */
 export const failedMails = new Hono<PageEnv>().post("/:id/send-again", async (c) => {
   await sendMailAgain(c.var.ctx, c.req.param("id"));
-  return c.redirect("/dashboard/settings/mails?done=again", 303);
+  return c.redirect(doneAt("/dashboard/settings/mails", "again"), 303);
 });
 
 function readerOf({ partner }: Session): ChoosingReader {

@@ -3,13 +3,14 @@ import { addPasskey, listPasskeys, newHandle, removePasskey } from "../../core/s
 import { deviceOf } from "../../domain/device.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { PageEnv } from "../session.ts";
-import { FormFields } from "./forms.ts";
 import { creationOptions, readAnswer } from "./passkey-answer.ts";
 import { When } from "./parts/figures.tsx";
 import { ActionButton } from "./parts/form.tsx";
 import { PasskeyForm } from "./parts/passkey-form.tsx";
 import { Table } from "./parts/table.tsx";
 import { IfMay, ProveFirst, useMay } from "./rights.tsx";
+import { sentFields } from "./act.ts";
+import { doneAt } from "./flash.ts";
 
 const SESSIONS = "/dashboard/settings/sessions";
 const AT = `${SESSIONS}/passkeys`;
@@ -18,15 +19,15 @@ const AT = `${SESSIONS}/passkeys`;
 export const passkeys = new Hono<PageEnv>()
   .post("/", async (c) => {
     const { session, base } = c.var;
-    const answered = await readAnswer(c, "create", new FormFields(await c.req.formData()).text("credential"));
+    const answered = await readAnswer(c, "create", (await sentFields(c)).text("credential"));
     if (!answered)
       throw new AppError("validation_failed", "Your browser's answer was not accepted. Open the page again.");
     await addPasskey(base, session, answered, deviceOf(c.req.header("user-agent") ?? ""));
-    return c.redirect(`${SESSIONS}?done=passkey_added`, 303);
+    return c.redirect(doneAt(SESSIONS, "passkey_added"), 303);
   })
   .post("/remove", async (c) => {
-    await removePasskey(c.var.base, c.var.session, new FormFields(await c.req.formData()).text("id"));
-    return c.redirect(`${SESSIONS}?done=passkey_removed`, 303);
+    await removePasskey(c.var.base, c.var.session, (await sentFields(c)).text("id"));
+    return c.redirect(doneAt(SESSIONS, "passkey_removed"), 303);
   });
 
 /** The passkeys of who is signed in, with the button that adds one. */

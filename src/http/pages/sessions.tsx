@@ -3,21 +3,14 @@ import { endAllSessions, endOwnSession, listSessions, type ListedSession } from 
 import { sessionId } from "../../core/sessions/sessions.ts";
 import { ROLE_TITLES } from "../../domain/member.ts";
 import { dropSession, type PageEnv } from "../session.ts";
-import { FormFields } from "./forms.ts";
 import { framed } from "./framed.tsx";
-import { PageHead } from "./layout.tsx";
 import { ActionButton } from "./parts/form.tsx";
 import { Badge, When } from "./parts/figures.tsx";
-import { Done } from "./parts/notice.tsx";
 import { passkeySection } from "./passkeys.tsx";
 import { Table } from "./parts/table.tsx";
 import { nameText } from "./parts/shown-name.ts";
-
-const DONE = {
-  ended: "The session is ended.",
-  passkey_added: "The passkey is added. Next time you can sign in with it.",
-  passkey_removed: "The passkey is removed. Remove it from your device as well.",
-};
+import { sentFields } from "./act.ts";
+import { FLASH, doneAt } from "./flash.ts";
 
 /**
  * The sessions of the account that is signed in, below the page `parent`: each can be ended, or all of the address at once.
@@ -28,17 +21,15 @@ export function sessions(parent: "/dashboard/settings" | "/portal/details", labe
     .get("/", async (c) => {
       const { session } = c.var;
       const listed = await listSessions(c.var.base, session);
+      const head = {
+        lede: `Where ${session.record.email} is signed in to this account. "Sign out everywhere" ends the sessions of its other accounts too.`,
+        back: { href: parent, label },
+        actions: <ActionButton action={`${at}/end-all`} label="Sign out everywhere" kind="danger" />,
+      };
       return framed(
         c,
-        { title: "Sessions", at: parent },
+        { title: "Sessions", at: parent, done: FLASH.sessions, head },
         <>
-          <Done code={c.req.query("done")} texts={DONE} />
-          <PageHead
-            title="Sessions"
-            lede={`Where ${session.record.email} is signed in to this account. "Sign out everywhere" ends the sessions of its other accounts too.`}
-            back={{ href: parent, label }}
-            actions={<ActionButton action={`${at}/end-all`} label="Sign out everywhere" kind="danger" />}
-          />
           <section class="card flush">
             <Table
               label="Sessions"
@@ -58,9 +49,9 @@ export function sessions(parent: "/dashboard/settings" | "/portal/details", labe
     })
     .post("/end", async (c) => {
       const { session, base } = c.var;
-      const id = new FormFields(await c.req.formData()).text("id");
+      const id = (await sentFields(c)).text("id");
       await endOwnSession(base, session, id);
-      if (id !== sessionId(session.record)) return c.redirect(`${at}?done=ended`, 303);
+      if (id !== sessionId(session.record)) return c.redirect(doneAt(at, "ended"), 303);
       await dropSession(c);
       return c.redirect("/sign-in", 303);
     })

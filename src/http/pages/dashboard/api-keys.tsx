@@ -13,20 +13,19 @@ import { MAX_API_KEY_NAME, SCOPES, type Scope } from "../../../domain/scope.ts";
 import { iso, MINUTE } from "../../../lib/time.ts";
 import { apiKeyCreate } from "../../api/api-keys.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
-import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
+import { type Problems } from "../forms.ts";
+import { framed, formPage } from "../framed.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { ActionButton, Checkbox, Field, Form } from "../parts/form.tsx";
+import { ActionButton, Checkbox, Field, Form, Actions, type Values } from "../parts/form.tsx";
 import { Badge, When } from "../parts/figures.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Empty, Facts, Table } from "../parts/table.tsx";
 import { ActionLink, IfMay } from "../rights.tsx";
+import { act, press } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
 
 const SETTINGS = "/dashboard/settings";
 const AT = `${SETTINGS}/keys` as const;
-
-const DONE = { deleted: "The key is deleted. It no longer works." };
 
 const SCOPE_TEXTS: Record<Scope, string> = {
   read: "See everything but full payout details and secrets.",
@@ -38,55 +37,49 @@ const SCOPE_TEXTS: Record<Scope, string> = {
 
 /** `/dashboard/settings/keys` (PAGE-13): the keys beside the program's first. */
 export const apiKeys = new Hono<PageEnv>()
-  .get("/", (c) => keysPage(c, { name: "", scopes: ["read"], expires_at: "" }))
-  .post("/", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const values = { name: fields.text("name"), scopes: fields.all("scopes"), expires_at: fields.text("expires_at") };
-    const expires_at = fields.startOfDate("expires_at", c.var.session.program.time_zone) || null;
-    const parsed = parseInput(apiKeyCreate, { ...values, expires_at });
-    if (!parsed.ok) return keysPage(c, values, parsed.problems);
-    try {
-      return madePage(c, await createApiKey(c.var.ctx, parsed.value));
-    } catch (error) {
-      return keysPage(c, values, problemsOf(error));
-    }
-  })
-  .post("/:id/rotate", async (c) => {
+  .get("/", (c) => keysPage(c, NEW_KEY))
+  .post("/", (c) =>
+    act(c, {
+      schema: apiKeyCreate,
+      input: (fields) => ({
+        ...{ name: fields.text("name"), scopes: fields.all("scopes") },
+        expires_at: fields.startOfDate("expires_at", c.var.session.program.time_zone) || null,
+      }),
+      verb: async (value) => madePage(c, await createApiKey(c.var.ctx, value)),
+      page: ({ fields, problems }) => keysPage(c, fields, problems),
+    }),
+  )
+  .post("/:id/rotate", (c) => {
     const id = c.req.param("id");
-    try {
-      return madePage(c, await rotateApiKey(c.var.ctx, id));
-    } catch (error) {
-      const problems = problemsOf(error);
+    const rotate = async () => madePage(c, await rotateApiKey(c.var.ctx, id));
+    return press(c, rotate, async (problems) => {
       const { name, scopes } = await readApiKey(c.var.ctx, id);
-      return keysPage(c, { name, scopes, expires_at: "" }, problems);
-    }
+      return keysPage(c, { ...NEW_KEY, name, scopes }, problems);
+    });
   })
   .get("/:id/delete", async (c) => {
     const { name, last4 } = await readApiKey(c.var.ctx, c.req.param("id"));
-    return framed(
+    return formPage(
       c,
-      { title: "Delete the key", at: AT },
+      {
+        ...{ title: "Delete the key", heading: "Delete this key?", at: AT, back: { href: AT, label: "API keys" } },
+        ...{ submit: "Delete the key", kind: "danger", cancel: "Keep it" },
+      },
       <>
-        <PageHead title="Delete this key?" back={{ href: AT, label: "API keys" }} />
-        <Form class="card stack form-narrow">
-          <p>
-            <strong>{name}</strong>, which ends in <code>{last4}</code>
-          </p>
-          <p>It stops working at once, wherever it is used. This cannot be undone.</p>
-          <div class="actions">
-            <button type="submit" class="danger">
-              Delete the key
-            </button>
-            <a href={AT}>Keep it</a>
-          </div>
-        </Form>
+        <p>
+          <strong>{name}</strong>, which ends in <code>{last4}</code>
+        </p>
+        <p>It stops working at once, wherever it is used. This cannot be undone.</p>
       </>,
     );
   })
   .post("/:id/delete", async (c) => {
     await deleteApiKey(c.var.ctx, c.req.param("id"));
-    return c.redirect(`${AT}?done=deleted`, 303);
+    return c.redirect(doneAt(AT, "deleted"), 303);
   });
+
+/** The form of a new key as it is opened. */
+const NEW_KEY = { name: "", scopes: ["read"], expires_at: "" };
 
 /** A key in the list. */
 export type Listed = Decided<
@@ -184,24 +177,16 @@ export function FirstKey({ api_key_last4, api_key_created_at, api_key_last_used_
   );
 }
 
-interface KeyValues {
-  name: string;
-  scopes: string[];
-  expires_at: string;
-}
-
-async function keysPage(c: Context<PageEnv>, values: KeyValues, problems?: Problems) {
+async function keysPage(c: Context<PageEnv>, values: Values, problems?: Problems) {
   const keys = await listApiKeys(c.var.ctx);
+  const head = {
+    lede: "One for each of your systems, with what it needs. Changing one disturbs no other.",
+    back: { href: SETTINGS, label: "Settings" },
+  };
   return framed(
     c,
-    { title: "API keys", at: AT, status: problems ? 422 : 200 },
+    { title: "API keys", at: AT, problems, done: FLASH.keys, head },
     <>
-      {problems ? null : <Done code={c.req.query("done")} texts={DONE} />}
-      <PageHead
-        title="API keys"
-        lede="One for each of your systems, with what it needs. Changing one disturbs no other."
-        back={{ href: SETTINGS, label: "Settings" }}
-      />
       <section class="card" id="first">
         <h2>First key</h2>
         <FirstKey {...c.var.session.program} />
@@ -227,16 +212,14 @@ async function keysPage(c: Context<PageEnv>, values: KeyValues, problems?: Probl
   );
 }
 
-function NewKey({ values, problems }: { values: KeyValues; problems: Problems | undefined }) {
+function NewKey({ values, problems }: { values: Values; problems: Problems | undefined }) {
   // Of one of them, or of all.
   const isUnscoped = Object.keys(problems?.fields ?? {}).some((path) => path.startsWith("scopes"));
   return (
-    <Form action={`${AT}#make`} class="stack form-narrow" problems={problems} to="make or rotate a key">
+    <Form {...{ values, problems }} action={`${AT}#make`} class="stack form-narrow" to="make or rotate a key">
       <Field
         name="name"
         label="Name"
-        value={values.name}
-        problems={problems}
         maxlength={MAX_API_KEY_NAME}
         required={true}
         hint="The system that uses it. The audit log names it so."
@@ -245,13 +228,7 @@ function NewKey({ values, problems }: { values: KeyValues; problems: Problems | 
         <legend>What it may do</legend>
         <div class="rows">
           {SCOPES.map((scope) => (
-            <Checkbox
-              name="scopes"
-              value={scope}
-              label={<code>{scope}</code>}
-              checked={values.scopes.includes(scope)}
-              hint={SCOPE_TEXTS[scope]}
-            />
+            <Checkbox name="scopes" value={scope} label={<code>{scope}</code>} hint={SCOPE_TEXTS[scope]} />
           ))}
         </div>
         {isUnscoped ? (
@@ -264,15 +241,9 @@ function NewKey({ values, problems }: { values: KeyValues; problems: Problems | 
         name="expires_at"
         label="Ends on"
         type="date"
-        value={values.expires_at}
-        problems={problems}
         hint="At the start of that day. Without a day it works until you delete it."
       />
-      <div class="actions">
-        <button type="submit" class="primary">
-          Make the key
-        </button>
-      </div>
+      <Actions submit="Make the key" />
     </Form>
   );
 }
@@ -282,40 +253,33 @@ function madePage(c: Context<PageEnv>, { key, api_key, before }: MadeApiKey & { 
   c.set("kept_for", MINUTE);
   return framed(
     c,
-    { title: "Your new API key", at: AT },
-    <>
-      <PageHead title="Your new API key" back={{ href: AT, label: "API keys" }} />
-      <section class="card prose">
-        <Notice tone="warn">
-          <p>Copy it now: it is shown only this once.</p>
-        </Notice>
-        <CopyLine label="API key" text={api_key} />
-        <p>
-          {key.name}. It may: {key.scopes.join(", ")}. For your servers only.
-          {key.expires_at === null ? null : (
-            <>
-              {" "}
-              It ends <When at={key.expires_at} />.
-            </>
-          )}
-        </p>
-        {before === undefined ? null : (
-          <p>
-            The one before, <code>sk_…{before.last4}</code>,{" "}
-            {before.expires_at === null ? (
-              "works until you delete it"
-            ) : (
-              <Until at={before.expires_at} now={c.var.now} />
-            )}
-            . Once your system uses the new one, <a href={`${AT}/${before.id}/delete`}>delete it</a>.
-          </p>
+    { title: "Your new API key", at: AT, head: { back: { href: AT, label: "API keys" } } },
+    <section class="card prose">
+      <Notice tone="warn">
+        <p>Copy it now: it is shown only this once.</p>
+      </Notice>
+      <CopyLine label="API key" text={api_key} />
+      <p>
+        {key.name}. It may: {key.scopes.join(", ")}. For your servers only.
+        {key.expires_at === null ? null : (
+          <>
+            {" "}
+            It ends <When at={key.expires_at} />.
+          </>
         )}
+      </p>
+      {before === undefined ? null : (
         <p>
-          <a class="button primary" href={AT}>
-            I have copied it
-          </a>
+          The one before, <code>sk_…{before.last4}</code>,{" "}
+          {before.expires_at === null ? "works until you delete it" : <Until at={before.expires_at} now={c.var.now} />}.
+          Once your system uses the new one, <a href={`${AT}/${before.id}/delete`}>delete it</a>.
         </p>
-      </section>
-    </>,
+      )}
+      <p>
+        <a class="button primary" href={AT}>
+          I have copied it
+        </a>
+      </p>
+    </section>,
   );
 }

@@ -1,15 +1,15 @@
 import type { SamePerson } from "../../../core/applications/applications.ts";
 import type { Application, Decided } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
-import type { Problems } from "../forms.ts";
 import { PageHead } from "../layout.tsx";
-import { ActionButton, Form, TextArea } from "../parts/form.tsx";
+import { ActionButton, Form, TextArea, Actions } from "../parts/form.tsx";
 import { Badge, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Facts } from "../parts/table.tsx";
 import { IfMay } from "../rights.tsx";
 import { applicantText } from "../parts/shown-name.ts";
+import { type Sent } from "../act.ts";
 
 const AT = "/dashboard/partners/applications";
 
@@ -26,14 +26,14 @@ interface DetailProps {
   same: SamePerson;
   /** Partners with a name like it. */
   similar: readonly PartnerView[];
-  problems?: Problems | undefined;
   /** What was typed, and refused. */
-  note?: string | undefined;
+  sent?: Partial<Sent> | undefined;
 }
 
 /** One application: who, what they answered, whether they are here already, and the decision. */
-export function ApplicationDetail({ application, same, similar, problems, note }: DetailProps) {
+export function ApplicationDetail({ application, same, similar, sent = {} }: DetailProps) {
   const { id, status, answers } = application;
+  const { problems } = sent;
   return (
     <>
       <PageHead
@@ -79,7 +79,7 @@ export function ApplicationDetail({ application, same, similar, problems, note }
         <ApplicationFacts application={application} />
       </div>
       <Others application={application} same={same} similar={similar} />
-      <IfMay right="manage">{status === "pending" ? <Decline id={id} problems={problems} note={note} /> : null}</IfMay>
+      <IfMay right="manage">{status === "pending" ? <Decline id={id} sent={sent} /> : null}</IfMay>
     </>
   );
 }
@@ -145,24 +145,19 @@ function Others({ application, same, similar }: Pick<DetailProps, "application" 
   );
 }
 
-function Decline({ id, problems, note }: { id: string; problems: Problems | undefined; note: string | undefined }) {
+function Decline({ id, sent }: { id: string; sent: Partial<Sent> }) {
   return (
     <section class="card form-narrow">
       <h2>Decline</h2>
-      <Form action={`${AT}/${id}/decline`} class="stack">
+      <Form action={`${AT}/${id}/decline`} class="stack" values={sent.fields}>
         <TextArea
           name="note"
           label="Note to the applicant"
-          value={note}
-          problems={problems}
+          problems={sent.problems}
           maxlength={1_000}
           hint="They read it in the e-mail about it. What they wrote is deleted after 90 days."
         />
-        <div class="actions">
-          <button type="submit" class="danger">
-            Decline
-          </button>
-        </div>
+        <Actions submit="Decline" kind="danger" />
       </Form>
     </section>
   );

@@ -6,9 +6,9 @@ import { iso } from "../../../lib/time.ts";
 import { MADE_FOR_FIELD } from "../../kept-form.ts";
 import { FORM_FIELD } from "../../posted.ts";
 import { CSRF_FIELD, type PageEnv } from "../../session.ts";
-import type { FormFields, Problems } from "../forms.ts";
+import type { FormFields } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead, type NavigationPlace } from "../layout.tsx";
+import { type NavigationPlace } from "../layout.tsx";
 import { countText, plural } from "../parts/figures.tsx";
 import { dateText } from "../locale.ts";
 import { Field, Form } from "../parts/form.tsx";
@@ -17,18 +17,12 @@ import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx
 /** The most payments that are looked at (FLOW-6). */
 const LOOKED_AT = 100;
 
-/** What the page after the change says. */
-export const APPLIED =
-  "Saved and applied. Payments since that day are decided again: the newest already, others within minutes.";
-
-export function ApplyFromField({ value, problems }: { value: string; problems?: Problems | undefined }) {
+export function ApplyFromField() {
   return (
     <Field
       name="apply_from"
       label="Apply from"
       type="date"
-      value={value}
-      problems={problems}
       hint="Decides the payments since the start of that day again. You see what changes before it does. Empty: payments from now on."
     />
   );
@@ -40,10 +34,9 @@ export function applyFromInput(fields: FormFields, { time_zone }: Pick<Program, 
   return apply_from === "" ? {} : { apply_from };
 }
 
-/** Which button was pressed, where the form says a day: nothing of it is changed before its owner has seen what changes. */
-export function stepOf(fields: FormFields): "edit" | "preview" | "apply" {
-  if (fields.has("back")) return "edit";
-  return fields.has("apply") || fields.text("apply_from") === "" ? "apply" : "preview";
+/** Whether the form says a day, and its owner has not seen what changes: then nothing of it is changed yet. */
+export function isPreview(fields: FormFields): boolean {
+  return !fields.has("apply") && fields.text("apply_from") !== "";
 }
 
 /** The buttons, and the token, which each form has. */
@@ -65,11 +58,11 @@ interface Applied {
 export async function previewPage(c: Context<PageEnv>, { at, action, fields, subject, rule, apply_from }: Applied) {
   const shown = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, apply_from, last: LOOKED_AT }));
   const day = dateText(iso(apply_from), c.var.session.program.time_zone);
+  const title = `${subject} from ${day}`;
   return framed(
     c,
-    { title: `${subject} from ${day}`, at },
+    { title, at, head: { title: `${title}?`, lede: "Nothing is changed yet." } },
     <>
-      <PageHead title={`${subject} from ${day}?`} lede="Nothing is changed yet." />
       <SimulationResult of={shown} texts={textsOf(shown, day)} />
       <Form action={action} class="card stack">
         {fields

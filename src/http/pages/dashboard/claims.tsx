@@ -1,5 +1,4 @@
 import type { Context } from "hono";
-import { Hono } from "hono";
 import { getClaim, listClaims } from "../../../core/claims/claims.ts";
 import { declineClaim, grantClaim } from "../../../core/claims/decide.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
@@ -10,114 +9,22 @@ import { CLAIM_STATUSES, MAX_CLAIM_NOTE } from "../../../domain/claim.ts";
 import { claimDecline, claimGrant } from "../../api/claims.ts";
 import { claimQuery } from "../../queries.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
-import { csvOf } from "../list-csv.ts";
-import {
-  ListFilter,
-  ListFoot,
-  ListTable,
-  partnerColumn,
-  readList,
-  textColumn,
-  timeColumn,
-  type ListOf,
-} from "../list.tsx";
+import { partnerColumn, textColumn, timeColumn, type ListOf, statusColumn } from "../list.tsx";
 import { CLAIM_TEXTS, SaleOf } from "../parts/claim-words.tsx";
 import { Badge, When } from "../parts/figures.tsx";
-import { ActionButton, Field, Form, SelectField, TextArea } from "../parts/form.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
+import { ActionButton, Field, Form, TextArea, Actions } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Facts } from "../parts/table.tsx";
 import { Trace } from "../parts/trace.tsx";
 import { IfMay } from "../rights.tsx";
+import { act, type Sent } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
+import { listPage } from "../list-page.tsx";
+import { Refused } from "../parts/notice.tsx";
+import { Choice } from "../parts/filter-fields.tsx";
 
 const AT = "/dashboard/claims";
-
-const DONE = {
-  granted: "The sale is the partner's. The partner sees it.",
-  declined: "The claim is declined. The partner sees it.",
-};
-
-/** `/dashboard/claims`: sales that partners miss, and the decision about each beside the payments that it can be about. */
-export const claims = new Hono<PageEnv>()
-  .get("/", async (c) => {
-    const shown = await readList(c, LIST);
-    return framed(
-      c,
-      { title: "Claims", at: AT },
-      <>
-        <PageHead title="Claims" lede="Sales that partners miss among their commissions." />
-        <ListFilter list={LIST} shown={shown} path={AT}>
-          <SelectField
-            name="status"
-            label="State"
-            value={shown.filter.texts["status"]}
-            options={[
-              { value: "", label: "Any" },
-              ...CLAIM_STATUSES.map((value) => ({ value, label: CLAIM_TEXTS[value] })),
-            ]}
-          />
-        </ListFilter>
-        <section class="card flush">
-          {shown.page.total === 0 ? (
-            <NoClaims isFiltered={shown.isFiltered} />
-          ) : (
-            <>
-              <ListTable list={LIST} shown={shown} />
-              <ListFoot shown={shown} path={AT} />
-            </>
-          )}
-        </section>
-      </>,
-    );
-  })
-  .get("/list.csv", (c) => csvOf(c, LIST))
-  .get("/:id", (c) => claimPage(c, c.req.param("id"), null))
-  .post("/:id/grant", async (c) => {
-    const id = c.req.param("id");
-    const fields = new FormFields(await c.req.formData());
-    const parsed = parseInput(claimGrant, { payment_id: fields.text("payment_id") || undefined });
-    if (!parsed.ok) return claimPage(c, id, fields, parsed.problems);
-    try {
-      await grantClaim(c.var.ctx, id, parsed.value);
-      return c.redirect(`${AT}/${id}?done=granted`, 303);
-    } catch (error) {
-      return claimPage(c, id, fields, problemsOf(error));
-    }
-  })
-  .post("/:id/decline", async (c) => {
-    const id = c.req.param("id");
-    const fields = new FormFields(await c.req.formData());
-    const parsed = parseInput(claimDecline, { note: fields.raw("note").trim() || null });
-    if (!parsed.ok) return claimPage(c, id, fields, parsed.problems);
-    try {
-      await declineClaim(c.var.ctx, id, parsed.value);
-      return c.redirect(`${AT}/${id}?done=declined`, 303);
-    } catch (error) {
-      return claimPage(c, id, fields, problemsOf(error));
-    }
-  });
-
-function NoClaims({ isFiltered }: { isFiltered: boolean }) {
-  return isFiltered ? (
-    <Empty title="No claim matches">
-      <a href={AT}>Show all claims</a>
-    </Empty>
-  ) : (
-    <Empty
-      title="No claims yet"
-      action={
-        <a class="button" href="/dashboard/payments?outcome=no_ref">
-          See payments that name no partner
-        </a>
-      }
-    >
-      When a partner misses a sale, the portal asks for the order, and it appears here.
-    </Empty>
-  );
-}
 
 /** A claim in the list. */
 export type Listed = Decided<
@@ -142,32 +49,64 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
           <When at={claim.created_at} />
         </a>
       ),
-      csv: { claim_id: (claim) => claim.id, created_at: (claim) => claim.created_at },
+      csv: { claim_id: "id", created_at: "created_at" },
     },
     partnerColumn(),
     {
       key: "sale",
       label: "Sale",
       cell: (claim) => <SaleOf claim={claim} />,
-      csv: {
-        order_id: (claim) => claim.order_id,
-        day: (claim) => claim.day,
-        email_domain: (claim) => claim.email_domain,
-      },
+      csv: { order_id: "order_id", day: "day", email_domain: "email_domain" },
     },
-    textColumn("payment_id", "Payment", (claim) => claim.payment_id),
-    textColumn("note", "Note", (claim) => claim.note),
-    timeColumn("decided_at", "Decided", (claim) => claim.decided_at),
-    {
-      key: "status",
-      label: "State",
-      cell: ({ status }) => <Badge state={status} label={CLAIM_TEXTS[status]} />,
-      csv: { status: (claim) => claim.status },
-    },
+    textColumn("payment_id", "Payment"),
+    textColumn("note", "Note"),
+    timeColumn("decided_at", "Decided"),
+    statusColumn("State", CLAIM_TEXTS),
   ],
 };
 
-async function claimPage(c: Context<PageEnv>, id: string, fields: FormFields | null, problems?: Problems) {
+/** `/dashboard/claims`: sales that partners miss, and the decision about each beside the payments that it can be about. */
+export const claims = listPage(LIST, {
+  at: AT,
+  head: { lede: "Sales that partners miss among their commissions." },
+  filter: () => <Choice name="status" label="State" among={CLAIM_STATUSES} text={(status) => CLAIM_TEXTS[status]} />,
+  empty: {
+    title: "No claims yet",
+    children: "When a partner misses a sale, the portal asks for the order, and it appears here.",
+    action: (
+      <a class="button" href="/dashboard/payments?outcome=no_ref">
+        See payments that name no partner
+      </a>
+    ),
+  },
+})
+  .get("/:id", (c) => claimPage(c, c.req.param("id")))
+  .post("/:id/grant", (c) => {
+    const id = c.req.param("id");
+    return act(c, {
+      schema: claimGrant,
+      input: (fields) => ({ payment_id: fields.text("payment_id") || undefined }),
+      verb: async (value) => {
+        await grantClaim(c.var.ctx, id, value);
+        return doneAt(`${AT}/${id}`, "granted");
+      },
+      page: (sent) => claimPage(c, id, sent),
+    });
+  })
+  .post("/:id/decline", (c) => {
+    const id = c.req.param("id");
+    return act(c, {
+      schema: claimDecline,
+      input: (fields) => ({ note: fields.raw("note").trim() || null }),
+      verb: async (value) => {
+        await declineClaim(c.var.ctx, id, value);
+        return doneAt(`${AT}/${id}`, "declined");
+      },
+      page: (sent) => claimPage(c, id, sent),
+    });
+  });
+
+async function claimPage(c: Context<PageEnv>, id: string, sent?: Sent) {
   const { claim, payments } = await getClaim(c.var.ctx, id);
   const names = await readPartnerNames(c.var.ctx, [
     claim.partner_id,
@@ -177,15 +116,15 @@ async function claimPage(c: Context<PageEnv>, id: string, fields: FormFields | n
   const isOpen = claim.status === "open";
   return framed(
     c,
-    { title: "Claim", at: AT, status: problems ? 422 : 200 },
+    {
+      title: "Claim",
+      at: AT,
+      problems: sent?.problems,
+      done: FLASH.claims,
+      head: { title: partner ? `Claim of ${partnerText(partner)}` : "Claim", back: { href: AT, label: "Claims" } },
+    },
     <>
-      {problems ? null : <Done code={c.req.query("done")} texts={DONE} />}
-      <PageHead title={partner ? `Claim of ${partnerText(partner)}` : "Claim"} back={{ href: AT, label: "Claims" }} />
-      {problems ? (
-        <Notice tone="bad">
-          <p>{Object.values(problems.fields)[0] ?? problems.message}</p>
-        </Notice>
-      ) : null}
+      <Refused problems={sent?.problems} />
       <ClaimFacts claim={claim} partner={partner} />
       {payments.length === 0 ? (
         <section class="card flush">
@@ -224,9 +163,7 @@ async function claimPage(c: Context<PageEnv>, id: string, fields: FormFields | n
           </section>
         );
       })}
-      {isOpen ? (
-        <Decision at={`${AT}/${id}`} isOrder={claim.order_id !== null} fields={fields} problems={problems} />
-      ) : null}
+      {isOpen ? <Decision at={`${AT}/${id}`} isOrder={claim.order_id !== null} sent={sent} /> : null}
     </>,
   );
 }
@@ -271,42 +208,33 @@ const OUTCOME_HIDDEN = "The partner reads that the claim was declined, and your 
 interface DecisionProps {
   at: string;
   isOrder: boolean;
-  fields: FormFields | null;
-  problems: Problems | undefined;
+  sent: Sent | undefined;
 }
 
-function Decision({ at, isOrder, fields, problems }: DecisionProps) {
+function Decision({ at, isOrder, sent }: DecisionProps) {
   return (
     <>
-      <Form action={`${at}/grant`} class="card stack form-narrow">
+      <Form action={`${at}/grant`} class="card stack form-narrow" values={sent?.fields}>
         <h2>Another payment</h2>
         <Field
           name="payment_id"
           label="Id of the payment"
-          value={fields?.text("payment_id")}
-          problems={problems}
+          problems={sent?.problems}
           required={true}
           maxlength={64}
           hint="It begins with pmt_. Its page among the payments has it in its address."
         />
-        <div class="actions">
-          <button type="submit">Give it to the partner</button>
-        </div>
+        <Actions submit="Give it to the partner" kind="plain" />
       </Form>
-      <Form action={`${at}/decline`} class="card stack form-narrow">
+      <Form action={`${at}/decline`} class="card stack form-narrow" values={sent?.fields}>
         <h2>Decline</h2>
         <TextArea
           name="note"
           label="Note to the partner"
-          value={fields?.raw("note")}
-          problems={problems}
+          problems={sent?.problems}
           hint={`At most ${MAX_CLAIM_NOTE} characters. ${isOrder ? OUTCOME_SHOWN : OUTCOME_HIDDEN}`}
         />
-        <div class="actions">
-          <button type="submit" class="danger">
-            Decline
-          </button>
-        </div>
+        <Actions submit="Decline" kind="danger" />
       </Form>
     </>
   );

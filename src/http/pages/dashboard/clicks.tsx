@@ -1,74 +1,13 @@
-import { Hono } from "hono";
 import { listEvents } from "../../../core/events/events.ts";
 import type { AuditEvent } from "../../../core/kernel/rows.ts";
-import type { PageEnv } from "../../session.ts";
 import { eventQuery } from "../../queries.ts";
-import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
-import { csvOf } from "../list-csv.ts";
-import {
-  ListFilter,
-  ListFoot,
-  ListTable,
-  partnerColumn,
-  readList,
-  textColumn,
-  type ListColumn,
-  type ListOf,
-} from "../list.tsx";
+import { partnerColumn, textColumn, type ListColumn, type ListOf } from "../list.tsx";
 import { countryText } from "../locale.ts";
 import { When } from "../parts/figures.tsx";
 import { RangeFields } from "../parts/filter-fields.tsx";
-import { Empty } from "../parts/table.tsx";
+import { listPage } from "../list-page.tsx";
 
 const EVENTS = "/dashboard/events";
-const AT = `${EVENTS}/clicks`;
-
-/** `/dashboard/events/clicks` (PAGE-27): the clicks of the audit log, newest first. */
-export const clicks = new Hono<PageEnv>()
-  .get("/", async (c) => {
-    const shown = await readList(c, LIST);
-    return framed(
-      c,
-      { title: "Clicks", at: EVENTS },
-      <>
-        <PageHead
-          title="Clicks"
-          lede="Visitors who came by partners' links."
-          back={{ href: EVENTS, label: "Events" }}
-        />
-        <ListFilter list={LIST} shown={shown} path={AT}>
-          <RangeFields texts={shown.filter.texts} />
-        </ListFilter>
-        <section class="card flush">
-          {shown.page.total === 0 ? (
-            shown.isFiltered ? (
-              <Empty title="No click matches">
-                <a href={AT}>Show all clicks</a>
-              </Empty>
-            ) : (
-              <Empty
-                title="No clicks yet"
-                action={
-                  <a class="button" href="/dashboard/integration/check">
-                    Check the installation
-                  </a>
-                }
-              >
-                Every visit by a partner's link is listed here.
-              </Empty>
-            )
-          ) : (
-            <>
-              <ListTable list={LIST} shown={shown} />
-              <ListFoot shown={shown} path={AT} />
-            </>
-          )}
-        </section>
-      </>,
-    );
-  })
-  .get("/list.csv", (c) => csvOf(c, LIST));
 
 const clickQuery = eventQuery.omit({ type: true });
 
@@ -89,7 +28,7 @@ function clickOf({ id, created_at, payload }: AuditEvent): Click {
 /** A column of an address of the web, two lines of it at most: the pointer and the file have the whole. */
 function addressColumn(key: "landing" | "referrer", label: string): ListColumn<Click> {
   return {
-    ...{ key, label, csv: { [key]: (click: Click) => click[key] } },
+    ...{ key, label, csv: { [key]: key } },
     cell: (click) =>
       click[key] === "" ? (
         <span class="muted">–</span>
@@ -117,18 +56,35 @@ const LIST: ListOf<typeof clickQuery, Click> = {
       key: "when",
       label: "When",
       cell: (click) => <When at={click.created_at} />,
-      csv: { created_at: (click) => click.created_at, event_id: (click) => click.id },
+      csv: { created_at: "created_at", event_id: "id" },
     },
     partnerColumn(),
-    textColumn("ref", "Reference", (click) => click.ref),
+    textColumn("ref", "Reference"),
     addressColumn("landing", "Page"),
     addressColumn("referrer", "From"),
-    textColumn("sub", "Sub-id", (click) => click.sub),
+    textColumn("sub", "Sub-id"),
     {
       key: "country",
       label: "Country",
       cell: ({ country }) => (country === null ? <span class="muted">–</span> : countryText(country)),
-      csv: { country: (click) => click.country },
+      csv: { country: "country" },
     },
   ],
 };
+
+/** `/dashboard/events/clicks` (PAGE-27): the clicks of the audit log, newest first. */
+export const clicks = listPage(LIST, {
+  at: EVENTS,
+  path: `${EVENTS}/clicks`,
+  head: { lede: "Visitors who came by partners' links.", back: { href: EVENTS, label: "Events" } },
+  filter: () => <RangeFields />,
+  empty: {
+    title: "No clicks yet",
+    children: "Every visit by a partner's link is listed here.",
+    action: (
+      <a class="button" href="/dashboard/integration/check">
+        Check the installation
+      </a>
+    ),
+  },
+});

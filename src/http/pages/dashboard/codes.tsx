@@ -11,19 +11,20 @@ import type { PageEnv } from "../../session.ts";
 import { codeCreate } from "../../api/codes.ts";
 import { streamOf } from "../../api/payouts.ts";
 import { text } from "../../validate.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
-import { ActionButton, Field, Form } from "../parts/form.tsx";
+import { ActionButton, Field, Form, Hidden } from "../parts/form.tsx";
 import { Count, providerText, When } from "../parts/figures.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
 import { PartnerInFull } from "../parts/partner.tsx";
 import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
-import { CODE_GIVEN } from "../parts/words.ts";
+import { act } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
+import { Refused } from "../parts/notice.tsx";
 
-const AT = "/dashboard/payments/codes";
+const PAYMENTS = "/dashboard/payments";
+const AT = `${PAYMENTS}/codes`;
 
 /** As the provider writes it: blanks around a name are a part of it, by which it is compared (CODE-2). */
 const asWritten = codeCreate.extend({ code: text(MAX_CODE) });
@@ -37,17 +38,17 @@ export const codes = new Hono<PageEnv>()
       "Content-Disposition": 'attachment; filename="codes.csv"',
     }),
   )
-  .post("/give", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const parsed = parseInput(asWritten, { code: fields.raw("code"), provider: fields.given("provider") });
-    if (!parsed.ok) return unknownPage(c, parsed.problems);
-    try {
-      const { status } = await giveCodeToSlug(c.var.ctx, { ...parsed.value, slug: fields.text("slug") });
-      return c.redirect(`${AT}?done=${status}`, 303);
-    } catch (error) {
-      return unknownPage(c, problemsOf(error));
-    }
-  });
+  .post("/give", (c) =>
+    act(c, {
+      schema: asWritten,
+      input: (fields) => ({ code: fields.raw("code"), provider: fields.given("provider") }),
+      verb: async (value, fields) => {
+        const { status } = await giveCodeToSlug(c.var.ctx, { ...value, slug: fields.text("slug") });
+        return doneAt(AT, status);
+      },
+      page: ({ problems }) => unknownPage(c, problems),
+    }),
+  );
 
 async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
   const { ctx, now } = c.var;
@@ -58,27 +59,21 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
     ctx,
     stats.map(({ partner_id }) => partner_id),
   );
+  const head = {
+    lede: `What partners' codes brought, and codes that are nobody's in payments that nothing leads to a partner: the newest ${UNKNOWN_AMONG} with an unknown reference, and as many without.`,
+    back: { href: PAYMENTS, label: "Payments" },
+    actions: (
+      <a class="button" href={`${AT}/export.csv`}>
+        All partners' codes as CSV
+      </a>
+    ),
+  };
   return framed(
     c,
-    { title: "Promotion codes", at: "/dashboard/payments", status: problems ? 422 : 200 },
+    { title: "Promotion codes", at: PAYMENTS, problems, done: FLASH.codes, head },
     <>
-      <Done code={c.req.query("done")} texts={CODE_GIVEN} />
-      <PageHead
-        title="Promotion codes"
-        lede={`What partners' codes brought, and codes that are nobody's in payments that nothing leads to a partner: the newest ${UNKNOWN_AMONG} with an unknown reference, and as many without.`}
-        back={{ href: "/dashboard/payments", label: "Payments" }}
-        actions={
-          <a class="button" href={`${AT}/export.csv`}>
-            All partners' codes as CSV
-          </a>
-        }
-      />
       <Spans at={AT} days={days} now={now} />
-      {problems ? (
-        <Notice tone="bad">
-          <p>{Object.values(problems.fields)[0] ?? problems.message}</p>
-        </Notice>
-      ) : null}
+      <Refused problems={problems} />
       <CodeStatsCard stats={stats} days={daysOf(days).length} names={names} />
       <section class="card flush">
         <h2>Unknown codes</h2>
@@ -137,8 +132,7 @@ function Give({ of: { code, provider, suggested }, id }: { of: UnknownCode; id: 
         />
       ))}
       <Form action={`${AT}/give`} class="inline">
-        <input type="hidden" name="code" value={code} />
-        <input type="hidden" name="provider" value={provider} />
+        <Hidden values={{ code, provider }} />
         <Field
           name="slug"
           id={id}

@@ -4,18 +4,14 @@ import { parsePage } from "../../../core/kernel/list-page.ts";
 import type { Decided } from "../../../core/kernel/rows.ts";
 import type { CommissionView } from "../../../core/kernel/views.ts";
 import type { PartnerName } from "../../../core/partners/display-names.ts";
-import { amountOf } from "../../../domain/amount.ts";
-import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { commissionQuery } from "../../queries.ts";
 import type { Filter } from "../filters.ts";
-import { amountCells, ListFilter, partnerColumn, textColumn, timeColumn, type ListOf, type Shown } from "../list.tsx";
+import { partnerColumn, textColumn, timeColumn, type ListOf, amountColumn } from "../list.tsx";
 import { isDate } from "../../../domain/time-zone.ts";
 import { dayText } from "../locale.ts";
-import { Badge, capitalized, Flag, Money, providerText, When } from "../parts/figures.tsx";
-import { Field, SelectField } from "../parts/form.tsx";
+import { Badge, capitalized, Flag, providerText, When } from "../parts/figures.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { reviewText } from "../parts/trace.tsx";
-import { ProviderField, RangeFields } from "../parts/filter-fields.tsx";
 import { kindText } from "../parts/words.ts";
 
 export const COMMISSIONS = "/dashboard/commissions";
@@ -59,81 +55,28 @@ export const COMMISSION_LIST: ListOf<typeof commissionQuery, Listed> = {
           <span class="second">{kindText(row)}</span>
         </span>
       ),
-      csv: {
-        commission_id: (row) => row.id,
-        created_at: (row) => row.created_at,
-        kind: (row) => row.kind,
-        provider: (row) => row.provider,
-      },
+      csv: { commission_id: "id", created_at: "created_at", kind: "kind", provider: "provider" },
     },
     partnerColumn(),
     {
       key: "status",
       label: "Status",
       cell: (row) => <StatusCell row={row} />,
-      csv: {
-        status: (row) => row.status,
-        flagged: (row) => String(row.flagged),
-        review_reason: (row) => row.review_reason,
-      },
+      csv: { status: "status", flagged: (row) => String(row.flagged), review_reason: "review_reason" },
     },
-    timeColumn("approved_at", "Approved", (row) => row.approved_at),
-    timeColumn("paid_at", "Paid", (row) => row.paid_at),
-    textColumn("rejected_reason", "Why rejected", (row) => row.rejected_reason),
-    textColumn("provider_transaction_id", "Order", (row) => row.provider_transaction_id),
-    textColumn("customer_email", "Customer", (row) => row.customer_email),
-    textColumn("subscription_id", "Subscription", (row) => row.subscription_id),
-    textColumn("payout_id", "Payout", (row) => row.payout_id),
-    textColumn("note", "Note", (row) => row.note),
-    {
-      key: "payment",
-      label: "Payment",
-      align: "end",
-      cell: (row) => (hasNoPayment(row) ? "–" : <Money of={amountOf(row, row.txn_amount_cents)} />),
-      csv: amountCells("payment", (row) => row.txn_amount_cents),
-    },
-    {
-      key: "amount",
-      label: "Amount",
-      align: "end",
-      cell: (row) => <Money of={row} />,
-      csv: amountCells("amount", (row) => row.amount_cents),
-    },
+    timeColumn("approved_at", "Approved"),
+    timeColumn("paid_at", "Paid"),
+    textColumn("rejected_reason", "Why rejected"),
+    textColumn("provider_transaction_id", "Order"),
+    textColumn("customer_email", "Customer"),
+    textColumn("subscription_id", "Subscription"),
+    textColumn("payout_id", "Payout"),
+    textColumn("note", "Note"),
+    // A correction has no amount of its own: that of the payment is in the row of its sale.
+    amountColumn("payment", "Payment", (row) => row.txn_amount_cents, { isShown: ({ kind }) => kind === "sale" }),
+    amountColumn("amount", "Amount", (row) => row.amount_cents),
   ],
 };
-
-/** A correction has no amount of its own: that of the payment is in the row of its sale. */
-function hasNoPayment({ kind }: Listed): boolean {
-  return kind !== "sale";
-}
-
-export function FilterForm({ shown }: { shown: Shown<typeof commissionQuery, Listed> }) {
-  const any = { value: "", label: "Any" };
-  const { value, texts } = shown.filter;
-  return (
-    <ListFilter
-      list={COMMISSION_LIST}
-      shown={shown}
-      path={COMMISSIONS}
-      more={<Field name="payout_id" label="Payout" value={texts["payout_id"]} maxlength={64} hint="Its id." />}
-    >
-      <SelectField
-        name="status"
-        label="Status"
-        value={value.status}
-        options={[any, ...COMMISSION_STATUSES.map((value) => ({ value, label: value }))]}
-      />
-      <SelectField
-        name="flagged"
-        label="Flag"
-        value={texts["flagged"]}
-        options={[any, { value: "true", label: "flagged" }, { value: "false", label: "not flagged" }]}
-      />
-      <ProviderField value={value.provider} />
-      <RangeFields texts={texts} />
-    </ListFilter>
-  );
-}
 
 /** A filter in words, for a page that asks before it changes what matches. */
 export function filterFacts(

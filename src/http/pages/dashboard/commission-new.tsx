@@ -10,14 +10,15 @@ import { commissionCreate } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { Badge } from "../parts/figures.tsx";
-import { Field, Form } from "../parts/form.tsx";
+import { Field, Form, Actions } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { COMMISSIONS } from "./commission-list.tsx";
+import { act, type Sent } from "../act.ts";
+import { doneAt } from "../flash.ts";
 
 const AT = `${COMMISSIONS}/new`;
 /** Partners that a search shows; who is not among them is found by a longer one. */
@@ -25,64 +26,44 @@ const SHOWN = 10;
 
 const searchQuery = z.object({ search: z.string().trim().max(200).optional() });
 
-interface NewValues {
-  partner_id: string;
-  amount: string;
-  note: string;
-}
-
 /** `/dashboard/commissions/new`: one made by hand, for a partner who is searched for. */
 export const commissionNew = new Hono<PageEnv>()
-  .get("/", async (c) => {
-    const partner_id = c.req.query("partner_id") ?? "";
-    return newPage(c, { partner_id, amount: "", note: "" });
-  })
-  .post("/", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const { currency } = c.var.session.program;
-    const values = { partner_id: fields.text("partner_id"), amount: fields.text("amount"), note: fields.text("note") };
-    const parsed = parseInput(commissionCreate, {
-      partner_id: values.partner_id,
-      amount_cents: fields.money("amount", currency),
-      note: values.note,
-    });
-    if (!parsed.ok) return newPage(c, values, parsed.problems);
-    try {
-      const commission = await createManualCommission(c.var.ctx, parsed.value);
-      return c.redirect(`${COMMISSIONS}/${commission.id}?done=added`, 303);
-    } catch (error) {
-      return newPage(c, values, problemsOf(error));
-    }
-  });
+  .get("/", (c) => newPage(c, c.req.query("partner_id") ?? ""))
+  .post("/", (c) =>
+    act(c, {
+      schema: commissionCreate,
+      input: (fields) => ({
+        partner_id: fields.text("partner_id"),
+        amount_cents: fields.money("amount", c.var.session.program.currency),
+        note: fields.text("note"),
+      }),
+      verb: async (value) => {
+        const { id } = await createManualCommission(c.var.ctx, value);
+        return doneAt(`${COMMISSIONS}/${id}`, "added");
+      },
+      page: (sent) => newPage(c, sent.fields.text("partner_id"), sent),
+    }),
+  );
 
-async function newPage(c: Context<PageEnv>, values: NewValues, problems?: Problems) {
-  const names = await readPartnerNames(c.var.ctx, [values.partner_id || null]);
-  const partner = names.get(values.partner_id);
+async function newPage(c: Context<PageEnv>, partner_id: string, sent?: Sent) {
+  const partner = (await readPartnerNames(c.var.ctx, [partner_id || null])).get(partner_id);
+  const head = {
+    title: "Add a commission by hand",
+    back: { href: COMMISSIONS, label: "Commissions" },
+    lede: "A bonus, or with a minus a correction that lowers the partner's next payout.",
+  };
   return framed(
     c,
-    { title: "Add a commission", at: COMMISSIONS, status: problems ? 422 : 200 },
-    <>
-      <PageHead
-        title="Add a commission by hand"
-        back={{ href: COMMISSIONS, label: "Commissions" }}
-        lede="A bonus, or with a minus a correction that lowers the partner's next payout."
-      />
-      {partner ? <AmountForm c={c} partner={partner} values={values} problems={problems} /> : await choosePartner(c)}
-    </>,
+    { title: "Add a commission", at: COMMISSIONS, problems: sent?.problems, head },
+    partner ? <AmountForm c={c} partner={partner} sent={sent} /> : await choosePartner(c),
   );
 }
 
-interface AmountFormProps {
-  c: Context<PageEnv>;
-  partner: PartnerName;
-  values: NewValues;
-  problems: Problems | undefined;
-}
-
-function AmountForm({ c, partner, values, problems }: AmountFormProps) {
+function AmountForm({ c, partner, sent }: { c: Context<PageEnv>; partner: PartnerName; sent: Sent | undefined }) {
+  const problems = sent?.problems;
   const problem = problems?.fields["partner_id"];
   return (
-    <Form action={AT} class="card stack form-narrow" problems={problems}>
+    <Form action={AT} class="card stack form-narrow" problems={problems} values={sent?.fields ?? EMPTY}>
       <input type="hidden" name="partner_id" value={partner.id} />
       <div class="field">
         <p class="as-label">Partner</p>
@@ -95,29 +76,18 @@ function AmountForm({ c, partner, values, problems }: AmountFormProps) {
       <Field
         name="amount"
         label="Amount"
-        value={values.amount}
         problems={withField(problems, "amount_cents", "amount")}
         required={true}
         inputmode="decimal"
         unit={c.var.session.program.currency}
       />
-      <Field
-        name="note"
-        label="What it is for"
-        value={values.note}
-        problems={problems}
-        required={true}
-        maxlength={500}
-      />
-      <div class="actions">
-        <button type="submit" class="primary">
-          Add
-        </button>
-        <a href={COMMISSIONS}>Cancel</a>
-      </div>
+      <Field name="note" label="What it is for" required={true} maxlength={500} />
+      <Actions submit="Add" cancel={{ href: COMMISSIONS, label: "Cancel" }} />
     </Form>
   );
 }
+
+const EMPTY = { amount: "", note: "" };
 
 /** The newest active partners, or those that a search finds: each is a link that goes on with them. */
 async function choosePartner(c: Context<PageEnv>) {

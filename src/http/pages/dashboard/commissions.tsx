@@ -1,101 +1,98 @@
 import type { Context } from "hono";
-import { Hono } from "hono";
 import { updateCommission } from "../../../core/commissions/commissions.ts";
 import { readCommissionDetail } from "../../../core/commissions/detail.ts";
-import { canBecome } from "../../../domain/commission.ts";
+import { canBecome, COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { commissionPatch } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemsOf, problemText, type Problems } from "../forms.ts";
+import { type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
-import { csvOf } from "../list-csv.ts";
-import { ListFoot, ListTable, readList } from "../list.tsx";
-import { ActionButton, Checkbox, Form } from "../parts/form.tsx";
+import { ListTable, titleOf } from "../list.tsx";
+import { ActionButton, Checkbox, Form, Field } from "../parts/form.tsx";
 import { timeText, usePageZone } from "../locale.ts";
 import { countText, plural } from "../parts/figures.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
-import { partnerText } from "../parts/partner.tsx";
-import { Empty } from "../parts/table.tsx";
+import { Notice, Refused } from "../parts/notice.tsx";
 import { ActionLink, IfMay, useMay } from "../rights.tsx";
 import { CommissionDetail } from "./commission-detail.tsx";
-import {
-  COMMISSION_LIST,
-  COMMISSIONS as AT,
-  FilterForm,
-  type CommissionListFilter,
-  type Listed,
-} from "./commission-list.tsx";
-
-const DONE = {
-  added: "The commission was added; it waits for approval like any other.",
-  approved: "Approved.",
-  rejected: "Rejected.",
-  pending: "It waits for review again.",
-  flagged: "Flagged: it will not be approved automatically.",
-  unflagged: "The flag is gone; the same reason will not flag it again.",
-};
+import { COMMISSION_LIST, COMMISSIONS as AT, type CommissionListFilter, type Listed } from "./commission-list.tsx";
+import { act } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
+import { listPage } from "../list-page.tsx";
+import { Choice, ProviderField, RangeFields } from "../parts/filter-fields.tsx";
 
 /** `/dashboard/commissions` (PAGE-7): filter, approve, reject, the trace of each. */
-export const commissions = new Hono<PageEnv>()
-  .get("/", async (c) => {
-    const shown = await readList(c, COMMISSION_LIST);
-    const { page, names, filter, isFiltered } = shown;
-    const only = filter.value.partner_id === undefined ? undefined : names.get(filter.value.partner_id);
-    return framed(
-      c,
-      { title: "Commissions", at: AT },
+export const commissions = listPage(COMMISSION_LIST, {
+  at: AT,
+  head: ({ names, filter: { value } }) => ({
+    title: titleOf("Commissions", value.partner_id, names),
+    actions: (
+      <ActionLink
+        class="button"
+        href={`${AT}/new${names.has(value.partner_id ?? "") ? `?partner_id=${value.partner_id}` : ""}`}
+      >
+        Add by hand
+      </ActionLink>
+    ),
+  }),
+  notice: (c) => <BulkDone status={c.req.query("bulk")} count={Number(c.req.query("count"))} />,
+  filter: () => (
+    <>
+      <Choice name="status" label="Status" among={COMMISSION_STATUSES} />
+      <Choice
+        name="flagged"
+        label="Flag"
+        among={["true", "false"]}
+        text={(is) => (is === "true" ? "flagged" : "not flagged")}
+      />
+      <ProviderField />
+      <RangeFields />
+    </>
+  ),
+  more: () => <Field name="payout_id" label="Payout" maxlength={64} hint="Its id." />,
+  empty: {
+    title: "No commissions yet",
+    children: (
       <>
-        <BulkDone status={c.req.query("bulk")} count={Number(c.req.query("count"))} />
-        <PageHead
-          title={only ? `Commissions of ${partnerText(only)}` : "Commissions"}
-          actions={
-            <ActionLink class="button" href={`${AT}/new${only ? `?partner_id=${only.id}` : ""}`}>
-              Add by hand
-            </ActionLink>
-          }
-        />
-        <FilterForm shown={shown} />
-        <section class="card flush">
-          {page.total === 0 ? (
-            <NoCommissions isFiltered={isFiltered} />
-          ) : (
-            <>
-              <Form action={`${AT}/bulk`} readable={true}>
-                <input type="hidden" name="back" value={new URLSearchParams(shown.query).toString()} />
-                <ListTable list={COMMISSION_LIST} shown={shown} pick={(row) => <Choose row={row} />} />
-                <IfMay right="money">
-                  {page.data.some(isOpen) ? <BulkActions rows={page.data.filter(isOpen)} /> : null}
-                </IfMay>
-              </Form>
-              <IfMay right="money">
-                <MatchingActions total={page.total} filter={filter} />
-              </IfMay>
-              <ListFoot shown={shown} path={AT} />
-            </>
-          )}
-        </section>
-      </>,
-    );
-  })
-  .get("/list.csv", (c) => csvOf(c, COMMISSION_LIST))
-  .get("/:id", async (c) => detailPage(c, c.req.param("id")))
-  .post("/:id", async (c) => {
+        A payment that carries a partner's reference makes one. If payments arrive and no commission does, look at{" "}
+        <a href="/dashboard/payments">the result of each payment</a>.
+      </>
+    ),
+    action: (
+      <a class="button primary" href="/dashboard/integration">
+        Set up the checkout
+      </a>
+    ),
+  },
+  rows: (shown) => (
+    <>
+      <Form action={`${AT}/bulk`} readable={true}>
+        <input type="hidden" name="back" value={new URLSearchParams(shown.query).toString()} />
+        <ListTable list={COMMISSION_LIST} shown={shown} pick={(row) => <Choose row={row} />} />
+        <IfMay right="money">
+          {shown.page.data.some(isOpen) ? <BulkActions rows={shown.page.data.filter(isOpen)} /> : null}
+        </IfMay>
+      </Form>
+      <IfMay right="money">
+        <MatchingActions total={shown.page.total} filter={shown.filter} />
+      </IfMay>
+    </>
+  ),
+})
+  .get("/:id", (c) => detailPage(c, c.req.param("id")))
+  .post("/:id", (c) => {
     const id = c.req.param("id");
-    const fields = new FormFields(await c.req.formData());
-    const reason = fields.text("reason");
-    const parsed = parseInput(commissionPatch, {
-      ...(fields.has("status") ? { status: fields.text("status") } : {}),
-      ...(fields.has("flagged") ? { flagged: fields.text("flagged") === "true" } : {}),
-      ...(reason === "" ? {} : { reason }),
+    return act(c, {
+      schema: commissionPatch,
+      input: (fields) => ({
+        ...(fields.has("status") ? { status: fields.text("status") } : {}),
+        ...(fields.has("flagged") ? { flagged: fields.text("flagged") === "true" } : {}),
+        ...(fields.text("reason") === "" ? {} : { reason: fields.text("reason") }),
+      }),
+      verb: async (value) => {
+        await updateCommission(c.var.ctx, id, value);
+        return doneAt(`${AT}/${id}`, value.status ?? (value.flagged ? "flagged" : "unflagged"));
+      },
+      page: ({ problems }) => detailPage(c, id, problems),
     });
-    if (!parsed.ok) return detailPage(c, id, parsed.problems);
-    try {
-      await updateCommission(c.var.ctx, id, parsed.value);
-    } catch (error) {
-      return detailPage(c, id, problemsOf(error));
-    }
-    const { status, flagged } = parsed.value;
-    return c.redirect(`${AT}/${id}?done=${status ?? (flagged ? "flagged" : "unflagged")}`, 303);
   });
 
 function isOpen(row: Listed): boolean {
@@ -166,49 +163,17 @@ function BulkDone({ status, count }: { status: string | undefined; count: number
   );
 }
 
-function NoCommissions({ isFiltered }: { isFiltered: boolean }) {
-  return isFiltered ? (
-    <Empty title="No commission matches">
-      <a href={AT}>Show all commissions</a>
-    </Empty>
-  ) : (
-    <Empty
-      title="No commissions yet"
-      action={
-        <a class="button primary" href="/dashboard/integration">
-          Set up the checkout
-        </a>
-      }
-    >
-      A payment that carries a partner's reference makes one. If payments arrive and no commission does, look at{" "}
-      <a href="/dashboard/payments">the result of each payment</a>.
-    </Empty>
-  );
-}
-
 async function detailPage(c: Context<PageEnv>, id: string, problems?: Problems) {
   const story = await readCommissionDetail(c.var.ctx, id);
-  const done = c.req.query("done");
+  const isUndone = c.req.query("done") === "rejected" && story.commission.status === "rejected";
   return framed(
     c,
-    { title: "Commission", at: AT, status: problems ? 422 : 200 },
-    <>
-      {problems ? (
-        <Notice tone="bad">
-          <p>{problemText(problems)}</p>
-        </Notice>
-      ) : (
-        <Done
-          code={done}
-          texts={DONE}
-          undo={
-            done === "rejected" && story.commission.status === "rejected" ? (
-              <ActionButton action={`${AT}/${id}`} values={{ status: "pending" }} label="Undo: review again" />
-            ) : null
-          }
-        />
-      )}
-      <CommissionDetail story={story} />
-    </>,
+    {
+      ...{ title: "Commission", at: AT, problems, done: FLASH.commissions, notice: <Refused problems={problems} /> },
+      undo: isUndone ? (
+        <ActionButton action={`${AT}/${id}`} values={{ status: "pending" }} label="Undo: review again" />
+      ) : null,
+    },
+    <CommissionDetail story={story} />,
   );
 }

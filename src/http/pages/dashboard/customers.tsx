@@ -1,5 +1,4 @@
 import type { Context } from "hono";
-import { Hono } from "hono";
 import { getCustomer, listCustomers, type Customer } from "../../../core/customers/customers.ts";
 import { eraseCustomer } from "../../../core/customers/erase.ts";
 import type { Decided } from "../../../core/kernel/rows.ts";
@@ -8,76 +7,17 @@ import { sumUp, type Amount, type Amounts } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
 import { customerQuery } from "../../queries.ts";
 import type { PageEnv } from "../../session.ts";
-import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
-import { csvOf } from "../list-csv.ts";
-import {
-  ListFilter,
-  ListFoot,
-  ListTable,
-  partnerColumn,
-  readList,
-  textColumn,
-  timeColumn,
-  type ListOf,
-  type Shown,
-} from "../list.tsx";
+import { framed, formPage } from "../framed.tsx";
+import { partnerColumn, textColumn, timeColumn, type ListOf } from "../list.tsx";
 import { countText, providerText, Sums, When } from "../parts/figures.tsx";
-import { Form } from "../parts/form.tsx";
-import { Done } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { PaymentSearchField, ProviderField, RangeFields } from "../parts/filter-fields.tsx";
-import { Empty, Facts } from "../parts/table.tsx";
+import { Facts } from "../parts/table.tsx";
 import { ActionLink } from "../rights.tsx";
+import { FLASH, doneAt } from "../flash.ts";
+import { listPage } from "../list-page.tsx";
 
 const AT = "/dashboard/customers";
-
-const DONE = { erased: "The customer is forgotten: the address and what the provider sent of it are gone." };
-
-/** `/dashboard/customers` (PAGE-21): customers with their partner and revenue, and their erasure. */
-export const customers = new Hono<PageEnv>()
-  .get("/", async (c) => {
-    const shown = await readList(c, LIST);
-    return framed(
-      c,
-      { title: "Customers", at: AT },
-      <>
-        <Done code={c.req.query("done")} texts={DONE} />
-        <PageHead title="Customers" lede="Everybody the providers reported, by the newest payment." />
-        <FilterForm shown={shown} />
-        <section class="card flush">
-          {shown.page.total === 0 ? (
-            <NoCustomers isFiltered={shown.isFiltered} />
-          ) : (
-            <>
-              <ListTable list={LIST} shown={shown} />
-              <ListFoot shown={shown} path={AT} />
-            </>
-          )}
-        </section>
-      </>,
-    );
-  })
-  .get("/list.csv", (c) => csvOf(c, LIST))
-  .get("/:id", (c) => customerPage(c, c.req.param("id")))
-  .get("/:id/erase", (c) => erasePage(c, c.req.param("id")))
-  .post("/:id/erase", async (c) => {
-    const { id, email } = await getCustomer(c.var.ctx, c.req.param("id"));
-    if (email === null) return c.redirect(`${AT}/${id}`, 303);
-    await eraseCustomer(c.var.ctx, email);
-    return c.redirect(`${AT}?done=erased`, 303);
-  });
-
-function FilterForm({ shown }: { shown: Shown<typeof customerQuery, Listed> }) {
-  const { value, texts } = shown.filter;
-  return (
-    <ListFilter list={LIST} shown={shown} path={AT} search>
-      <PaymentSearchField value={texts["search"]} />
-      <ProviderField value={value.provider} />
-      <RangeFields texts={texts} />
-    </ListFilter>
-  );
-}
 
 /** What a customer is called: by the address, where it is known. */
 function nameOf({ email, customer_id }: Customer): string {
@@ -121,28 +61,23 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
       key: "customer",
       label: "Customer",
       cell: (customer) => <CustomerCell customer={customer} />,
-      csv: {
-        newest_payment_id: (customer) => customer.id,
-        email: (customer) => customer.email,
-        customer_id: (customer) => customer.customer_id,
-        provider: (customer) => customer.provider,
-      },
+      csv: { newest_payment_id: "id", email: "email", customer_id: "customer_id", provider: "provider" },
     },
-    textColumn("customer_id", "Customer id", (customer) => customer.customer_id),
+    textColumn("customer_id", "Customer id"),
     partnerColumn(),
     {
       key: "first_seen",
       label: "First seen",
       cell: (customer) => <When at={customer.first_seen} only="day" />,
-      csv: { first_seen: (customer) => customer.first_seen },
+      csv: { first_seen: "first_seen" },
     },
-    timeColumn("last_seen", "Last seen", (customer) => customer.last_seen),
+    timeColumn("last_seen", "Last seen"),
     {
       key: "payments",
       label: "Payments",
       align: "end",
       cell: (customer) => countText(customer.payments),
-      csv: { payments: (customer) => customer.payments },
+      csv: { payments: "payments" },
     },
     {
       key: "revenue",
@@ -160,95 +95,100 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
   ],
 };
 
-function NoCustomers({ isFiltered }: { isFiltered: boolean }) {
-  return isFiltered ? (
-    <Empty title="No customer matches">
-      <a href={AT}>Show all customers</a>
-    </Empty>
-  ) : (
-    <Empty title="No customers yet">They appear with their first payment or lead.</Empty>
-  );
-}
+/** `/dashboard/customers` (PAGE-21): customers with their partner and revenue, and their erasure. */
+export const customers = listPage(LIST, {
+  at: AT,
+  done: FLASH.customers,
+  head: { lede: "Everybody the providers reported, by the newest payment." },
+  search: true,
+  filter: () => (
+    <>
+      <PaymentSearchField />
+      <ProviderField />
+      <RangeFields />
+    </>
+  ),
+  empty: { title: "No customers yet", children: "They appear with their first payment or lead." },
+})
+  .get("/:id", (c) => customerPage(c, c.req.param("id")))
+  .get("/:id/erase", (c) => erasePage(c, c.req.param("id")))
+  .post("/:id/erase", async (c) => {
+    const { id, email } = await getCustomer(c.var.ctx, c.req.param("id"));
+    if (email === null) return c.redirect(`${AT}/${id}`, 303);
+    await eraseCustomer(c.var.ctx, email);
+    return c.redirect(doneAt(AT, "erased"), 303);
+  });
 
 async function customerPage(c: Context<PageEnv>, id: string) {
   const customer = await getCustomer(c.var.ctx, id);
   const names = await readPartnerNames(c.var.ctx, [customer.partner_id]);
   const { program } = c.var.session;
   const known = customer.customer_id ?? customer.email;
+  const actions = (
+    <>
+      {known === null ? null : (
+        <a class="button" href={`/dashboard/payments?${new URLSearchParams({ search: known }).toString()}`}>
+          Payments
+        </a>
+      )}
+      {customer.email === null ? null : (
+        <ActionLink class="button danger" href={`${AT}/${customer.id}/erase`}>
+          Erase
+        </ActionLink>
+      )}
+    </>
+  );
   return framed(
     c,
-    { title: "Customer", at: AT },
-    <>
-      <PageHead
-        title={nameOf(customer)}
-        back={{ href: AT, label: "Customers" }}
-        actions={
-          <>
-            {known === null ? null : (
-              <a class="button" href={`/dashboard/payments?${new URLSearchParams({ search: known }).toString()}`}>
-                Payments
-              </a>
-            )}
-            {customer.email === null ? null : (
-              <ActionLink class="button danger" href={`${AT}/${customer.id}/erase`}>
-                Erase
-              </ActionLink>
-            )}
-          </>
-        }
+    {
+      title: "Customer",
+      at: AT,
+      head: { title: nameOf(customer), back: { href: AT, label: "Customers" }, actions },
+    },
+    <section class="card">
+      <Facts
+        rows={[
+          ["E-mail", customer.email ?? <span class="muted">Not known, or erased</span>],
+          ["Provider", providerText(customer.provider)],
+          customer.customer_id === null ? null : ["Customer id", <code>{customer.customer_id}</code>],
+          [
+            "Partner",
+            <PartnerLink partner={customer.partner_id === null ? undefined : names.get(customer.partner_id)} />,
+          ],
+          ["First seen", <When at={customer.first_seen} />],
+          ["Last seen", <When at={customer.last_seen} />],
+          ["Payments", countText(customer.payments)],
+          ["Revenue, net of tax and refunds", <Sums of={sumUp(customer.revenue, program)} />],
+        ]}
       />
-      <section class="card">
-        <Facts
-          rows={[
-            ["E-mail", customer.email ?? <span class="muted">Not known, or erased</span>],
-            ["Provider", providerText(customer.provider)],
-            customer.customer_id === null ? null : ["Customer id", <code>{customer.customer_id}</code>],
-            [
-              "Partner",
-              <PartnerLink partner={customer.partner_id === null ? undefined : names.get(customer.partner_id)} />,
-            ],
-            ["First seen", <When at={customer.first_seen} />],
-            ["Last seen", <When at={customer.last_seen} />],
-            ["Payments", countText(customer.payments)],
-            ["Revenue, net of tax and refunds", <Sums of={sumUp(customer.revenue, program)} />],
-          ]}
-        />
-      </section>
-    </>,
+    </section>,
   );
 }
 
 async function erasePage(c: Context<PageEnv>, id: string) {
-  const customer = await getCustomer(c.var.ctx, id);
-  const title = customer.email === null ? "Nothing to erase" : "Erase this customer?";
-  return framed(
+  const { id: found, email } = await getCustomer(c.var.ctx, id);
+  return formPage(
     c,
-    { title, at: AT },
-    <>
-      <PageHead title={title} back={{ href: `${AT}/${customer.id}`, label: "The customer" }} />
-      <Form class="card stack form-narrow">
-        {customer.email === null ? (
-          <p>No address of this customer is kept.</p>
-        ) : (
-          <>
-            <p>
-              <strong>{customer.email}</strong>
-            </p>
-            <p>
-              The address, and what the providers sent of everybody it belongs to, are removed from payments,
-              commissions and stored events. Amounts and commissions stay as they are. This cannot be undone.
-            </p>
-          </>
-        )}
-        <div class="actions">
-          {customer.email === null ? null : (
-            <button type="submit" class="danger">
-              Erase
-            </button>
-          )}
-          <a href={`${AT}/${customer.id}`}>Back</a>
-        </div>
-      </Form>
-    </>,
+    {
+      title: email === null ? "Nothing to erase" : "Erase this customer?",
+      at: AT,
+      back: { href: `${AT}/${found}`, label: "The customer" },
+      submit: email === null ? null : "Erase",
+      kind: "danger",
+      cancel: "Back",
+    },
+    email === null ? (
+      <p>No address of this customer is kept.</p>
+    ) : (
+      <>
+        <p>
+          <strong>{email}</strong>
+        </p>
+        <p>
+          The address, and what the providers sent of everybody it belongs to, are removed from payments, commissions
+          and stored events. Amounts and commissions stay as they are. This cannot be undone.
+        </p>
+      </>
+    ),
   );
 }

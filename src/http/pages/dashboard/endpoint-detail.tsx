@@ -1,6 +1,5 @@
 import { listDeliveries, type AttemptRecord, type DeliveryRecord } from "../../../core/webhooks/history.ts";
 import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
-import { DELIVERY_STATUSES } from "../../../domain/delivery.ts";
 import { deliveryQuery } from "../../queries.ts";
 import { PageHead } from "../layout.tsx";
 import { ListFilter, ListFoot, ListTable, timeColumn, type ListOf, type Shown } from "../list.tsx";
@@ -9,6 +8,7 @@ import { Badge, plural, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Empty, Facts } from "../parts/table.tsx";
 import { ActionLink, IfMay } from "../rights.tsx";
+import { DELIVERY_STATUSES } from "../../../domain/delivery.ts";
 
 const AT = "/dashboard/webhooks";
 
@@ -29,26 +29,21 @@ export const DELIVERY_LIST: ListOf<typeof deliveryQuery, DeliveryRecord> = {
           </span>
         </span>
       ),
-      csv: {
-        delivery_id: (delivery) => delivery.id,
-        created_at: (delivery) => delivery.created_at,
-        event: (delivery) => delivery.event,
-        event_id: (delivery) => delivery.event_id,
-      },
+      csv: { delivery_id: "id", created_at: "created_at", event: "event", event_id: "event_id" },
     },
     {
       key: "status",
       label: "Status",
       cell: (delivery) => <StatusCell delivery={delivery} />,
-      csv: { status: (delivery) => delivery.status, next_attempt_at: (delivery) => delivery.next_attempt_at },
+      csv: { status: "status", next_attempt_at: "next_attempt_at" },
     },
-    timeColumn("completed_at", "Completed", (delivery) => delivery.completed_at),
+    timeColumn("completed_at", "Completed"),
     {
       key: "attempts",
       label: "Attempts",
       cell: (delivery) => <Attempts delivery={delivery} />,
       csv: {
-        attempt_count: (delivery) => delivery.attempt_count,
+        attempt_count: "attempt_count",
         last_status_code: (delivery) => delivery.attempts.at(-1)?.status_code ?? null,
         last_error: (delivery) => delivery.attempts.at(-1)?.error ?? null,
       },
@@ -118,7 +113,6 @@ function Deliveries({ deliveries, path }: DeliveriesProps) {
           <SelectField
             name="status"
             label={<span class="visually-hidden">Status</span>}
-            value={deliveries.filter.value.status}
             options={[
               { value: "", label: "Any status" },
               ...DELIVERY_STATUSES.map((value) => ({ value, label: value })),

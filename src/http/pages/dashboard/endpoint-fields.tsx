@@ -7,7 +7,7 @@ import type { FormFields, Problems } from "../forms.ts";
 import { Checkbox, Field } from "../parts/form.tsx";
 
 /** An endpoint as its form shows it. */
-export interface EndpointValues {
+interface EndpointValues {
   url: string;
   description: string;
   events: string[];
@@ -43,7 +43,7 @@ export function endpointInput(fields: FormFields): Record<keyof EndpointInput, u
   };
 }
 
-export function EndpointFields({ values, problems }: { values: EndpointValues; problems?: Problems | undefined }) {
+export function EndpointFields({ problems }: { problems: Problems | undefined }) {
   const problem = problems?.fields.events;
   return (
     <>
@@ -52,33 +52,19 @@ export function EndpointFields({ values, problems }: { values: EndpointValues; p
         label="Address"
         type="url"
         inputmode="url"
-        value={values.url}
-        problems={problems}
         maxlength={MAX_TARGET_URL_LENGTH}
         required={true}
         placeholder="https://api.example.com/webhooks"
         hint="https only, and reachable from the internet."
       />
-      <Field name="description" label="Description" value={values.description} problems={problems} maxlength={500} />
+      <Field name="description" label="Description" maxlength={500} />
       <fieldset aria-describedby={problem === undefined ? undefined : "f-events-problem"}>
         <legend>What to send</legend>
         <input type="hidden" name="events" value="" />
         <div class="rows">
-          <Checkbox
-            name="events"
-            value="*"
-            label="Everything"
-            checked={values.events.includes("*")}
-            hint="What comes later too."
-          />
+          <Checkbox name="events" value="*" label="Everything" hint="What comes later too." />
           {OUTBOUND_EVENT_TYPES.map((type) => (
-            <Checkbox
-              name="events"
-              value={type}
-              label={<code>{type}</code>}
-              checked={values.events.includes(type)}
-              hint={EVENTS[type].text}
-            />
+            <Checkbox name="events" value={type} label={<code>{type}</code>} hint={EVENTS[type].text} />
           ))}
         </div>
         {problem === undefined ? null : (

@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import * as z from "zod";
 import { listEvents } from "../../../core/events/events.ts";
 import { NOT_CLICKS } from "../../../core/kernel/event-counts.ts";
@@ -7,72 +6,17 @@ import type { AuditEvent } from "../../../core/kernel/rows.ts";
 import { isFirstKey, type Actor, type Changes } from "../../../domain/actor.ts";
 import { eventKind, type PayloadField, type PayloadText } from "../../../domain/event.ts";
 import { AUDIT_EVENT_TYPES, providerName, vendorNamed } from "../../../providers/registry.ts";
-import type { PageEnv } from "../../session.ts";
 import { eventQuery } from "../../queries.ts";
-import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
-import { csvOf } from "../list-csv.ts";
-import { ListFilter, ListFoot, ListTable, readList, type ListOf } from "../list.tsx";
-import { SelectField } from "../parts/form.tsx";
+import { ListTable, type ListOf } from "../list.tsx";
 import { When } from "../parts/figures.tsx";
-import { RangeFields } from "../parts/filter-fields.tsx";
-import { Empty } from "../parts/table.tsx";
+import { RangeFields, Choice } from "../parts/filter-fields.tsx";
 import { roleMay } from "../../../domain/member.ts";
 import { PAYOUT_METHODS } from "../../../domain/partner.ts";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { nameText } from "../parts/shown-name.ts";
+import { listPage } from "../list-page.tsx";
 
 const AT = "/dashboard/events";
-
-/** `/dashboard/events` (PAGE-27): the audit log without clicks, newest first. */
-export const events = new Hono<PageEnv>()
-  .get("/", async (c) => {
-    const shown = await readList(c, LIST);
-    const { page, filter } = shown;
-    return framed(
-      c,
-      { title: "Events", at: AT },
-      <>
-        <PageHead
-          title="Events"
-          lede="Everything that happened in the program, but clicks. Nothing here is ever changed or removed."
-          actions={
-            <a class="button" href={`${AT}/clicks`}>
-              Clicks
-            </a>
-          }
-        />
-        <ListFilter list={LIST} shown={shown} path={AT}>
-          <SelectField
-            name="type"
-            label="Type"
-            value={filter.value.type}
-            options={[{ value: "", label: "Any" }, ...TYPES.map((value) => ({ value, label: typeText(value) }))]}
-          />
-          <RangeFields texts={filter.texts} />
-        </ListFilter>
-        <section class="card flush">
-          {page.total === 0 ? (
-            shown.isFiltered ? (
-              <Empty title="No event matches">
-                <a href={AT}>Show all events</a>
-              </Empty>
-            ) : (
-              <Empty title="Nothing has happened yet">
-                Payments, commissions and every change you make will be listed here.
-              </Empty>
-            )
-          ) : (
-            <>
-              <ListTable list={LIST} shown={shown} act={{ label: "Open", cell: (event) => <Links event={event} /> }} />
-              <ListFoot shown={shown} path={AT} />
-            </>
-          )}
-        </section>
-      </>,
-    );
-  })
-  .get("/list.csv", (c) => csvOf(c, LIST));
 
 /** Clicks, of which there may be thousands to one of these, have a list of their own. */
 const TYPES = AUDIT_EVENT_TYPES.filter((type) => type !== "click");
@@ -95,13 +39,13 @@ const LIST: ListOf<typeof eventsQuery, AuditEvent> = {
       key: "when",
       label: "When",
       cell: (event) => <When at={event.created_at} />,
-      csv: { created_at: (event) => event.created_at, event_id: (event) => event.id },
+      csv: { created_at: "created_at", event_id: "id" },
     },
     {
       key: "type",
       label: "Type",
       cell: (event) => <code class="whole">{event.type}</code>,
-      csv: { type: (event) => event.type },
+      csv: { type: "type" },
     },
     {
       key: "who",
@@ -121,6 +65,32 @@ const LIST: ListOf<typeof eventsQuery, AuditEvent> = {
     },
   ],
 };
+
+/** `/dashboard/events` (PAGE-27): the audit log without clicks, newest first. */
+export const events = listPage(LIST, {
+  at: AT,
+  head: {
+    lede: "Everything that happened in the program, but clicks. Nothing here is ever changed or removed.",
+    actions: (
+      <a class="button" href={`${AT}/clicks`}>
+        Clicks
+      </a>
+    ),
+  },
+  filter: () => (
+    <>
+      <Choice name="type" label="Type" among={TYPES} text={typeText} />
+      <RangeFields />
+    </>
+  ),
+  empty: {
+    title: "Nothing has happened yet",
+    children: "Payments, commissions and every change you make will be listed here.",
+  },
+  rows: (shown) => (
+    <ListTable list={LIST} shown={shown} act={{ label: "Open", cell: (event) => <Links event={event} /> }} />
+  ),
+});
 
 /** The pages that ids in payloads lead to; null: there is none. */
 const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {

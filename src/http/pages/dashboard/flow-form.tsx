@@ -1,7 +1,6 @@
 import type { FlowInput } from "../../../core/programs/flows.ts";
 import type { Flow, Program } from "../../../core/kernel/rows.ts";
 import {
-  CONDITION_FIELDS,
   CONDITION_OPS,
   FLOW_ACTION_TYPES,
   FLOW_EVENTS,
@@ -10,10 +9,12 @@ import {
   type Condition,
 } from "../../../domain/flow.ts";
 import type { EditForm } from "../edits.ts";
-import { FormFields, moneyValue, parseMoney, type Problems } from "../forms.ts";
+import { FormFields, moneyValue, parseMoney } from "../forms.ts";
 import { Checkbox, Field, SelectField } from "../parts/form.tsx";
 import { EVENT_TEXTS, FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
-import { ApplyFromField, applyFromInput } from "./apply-from.tsx";
+import { ApplyFromField } from "./apply-from.tsx";
+import { CONDITION_FIELDS } from "../../../domain/flow.ts";
+import { applyFromInput } from "./apply-from.tsx";
 
 /** A flow as its form shows it: amounts with the decimals of the program's currency. */
 export interface FlowValues {
@@ -134,40 +135,33 @@ export function flowInput(
 }
 
 interface FlowFieldsProps {
-  values: FlowValues;
-  problems?: Problems | undefined;
+  conditions: FlowValues["conditions"];
   currency: string;
 }
 
-export function FlowFields({ values, problems, currency }: FlowFieldsProps) {
-  const rows = [...values.conditions, ...Array.from({ length: SPARE_ROWS }, () => EMPTY_ROW)].slice(0, MAX_CONDITIONS);
+export function FlowFields({ conditions, currency }: FlowFieldsProps) {
+  const rows = [...conditions, ...Array.from({ length: SPARE_ROWS }, () => EMPTY_ROW)].slice(0, MAX_CONDITIONS);
   return (
     <>
-      <Field name="name" label="Name" value={values.name} problems={problems} required={true} maxlength={200} />
+      <Field name="name" label="Name" required={true} maxlength={200} />
       <SelectField
         name="event"
         label="Applies to"
-        value={values.event}
         options={FLOW_EVENTS.map((value) => ({ value, label: EVENT_TEXTS[value].of }))}
-        problems={problems}
         hint="A flow of leads gives a flat amount, and asks for the customer's e-mail or the partner's slug only."
       />
       <div class="fields two">
         <SelectField
           name="action_type"
           label="The partner gets"
-          value={values.action_type}
           options={FLOW_ACTION_TYPES.map((value) => ({
             value,
             label: value === "percentage" ? "a percentage of the payment" : "a flat amount",
           }))}
-          problems={problems}
         />
         <Field
           name="action_value"
           label="How much"
-          value={values.action_value}
-          problems={problems}
           required={true}
           inputmode="decimal"
           hint={`Percent, or an amount such as 5.00. Amounts are read as ${currency} and paid in the payment's currency.`}
@@ -177,7 +171,7 @@ export function FlowFields({ values, problems, currency }: FlowFieldsProps) {
         <legend>Where all of these hold</legend>
         <div class="rows">
           {rows.map((row, i) => (
-            <ConditionRow row={row} index={i} problems={problems} />
+            <ConditionRow row={row} index={i} />
           ))}
         </div>
         <p class="hint">
@@ -188,13 +182,11 @@ export function FlowFields({ values, problems, currency }: FlowFieldsProps) {
       <Field
         name="priority"
         label="Priority"
-        value={values.priority}
-        problems={problems}
         inputmode="decimal"
         hint="Higher is tried first. The first flow whose conditions all hold decides."
       />
-      <Checkbox name="active" label="Active" checked={values.active} hint="Only active flows are tried." />
-      <ApplyFromField value={values.apply_from} problems={problems} />
+      <Checkbox name="active" label="Active" hint="Only active flows are tried." />
+      <ApplyFromField />
     </>
   );
 }
@@ -205,34 +197,14 @@ const FIELD_OPTIONS = [
 ];
 const OP_OPTIONS = CONDITION_OPS.map((value) => ({ value, label: OP_TEXTS[value] }));
 
-function ConditionRow({
-  row,
-  index,
-  problems,
-}: {
-  row: typeof EMPTY_ROW;
-  index: number;
-  problems: Problems | undefined;
-}) {
+function ConditionRow({ row, index }: { row: typeof EMPTY_ROW; index: number }) {
   const name = (part: keyof Condition) => `conditions.${index}.${part}`;
   const label = (text: string) => <span class="visually-hidden">{`Condition ${index + 1}: ${text}`}</span>;
   return (
     <div class="row">
-      <SelectField
-        name={name("field")}
-        label={label("field")}
-        options={FIELD_OPTIONS}
-        value={row.field}
-        problems={problems}
-      />
-      <SelectField
-        name={name("op")}
-        label={label("comparison")}
-        options={OP_OPTIONS}
-        value={row.op}
-        problems={problems}
-      />
-      <Field name={name("value")} label={label("value")} value={row.value} problems={problems} required={true} />
+      <SelectField name={name("field")} label={label("field")} options={FIELD_OPTIONS} value={row.field} />
+      <SelectField name={name("op")} label={label("comparison")} options={OP_OPTIONS} value={row.op} />
+      <Field name={name("value")} label={label("value")} value={row.value} required={true} />
     </div>
   );
 }

@@ -9,12 +9,18 @@ import { flowCreate } from "../../api/flows.ts";
 import { settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { refusedEdit, sentEdit, shownIn, type EditForm } from "../edits.ts";
-import { CHECK_FIELDS, FormFields, moneyValue, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
-import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
-import { ActionButton, Form } from "../parts/form.tsx";
+import {
+  CHECK_FIELDS,
+  type FormFields,
+  moneyValue,
+  parseInput,
+  problemsOf,
+  type Parsed,
+  type Problems,
+} from "../forms.ts";
+import { framed, formPage } from "../framed.tsx";
+import { ActionButton, Form, Actions, Hidden } from "../parts/form.tsx";
 import { Badge, countText, moneyText, plural, rateText, type MoneyFormat } from "../parts/figures.tsx";
-import { Done } from "../parts/notice.tsx";
 import { Preview, PreviewPlace } from "../parts/preview.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { conditionText, EVENT_TEXTS } from "../parts/words.ts";
@@ -29,49 +35,37 @@ import {
   typedFlow,
   type FlowValues,
 } from "./flow-form.tsx";
-import { APPLIED, previewPage, stepOf } from "./apply-from.tsx";
+import { isPreview, previewPage } from "./apply-from.tsx";
 import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
 import type * as z from "zod";
+import { sentFields } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
 
 const AT = "/dashboard/flows";
 /** How many of the newest payments a preview works through. */
 const SIMULATED = 500;
-
-const DONE = {
-  deleted: "The flow is deleted. Commissions it made stay.",
-  active: "The flow is active.",
-  inactive: "The flow is switched off.",
-};
 
 /** `/dashboard/flows` (PAGE-7): list, edit, simulate. */
 export const flows = new Hono<PageEnv>()
   .get("/", async (c) => {
     const list = await listFlows(c.var.ctx);
     const { program } = c.var.session;
+    const addLink = (text: string) => (
+      <ActionLink class="button primary" href={`${AT}/new`}>
+        {text}
+      </ActionLink>
+    );
+    const head = {
+      lede: `Rules for special rates, tried from the top. The first that matches decides; if none does, the partner's own rate applies, else the program's ${program.default_commission_pct} %.`,
+      actions: addLink("Add flow"),
+    };
     return framed(
       c,
-      { title: "Flows", at: AT, previews: true },
+      { title: "Flows", at: AT, previews: true, done: FLASH.flows, head },
       <>
-        <Done code={c.req.query("done")} texts={DONE} />
-        <PageHead
-          title="Flows"
-          lede={`Rules for special rates, tried from the top. The first that matches decides; if none does, the partner's own rate applies, else the program's ${program.default_commission_pct} %.`}
-          actions={
-            <ActionLink class="button primary" href={`${AT}/new`}>
-              Add flow
-            </ActionLink>
-          }
-        />
         <section class="card flush">
           {list.length === 0 ? (
-            <Empty
-              title="No flows, and none needed"
-              action={
-                <ActionLink class="button primary" href={`${AT}/new`}>
-                  Add your first flow
-                </ActionLink>
-              }
-            >
+            <Empty title="No flows, and none needed" action={addLink("Add your first flow")}>
               Every payment earns the partner's own rate or the program's. Add a flow for exceptions: more for large
               payments, a flat amount for one partner.
             </Empty>
@@ -84,13 +78,12 @@ export const flows = new Hono<PageEnv>()
     );
   })
   .get("/new", (c) => editPage(c, { flow: null, values: NEW_FLOW }))
-  .post("/new", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    return save(c, null, fields, async (input) => {
+  .post("/new", async (c) =>
+    save(c, null, await sentFields(c), async (input) => {
       const flow = await createFlow(c.var.ctx, input);
-      return c.redirect(`${AT}/${flow.id}?done=${doneOf(input, "added")}`, 303);
-    });
-  })
+      return c.redirect(doneAt(`${AT}/${flow.id}`, doneOf(input, "added")), 303);
+    }),
+  )
   .get("/:id", async (c) => {
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
     const values = flowValues(flow, c.var.session.program.currency);
@@ -100,7 +93,7 @@ export const flows = new Hono<PageEnv>()
   })
   .post("/:id", async (c) => {
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
-    const typed = new FormFields(await c.req.formData());
+    const typed = await sentFields(c);
     const rate = typed.given("rate");
     const stored = flowValues(flow, c.var.session.program.currency);
     // Of the preview of a rate, with the type that it showed: all else as it is.
@@ -111,38 +104,28 @@ export const flows = new Hono<PageEnv>()
     const shown = rate === undefined || sent === undefined ? sent : { ...formOfFlow(c).columns(flow), ...sent };
     return save(c, flow, fields, async (input) => {
       await updateFlow(c.var.ctx, flow.id, input, shown);
-      return c.redirect(`${AT}/${flow.id}?done=${doneOf(input, "saved")}`, 303);
+      return c.redirect(doneAt(`${AT}/${flow.id}`, doneOf(input, "saved")), 303);
     });
   })
   .post("/:id/switch", async (c) => {
-    const active = new FormFields(await c.req.formData()).text("active") === "true";
+    const active = (await sentFields(c)).text("active") === "true";
     await updateFlow(c.var.ctx, c.req.param("id"), { active });
-    return c.redirect(`${AT}?done=${active ? "active" : "inactive"}`, 303);
+    return c.redirect(doneAt(AT, active ? "active" : "inactive"), 303);
   })
   .get("/:id/delete", async (c) => {
-    const flow = await getFlow(c.var.ctx, c.req.param("id"));
-    return framed(
+    const { id, name } = await getFlow(c.var.ctx, c.req.param("id"));
+    return formPage(
       c,
-      { title: `Delete ${flow.name}`, at: AT },
-      <>
-        <PageHead title={`Delete “${flow.name}”?`} back={{ href: `${AT}/${flow.id}`, label: flow.name }} />
-        <Form class="card stack form-narrow">
-          <p>
-            It is removed for good. Commissions it made stay as they are. To keep it for later, switch it off instead.
-          </p>
-          <div class="actions">
-            <button type="submit" class="danger">
-              Delete the flow
-            </button>
-            <a href={`${AT}/${flow.id}`}>Keep it</a>
-          </div>
-        </Form>
-      </>,
+      {
+        ...{ title: `Delete ${name}`, heading: `Delete “${name}”?`, at: AT },
+        ...{ back: { href: `${AT}/${id}`, label: name }, submit: "Delete the flow", kind: "danger", cancel: "Keep it" },
+      },
+      <p>It is removed for good. Commissions it made stay as they are. To keep it for later, switch it off instead.</p>,
     );
   })
   .post("/:id/delete", async (c) => {
     await deleteFlow(c.var.ctx, c.req.param("id"));
-    return c.redirect(`${AT}?done=deleted`, 303);
+    return c.redirect(doneAt(AT, "deleted"), 303);
   });
 
 type Input = z.output<typeof flowCreate>;
@@ -156,13 +139,13 @@ function doneOf({ apply_from }: Input, done: Saved): Saved {
 function savedTexts({ active, event }: Flow): Record<Saved, string> {
   if (!active) {
     const off = "It is switched off and decides nothing.";
-    return { added: `The flow was added. ${off}`, saved: `Saved. ${off}`, applied: APPLIED };
+    return { added: `The flow was added. ${off}`, saved: `Saved. ${off}`, applied: FLASH.partners.applied };
   }
   const decides = `It decides ${EVENT_TEXTS[event].of} from now on`;
   return {
     added: `The flow was added. ${decides}.`,
     saved: `Saved. ${decides}; what is decided stays.`,
-    applied: APPLIED,
+    applied: FLASH.partners.applied,
   };
 }
 
@@ -180,14 +163,13 @@ async function save(
   const values = typedFlow(fields, flow ? flowValues(flow, program.currency) : NEW_FLOW);
   const edit = flow ? sentEdit(formOfFlow(c), flow, fields) : undefined;
   const shown = edit?.shown;
-  const step = stepOf(fields);
-  if (step === "edit") return editPage(c, { flow, values, shown });
+  if (fields.has("back")) return editPage(c, { flow, values, shown });
   const parsed = parseFlow(flowInput(fields, program));
   if (!parsed.ok) return editPage(c, { flow, values, shown, problems: parsed.problems });
   try {
     const { apply_from, ...typed } = parsed.value;
     const rule = { flow: typed, ...(flow ? { flow_id: flow.id } : {}) };
-    if (step === "preview" && apply_from !== undefined) {
+    if (isPreview(fields) && apply_from !== undefined) {
       const subject = `Apply “${typed.name}”`;
       return await previewPage(c, { at: AT, action: addressOf(flow), fields, subject, rule, apply_from });
     }
@@ -230,36 +212,27 @@ function addressOf(flow: Flow | null): string {
 
 function editPage(c: Context<PageEnv>, { flow, values, problems, shown, simulation }: Edited) {
   const { currency } = c.var.session.program;
-  const title = flow ? flow.name : "Add flow";
+  const actions = flow ? (
+    <ActionLink class="button danger" href={`${AT}/${flow.id}/delete`}>
+      Delete
+    </ActionLink>
+  ) : undefined;
   return framed(
     c,
-    { title, at: AT, status: problems ? 422 : 200 },
+    {
+      ...{ title: flow ? flow.name : "Add flow", at: AT, problems },
+      ...{ done: simulation || !flow ? {} : savedTexts(flow), head: { back: { href: AT, label: "Flows" }, actions } },
+    },
     <>
-      {simulation || problems || !flow ? null : <Done code={c.req.query("done")} texts={savedTexts(flow)} />}
-      <PageHead
-        title={title}
-        back={{ href: AT, label: "Flows" }}
-        actions={
-          flow ? (
-            <ActionLink class="button danger" href={`${AT}/${flow.id}/delete`}>
-              Delete
-            </ActionLink>
-          ) : undefined
-        }
-      />
       {simulation ? <SimulationResult of={simulation} texts={textsOf(simulation)} /> : null}
-      <Form action={addressOf(flow)} readable={true} class="card stack form-wide" problems={problems} shown={shown}>
-        <FlowFields values={values} problems={problems} currency={currency} />
+      <Form {...{ problems, values, shown }} action={addressOf(flow)} readable={true} class="card stack form-wide">
+        <FlowFields conditions={values.conditions} currency={currency} />
         <IfMay right="manage">
-          <div class="actions">
-            <button type="submit" class="primary">
-              {flow ? "Save" : "Add flow"}
-            </button>
+          <Actions submit={flow ? "Save" : "Add flow"} cancel={{ href: AT, label: "Cancel" }}>
             <button type="submit" name="simulate" value="yes">
               Preview on past payments
             </button>
-            <a href={AT}>Cancel</a>
-          </div>
+          </Actions>
         </IfMay>
       </Form>
     </>,
@@ -277,31 +250,24 @@ interface Rate {
 function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }: Rate) {
   const money = settingFormat(c.var.session.program);
   const said = `${flow.name}: ${rateText(actionOf(typed), money)} in place of ${rateText(actionOf(flow), money)}`;
+  const actions = (
+    <a class="button" href={addressOf(flow)}>
+      All of the flow
+    </a>
+  );
   return framed(
     c,
-    { title: flow.name, at: AT },
-    <>
-      <PageHead
-        title={flow.name}
-        back={{ href: AT, label: "Flows" }}
-        actions={
-          <a class="button" href={addressOf(flow)}>
-            All of the flow
-          </a>
-        }
-      />
-      <Preview said={said}>
-        <SimulationResult of={simulation} texts={textsOf(simulation)} said={said}>
-          <Form action={addressOf(flow)} class="inline" shown={rateOf(flow)}>
-            <input type="hidden" name="rate" value={value} />
-            <input type="hidden" name="action_type" value={typed.action_type} />
-            <button type="submit" class="primary">
-              Save<span class="visually-hidden"> {said}</span>
-            </button>
-          </Form>
-        </SimulationResult>
-      </Preview>
-    </>,
+    { title: flow.name, at: AT, head: { back: { href: AT, label: "Flows" }, actions } },
+    <Preview said={said}>
+      <SimulationResult of={simulation} texts={textsOf(simulation)} said={said}>
+        <Form action={addressOf(flow)} class="inline" shown={rateOf(flow)}>
+          <Hidden values={{ rate: value, action_type: typed.action_type }} />
+          <button type="submit" class="primary">
+            Save<span class="visually-hidden"> {said}</span>
+          </button>
+        </Form>
+      </SimulationResult>
+    </Preview>,
   );
 }
 

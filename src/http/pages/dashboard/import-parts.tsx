@@ -1,15 +1,17 @@
 import { MAX_IMPORT_LINES } from "../../../core/imports/partners.ts";
-import { importFields, type ImportField, type ImportKind, type MatchedColumn } from "../../../domain/import-columns.ts";
+import { type ImportField, type ImportKind, type MatchedColumn } from "../../../domain/import-columns.ts";
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
 import type { ImportRow, ReadColumn, RowOutcome } from "../../import/report.ts";
 import type { ImportOrder } from "../../import/line.ts";
-import { PROVIDER_NAMES, providerName } from "../../../providers/registry.ts";
+import { providerName } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Field, SelectField, TextArea } from "../parts/form.tsx";
 import { Badge, countText, plural } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Table } from "../parts/table.tsx";
+import { importFields } from "../../../domain/import-columns.ts";
+import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 
 const PARTNERS_EXAMPLE = `email,code,first_name,last_name,commission_pct
 ada@example.com,ada,Ada,Lovelace,25

@@ -1,7 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { ClickSources } from "../../../core/clicks/sources.ts";
 import { NO_REFERRER } from "../../../core/kernel/click-sources.ts";
-import { instantsOf } from "../../../core/overview/days.ts";
 import type { Overview, TopPartner } from "../../../core/overview/overview.ts";
 import type { CodeStats } from "../../../core/partners/code-stats.ts";
 import { amountOf } from "../../../domain/amount.ts";
@@ -12,6 +11,7 @@ import { partnerText } from "../parts/partner.tsx";
 import { ShareBar } from "../parts/plot.tsx";
 import { spanText } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
+import { instantsOf } from "../../../core/overview/days.ts";
 
 /** Who earned most, a list for each currency; each leads to the commissions behind it. */
 export function TopPartners({ overview: { top, days } }: { overview: Overview }) {

@@ -1,5 +1,5 @@
 import type { EditForm } from "../edits.ts";
-import type { FormFields, Problems } from "../forms.ts";
+import type { FormFields } from "../forms.ts";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
@@ -69,22 +69,13 @@ export function InviteForm() {
   );
 }
 
-interface PartnerFieldsProps {
-  values: PartnerValues;
-  problems?: Problems | undefined;
-  program: Program;
-  isNew: boolean;
-}
-
-export function PartnerFields({ values, problems, program, isNew }: PartnerFieldsProps) {
+export function PartnerFields({ program, isNew }: { program: Program; isNew: boolean }) {
   return (
     <>
       <Field
         name="email"
         label="E-mail address"
         type="email"
-        value={values.email}
-        problems={problems}
         maxlength={254}
         required={true}
         autocomplete="off"
@@ -93,8 +84,6 @@ export function PartnerFields({ values, problems, program, isNew }: PartnerField
       <Field
         name="slug"
         label="Slug"
-        value={values.slug}
-        problems={problems}
         required={true}
         autocomplete="off"
         maxlength={64}
@@ -109,54 +98,30 @@ export function PartnerFields({ values, problems, program, isNew }: PartnerField
         }
       />
       <div class="fields two">
-        <Field
-          name="first_name"
-          label="First name"
-          value={values.first_name}
-          problems={problems}
-          autocomplete="off"
-          maxlength={200}
-        />
-        <Field
-          name="last_name"
-          label="Last name"
-          value={values.last_name}
-          problems={problems}
-          autocomplete="off"
-          maxlength={200}
-        />
+        <Field name="first_name" label="First name" autocomplete="off" maxlength={200} />
+        <Field name="last_name" label="Last name" autocomplete="off" maxlength={200} />
       </div>
       <Field
         name="commission_pct"
         label="Own commission rate"
-        value={values.commission_pct}
-        problems={problems}
         inputmode="decimal"
         unit="%"
         hint={`Leave empty for the program's ${program.default_commission_pct} %. Flows that match come first.`}
       />
-      {isNew ? null : <ApplyFromField value={values.apply_from} problems={problems} />}
-      <PayoutFields values={values} problems={problems} />
+      {isNew ? null : <ApplyFromField />}
+      <PayoutFields />
     </>
   );
 }
 
-function PayoutFields({ values, problems }: Pick<PartnerFieldsProps, "values" | "problems">) {
+function PayoutFields() {
   return (
     <div class="fields two">
-      <SelectField
-        name="payout_method"
-        label="Paid by"
-        options={PAYOUT_METHOD_OPTIONS}
-        value={values.payout_method}
-        problems={problems}
-      />
+      <SelectField name="payout_method" label="Paid by" options={PAYOUT_METHOD_OPTIONS} />
       <Field
         name="payout_email"
         label={`E-mail at ${WALLET_SERVICE}`}
         type="email"
-        value={values.payout_email}
-        problems={problems}
         maxlength={254}
         autocomplete="off"
       />

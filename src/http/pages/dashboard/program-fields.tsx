@@ -5,7 +5,7 @@ import { MAX_QUESTIONS, MAX_TERMS } from "../../../domain/application.ts";
 import { assetsText, MAX_ASSETS, readAssets } from "../../../domain/asset.ts";
 import type { EditForm } from "../edits.ts";
 import { moneyValue, type FormFields, type Problems } from "../forms.ts";
-import { Field, FieldGroup, SelectField, TextArea } from "../parts/form.tsx";
+import { Field, FieldGroup, SelectField, TextArea, useProblems } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
 
 /** The secrets have forms of their own. */
@@ -96,49 +96,38 @@ function truthOf(text: string): boolean | string | undefined {
   return text === "true" || (text === "false" ? false : text);
 }
 
-interface ProgramFieldsProps {
-  values: ProgramValues;
-  problems?: Problems | undefined;
-  currency: string;
-}
-
 /** The settings in groups, in the order in which a new program needs them. */
-export function ProgramFields({ values, problems, currency }: ProgramFieldsProps) {
-  const shown = { values, problems };
+export function ProgramFields({ currency }: { currency: string }) {
   return (
     <>
       <FieldGroup name="General">
-        <GeneralFields {...shown} />
+        <GeneralFields />
       </FieldGroup>
       <FieldGroup name="Commissions">
-        <CommissionFields {...shown} />
-        <AttributionFields {...shown} />
+        <CommissionFields />
+        <AttributionFields />
       </FieldGroup>
       <FieldGroup name="Payouts">
-        <PayoutFields {...shown} currency={currency} />
+        <PayoutFields currency={currency} />
       </FieldGroup>
       <FieldGroup name="Partner portal">
-        <PortalFields {...shown} />
+        <PortalFields />
       </FieldGroup>
       <FieldGroup name="Applications">
-        <ApplicationFields {...shown} />
+        <ApplicationFields />
       </FieldGroup>
     </>
   );
 }
 
-type GroupProps = Omit<ProgramFieldsProps, "currency">;
-
 /** What the program is, and how it looks and counts days. */
-function GeneralFields({ values, problems }: GroupProps) {
+function GeneralFields() {
   return (
     <>
-      <Field name="name" label="Name" value={values.name} problems={problems} required={true} maxlength={200} />
+      <Field name="name" label="Name" required={true} maxlength={200} />
       <Field
         name="domain"
         label="Domain"
-        value={values.domain}
-        problems={problems}
         placeholder="shop.example.com"
         maxlength={253}
         inputmode="url"
@@ -147,8 +136,6 @@ function GeneralFields({ values, problems }: GroupProps) {
       <Field
         name="currency"
         label="Currency"
-        value={values.currency}
-        problems={problems}
         required={true}
         maxlength={3}
         hint="Locked once a commission or a lead exists. Payments in others keep theirs."
@@ -156,8 +143,6 @@ function GeneralFields({ values, problems }: GroupProps) {
       <Field
         name="time_zone"
         label="Time zone"
-        value={values.time_zone}
-        problems={problems}
         required={true}
         maxlength={64}
         placeholder="Europe/Berlin"
@@ -166,8 +151,6 @@ function GeneralFields({ values, problems }: GroupProps) {
       <Field
         name="brand_color"
         label="Color of e-mails"
-        value={values.brand_color}
-        problems={problems}
         maxlength={7}
         placeholder="#3730a3"
         hint="Of the buttons and the top line in e-mails from your program: # and six hexadecimal digits."
@@ -177,25 +160,21 @@ function GeneralFields({ values, problems }: GroupProps) {
 }
 
 /** What a payment earns, and when that is approved. */
-function CommissionFields({ values, problems }: GroupProps) {
+function CommissionFields() {
   return (
     <>
       <Field
         name="default_commission_pct"
         label="Commission rate"
-        value={values.default_commission_pct}
-        problems={problems}
         required={true}
         inputmode="decimal"
         unit="%"
         hint="For partners without a rate of their own, where no flow matches."
       />
-      <ApplyFromField value={values.apply_from} problems={problems} />
+      <ApplyFromField />
       <Field
         name="auto_approve_days"
         label="Approve automatically after"
-        value={values.auto_approve_days}
-        problems={problems}
         inputmode="numeric"
         unit="days"
         hint="Counted from the payment, or from its first report if later; flagged ones always wait for you. Empty: you approve all."
@@ -203,8 +182,6 @@ function CommissionFields({ values, problems }: GroupProps) {
       <SelectField
         name="live_only"
         label="The providers' test payments"
-        value={values.live_only}
-        problems={problems}
         options={[
           { value: "true", label: "earn nothing" },
           { value: "false", label: "earn as real ones do" },
@@ -216,14 +193,12 @@ function CommissionFields({ values, problems }: GroupProps) {
 }
 
 /** Whose a payment is. */
-function AttributionFields({ values, problems }: GroupProps) {
+function AttributionFields() {
   return (
     <>
       <Field
         name="cookie_days"
         label="Remember a click for"
-        value={values.cookie_days}
-        problems={problems}
         required={true}
         inputmode="numeric"
         unit="days"
@@ -232,8 +207,6 @@ function AttributionFields({ values, problems }: GroupProps) {
       <SelectField
         name="attribution"
         label="If several partners sent the visitor"
-        value={values.attribution}
-        problems={problems}
         options={[
           { value: "last", label: "the last one earns" },
           { value: "first", label: "the first one earns" },
@@ -243,8 +216,6 @@ function AttributionFields({ values, problems }: GroupProps) {
       <SelectField
         name="code_precedence"
         label="If a payment has a link's partner and a promotion code"
-        value={values.code_precedence}
-        problems={problems}
         options={[
           { value: "link", label: "the link's partner earns" },
           { value: "code", label: "the code's partner earns" },
@@ -255,14 +226,12 @@ function AttributionFields({ values, problems }: GroupProps) {
   );
 }
 
-function PayoutFields({ values, problems, currency }: ProgramFieldsProps) {
+function PayoutFields({ currency }: { currency: string }) {
   return (
     <>
       <Field
         name="payout_term"
         label="Payout term"
-        value={values.payout_term}
-        problems={problems}
         required={true}
         maxlength={7}
         hint="NET-30: due 30 days after the period ends."
@@ -270,8 +239,6 @@ function PayoutFields({ values, problems, currency }: ProgramFieldsProps) {
       <Field
         name="min_payout_cents"
         label="Minimum payout"
-        value={values.min_payout_cents}
-        problems={problems}
         inputmode="decimal"
         unit={currency}
         hint="Less than that is carried forward."
@@ -290,14 +257,12 @@ function assetProblems(problems: Problems | undefined): Problems | undefined {
 }
 
 /** What partners see in the portal. */
-function PortalFields({ values, problems }: GroupProps) {
+function PortalFields() {
   return (
     <>
       <SelectField
         name="sale_amounts"
         label="What partners' customers paid"
-        value={values.sale_amounts}
-        problems={problems}
         options={[
           { value: "shown", label: "is shown to the partner" },
           { value: "hidden", label: "is hidden from the partner" },
@@ -307,8 +272,7 @@ function PortalFields({ values, problems }: GroupProps) {
       <TextArea
         name="assets"
         label="Banners, texts and pages for partners"
-        value={values.assets}
-        problems={assetProblems(problems)}
+        problems={assetProblems(useProblems())}
         code={true}
         rows={6}
         hint={`Each begins with banner:, text: or link: and a name; below it the https:// address of the picture or page, or the text, with {link} where the partner's link goes. A line --- between two; ${MAX_ASSETS} at most.`}
@@ -318,14 +282,12 @@ function PortalFields({ values, problems }: GroupProps) {
 }
 
 /** Who may apply to become a partner, and what they are asked. */
-function ApplicationFields({ values, problems }: GroupProps) {
+function ApplicationFields() {
   return (
     <>
       <SelectField
         name="applications"
         label="People who apply to become partners"
-        value={values.applications}
-        problems={problems}
         options={[
           { value: "off", label: "cannot: there is no page for it" },
           { value: "review", label: "wait until you approve them" },
@@ -336,8 +298,6 @@ function ApplicationFields({ values, problems }: GroupProps) {
       <Field
         name="slug"
         label="Name in the address of that page"
-        value={values.slug}
-        problems={problems}
         placeholder="example-shop"
         maxlength={64}
         hint="/join/example-shop. Empty: the program id."
@@ -345,16 +305,12 @@ function ApplicationFields({ values, problems }: GroupProps) {
       <TextArea
         name="questions"
         label="What you ask them"
-        value={values.questions}
-        problems={problems}
         rows={4}
         hint={`One question on each line, ${MAX_QUESTIONS} at most; name, e-mail and website are always asked. One that ends with (optional) need not be answered.`}
       />
       <TextArea
         name="terms"
         label="Terms they agree to"
-        value={values.terms}
-        problems={problems}
         rows={6}
         maxlength={MAX_TERMS}
         hint="Kept with each application as the number of this text, which counts up when you change it."

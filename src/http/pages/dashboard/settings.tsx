@@ -8,61 +8,52 @@ import { publicUrl } from "../../../lib/public-url.ts";
 import { VENDORS, SECRET_SETTINGS, type Setting } from "../../../providers/registry.ts";
 import { programPatch } from "../../api/programs.ts";
 import { dropSessionAndShow, type PageEnv } from "../../session.ts";
-import { openEdit, refusedEdit, sentEdit, type Edit } from "../edits.ts";
-import { FormFields, parseInput, type Problems } from "../forms.ts";
-import { framed } from "../framed.tsx";
-import { PageHead, Plain } from "../layout.tsx";
+import { openEdit, type Edit } from "../edits.ts";
+import { parseInput, type Problems } from "../forms.ts";
+import { framed, formPage } from "../framed.tsx";
+import { Plain } from "../layout.tsx";
 import { page } from "../page.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
-import { Form } from "../parts/form.tsx";
+import { Form, Actions } from "../parts/form.tsx";
 import { providerText } from "../parts/figures.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { scriptTag } from "../parts/snippets.ts";
 import { IfMay } from "../rights.tsx";
 import { FirstKey } from "./api-keys.tsx";
-import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
-import { PROGRAM_FORM, ProgramFields, programInput, programValues } from "./program-fields.tsx";
+import { isPreview, previewPage } from "./apply-from.tsx";
+import { PROGRAM_FORM, ProgramFields, programValues } from "./program-fields.tsx";
 import { ProviderSecrets } from "./provider-secret.tsx";
+import { applyFromInput } from "./apply-from.tsx";
+import { programInput } from "./program-fields.tsx";
+import { change, sentFields } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
 
 const AT = "/dashboard/settings";
-
-const DONE = {
-  saved: "Saved.",
-  applied: APPLIED,
-  secret: "The secret is saved.",
-  replaced: "The secret is saved. The previous one stays valid for 24 hours.",
-  cleared: "The secret is removed.",
-};
+const BACK = { href: AT, label: "Settings" };
 
 /** `/dashboard/settings` (PAGE-7): program, API key regeneration, provider secrets, the script tag. */
 export const settings = new Hono<PageEnv>()
   .get("/", (c) => settingsPage(c))
-  .post("/", async (c) => {
-    const fields = new FormFields(await c.req.formData());
+  .post("/", (c) => {
     const { program } = c.var.session;
-    const edit = sentEdit(PROGRAM_FORM, program, fields);
-    const step = stepOf(fields);
-    if (step === "edit") return settingsPage(c, { edit });
-    const parsed = parseInput(programPatch, {
-      ...programInput(fields, program.currency),
-      ...applyFromInput(fields, program),
+    return change(c, {
+      ...{ form: PROGRAM_FORM, row: program, schema: programPatch },
+      input: (fields) => ({ ...programInput(fields, program.currency), ...applyFromInput(fields, program) }),
+      verb: async (value, { fields, sent }) => {
+        const { apply_from, default_commission_pct } = value;
+        if (isPreview(fields) && apply_from !== undefined && default_commission_pct !== undefined) {
+          const subject = `Apply the rate of ${default_commission_pct}\u00a0%`;
+          const rule = { default_commission_pct };
+          return previewPage(c, { at: AT, action: AT, fields, subject, rule, apply_from });
+        }
+        await updateProgram(c.var.ctx, value, sent);
+        return doneAt(AT, apply_from === undefined ? "saved" : "applied");
+      },
+      page: (edit) => settingsPage(c, { edit }),
     });
-    if (!parsed.ok) return settingsPage(c, { edit: { ...edit, problems: parsed.problems } });
-    const { apply_from, default_commission_pct } = parsed.value;
-    try {
-      if (step === "preview" && apply_from !== undefined && default_commission_pct !== undefined) {
-        const subject = `Apply the rate of ${default_commission_pct}\u00a0%`;
-        const rule = { default_commission_pct };
-        return await previewPage(c, { at: AT, action: AT, fields, subject, rule, apply_from });
-      }
-      await updateProgram(c.var.ctx, parsed.value, edit.sent);
-      return c.redirect(`${AT}?done=${apply_from === undefined ? "saved" : "applied"}`, 303);
-    } catch (error) {
-      return settingsPage(c, { edit: await refusedEdit(c, PROGRAM_FORM, edit, error) });
-    }
   })
   .post("/secrets", async (c) => {
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const found = settingNamed(fields.text("name"));
     if (found === undefined) return settingsPage(c);
     const secret = fields.text("secret");
@@ -75,21 +66,13 @@ export const settings = new Hono<PageEnv>()
   .get("/secrets/:name/remove", async (c) => {
     const found = settingNamed(c.req.param("name"));
     if (found === undefined) return c.redirect(AT, 303);
-    return framed(
+    return formPage(
       c,
-      { title: "Remove the secret", at: AT },
-      <>
-        <PageHead title="Remove the secret?" back={{ href: AT, label: "Settings" }} />
-        <Form class="card stack form-narrow">
-          <p>{found.field.removed}</p>
-          <div class="actions">
-            <button type="submit" class="danger">
-              Remove
-            </button>
-            <a href={AT}>Keep it</a>
-          </div>
-        </Form>
-      </>,
+      {
+        ...{ title: "Remove the secret", heading: "Remove the secret?", at: AT, back: BACK },
+        ...{ submit: "Remove", kind: "danger", cancel: "Keep it" },
+      },
+      <p>{found.field.removed}</p>,
     );
   })
   .post("/secrets/:name/remove", async (c) => {
@@ -97,25 +80,17 @@ export const settings = new Hono<PageEnv>()
     return found === undefined ? settingsPage(c) : saveSecret(c, found, null);
   })
   .get("/api-key", (c) =>
-    framed(
+    formPage(
       c,
-      { title: "New API key", at: AT },
-      <>
-        <PageHead title="Make a new API key?" back={{ href: AT, label: "Settings" }} />
-        <Form action={`${AT}/api-key`} class="card stack form-narrow">
-          <p>
-            The key that ends in <code>{c.var.session.program.api_key_last4}</code> stops working at once, wherever it
-            is used; <a href={`${AT}/keys`}>further keys</a> go on. The whole team is signed out, you too. The new key
-            is shown on the next page, once.
-          </p>
-          <div class="actions">
-            <button type="submit" class="danger">
-              Make a new key
-            </button>
-            <a href={AT}>Keep the old one</a>
-          </div>
-        </Form>
-      </>,
+      {
+        ...{ title: "New API key", heading: "Make a new API key?", at: AT, back: BACK, action: `${AT}/api-key` },
+        ...{ submit: "Make a new key", kind: "danger", cancel: "Keep the old one" },
+      },
+      <p>
+        The key that ends in <code>{c.var.session.program.api_key_last4}</code> stops working at once, wherever it is
+        used; <a href={`${AT}/keys`}>further keys</a> go on. The whole team is signed out, you too. The new key is shown
+        on the next page, once.
+      </p>,
     ),
   )
   .post("/api-key", async (c) => {
@@ -134,8 +109,8 @@ async function saveSecret(c: Context<PageEnv>, { setting, provider }: Setting, s
   const untilOf = (program: Program) => connectionOf(program, provider.name).webhook_secret_previous_until;
   const until = untilOf(await updateProgram(c.var.ctx, parsed.value));
   const isKept = until !== null && until !== untilOf(c.var.session.program);
-  const done: keyof typeof DONE = secret === null ? "cleared" : isKept ? "replaced" : "secret";
-  return c.redirect(`${AT}?done=${done}#${provider.name}`, 303);
+  const done = secret === null ? "cleared" : isKept ? "replaced" : "secret";
+  return c.redirect(`${doneAt(AT, done)}#${provider.name}`, 303);
 }
 
 interface SettingsState {
@@ -147,36 +122,23 @@ function settingsPage(c: Context<PageEnv>, { edit, secretProblems }: SettingsSta
   const { program } = c.var.session;
   const { row, shown, fields, problems } = edit ?? openEdit(PROGRAM_FORM, program);
   const origin = publicUrl(c.env);
-  const isWrong = problems !== undefined || secretProblems !== undefined;
   return framed(
     c,
-    { title: "Settings", at: AT, status: isWrong ? 422 : 200 },
+    { title: "Settings", at: AT, problems: problems ?? secretProblems, done: FLASH.settings, head: {} },
     <>
-      {isWrong ? null : <Done code={c.req.query("done")} texts={DONE} />}
-      <PageHead title="Settings" />
       <section class="card" id="program">
         <h2>Program</h2>
-        <Form action={AT} readable={true} class="stack" problems={problems} shown={shown}>
-          <ProgramFields values={programValues(row, fields)} problems={problems} currency={row.currency} />
+        <Form {...{ action: AT, problems, shown }} readable={true} class="stack" values={programValues(row, fields)}>
+          <ProgramFields currency={row.currency} />
           <IfMay right="manage">
-            <div class="actions">
-              <button type="submit" class="primary">
-                Save
-              </button>
-            </div>
+            <Actions submit="Save" />
           </IfMay>
         </Form>
       </section>
       {VENDORS.map((provider) => (
         <section class="card" id={provider.name}>
           <h2>{providerText(provider.name)}</h2>
-          <ProviderSecrets
-            program={program}
-            origin={origin}
-            provider={provider}
-            now={c.var.now}
-            problems={secretProblems}
-          />
+          <ProviderSecrets {...{ program, origin, provider }} now={c.var.now} problems={secretProblems} />
         </section>
       ))}
       <section class="card" id="api-key">

@@ -7,23 +7,18 @@ import { AppError, notFound } from "../../../lib/errors.ts";
 import { memberCreate, memberPatch } from "../../api/members.ts";
 import type { PageEnv } from "../../session.ts";
 import { refusedEdit, sentEdit, type EditForm } from "../edits.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
-import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
+import { parseInput } from "../forms.ts";
+import { framed, formPage } from "../framed.tsx";
 import { When } from "../parts/figures.tsx";
-import { Field, Form, SelectField } from "../parts/form.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
+import { Field, Form, SelectField, Actions } from "../parts/form.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Facts, Table } from "../parts/table.tsx";
 import { ActionLink, useMay } from "../rights.tsx";
+import { act, sentFields, type Sent } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
 
 const PLACE = "/dashboard/settings";
 const AT = `${PLACE}/team`;
-
-const DONE = {
-  added: "The member was added.",
-  changed: "The role is changed. Whoever has it signs in again.",
-  removed: "The member was removed and signed out.",
-};
 
 const ROLE_OPTIONS = MEMBER_ROLES.map((value) => ({ value, label: ROLE_TITLES[value] }));
 
@@ -42,25 +37,23 @@ const ROLE_FORM: EditForm<Member> = {
 /** `/dashboard/settings/team` (PAGE-7): who signs in to the dashboard, and what they may do. */
 export const team = new Hono<PageEnv>()
   .get("/", (c) => teamPage(c))
-  .post("/", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const values = { email: fields.text("email"), role: fields.text("role") };
-    const parsed = parseInput(memberCreate, values);
-    if (!parsed.ok) return teamPage(c, { values, problems: parsed.problems });
-    try {
-      await addMember(c.var.ctx, parsed.value);
-      return c.redirect(`${AT}?done=added`, 303);
-    } catch (error) {
-      return teamPage(c, { values, problems: problemsOf(error) });
-    }
-  })
+  .post("/", (c) =>
+    act(c, {
+      schema: memberCreate,
+      input: (fields) => ({ email: fields.text("email"), role: fields.text("role") }),
+      verb: async (value) => {
+        await addMember(c.var.ctx, value);
+        return doneAt(AT, "added");
+      },
+      page: (sent) => teamPage(c, sent),
+    }),
+  )
   .post("/:id", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const edit = sentEdit(ROLE_FORM, await memberOf(c), fields);
-    const parsed = parseInput(memberPatch, { role: fields.text("role") });
+    const edit = sentEdit(ROLE_FORM, await memberOf(c), await sentFields(c));
+    const parsed = parseInput(memberPatch, { role: edit.fields.text("role") });
     if (!parsed.ok) return teamPage(c, { refused: "There is no such role." });
     const { role } = parsed.value;
-    return act(c, "changed", () => updateMember(c.var.ctx, edit.row.id, { role }, edit.sent)).catch(
+    return decide(c, "changed", () => updateMember(c.var.ctx, edit.row.id, { role }, edit.sent)).catch(
       async (error: unknown) => {
         const { problems } = await refusedEdit(c, ROLE_FORM, edit, error);
         const theirs = problems?.fields["role"] ?? problems?.message;
@@ -70,28 +63,19 @@ export const team = new Hono<PageEnv>()
     );
   })
   .get("/:id/remove", async (c) => {
-    const member = await memberOf(c);
-    return framed(
+    const { id, email } = await memberOf(c);
+    return formPage(
       c,
-      { title: "Remove from the team", at: PLACE },
-      <>
-        <PageHead title="Remove from the team?" back={{ href: AT, label: "Team" }} />
-        <Form action={`${AT}/${member.id}/remove`} class="card stack form-narrow">
-          <p>
-            <strong>{member.email}</strong> is signed out at once and can no longer sign in to this program. What they
-            did stays.
-          </p>
-          <div class="actions">
-            <button type="submit" class="danger">
-              Remove
-            </button>
-            <a href={AT}>Keep</a>
-          </div>
-        </Form>
-      </>,
+      {
+        ...{ title: "Remove from the team", heading: "Remove from the team?", at: PLACE, action: `${AT}/${id}/remove` },
+        ...{ back: { href: AT, label: "Team" }, submit: "Remove", kind: "danger", cancel: "Keep" },
+      },
+      <p>
+        <strong>{email}</strong> is signed out at once and can no longer sign in to this program. What they did stays.
+      </p>,
     );
   })
-  .post("/:id/remove", (c) => act(c, "removed", () => removeMember(c.var.ctx, c.req.param("id"))));
+  .post("/:id/remove", (c) => decide(c, "removed", () => removeMember(c.var.ctx, c.req.param("id"))));
 
 /** Who the address names. */
 async function memberOf(c: Context<PageEnv>): Promise<Member> {
@@ -101,7 +85,7 @@ async function memberOf(c: Context<PageEnv>): Promise<Member> {
 }
 
 /** Does it, or says on the page why not. */
-async function act(c: Context<PageEnv>, done: keyof typeof DONE, verb: () => Promise<unknown>) {
+async function decide(c: Context<PageEnv>, done: "changed" | "removed", verb: () => Promise<unknown>) {
   try {
     await verb();
   } catch (error) {
@@ -109,28 +93,26 @@ async function act(c: Context<PageEnv>, done: keyof typeof DONE, verb: () => Pro
       return teamPage(c, { refused: error.message });
     throw error;
   }
-  return c.redirect(`${AT}?done=${done}`, 303);
+  return c.redirect(doneAt(AT, done), 303);
 }
 
-interface TeamState {
-  values?: { email: string; role: string };
-  problems?: Problems;
+interface TeamState extends Partial<Sent> {
   refused?: string;
 }
 
-async function teamPage(c: Context<PageEnv>, { values, problems, refused }: TeamState = {}) {
+async function teamPage(c: Context<PageEnv>, { fields, problems, refused }: TeamState = {}) {
   const members = await listMembers(c.var.ctx);
-  const status = problems ? 422 : refused === undefined ? 200 : 409;
+  const head = {
+    lede: "Who signs in to this dashboard, and what they may do.",
+    back: { href: PLACE, label: "Settings" },
+  };
   return framed(
     c,
-    { title: "Team", at: PLACE, status },
+    {
+      ...{ title: "Team", at: PLACE, done: FLASH.team, head },
+      problems: problems ?? (refused === undefined ? undefined : { message: refused, fields: {}, status: 409 }),
+    },
     <>
-      {status === 200 ? <Done code={c.req.query("done")} texts={DONE} /> : null}
-      <PageHead
-        title="Team"
-        lede="Who signs in to this dashboard, and what they may do."
-        back={{ href: PLACE, label: "Settings" }}
-      />
       {refused === undefined ? null : (
         <Notice tone="bad">
           <p role="alert">{refused}</p>
@@ -140,14 +122,16 @@ async function teamPage(c: Context<PageEnv>, { values, problems, refused }: Team
         <MemberTable members={members} />
       </section>
       <div class="grid pairs">
-        <Form action={AT} class="card stack" problems={problems} to="change the team">
+        <Form
+          {...{ action: AT, problems, values: fields ?? { role: "viewer" } }}
+          class="card stack"
+          to="change the team"
+        >
           <h2>Add a member</h2>
           <Field
             name="email"
             label="E-mail address"
             type="email"
-            value={values?.email}
-            problems={problems}
             required={true}
             inputmode="email"
             maxlength={254}
@@ -157,18 +141,8 @@ async function teamPage(c: Context<PageEnv>, { values, problems, refused }: Team
                 : "They get a link that signs in, and later ask for one on the sign-in page."
             }
           />
-          <SelectField
-            name="role"
-            label="Role"
-            value={values?.role ?? "viewer"}
-            problems={problems}
-            options={ROLE_OPTIONS}
-          />
-          <div class="actions">
-            <button type="submit" class="primary">
-              Add
-            </button>
-          </div>
+          <SelectField name="role" label="Role" options={ROLE_OPTIONS} />
+          <Actions submit="Add" />
         </Form>
         <section class="card">
           <h2>Roles</h2>

@@ -2,7 +2,6 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { recover, redeliver, rotateSecret, sendPing } from "../../../core/webhooks/actions.ts";
 import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
-import type { Shown } from "../../../core/kernel/stale.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -16,38 +15,24 @@ import { DAY, MINUTE } from "../../../lib/time.ts";
 import { recoverBody } from "../../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";
 import type { PageEnv } from "../../session.ts";
-import { openEdit, refusedEdit, sentEdit, type Edit } from "../edits.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
-import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
+import { openEdit, type Edit } from "../edits.ts";
+import type { FormFields, Problems } from "../forms.ts";
+import { framed, formPage } from "../framed.tsx";
 import { csvOf } from "../list-csv.ts";
 import { readList } from "../list.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { ActionButton, Field, Form } from "../parts/form.tsx";
+import { ActionButton, Field } from "../parts/form.tsx";
 import { Badge, plural, When } from "../parts/figures.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { ActionLink } from "../rights.tsx";
-import {
-  ENDPOINT_FORM,
-  endpointInput,
-  endpointValues,
-  EndpointFields,
-  type EndpointValues,
-} from "./endpoint-fields.tsx";
+import { ENDPOINT_FORM, endpointInput, endpointValues, EndpointFields } from "./endpoint-fields.tsx";
 import { DELIVERY_LIST, EndpointDetail } from "./endpoint-detail.tsx";
+import { act, press, change, sentFields } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
+import type { Place } from "../layout.tsx";
 
 const AT = "/dashboard/webhooks";
-
-const DONE = {
-  saved: "Saved.",
-  deleted: "The endpoint is deleted. Nothing is sent to it any more.",
-  tested: "A test event is on its way. Reload in a moment to see how it went.",
-  redelivered: "It is being sent again. Reload in a moment to see how it went.",
-  nothing: "Nothing failed or was missed since then.",
-  on: "The endpoint is active. Now send what it missed.",
-  off: "The endpoint is switched off.",
-};
 
 /** What is said where deliveries were sent again, so many. */
 function recoveredTexts(count = ""): Record<string, string> {
@@ -63,63 +48,46 @@ function recoveredTexts(count = ""): Record<string, string> {
 export const webhooks = new Hono<PageEnv>()
   .get("/", async (c) => {
     const list = await listEndpoints(c.var.ctx);
+    const addLink = (text: string) => (
+      <ActionLink class="button primary" href={`${AT}/new`}>
+        {text}
+      </ActionLink>
+    );
+    const head = {
+      lede: "Your systems are notified when something happens: signed, and tried again for 14 hours if they do not answer.",
+      actions: addLink("Add endpoint"),
+    };
     return framed(
       c,
-      { title: "Webhooks", at: AT },
-      <>
-        <Done code={c.req.query("done")} texts={DONE} />
-        <PageHead
-          title="Webhooks"
-          lede="Your systems are notified when something happens: signed, and tried again for 14 hours if they do not answer."
-          actions={
-            <ActionLink class="button primary" href={`${AT}/new`}>
-              Add endpoint
-            </ActionLink>
-          }
-        />
-        <section class="card flush">
-          {list.length === 0 ? (
-            <Empty
-              title="No endpoints yet"
-              action={
-                <ActionLink class="button primary" href={`${AT}/new`}>
-                  Add your first endpoint
-                </ActionLink>
-              }
-            >
-              Give us an address of yours, and we send commissions, partners and payouts there as they happen.
-            </Empty>
-          ) : (
-            <EndpointTable endpoints={list} />
-          )}
-        </section>
-      </>,
+      { title: "Webhooks", at: AT, done: FLASH.endpoints, head },
+      <section class="card flush">
+        {list.length === 0 ? (
+          <Empty title="No endpoints yet" action={addLink("Add your first endpoint")}>
+            Give us an address of yours, and we send commissions, partners and payouts there as they happen.
+          </Empty>
+        ) : (
+          <EndpointTable endpoints={list} />
+        )}
+      </section>,
     );
   })
-  .get("/new", (c) => newPage(c, endpointValues(null)))
-  .post("/new", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const values = endpointValues(null, fields);
-    const parsed = parseInput(endpointCreate, endpointInput(fields));
-    if (!parsed.ok) return newPage(c, values, parsed.problems);
-    try {
-      return secretPage(c, "Endpoint added", await createEndpoint(c.var.ctx, parsed.value));
-    } catch (error) {
-      return newPage(c, values, problemsOf(error));
-    }
-  })
+  .get("/new", (c) => newPage(c))
+  .post("/new", (c) =>
+    act(c, {
+      schema: endpointCreate,
+      input: endpointInput,
+      verb: async (value) => secretPage(c, "Endpoint added", await createEndpoint(c.var.ctx, value)),
+      page: ({ fields, problems }) => newPage(c, fields, problems),
+    }),
+  )
   .get("/:id", async (c) => {
-    const { ctx } = c.var;
-    const id = c.req.param("id");
-    const endpoint = await readEndpoint(ctx, id);
+    const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
     const deliveries = await readList(c, DELIVERY_LIST);
+    const done = { ...FLASH.endpoints, ...recoveredTexts(c.req.query("count")) };
     return framed(
       c,
-      { title: "Webhook endpoint", at: AT },
-      <>
-        <Done code={c.req.query("done")} texts={{ ...DONE, ...recoveredTexts(c.req.query("count")) }} />
-        <EndpointDetail endpoint={endpoint} deliveries={deliveries} />
-      </>,
+      { title: "Webhook endpoint", at: AT, done },
+      <EndpointDetail endpoint={endpoint} deliveries={deliveries} />,
     );
   })
   .get("/:id/deliveries.csv", (c) => csvOf(c, DELIVERY_LIST))
@@ -128,47 +96,45 @@ export const webhooks = new Hono<PageEnv>()
     return editPage(c, openEdit(ENDPOINT_FORM, endpoint));
   })
   .post("/:id/edit", async (c) => {
-    const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
-    const fields = new FormFields(await c.req.formData());
-    const edit = sentEdit(ENDPOINT_FORM, endpoint, fields);
-    const parsed = parseInput(endpointPatch, endpointInput(fields));
-    if (!parsed.ok) return editPage(c, { ...edit, problems: parsed.problems });
-    try {
-      await updateEndpoint(c.var.ctx, endpoint.id, parsed.value, edit.sent);
-      return c.redirect(`${AT}/${endpoint.id}?done=saved`, 303);
-    } catch (error) {
-      return editPage(c, await refusedEdit(c, ENDPOINT_FORM, edit, error));
-    }
+    const row = await readEndpoint(c.var.ctx, c.req.param("id"));
+    return change(c, {
+      ...{ form: ENDPOINT_FORM, row, schema: endpointPatch, input: endpointInput },
+      verb: async (value, { sent }) => {
+        await updateEndpoint(c.var.ctx, row.id, value, sent);
+        return doneAt(`${AT}/${row.id}`, "saved");
+      },
+      page: (edit) => editPage(c, edit),
+    });
   })
   .post("/:id/switch", async (c) => {
-    const active = new FormFields(await c.req.formData()).text("active") === "true";
+    const active = (await sentFields(c)).text("active") === "true";
     const { id } = await updateEndpoint(c.var.ctx, c.req.param("id"), { active });
-    return c.redirect(`${AT}/${id}?done=${active ? "on" : "off"}`, 303);
+    return c.redirect(doneAt(`${AT}/${id}`, active ? "on" : "off"), 303);
   })
   .post("/:id/test", (c) => send(c, "tested", () => sendPing(c.var.ctx, c.req.param("id"))))
   .post("/:id/deliveries/:delivery_id/redeliver", (c) =>
     send(c, "redelivered", () => redeliver(c.var.ctx, c.req.param("id"), c.req.param("delivery_id"))),
   )
   .get("/:id/recover", (c) => recoverPage(c))
-  .post("/:id/recover", async (c) => {
+  .post("/:id/recover", (c) => {
     const id = c.req.param("id");
-    const fields = new FormFields(await c.req.formData());
-    const since = fields.startOfDate("since", c.var.session.program.time_zone);
-    const parsed = parseInput(recoverBody, { since });
-    if (!parsed.ok) return recoverPage(c, parsed.problems);
-    try {
-      const { recovered, has_more } = await recover(c.var.ctx, id, parsed.value.since);
-      if (recovered === 0) return c.redirect(`${AT}/${id}?done=nothing`, 303);
-      return c.redirect(`${AT}/${id}?done=${has_more ? "recovered_part" : "recovered"}&count=${recovered}`, 303);
-    } catch (error) {
-      return recoverPage(c, problemsOf(error));
-    }
+    return act(c, {
+      schema: recoverBody,
+      input: (fields) => ({ since: fields.startOfDate("since", c.var.session.program.time_zone) }),
+      verb: async ({ since }) => {
+        const { recovered, has_more } = await recover(c.var.ctx, id, since);
+        if (recovered === 0) return doneAt(`${AT}/${id}`, "nothing");
+        return `${doneAt(`${AT}/${id}`, has_more ? "recovered_part" : "recovered")}&count=${recovered}`;
+      },
+      page: ({ problems }) => recoverPage(c, problems),
+    });
   })
   .get("/:id/rotate-secret", (c) =>
-    confirmPage(c, {
+    askPage(c, {
       title: "Rotate the signing secret?",
       text: "You get a new secret. For 24 hours the header webhook-signature has a signature of the old one too: what verifies that header accepts every delivery while you change the secret on your side. X-Service-Signature is of the new one at once: what verifies that header alone refuses deliveries until it has the new secret, and they are tried again after 5 minutes. Rotating again within the 24 hours ends the oldest.",
-      button: "Rotate the secret",
+      submit: "Rotate the secret",
+      kind: "primary",
     }),
   )
   .post("/:id/rotate-secret", async (c) => {
@@ -176,16 +142,16 @@ export const webhooks = new Hono<PageEnv>()
     return secretPage(c, "New signing secret", rotated);
   })
   .get("/:id/delete", (c) =>
-    confirmPage(c, {
+    askPage(c, {
       title: "Delete this endpoint?",
       text: "Nothing is sent to it any more, and what was still to be sent is given up. To stop for a while only, switch it off.",
-      button: "Delete the endpoint",
-      danger: true,
+      submit: "Delete the endpoint",
+      kind: "danger",
     }),
   )
   .post("/:id/delete", async (c) => {
     await deleteEndpoint(c.var.ctx, c.req.param("id"));
-    return c.redirect(`${AT}?done=deleted`, 303);
+    return c.redirect(doneAt(AT, "deleted"), 303);
   });
 
 /** An endpoint in the list. */
@@ -219,80 +185,69 @@ function EndpointState({ endpoint }: { endpoint: Listed }) {
   return endpoint.disabled_at === null ? <Badge state="off" /> : <Badge state="failed" label="disabled by us" />;
 }
 
+function placeOf(id: string): Place {
+  return { href: `${AT}/${id}`, label: "The endpoint" };
+}
+
 /** Sends something to an endpoint; for one that is not active a notice, not an error page. */
-async function send(c: Context<PageEnv>, done: keyof typeof DONE, verb: () => Promise<unknown>) {
+async function send(c: Context<PageEnv>, done: "tested" | "redelivered", verb: () => Promise<unknown>) {
   const id = c.req.param("id") ?? "";
-  try {
+  const sendIt = async () => {
     await verb();
-    return c.redirect(`${AT}/${id}?done=${done}`, 303);
-  } catch (error) {
-    const problems = problemsOf(error);
-    return framed(
+    return doneAt(`${AT}/${id}`, done);
+  };
+  return press(c, sendIt, ({ message }) =>
+    framed(
       c,
-      { title: "Webhook endpoint", at: AT, status: 409 },
-      <>
-        <PageHead title="Not sent" back={{ href: `${AT}/${id}`, label: "The endpoint" }} />
-        <Notice tone="bad">
-          <p>{problems.message}</p>
-        </Notice>
-      </>,
-    );
-  }
+      { title: "Webhook endpoint", at: AT, status: 409, head: { title: "Not sent", back: placeOf(id) } },
+      <Notice tone="bad">
+        <p>{message}</p>
+      </Notice>,
+    ),
+  );
 }
 
 /** Asks since when, before everything that an endpoint lacks is sent. */
 async function recoverPage(c: Context<PageEnv>, problems?: Problems) {
-  const endpoint = await readEndpoint(c.var.ctx, c.req.param("id") ?? "");
-  const weekAgo = dayIn(c.var.session.program.time_zone, c.var.now - 7 * DAY);
-  const title = "Send what it missed?";
-  return framed(
+  const { id, url } = await readEndpoint(c.var.ctx, c.req.param("id") ?? "");
+  const since = dayIn(c.var.session.program.time_zone, c.var.now - 7 * DAY);
+  return formPage(
     c,
-    { title, at: AT, status: problems ? 422 : 200 },
+    {
+      ...{ title: "Send what it missed?", at: AT, problems, values: { since }, back: placeOf(id) },
+      ...{ submit: "Send", cancel: "Back" },
+    },
     <>
-      <PageHead title={title} back={{ href: `${AT}/${endpoint.id}`, label: "The endpoint" }} />
-      <Form class="card stack form-narrow" problems={problems}>
-        <p>
-          <strong>{endpoint.url}</strong>
-        </p>
-        <p>
-          Every event that failed, was blocked, or was missed while the endpoint was off is sent again, also where it
-          was tried up to five days before that day and failed since; what waits for its next attempt is tried at once.
-          What has arrived, or is on its way, is not.
-        </p>
-        <Field name="since" label="Since" type="date" value={weekAgo} problems={problems} required />
-        <div class="actions">
-          <button type="submit" class="primary">
-            Send
-          </button>
-          <a href={`${AT}/${endpoint.id}`}>Back</a>
-        </div>
-      </Form>
+      <p>
+        <strong>{url}</strong>
+      </p>
+      <p>
+        Every event that failed, was blocked, or was missed while the endpoint was off is sent again, also where it was
+        tried up to five days before that day and failed since; what waits for its next attempt is tried at once. What
+        has arrived, or is on its way, is not.
+      </p>
+      <Field name="since" label="Since" type="date" required />
     </>,
   );
 }
 
-async function confirmPage(
-  c: Context<PageEnv>,
-  { title, text, button, danger }: { title: string; text: string; button: string; danger?: boolean },
-) {
-  const endpoint = await readEndpoint(c.var.ctx, c.req.param("id") ?? "");
-  return framed(
+interface Question {
+  title: string;
+  text: string;
+  submit: string;
+  kind: "primary" | "danger";
+}
+
+async function askPage(c: Context<PageEnv>, { text, ...question }: Question) {
+  const { id, url } = await readEndpoint(c.var.ctx, c.req.param("id") ?? "");
+  return formPage(
     c,
-    { title, at: AT },
+    { ...question, at: AT, back: placeOf(id), cancel: "Back" },
     <>
-      <PageHead title={title} back={{ href: `${AT}/${endpoint.id}`, label: "The endpoint" }} />
-      <Form class="card stack form-narrow">
-        <p>
-          <strong>{endpoint.url}</strong>
-        </p>
-        <p>{text}</p>
-        <div class="actions">
-          <button type="submit" class={danger ? "danger" : "primary"}>
-            {button}
-          </button>
-          <a href={`${AT}/${endpoint.id}`}>Back</a>
-        </div>
-      </Form>
+      <p>
+        <strong>{url}</strong>
+      </p>
+      <p>{text}</p>
     </>,
   );
 }
@@ -300,63 +255,47 @@ async function confirmPage(
 /** The only page that shows the secret. */
 function secretPage(c: Context<PageEnv>, title: string, { endpoint, secret }: EndpointWithSecret) {
   c.set("kept_for", MINUTE);
+  const back = placeOf(endpoint.id);
   return framed(
     c,
-    { title, at: AT },
-    <>
-      <PageHead title={title} back={{ href: `${AT}/${endpoint.id}`, label: "The endpoint" }} />
-      <section class="card prose">
-        <h2>Signing secret</h2>
-        <Notice tone="warn">
-          <p>Copy it now: it is shown only this once.</p>
-        </Notice>
-        <CopyLine label="signing secret" text={secret} />
-        <p>
-          Check every delivery with it: the header <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body,
-          keyed with this whole text. Standard Webhooks libraries work too, with the headers <code>webhook-id</code>,{" "}
-          <code>webhook-timestamp</code> and <code>webhook-signature</code>.
-        </p>
-        <div class="actions">
-          <ActionButton action={`${AT}/${endpoint.id}/test`} label="Send a test event" kind="primary" />
-          <a href={`${AT}/${endpoint.id}`}>Go to the endpoint</a>
-        </div>
-      </section>
-    </>,
+    { title, at: AT, head: { back } },
+    <section class="card prose">
+      <h2>Signing secret</h2>
+      <Notice tone="warn">
+        <p>Copy it now: it is shown only this once.</p>
+      </Notice>
+      <CopyLine label="signing secret" text={secret} />
+      <p>
+        Check every delivery with it: the header <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body,
+        keyed with this whole text. Standard Webhooks libraries work too, with the headers <code>webhook-id</code>,{" "}
+        <code>webhook-timestamp</code> and <code>webhook-signature</code>.
+      </p>
+      <div class="actions">
+        <ActionButton action={`${back.href}/test`} label="Send a test event" kind="primary" />
+        <a href={back.href}>Go to the endpoint</a>
+      </div>
+    </section>,
   );
 }
 
-function newPage(c: Context<PageEnv>, values: EndpointValues, problems?: Problems) {
-  return formPage(c, { endpoint: null, values, problems });
+function newPage(c: Context<PageEnv>, fields?: FormFields, problems?: Problems) {
+  return formPage(
+    c,
+    {
+      ...{ title: "Add endpoint", at: AT, problems, values: endpointValues(null, fields) },
+      ...{ back: { href: AT, label: "Webhooks" }, submit: "Add endpoint", cancel: "Cancel" },
+    },
+    <EndpointFields problems={problems} />,
+  );
 }
 
 function editPage(c: Context<PageEnv>, { row, shown, fields, problems }: Edit<Endpoint>) {
-  return formPage(c, { endpoint: row, values: endpointValues(row, fields), problems, shown });
-}
-
-interface EndpointForm {
-  endpoint: Endpoint | null;
-  values: EndpointValues;
-  problems: Problems | undefined;
-  shown?: Shown;
-}
-
-function formPage(c: Context<PageEnv>, { endpoint, values, problems, shown }: EndpointForm) {
-  const title = endpoint ? "Edit endpoint" : "Add endpoint";
-  const back = endpoint ? { href: `${AT}/${endpoint.id}`, label: "The endpoint" } : { href: AT, label: "Webhooks" };
-  return framed(
+  return formPage(
     c,
-    { title, at: AT, status: problems ? 422 : 200 },
-    <>
-      <PageHead title={title} back={back} />
-      <Form class="card stack form-narrow" problems={problems} shown={shown}>
-        <EndpointFields values={values} problems={problems} />
-        <div class="actions">
-          <button type="submit" class="primary">
-            {endpoint ? "Save" : "Add endpoint"}
-          </button>
-          <a href={back.href}>Cancel</a>
-        </div>
-      </Form>
-    </>,
+    {
+      ...{ title: "Edit endpoint", at: AT, problems, values: endpointValues(row, fields), shown },
+      ...{ back: placeOf(row.id), submit: "Save", cancel: "Cancel" },
+    },
+    <EndpointFields problems={problems} />,
   );
 }

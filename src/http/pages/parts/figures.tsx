@@ -83,7 +83,7 @@ const TONES: Record<string, "good" | "warn" | "bad" | "calm" | "done"> = {
 };
 
 /** A state as a word on a tint; never by the tint alone. */
-export function Badge({ state, label }: { state: string; label?: string }) {
+export function Badge({ state, label }: { state: string; label?: string | undefined }) {
   return <span class={`badge ${TONES[state] ?? "calm"}`}>{label ?? stateText(state)}</span>;
 }
 

@@ -1,14 +1,42 @@
 import { html, raw } from "hono/html";
-import type { Child } from "hono/jsx";
+import { createContext, useContext, type Child } from "hono/jsx";
 import { CsrfField, classes, type Children } from "../page.tsx";
 import type { Shown } from "../../../core/kernel/stale.ts";
 import { meanwhileText, SHOWN_FIELD } from "../edits.ts";
-import { CHECK_FIELDS, type Problems } from "../forms.ts";
+import { CHECK_FIELDS, FormFields, type Problems } from "../forms.ts";
+import type { Place } from "../layout.tsx";
 import { ProveFirst, useSending } from "../rights.tsx";
 
-interface FormProps extends Children {
-  action?: string;
+/** What the fields of a form show: as they were typed, or by name. */
+export type Values = FormFields | object | null;
+
+interface FormState {
+  values?: Values | undefined;
   problems?: Problems | undefined;
+}
+
+const StateContext = createContext<FormState>({});
+
+/** The values of the fields inside, unless a field has its own, and what is wrong with them. */
+export function FieldsOf({ values, problems, children }: Children & FormState) {
+  // One child: of several the provider makes a node of its own copy of the library, which loses the contexts outside.
+  return <StateContext.Provider value={{ values, problems }}>{<>{children}</>}</StateContext.Provider>;
+}
+
+/** What is wrong with the form around. */
+export function useProblems(): Problems | undefined {
+  return useContext(StateContext).problems;
+}
+
+/** The value that a field has in the form around it. */
+export function useValue(name: string): string | null | undefined {
+  return valueIn(useContext(StateContext).values, name);
+}
+
+interface FormProps extends Children {
+  action?: string | undefined;
+  problems?: Problems | undefined;
+  values?: Values | undefined;
   /** For a file among the fields. */
   multipart?: boolean;
   /** Its fields show what is: who may not send it sees them, and cannot change them. */
@@ -27,8 +55,9 @@ interface FormProps extends Children {
  * (TEAM-1); where its page is the member's at all, `action` says where it goes. In place of one that needs a fresh proof
  * is the way to give it (PROOF-3).
  */
-export function Form({ action, problems, multipart, readable, preview, shown, to, children, ...rest }: FormProps) {
+export function Form({ action, problems, values, multipart, readable, preview, shown, to, ...rest }: FormProps) {
   const sending = useSending(action);
+  const children = <FieldsOf {...{ values, problems }}>{rest.children}</FieldsOf>;
   if (sending === "unproven") {
     return (
       <div class={rest.class}>
@@ -132,7 +161,8 @@ interface FieldProps {
 
 /** A labelled input with its hint and, beside it, what is wrong with it. */
 export function Field({ name, label, problems, hint, unit, value, ...input }: FieldProps) {
-  const { id, described, problem } = about(input.id ?? name, problems, hint);
+  const { id, described, problem, shown } = useField(input.id ?? name, { problems, hint, value });
+  const isShown = input.type !== "password" && input.type !== "file";
   return (
     <div class={classes("field", problem !== undefined && "has-problem", input.class)}>
       <label for={id}>
@@ -146,7 +176,7 @@ export function Field({ name, label, problems, hint, unit, value, ...input }: Fi
           id={id}
           name={name}
           type={input.type ?? "text"}
-          value={value ?? undefined}
+          value={isShown ? (shown ?? undefined) : undefined}
           aria-invalid={problem === undefined ? undefined : "true"}
           aria-describedby={described}
         />
@@ -183,8 +213,7 @@ interface SelectProps {
 }
 
 export function SelectField({ name, label, options, value, problems, hint, ...rest }: SelectProps) {
-  const { id, described, ...marked } = about(name, problems, hint);
-  const other = problems?.meanwhile?.[name];
+  const { id, described, other, shown, ...marked } = useField(name, { problems, hint, value });
   const labelOf = (chosen: string) => options.find((option) => option.value === chosen)?.label ?? chosen;
   const problem = other === undefined ? marked.problem : meanwhileText(labelOf(other.value), other.by);
   return (
@@ -197,7 +226,7 @@ export function SelectField({ name, label, options, value, problems, hint, ...re
         aria-describedby={described}
       >
         {options.map((option) => (
-          <option value={option.value} selected={option.value === (value ?? "") ? true : undefined}>
+          <option value={option.value} selected={option.value === (shown ?? "") ? true : undefined}>
             {option.label}
           </option>
         ))}
@@ -221,7 +250,7 @@ interface TextAreaProps {
 }
 
 export function TextArea({ name, label, value, problems, hint, rows, required, maxlength, code }: TextAreaProps) {
-  const { id, described, problem } = about(name, problems, hint);
+  const { id, described, problem, shown } = useField(name, { problems, hint, value, isLong: true });
   return (
     <div class={classes("field", problem !== undefined && "has-problem")}>
       <label for={id}>
@@ -239,7 +268,7 @@ export function TextArea({ name, label, value, problems, hint, rows, required, m
         aria-invalid={problem === undefined ? undefined : "true"}
         aria-describedby={described}
       >
-        {value ?? ""}
+        {shown ?? ""}
       </textarea>
       <Remarks id={id} hint={hint} problem={problem} />
     </div>
@@ -259,7 +288,9 @@ interface CheckboxProps {
 /** A browser sends nothing of one that is not ticked: a hidden field says that the form has it. */
 export function Checkbox({ name, value, label, checked, hint, problems }: CheckboxProps) {
   const id = fieldId(`${name}-${value ?? "on"}`);
-  const problem = value === undefined ? problems?.fields[name] : undefined;
+  const form = useContext(StateContext);
+  const problem = value === undefined ? (problems ?? form.problems)?.fields[name] : undefined;
+  const isTicked = checked ?? isTickedIn(form.values, name, value);
   const described = [problem && `${id}-problem`, hint !== undefined && `${id}-hint`].filter(Boolean).join(" ");
   return (
     <div
@@ -272,7 +303,7 @@ export function Checkbox({ name, value, label, checked, hint, problems }: Checkb
         id={id}
         name={name}
         value={value ?? "on"}
-        checked={checked ? true : undefined}
+        checked={isTicked ? true : undefined}
         aria-invalid={problem === undefined ? undefined : "true"}
         aria-describedby={described || undefined}
       />
@@ -290,6 +321,29 @@ export function Hidden({ values }: { values: Record<string, string> }) {
         <input type="hidden" name={name} value={value} />
       ))}
     </>
+  );
+}
+
+interface ActionsProps extends Children {
+  /** The words of the button that sends the form; without them there is none. */
+  submit: Child;
+  kind?: "primary" | "danger" | "plain" | undefined;
+  /** The way out. */
+  cancel?: Place | undefined;
+}
+
+/** The end of a form: its button, further ones, and the way out. */
+export function Actions({ submit, kind = "primary", cancel, children }: ActionsProps) {
+  return (
+    <div class="actions">
+      {submit ? (
+        <button type="submit" class={kind === "plain" ? undefined : kind}>
+          {submit}
+        </button>
+      ) : null}
+      {children}
+      {cancel ? <a href={cancel.href}>{cancel.label}</a> : null}
+    </div>
   );
 }
 
@@ -327,11 +381,39 @@ function Remarks({ id, hint, problem }: { id: string; hint: Child; problem: stri
   );
 }
 
-function about(name: string, problems: Problems | undefined, hint: Child) {
+interface Own extends Pick<FieldProps, "problems" | "hint" | "value"> {
+  isLong?: boolean;
+}
+
+function useField(name: string, { problems, hint, value, isLong }: Own) {
   const id = fieldId(name);
-  const problem = problems?.fields[name];
+  const form = useContext(StateContext);
+  const wrong = problems ?? form.problems;
+  const problem = wrong?.fields[name];
   const described = [problem === undefined ? "" : `${id}-problem`, hint === undefined ? "" : `${id}-hint`];
-  return { id, problem, described: described.filter(Boolean).join(" ") || undefined };
+  return {
+    ...{ id, problem, other: wrong?.meanwhile?.[name], described: described.filter(Boolean).join(" ") || undefined },
+    shown: value === undefined ? valueIn(form.values, name, isLong) : value === null ? null : String(value),
+  };
+}
+
+function valueIn(values: Values | undefined, name: string, isLong = false): string | null | undefined {
+  if (values instanceof FormFields) return isLong ? values.raw(name) : values.text(name);
+  const value = byName(values)[name];
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : null;
+}
+
+function byName(values: object | null | undefined): Readonly<Record<string, unknown>> {
+  return { ...values };
+}
+
+/** Whether a box is ticked, or is one of several of a name that are. */
+function isTickedIn(values: Values | undefined, name: string, value: string | undefined): boolean {
+  if (values instanceof FormFields) {
+    return value === undefined ? values.isTicked(name) === true : values.all(name).includes(value);
+  }
+  const given = byName(values)[name];
+  return value === undefined ? given === true : Array.isArray(given) && given.includes(value);
 }
 
 function fieldId(name: string): string {

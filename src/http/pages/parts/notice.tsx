@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { problemText, type Problems } from "../forms.ts";
 import type { Children } from "../page.tsx";
 
 /** What just happened, or what to know; `bad` and `good` are announced to screen readers at once. */
@@ -11,12 +12,11 @@ export function Notice({ tone, undo, children }: Children & { tone: "good" | "wa
   );
 }
 
-/** Says what the page before did, by the word in the address; an unknown word says nothing. */
-export function Done({ code, texts, undo }: { code: string | undefined; texts: Record<string, Child>; undo?: Child }) {
-  if (code === undefined || !Object.hasOwn(texts, code)) return null;
-  return (
-    <Notice tone="good" undo={undo}>
-      <p>{texts[code]}</p>
+/** Why something was refused, above what the page shows. */
+export function Refused({ problems }: { problems: Problems | undefined }) {
+  return problems ? (
+    <Notice tone="bad">
+      <p>{problemText(problems)}</p>
     </Notice>
-  );
+  ) : null;
 }

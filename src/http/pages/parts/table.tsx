@@ -120,8 +120,14 @@ export function Pager({ page, path, query, order = "newest", children }: PagerPr
   );
 }
 
+export interface EmptyProps {
+  title: string;
+  children?: Child;
+  action?: Child;
+}
+
 /** Where nothing is yet: why, and what to do next. */
-export function Empty({ title, children, action }: { title: string; children?: Child; action?: Child }) {
+export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>

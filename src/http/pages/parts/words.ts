@@ -1,7 +1,6 @@
 import type { Commission } from "../../../core/kernel/rows.ts";
 import type { Condition, FlowEvent } from "../../../domain/flow.ts";
 import { isCents } from "../../../domain/money.ts";
-import type { PartnerStatus } from "../../../domain/partner.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import type { CandidateSource } from "../../../domain/reference.ts";
 import { KEY_TROUBLES, type KeyTrouble, type ReadTrouble } from "../../../domain/read-trouble.ts";
@@ -56,15 +55,6 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
     short: "part of another",
     why: "The provider reported this payment twice; it is counted once, under its other name.",
   },
-};
-
-/** What was done by giving a code to a partner of that status: who is not active earns nothing (PART-4). */
-export const CODE_GIVEN: Record<PartnerStatus, string> = {
-  active: "The code is the partner's. Payments that waited for it earn their commissions within minutes.",
-  invited:
-    "The code is the partner's. Payments that waited for it earn their commissions when the partner turns active.",
-  deactivated:
-    "The code is the partner's, who is deactivated. Of the payments that waited for it, those from while they were active earn their commissions.",
 };
 
 /** Why nothing is read with an API key of a provider, and what to do. */

@@ -8,22 +8,18 @@ import { claimDomain, MAX_ORDER_ID, type ClaimAnswer } from "../../../domain/cla
 import type { Outcome } from "../../../domain/payment.ts";
 import type { PageEnv } from "../../session.ts";
 import { text } from "../../validate.ts";
-import { FormFields, parseInput, refusalOf, type Parsed, type Problems, type Refusal } from "../forms.ts";
+import { type FormFields, parseInput, refusalOf, type Parsed, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { ANSWER_TEXTS, CLAIM_TEXTS, SaleOf } from "../parts/claim-words.tsx";
-import { Field, Form } from "../parts/form.tsx";
+import { Field, Form, Actions } from "../parts/form.tsx";
 import { Badge, When } from "../parts/figures.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { programOf, selfOf } from "./self.ts";
+import { sentFields, type Sent } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
 
 const AT = "/portal/claims";
-
-const DONE = {
-  made: "Thank you. The program looks at it, and you see the answer here.",
-  known: "You have made this claim before. Its answer is below.",
-};
 
 const byOrder = z.strictObject({
   order_id: text(MAX_ORDER_ID).refine(
@@ -50,17 +46,17 @@ const NOTHING_ENTERED: Problems = {
 
 /** `/portal/claims`: a partner says which sale is missing, and reads the answer. Customers stay unnamed. */
 export const claims = new Hono<PageEnv>()
-  .get("/", (c) => claimsPage(c, null))
+  .get("/", (c) => claimsPage(c))
   .post("/", async (c) => {
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const parsed = readClaim(fields);
-    if (!parsed.ok) return claimsPage(c, fields, { problems: parsed.problems, status: 422 });
+    if (!parsed.ok) return claimsPage(c, { fields, problems: parsed.problems });
     try {
       const made = await createClaim(c.var.ctx, selfOf(c).id, parsed.value);
-      if ("theirs" in made) return await claimsPage(c, fields, { theirs: made.theirs });
-      return c.redirect(`${AT}?done=${made.isNew ? "made" : "known"}`, 303);
+      if ("theirs" in made) return await claimsPage(c, { fields, theirs: made.theirs });
+      return c.redirect(doneAt(AT, made.isNew ? "made" : "known"), 303);
     } catch (error) {
-      return claimsPage(c, fields, refusalOf(c, error));
+      return claimsPage(c, { fields, problems: refusalOf(c, error) });
     }
   });
 
@@ -73,35 +69,46 @@ export function readClaim(fields: FormFields): Parsed<ClaimInput> {
   return parseInput(byDay, { day, email_domain });
 }
 
-interface ClaimsState {
-  problems?: Problems;
-  status?: Refusal["status"];
+interface ClaimsState extends Partial<Sent> {
   /** Of a payment that is the partner's already. */
   theirs?: Outcome;
 }
 
-async function claimsPage(
-  c: Context<PageEnv>,
-  fields: FormFields | null,
-  { problems, status = 200, theirs }: ClaimsState = {},
-) {
+async function claimsPage(c: Context<PageEnv>, { fields, problems, theirs }: ClaimsState = {}) {
   const own = await listOwnClaims(c.var.ctx, selfOf(c).id);
-  const { name } = programOf(c);
+  const head = {
+    lede: `You sent somebody to ${programOf(c).name} who bought, and it is not among your commissions? Say which sale it was.`,
+  };
+  const notice =
+    theirs === undefined ? null : (
+      <Notice tone="good">
+        <p>{ANSWER_TEXTS[theirs]}</p>
+      </Notice>
+    );
   return framed(
     c,
-    { title: "Missing sale?", at: AT, status },
+    { title: "Missing sale?", at: AT, problems, done: FLASH.own_claims, notice, head },
     <>
-      {fields === null ? <Done code={c.req.query("done")} texts={DONE} /> : null}
-      {theirs === undefined ? null : (
-        <Notice tone="good">
-          <p>{ANSWER_TEXTS[theirs]}</p>
-        </Notice>
-      )}
-      <PageHead
-        title="Missing sale?"
-        lede={`You sent somebody to ${name} who bought, and it is not among your commissions? Say which sale it was.`}
-      />
-      <ClaimForm fields={fields} problems={problems} />
+      <Form action={AT} class="card stack form-narrow" problems={problems} values={fields}>
+        <Field
+          name="order_id"
+          label="Order id"
+          maxlength={MAX_ORDER_ID}
+          autocomplete="off"
+          hint="The number of the order, the invoice or the receipt, as the customer has it."
+        />
+        <p class="muted">Without an order id, enter both of these:</p>
+        <Field name="day" label="Day of the sale" type="date" />
+        <Field
+          name="email_domain"
+          label="Domain of the customer's e-mail address"
+          maxlength={254}
+          autocomplete="off"
+          placeholder="example.com"
+          hint="What is after the @."
+        />
+        <Actions submit="Send" />
+      </Form>
       <section class="card flush">
         <h2>Your claims</h2>
         {own.length === 0 ? (
@@ -111,39 +118,6 @@ async function claimsPage(
         )}
       </section>
     </>,
-  );
-}
-
-function ClaimForm({ fields, problems }: { fields: FormFields | null; problems: Problems | undefined }) {
-  return (
-    <Form action={AT} class="card stack form-narrow" problems={problems}>
-      <Field
-        name="order_id"
-        label="Order id"
-        value={fields?.text("order_id")}
-        problems={problems}
-        maxlength={MAX_ORDER_ID}
-        autocomplete="off"
-        hint="The number of the order, the invoice or the receipt, as the customer has it."
-      />
-      <p class="muted">Without an order id, enter both of these:</p>
-      <Field name="day" label="Day of the sale" type="date" value={fields?.text("day")} problems={problems} />
-      <Field
-        name="email_domain"
-        label="Domain of the customer's e-mail address"
-        value={fields?.text("email_domain")}
-        problems={problems}
-        maxlength={254}
-        autocomplete="off"
-        placeholder="example.com"
-        hint="What is after the @."
-      />
-      <div class="actions">
-        <button type="submit" class="primary">
-          Send
-        </button>
-      </div>
-    </Form>
   );
 }
 

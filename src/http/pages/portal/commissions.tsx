@@ -8,13 +8,13 @@ import type { PageEnv } from "../../session.ts";
 import { commissionQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
-import { SelectField } from "../parts/form.tsx";
+import { FieldsOf } from "../parts/form.tsx";
 import { Badge, Money, When } from "../parts/figures.tsx";
-import { RangeFields } from "../parts/filter-fields.tsx";
-import { Empty, Pager, Table } from "../parts/table.tsx";
+import { RangeFields, Choice } from "../parts/filter-fields.tsx";
+import { Pager, Table } from "../parts/table.tsx";
 import { isLookedAt, waitText, whyText } from "./commission-words.ts";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";
+import { ListCard } from "../list-page.tsx";
 
 const AT = "/portal/commissions";
 
@@ -26,48 +26,35 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
   const filter = filterOf(c, ownQuery);
   const page = parsePage(await listCommissions(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id }));
   const isFiltered = Object.keys(filter.texts).length > 0;
+  const empty = {
+    title: "No commissions yet",
+    children: "When someone who came through your link pays, your share appears here.",
+    action: (
+      <a class="button primary" href="/portal">
+        Get your link
+      </a>
+    ),
+  };
   return framed(
     c,
-    { title: "Commissions", at: AT },
+    {
+      ...{ title: "Commissions", at: AT },
+      head: { title: filter.value.payout_id ? "Commissions of this payout" : "Commissions" },
+    },
     <>
-      <PageHead title={filter.value.payout_id ? "Commissions of this payout" : "Commissions"} />
       <form method="get" action={AT} class="filter" aria-label="Filter commissions">
-        <SelectField
-          name="status"
-          label="Status"
-          value={filter.value.status}
-          options={[{ value: "", label: "Any" }, ...COMMISSION_STATUSES.map((value) => ({ value, label: value }))]}
-        />
-        <RangeFields texts={filter.texts} />
+        <FieldsOf values={filter.texts}>
+          <Choice name="status" label="Status" among={COMMISSION_STATUSES} />
+          <RangeFields />
+        </FieldsOf>
         {filter.value.payout_id ? <input type="hidden" name="payout_id" value={filter.value.payout_id} /> : null}
         <button type="submit">Filter</button>
         {isFiltered ? <a href={AT}>Show all</a> : null}
       </form>
-      <section class="card flush">
-        {page.total === 0 ? (
-          isFiltered ? (
-            <Empty title="No commission matches">
-              <a href={AT}>Show all commissions</a>
-            </Empty>
-          ) : (
-            <Empty
-              title="No commissions yet"
-              action={
-                <a class="button primary" href="/portal">
-                  Get your link
-                </a>
-              }
-            >
-              When someone who came through your link pays, your share appears here.
-            </Empty>
-          )
-        ) : (
-          <>
-            <CommissionTable commissions={page.data} program={programOf(c)} />
-            <Pager page={page} path={AT} query={filter.texts} />
-          </>
-        )}
-      </section>
+      <ListCard label="Commissions" path={AT} page={page} isFiltered={isFiltered} empty={empty}>
+        <CommissionTable commissions={page.data} program={programOf(c)} />
+        <Pager page={page} path={AT} query={filter.texts} />
+      </ListCard>
     </>,
   );
 });

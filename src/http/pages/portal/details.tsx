@@ -12,21 +12,20 @@ import { partnerPatch } from "../../api/partners.ts";
 import { connectOf } from "../../connect.ts";
 import type { PageEnv } from "../../session.ts";
 import { openEdit, refusedEdit, sentEdit, type Edit, type EditForm } from "../edits.ts";
-import { FormFields, parseInput, refusalOf, type Problems, type Refusal } from "../forms.ts";
+import { parseInput, refusalOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
-import { Field, Form, SelectField } from "../parts/form.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
+import { Field, Form, SelectField, Actions } from "../parts/form.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { programText } from "../parts/shown-name.ts";
 import { ADDRESS_MISSING, notOffered, offersTransfers, unpayableText } from "./unpayable.ts";
+import { act, sentFields } from "../act.ts";
+import { FLASH, doneAt } from "../flash.ts";
 
 const AT = "/portal/details";
-
-const CONNECTED = "Welcome back. It may take a moment until what you entered is checked.";
 
 /** What partners may change about themselves; the rest is the owner's. */
 const own = partnerPatch.pick({ payout_method: true, payout_email: true, first_name: true, last_name: true });
@@ -53,8 +52,9 @@ function valuesOf({ row, fields }: Edit<Self>): Record<keyof typeof own.shape, s
 export const details = new Hono<PageEnv>()
   .get("/", (c) => detailsPage(c))
   .post("/", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const edit = sentEdit(OWN_FORM, selfOf(c), fields);
+    const edit = sentEdit(OWN_FORM, selfOf(c), await sentFields(c));
+    const again = (problems: Problems) => detailsPage(c, { edit: { ...edit, problems } });
+    const { fields } = edit;
     const values = valuesOf(edit);
     const parsed = parseInput(own, {
       payout_method: fields.textOrNull("payout_method"),
@@ -62,50 +62,43 @@ export const details = new Hono<PageEnv>()
       first_name: fields.textOrNull("first_name"),
       last_name: fields.textOrNull("last_name"),
     });
-    if (!parsed.ok) return detailsPage(c, { edit: { ...edit, problems: parsed.problems } });
+    if (!parsed.ok) return again(parsed.problems);
     if (values.payout_method === "wallet" && !values.payout_email) {
-      const problems = { message: ADDRESS_MISSING, fields: { payout_email: ADDRESS_MISSING } };
-      return detailsPage(c, { edit: { ...edit, problems } });
+      return again({ message: ADDRESS_MISSING, fields: { payout_email: ADDRESS_MISSING } });
     }
     try {
       await updatePartner(c.var.ctx, edit.row.id, parsed.value, edit.sent);
-      return c.redirect(`${AT}?done=saved`, 303);
+      return c.redirect(doneAt(AT, "saved"), 303);
     } catch (error) {
       if (error instanceof StaleChange) return detailsPage(c, { edit: await refusedEdit(c, OWN_FORM, edit, error) });
-      const { problems, status } = refusalOf(c, error);
-      return detailsPage(c, { edit: { ...edit, problems }, status });
+      return again(refusalOf(c, error));
     }
   })
-  .post("/provider-a-account", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const origin = publicUrl(c.env);
-    const country = fields.text("country").toUpperCase();
-    const parsed = parseInput(onboardingStart, country === "" ? {} : { country });
-    if (!parsed.ok) return detailsPage(c, { accountProblems: parsed.problems });
-    try {
-      const started = await startOnboarding(
-        c.var.ctx,
-        selfOf(c).id,
-        { return_url: `${origin}${AT}?done=connected`, refresh_url: `${origin}${AT}`, country: parsed.value.country },
-        connectOf(c.env),
-      );
-      return continuePage(c, started.url);
-    } catch (error) {
-      return detailsPage(c, accountRefusal(c, error));
-    }
-  });
+  .post("/provider-a-account", (c) =>
+    act(c, {
+      schema: onboardingStart,
+      input: (fields) => (fields.text("country") === "" ? {} : { country: fields.text("country").toUpperCase() }),
+      verb: async ({ country }) => {
+        const at = `${publicUrl(c.env)}${AT}`;
+        const input = { return_url: doneAt(at, "connected"), refresh_url: at, country };
+        const { url } = await startOnboarding(c.var.ctx, selfOf(c).id, input, connectOf(c.env));
+        return continuePage(c, url);
+      },
+      page: ({ problems }) => detailsPage(c, { accountProblems: problems }),
+      refuse: (error) => accountProblems(c, error),
+    }),
+  );
 
-function accountRefusal(c: Context<PageEnv>, error: unknown): DetailsState {
+function accountProblems(c: Context<PageEnv>, error: unknown): Problems {
   // Why is between the owner and the provider.
   if (error instanceof AppError && error.code === "provider_not_configured") {
-    return { accountProblems: { message: notOffered(programOf(c)), fields: {} } };
+    return { message: notOffered(programOf(c)), fields: {} };
   }
   if (error instanceof AppError && error.code === "provider_unavailable") {
     const message = `${TRANSFER_SERVICE} cannot be reached right now. Please try again in a minute.`;
-    return { accountProblems: { message, fields: {} } };
+    return { message, fields: {} };
   }
-  const { problems, status } = refusalOf(c, error);
-  return { accountProblems: problems, status };
+  return refusalOf(c, error);
 }
 
 /** Where payouts to the partner go from now on, with the details that are saved. */
@@ -120,69 +113,42 @@ function destinationText(partner: Self, program: OwnProgram): string {
 interface DetailsState {
   edit?: Edit<Self>;
   accountProblems?: Problems;
-  /** Of what is wrong; 422 unless given. */
-  status?: Refusal["status"];
 }
 
-function detailsPage(c: Context<PageEnv>, state: DetailsState = {}) {
-  const { accountProblems: wrong, status = 422 } = state;
+function detailsPage(
+  c: Context<PageEnv>,
+  { edit = openEdit(OWN_FORM, selfOf(c)), accountProblems: wrong }: DetailsState = {},
+) {
   const partner = selfOf(c);
-  const edit = state.edit ?? openEdit(OWN_FORM, partner);
   const { problems, shown } = edit;
-  const values = valuesOf(edit);
   const program = programOf(c);
-  const isWrong = problems !== undefined || wrong !== undefined;
-  const done = { saved: `Saved. ${destinationText(partner, program)}`, connected: CONNECTED };
+  const done = { ...FLASH.own_details, saved: `Saved. ${destinationText(partner, program)}` };
   const isOffered = offersTransfers(program) || partner.payout_method === TRANSFER_METHOD;
   return framed(
     c,
-    { title: "Payout details", at: AT, status: isWrong ? status : 200 },
+    { title: "Payout details", at: AT, problems: problems ?? wrong, done, head: {} },
     <>
-      {isWrong ? null : <Done code={c.req.query("done")} texts={done} />}
-      <PageHead title="Payout details" />
       <section class="card form-narrow">
-        <Form action={AT} class="stack" problems={problems} shown={shown}>
+        <Form {...{ action: AT, problems, shown }} class="stack" values={valuesOf(edit)}>
           <SelectField
             name="payout_method"
             label="Pay me by"
             options={PAYOUT_METHOD_OPTIONS.filter(({ value }) => isOffered || value !== TRANSFER_METHOD)}
-            value={values.payout_method}
-            problems={problems}
             hint={`For a bank transfer or crypto, ${programText(program)} will ask you where to.`}
           />
           <Field
             name="payout_email"
             label={`Your e-mail at ${WALLET_SERVICE}`}
             type="email"
-            value={values.payout_email}
-            problems={problems}
             autocomplete="email"
             maxlength={254}
             hint={`Only for payouts by ${WALLET_SERVICE}.`}
           />
           <div class="fields two">
-            <Field
-              name="first_name"
-              label="First name"
-              value={values.first_name}
-              problems={problems}
-              autocomplete="given-name"
-              maxlength={200}
-            />
-            <Field
-              name="last_name"
-              label="Last name"
-              value={values.last_name}
-              problems={problems}
-              autocomplete="family-name"
-              maxlength={200}
-            />
+            <Field name="first_name" label="First name" autocomplete="given-name" maxlength={200} />
+            <Field name="last_name" label="Last name" autocomplete="family-name" maxlength={200} />
           </div>
-          <div class="actions">
-            <button type="submit" class="primary">
-              Save
-            </button>
-          </div>
+          <Actions submit="Save" />
         </Form>
       </section>
       <AccountSection partner={partner} program={program} problems={wrong} />
@@ -197,20 +163,17 @@ function continuePage(c: Context<PageEnv>, url: string) {
   const title = `Continue at ${TRANSFER_SERVICE}`;
   return framed(
     c,
-    { title, at: AT },
-    <>
-      <PageHead title={title} back={{ href: AT, label: "Payout details" }} />
-      <section class="card form-narrow prose">
-        <Notice tone="calm">
-          <p>The link works once and for a few minutes. Afterwards you come back here.</p>
-        </Notice>
-        <p>
-          <a class="button primary" href={url} rel="noreferrer">
-            {title}
-          </a>
-        </p>
-      </section>
-    </>,
+    { title, at: AT, head: { back: { href: AT, label: "Payout details" } } },
+    <section class="card form-narrow prose">
+      <Notice tone="calm">
+        <p>The link works once and for a few minutes. Afterwards you come back here.</p>
+      </Notice>
+      <p>
+        <a class="button primary" href={url} rel="noreferrer">
+          {title}
+        </a>
+      </p>
+    </section>,
   );
 }
 
@@ -257,7 +220,6 @@ function AccountSection({ partner, program, problems }: AccountSectionProps) {
               <Field
                 name="country"
                 label="Country"
-                problems={problems}
                 maxlength={2}
                 placeholder="DE"
                 autocomplete="country"
@@ -270,11 +232,10 @@ function AccountSection({ partner, program, problems }: AccountSectionProps) {
               entered.
             </p>
           )}
-          <div class="actions">
-            <button type="submit">
-              {partner.provider_a_account_id === null ? "Set up the account" : "Open the account"}
-            </button>
-          </div>
+          <Actions
+            submit={partner.provider_a_account_id === null ? "Set up the account" : "Open the account"}
+            kind="plain"
+          />
         </Form>
       )}
     </section>

@@ -8,13 +8,13 @@ import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { Badge, Money, plural, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
-import { Empty, Pager, Table } from "../parts/table.tsx";
+import { Pager, Table } from "../parts/table.tsx";
 import { ownPayout, programOf, selfOf } from "./self.ts";
 import { waitingText } from "./unpayable.ts";
+import { ListCard } from "../list-page.tsx";
 
 const AT = "/portal/payouts";
 
@@ -25,11 +25,19 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
   const program = programOf(c);
   const isOwn = c.var.session.limited === null;
   const waiting = isOwn ? waitingText(await readWithoutDetails(c.var.ctx, selfOf(c).id), program) : null;
+  const empty = {
+    title: "No payouts yet",
+    children: `Approved commissions are gathered into a payout, usually on the first of each month (terms ${program.payout_term}).`,
+    action: isOwn ? (
+      <a class="button" href="/portal/details">
+        Check your payout details
+      </a>
+    ) : undefined,
+  };
   return framed(
     c,
-    { title: "Payouts", at: AT },
+    { title: "Payouts", at: AT, head: {} },
     <>
-      <PageHead title="Payouts" />
       {waiting === null ? null : (
         <Notice tone="warn">
           <p>
@@ -37,28 +45,10 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
           </p>
         </Notice>
       )}
-      <section class="card flush">
-        {page.total === 0 ? (
-          <Empty
-            title="No payouts yet"
-            action={
-              isOwn ? (
-                <a class="button" href="/portal/details">
-                  Check your payout details
-                </a>
-              ) : undefined
-            }
-          >
-            Approved commissions are gathered into a payout, usually on the first of each month (terms{" "}
-            {program.payout_term}).
-          </Empty>
-        ) : (
-          <>
-            <PayoutTable payouts={page.data.map((payout) => ownPayout(c, payout))} />
-            <Pager page={page} path={AT} query={filter.texts} />
-          </>
-        )}
-      </section>
+      <ListCard label="Payouts" path={AT} page={page} empty={empty}>
+        <PayoutTable payouts={page.data.map((payout) => ownPayout(c, payout))} />
+        <Pager page={page} path={AT} query={filter.texts} />
+      </ListCard>
     </>,
   );
 });

@@ -1,0 +1,89 @@
+import { Hono, type Context } from "hono";
+import type { Child } from "hono/jsx";
+import type { PageEnv } from "../session.ts";
+import { framed, type FramedOptions } from "./framed.tsx";
+import type { PageHeadProps } from "./layout.tsx";
+import { csvOf } from "./list-csv.ts";
+import { ListFilter, ListFoot, ListTable, readList, type ListOf, type ListQuery, type Shown } from "./list.tsx";
+import { Empty, type EmptyProps } from "./parts/table.tsx";
+
+interface ListPage<Query extends ListQuery, Row extends { id: string }> extends Pick<FramedOptions, "at" | "done"> {
+  /** Its address, if the navigation does not lead to it. */
+  path?: string;
+  head?: Partial<PageHeadProps> | ((shown: Shown<Query, Row>) => Partial<PageHeadProps>);
+  /** Says something above the head. */
+  notice?: (c: Context<PageEnv>) => Child;
+  /** The fields of the filters that are used most, and of those that are used less. */
+  filter: () => Child;
+  more?: () => Child;
+  /** The first filter is a search. */
+  search?: boolean;
+  /** Shown if there is nothing yet. */
+  empty: EmptyProps | ((c: Context<PageEnv>) => EmptyProps);
+  /** Said if nothing matches the filter. */
+  hint?: Child;
+  /** The rows, if they are more than the list's table. */
+  rows?: (shown: Shown<Query, Row>, c: Context<PageEnv>) => Child;
+}
+
+/** The routes of a list: its page at `/`, and the file of all that it shows at `/list.csv`. */
+export function listPage<Query extends ListQuery, Row extends { id: string }>(
+  list: ListOf<Query, Row>,
+  { at, path = at, done, head = {}, notice, filter, more, search, empty, hint, rows }: ListPage<Query, Row>,
+): Hono<PageEnv> {
+  return new Hono<PageEnv>()
+    .get("/", async (c) => {
+      const shown = await readList(c, list);
+      return framed(
+        c,
+        {
+          ...{ title: list.label, at, done, notice: notice?.(c) },
+          head: typeof head === "function" ? head(shown) : head,
+        },
+        <>
+          <ListFilter list={list} shown={shown} path={path} search={search} more={more?.()}>
+            {filter()}
+          </ListFilter>
+          <ListCard
+            label={list.label}
+            path={path}
+            {...{ ...shown, hint }}
+            empty={typeof empty === "function" ? empty(c) : empty}
+          >
+            {rows ? rows(shown, c) : <ListTable list={list} shown={shown} />}
+            <ListFoot shown={shown} path={path} />
+          </ListCard>
+        </>,
+      );
+    })
+    .get("/list.csv", (c) => csvOf(c, list));
+}
+
+interface ListCardProps {
+  label: string;
+  path: string;
+  page: { total: number };
+  isFiltered?: boolean;
+  empty: EmptyProps;
+  hint?: Child;
+  children: Child;
+}
+
+/** The rows of a list and its foot, or in their place why there are none. */
+export function ListCard({ label, path, page, isFiltered, empty, hint, children }: ListCardProps) {
+  const noun = label.toLowerCase();
+  return (
+    <section class="card flush">
+      {page.total > 0 ? (
+        children
+      ) : isFiltered ? (
+        <Empty title={`No ${noun.slice(0, -1)} matches`}>
+          {hint}
+          <a href={path}>Show all {noun}</a>
+        </Empty>
+      ) : (
+        <Empty {...empty} />
+      )}
+    </section>
+  );
+}

@@ -1,5 +1,5 @@
 import { archiveOldClicks, noteOldClicks } from "./clicks/archive.ts";
-import { wakeClickObjects } from "./clicks/wake.ts";
+import { wakeClickObjects } from "./clicks/wake-objects.ts";
 import { mailClosedDays } from "./core/clicks/budget.ts";
 import { rollUpClicks } from "./core/clicks/roll-up.ts";
 import { actingAs, type BaseCtx, type Ctx } from "./core/kernel/context.ts";

@@ -1,12 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
 import type { DatabaseBindings } from "../core/kernel/database.ts";
-import { inTime } from "../lib/deadline.ts";
+import { withTimeout } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 import type { Bindings } from "../env.ts";
 import { idsOf, type ClickBatch, type CommitReply } from "./batch.ts";
 import { flushDelay, type FlushOptions } from "./flush-time.ts";
-import { bring, notFlushed, type Flushable, type Flushed, type Handed } from "./flush.ts";
+import { flushStretch, logFailedFlush, type Flushable, type Flushed, type Handed } from "./flush.ts";
 import { firstOf, hintOf, isFirst } from "./region.ts";
 import { ASK_FOR, Load, SPLIT_LOAD } from "./split.ts";
 import { ClickStore } from "./store.ts";
@@ -243,7 +243,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
   async #learn(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const name = firstOf(this.#name())!;
     const first = this.env.CLICKS.getByName(name, { locationHint: hintOf(name) });
-    const report: Report = await inTime(ASK_TIMEOUT, "the object", first.knows(ids));
+    const report: Report = await withTimeout(ASK_TIMEOUT, "the object", first.knows(ids));
     if (report.split_at !== this.#store.splitAt) this.#store.split(report.split_at);
     return new Set(report.known);
   }
@@ -300,7 +300,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
       for (let stretch = this.#store.next(); stretch !== null; stretch = this.#store.next()) {
         const began = Date.now();
         const own = { ...stretch, object: this.#name(), epoch: this.#store.epoch };
-        const cursor = await bring(own, this.env, FLUSH_TIMEOUT);
+        const cursor = await flushStretch(own, this.env, FLUSH_TIMEOUT);
         const ended = Date.now();
         this.#store.flushed({ to: stretch.to, cursor });
         this.#failures = 0;
@@ -312,7 +312,10 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     } catch (error) {
       this.#pausesUntil = Date.now() + backoff(++this.#failures);
       this.#store.takeBack();
-      notFlushed(error, { object: this.ctx.id.name ?? this.ctx.id.toString(), waiting: this.#store.backlog.clicks });
+      logFailedFlush(error, {
+        object: this.ctx.id.name ?? this.ctx.id.toString(),
+        waiting: this.#store.backlog.clicks,
+      });
       return false;
     } finally {
       this.#flushing = null;

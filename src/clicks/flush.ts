@@ -1,7 +1,7 @@
 import { flushClicks } from "../core/clicks/clicks.ts";
 import type { DatabaseBindings } from "../core/kernel/database.ts";
 import type { Arrival } from "../domain/click.ts";
-import { inTime } from "../lib/deadline.ts";
+import { withTimeout } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
 import type { Stretch } from "./store.ts";
@@ -51,15 +51,15 @@ export async function flushLater(open: () => Flushable, ms: number, bindings: Da
 export async function flushWaiting(object: Flushable, bindings: DatabaseBindings): Promise<void> {
   let stretch: Handed | null = null;
   try {
-    stretch = await inTime(WORKER_TIMEOUT, "the object", object.waiting());
+    stretch = await withTimeout(WORKER_TIMEOUT, "the object", object.waiting());
     while (stretch !== null) {
       const { to, reports } = stretch;
-      const cursor = await bring(stretch, bindings, WORKER_TIMEOUT);
+      const cursor = await flushStretch(stretch, bindings, WORKER_TIMEOUT);
       if (cursor >= to && !reports) return;
-      stretch = await inTime(WORKER_TIMEOUT, "the object", object.flushed({ to, cursor }));
+      stretch = await withTimeout(WORKER_TIMEOUT, "the object", object.flushed({ to, cursor }));
     }
   } catch (error) {
-    notFlushed(error, { object: stretch?.object, waiting: stretch?.waiting });
+    logFailedFlush(error, { object: stretch?.object, waiting: stretch?.waiting });
   }
 }
 
@@ -67,16 +67,19 @@ export async function flushWaiting(object: Flushable, bindings: DatabaseBindings
  * Writes a stretch to the database and returns the cursor afterwards. Stops waiting after `ms`: if the call still
  * succeeds, the next one sees it in the cursor.
  */
-export async function bring(
+export async function flushStretch(
   { entries, ...stretch }: OwnStretch,
   bindings: DatabaseBindings,
   ms: number,
 ): Promise<number> {
   const arrivals = JSON.parse(`[${entries}]`) as Arrival[];
-  return inTime(ms, "the database", flushClicks(bindings, { ...stretch, arrivals, now: Date.now() }));
+  return withTimeout(ms, "the database", flushClicks(bindings, { ...stretch, arrivals, now: Date.now() }));
 }
 
 /** Logs a failed flush with the number of waiting clicks. */
-export function notFlushed(error: unknown, of: { object?: string | undefined; waiting?: number | undefined }): void {
+export function logFailedFlush(
+  error: unknown,
+  of: { object?: string | undefined; waiting?: number | undefined },
+): void {
   logLine("error", { what: "clicks not flushed", ...of, reason: reasonOf(error) });
 }

@@ -2,7 +2,7 @@ import type { Arrival } from "../domain/click.ts";
 import { randomToken } from "../lib/crypto.ts";
 import { MINUTE } from "../lib/time.ts";
 import { batchKey, type ClickBatch } from "./batch.ts";
-import { Seen } from "./seen.ts";
+import { Seen } from "./recent-ids.ts";
 
 /** How long the id of a click or batch is remembered, and how many at most: about 20 MB of an object's 128. */
 export const SEEN_WINDOW = 30 * MINUTE;

@@ -1,8 +1,8 @@
 import { fillPlaceholders, sql, type Placeholder, type SQL } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
-import { databaseWith } from "./around.ts";
-import { boundedDatabase } from "./bounded.ts";
+import { wrapDatabase } from "./wrap-database.ts";
+import { boundedDatabase } from "./bounded-database.ts";
 import { joined } from "./parts.ts";
 import { writeDirectly, type Dialect } from "./query-text.ts";
 
@@ -27,7 +27,7 @@ const opened = new WeakMap<D1Database, Database>();
 /** The same database, which reports the number of statements of every call. */
 export function countStatements(db: Database, onSent: (statements: number) => void): Database {
   return clientOf(
-    databaseWith(db.$client, (ask, statements) => {
+    wrapDatabase(db.$client, (ask, statements) => {
       onSent(statements);
       return ask();
     }),

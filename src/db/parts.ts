@@ -33,10 +33,10 @@ export function joined(parts: readonly SQL[], between: SQL, most: Most): SQL {
 
 /** All rows of one to `most` selects, nested if the database allows fewer terms. */
 export function unionOf(selects: readonly SQL[], most: Most): SQL {
-  return new Parts(united(selects), selects, most);
+  return new Parts(unionAll(selects), selects, most);
 }
 
-function united(selects: readonly SQL[]): SQL {
+function unionAll(selects: readonly SQL[]): SQL {
   const between = sql` union all `;
   if (selects.length <= MOST_TERMS) return sql.join([...selects], between);
   const size = Math.ceil(selects.length / MOST_TERMS);
@@ -44,7 +44,7 @@ function united(selects: readonly SQL[]): SQL {
     selects.slice(i * size, (i + 1) * size),
   );
   return sql.join(
-    terms.map((term) => sql`select * from (${united(term)})`),
+    terms.map((term) => sql`select * from (${unionAll(term)})`),
     between,
   );
 }

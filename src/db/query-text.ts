@@ -23,11 +23,11 @@ export function writeDirectly(dialect: Dialect): void {
     for (const chunk of chunks) {
       if (chunk instanceof StringChunk) query.sql += chunk.value.length === 1 ? chunk.value[0] : chunk.value.join("");
       else if (chunk instanceof SQL && !isInlined(chunk)) write(chunk.queryChunks, query);
-      else if (chunk instanceof Param) bind(query, chunk.value instanceof Placeholder ? chunk : encoded(chunk));
+      else if (chunk instanceof Param) bind(query, chunk.value instanceof Placeholder ? chunk : encodeParam(chunk));
       else if (isPlain(chunk) || chunk instanceof Placeholder) bind(query, chunk);
       else if (chunk instanceof Name) query.sql += `"${chunk.value.replaceAll('"', '""')}"`;
       else if (chunk instanceof Column || chunk instanceof Table) query.sql += nameOf(chunk);
-      else if (Array.isArray(chunk)) write(listed(chunk), query);
+      else if (Array.isArray(chunk)) write(inBrackets(chunk), query);
       else if (chunk !== undefined) {
         const { sql, params } = byDrizzle(new SQL([chunk as SQL]));
         query.sql += sql;
@@ -48,7 +48,7 @@ function isInlined(query: SQL): boolean {
 }
 
 /** In brackets, with commas. */
-function listed(items: readonly unknown[]): unknown[] {
+function inBrackets(items: readonly unknown[]): unknown[] {
   return [OPEN, ...items.flatMap((item, i) => (i === 0 ? [item] : [COMMA, item])), CLOSE];
 }
 
@@ -59,7 +59,7 @@ function isPlain(value: unknown): boolean {
 }
 
 /** The schema's encoders never turn a value into SQL. */
-function encoded({ value, encoder }: Param): unknown {
+function encodeParam({ value, encoder }: Param): unknown {
   return value === null ? null : encoder.mapToDriverValue(value);
 }
 

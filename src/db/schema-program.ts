@@ -120,7 +120,7 @@ export const partners = sqliteTable(
     payout_email: text(),
     provider_a_account_id: text(),
     metadata: text({ mode: "json" }).$type<Record<string, unknown>>(),
-    /** The text that `search` covers (`searchText` and `unindexed` in `domain/partner.ts`). */
+    /** The text that `search` covers (`searchText` and `markUnindexed` in `domain/partner.ts`). */
     search_text: text().notNull(),
     created_at: text().notNull(),
     updated_at: text().notNull(),

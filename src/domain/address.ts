@@ -40,14 +40,14 @@ export interface Networks {
  */
 export function networksOf(text: string): Networks {
   const isIPv6 = text.length <= MAX_ADDRESS_LENGTH && text.includes(":") && ipaddr.IPv6.isValid(text);
-  if (!isIPv6) return alone(text.slice(0, MAX_ADDRESS_LENGTH));
+  if (!isIPv6) return sameNetworks(text.slice(0, MAX_ADDRESS_LENGTH));
   const parsed = ipaddr.IPv6.parse(text);
-  if (parsed.isIPv4MappedAddress()) return alone(parsed.toIPv4Address().toString());
+  if (parsed.isIPv4MappedAddress()) return sameNetworks(parsed.toIPv4Address().toString());
   const parts = parsed.parts.map((part) => part.toString(16));
   return { network: `${parts.slice(0, 4).join(":")}::/64`, site: `${parts.slice(0, 3).join(":")}::/48` };
 }
 
-function alone(network: string): Networks {
+function sameNetworks(network: string): Networks {
   return { network, site: network };
 }
 
@@ -87,14 +87,14 @@ function whyNotPublicIPv6(address: ipaddr.IPv6): string | null {
  * native IPv6.
  */
 function carriedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
-  if (address.match(MAPPED) || address.match(NAT64)) return [embedded(address, 6)];
-  if (address.match(SIX_TO_FOUR)) return [embedded(address, 1)];
+  if (address.match(MAPPED) || address.match(NAT64)) return [ipv4At(address, 6)];
+  if (address.match(SIX_TO_FOUR)) return [ipv4At(address, 1)];
   // RFC 4380: the server's address, then the client's with every bit inverted.
-  if (address.match(TEREDO)) return [embedded(address, 2), embedded(address, 6, 0xffff)];
+  if (address.match(TEREDO)) return [ipv4At(address, 2), ipv4At(address, 6, 0xffff)];
   return [];
 }
 
-function embedded(address: ipaddr.IPv6, part: number, mask = 0): ipaddr.IPv4 {
+function ipv4At(address: ipaddr.IPv6, part: number, mask = 0): ipaddr.IPv4 {
   const high = (address.parts[part] ?? 0) ^ mask;
   const low = (address.parts[part + 1] ?? 0) ^ mask;
   return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]);

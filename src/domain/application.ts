@@ -50,7 +50,7 @@ const SLUG_STEM = 40;
 
 /** The stem of a new partner's slug: the name in plain letters, else the local part of the address. */
 export function slugStem(name: string, email: string): string {
-  return plain(name) || plain(email.slice(0, email.indexOf("@"))) || "partner";
+  return slugWords(name) || slugWords(email.slice(0, email.indexOf("@"))) || "partner";
 }
 
 /** Placeholders that careless code writes if it has no reference, as words of a slug. */
@@ -62,11 +62,11 @@ const CARELESS = new Set(
  * Whether a slug looks like a reference that belongs to no partner: a number, as a shop gives its own customers, or a
  * placeholder. A partner with such a slug would earn on all payments that carry it (JOIN-6).
  */
-export function namesNobody(slug: string): boolean {
+export function isPlaceholderSlug(slug: string): boolean {
   return slug.split("-").every((word) => /^[0-9]+$/.test(word) || CARELESS.has(word));
 }
 
-function plain(text: string): string {
+function slugWords(text: string): string {
   const words = foldSearch(text)
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== "");

@@ -94,8 +94,8 @@ export function parseClick(body: unknown): ParsedClick {
     details.push({ path: "id", message: "must be 1 to 64 letters, digits, ., - or _" });
   }
   if (details.length > 0) return { ok: false, details };
-  landing = kept(landing, KEPT_BYTES.each);
-  referrer = kept(referrer, Math.min(KEPT_BYTES.each, KEPT_BYTES.both - bytesOf(landing)));
+  landing = cutText(landing, KEPT_BYTES.each);
+  referrer = cutText(referrer, Math.min(KEPT_BYTES.each, KEPT_BYTES.both - bytesOf(landing)));
   return { ok: true, click: { program_id, ref, landing, referrer, sub, id } };
 }
 
@@ -117,7 +117,7 @@ const CONTROL_PATTERN = /[\u0000-\u001f\u007f]/g;
  * Removes query, fragment and control characters, and cuts between two characters at the given number of bytes. Lone
  * surrogates are replaced because they cannot be stored as text.
  */
-function kept(text: string, bytes: number): string {
+function cutText(text: string, bytes: number): string {
   const end = text.search(/[?#]/);
   // Each character takes a byte or more.
   const start = text.slice(0, end < 0 ? bytes : Math.min(end, bytes));

@@ -1,5 +1,5 @@
 import type { Cents } from "./money.ts";
-import { canBecome, flaggedBy, heldReasons, type CommissionStatus, type ReviewState } from "./commission.ts";
+import { canBecome, reviewColumnsOf, currentReasons, type CommissionStatus, type ReviewState } from "./commission.ts";
 
 /** A change of a commission that the owner requests. */
 export interface CommissionChange {
@@ -69,8 +69,8 @@ function statusChanges(
  */
 function flagChanges(before: ChangeableCommission, flagged: boolean | undefined): Partial<ChangeableCommission> {
   if (flagged === undefined || flagged === before.flagged) return {};
-  if (flagged) return flaggedBy(["manual"]);
-  const dismissed = [...before.dismissed_reasons.split(","), ...heldReasons(before)];
+  if (flagged) return reviewColumnsOf(["manual"]);
+  const dismissed = [...before.dismissed_reasons.split(","), ...currentReasons(before)];
   const kept = new Set(dismissed.filter((reason) => reason !== "" && reason !== "manual"));
-  return { ...flaggedBy([]), dismissed_reasons: [...kept].join(",") };
+  return { ...reviewColumnsOf([]), dismissed_reasons: [...kept].join(",") };
 }

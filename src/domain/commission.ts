@@ -43,7 +43,7 @@ export interface ReviewState {
 }
 
 /** Every reason that currently flags a commission, the gravest first. */
-export function heldReasons({ review_reasons }: Pick<ReviewState, "review_reasons">): string[] {
+export function currentReasons({ review_reasons }: Pick<ReviewState, "review_reasons">): string[] {
   return review_reasons.split(",").filter(Boolean);
 }
 
@@ -51,14 +51,14 @@ export function heldReasons({ review_reasons }: Pick<ReviewState, "review_reason
  * The review columns that follow from the facts' reasons: dismissed reasons stay dismissed, and the owner's own flag
  * stays until the owner removes it.
  */
-export function reviewed(before: Omit<ReviewState, "flagged">, reasons: readonly ReviewReason[]) {
+export function mergeReview(before: Omit<ReviewState, "flagged">, reasons: readonly ReviewReason[]) {
   const dismissed = before.dismissed_reasons.split(",");
-  const manual = heldReasons(before).filter((reason) => reason === "manual");
-  return flaggedBy([...reasons.filter((reason) => !dismissed.includes(reason)), ...manual]);
+  const manual = currentReasons(before).filter((reason) => reason === "manual");
+  return reviewColumnsOf([...reasons.filter((reason) => !dismissed.includes(reason)), ...manual]);
 }
 
 /** The review columns for these reasons. */
-export function flaggedBy(reasons: readonly string[]): Omit<ReviewState, "dismissed_reasons"> {
+export function reviewColumnsOf(reasons: readonly string[]): Omit<ReviewState, "dismissed_reasons"> {
   return { flagged: reasons.length > 0, review_reason: reasons[0] ?? null, review_reasons: reasons.join(",") };
 }
 
@@ -149,7 +149,7 @@ export interface RowPlan {
 
 /**
  * Plans how the rows of one payment, in its `currency`, become `desired`. A row that is paid or in a payout is never
- * edited. For each partner the rows that count afterwards, all but the rejected ones, sum to `worth`. A row never
+ * edited. For each partner the rows that count afterwards, all but the rejected ones, sum to `sumDue`. A row never
  * changes its partner: if the payment turns out to belong to another partner, the open rows are deleted and the other
  * partner gets a new one.
  */
@@ -193,7 +193,7 @@ interface PartnerPlan {
 }
 
 /**
- * Keeps the locked rows of a currency and lets the open ones make up the difference to `worth`. `anchor` covers every
+ * Keeps the locked rows of a currency and lets the open ones make up the difference to `sumDue`. `anchor` covers every
  * currency, because it shows whether the partner was given any amount at all.
  */
 function planCurrency(
@@ -205,13 +205,13 @@ function planCurrency(
   const open = own.filter(isOpen);
   const openSales = open.filter(isEarned);
   const [carrier, ...spare] = open.filter((row) => row.kind === "clawback");
-  const kept = !source && (target !== null || anchor) ? keptOf(openSales) : undefined;
+  const kept = !source && (target !== null || anchor) ? chooseKeptSale(openSales) : undefined;
   // A waiver has no effect if there is no locked amount to forgive, or no grant to deny.
   const isIdle = (row: LedgerRow) => (row.amount_cents < 0 ? locked.length === 0 : !anchor);
   const idle = own.filter((row) => isWaived(row) && isIdle(row));
   const waived = own.filter((row) => isWaived(row) && !isIdle(row));
   const due = kept?.status === "rejected" ? null : target;
-  const missing = subtract(worth(locked, waived, due), sumOf(locked));
+  const missing = subtract(sumDue(locked, waived, due), sumOf(locked));
   plan.withdrawn.push(...[...openSales.filter((row) => row !== kept), ...spare, ...idle].map((row) => row.id));
   if (kept) plan.sales.push({ id: kept.id, amount_cents: kept.status === "rejected" ? (target ?? NOTHING) : missing });
   const carried = kept && kept.status !== "rejected" ? NOTHING : missing;
@@ -228,7 +228,7 @@ function planCurrency(
 /**
  * The sale that stays if several payments turned out to be one: rejecting one of the two means that it is earned once.
  */
-function keptOf(openSales: readonly LedgerRow[]): LedgerRow | undefined {
+function chooseKeptSale(openSales: readonly LedgerRow[]): LedgerRow | undefined {
   const of = (status: CommissionStatus) => openSales.find((row) => row.status === status);
   return of("approved") ?? of("pending") ?? openSales[0];
 }
@@ -238,7 +238,7 @@ function keptOf(openSales: readonly LedgerRow[]): LedgerRow | undefined {
  * the owner rejected the sale), plus the amounts that the owner forgave, as far as they were given, less the amounts
  * that the owner denied. Never below 0: money that was never paid is never owed back.
  */
-function worth(locked: readonly LedgerRow[], waived: readonly LedgerRow[], target: Cents | null): Cents {
+function sumDue(locked: readonly LedgerRow[], waived: readonly LedgerRow[], target: Cents | null): Cents {
   const forgiven = negate(sumOf(waived.filter((row) => row.amount_cents < 0)));
   const denied = sumOf(waived.filter((row) => row.amount_cents > 0));
   const due = target === null ? NOTHING : larger(subtract(target, denied), NOTHING);

@@ -11,7 +11,8 @@ export function csvRecord(cells: readonly CsvCell[]): string {
 
 function csvCell(cell: CsvCell): string {
   if (cell === null) return "";
-  const text = typeof cell === "object" ? cell.exact : typeof cell === "number" ? String(cell) : neutral(cell);
+  const text =
+    typeof cell === "object" ? cell.exact : typeof cell === "number" ? String(cell) : neutralizeFormula(cell);
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -30,6 +31,6 @@ export function withoutApostrophe(text: string): string {
 }
 
 /** Prefixes a text that begins like a formula with an apostrophe, so that a spreadsheet shows it unchanged. */
-function neutral(text: string): string {
+function neutralizeFormula(text: string): string {
   return FORMULA.test(text) && !DECIMAL.test(text) ? `'${text}` : text;
 }

@@ -21,7 +21,7 @@ export interface Judged {
   dismissed_reasons: string;
 }
 
-interface Judgeable {
+interface DecidedColumns {
   status: CommissionStatus;
   flagged: boolean;
   review_reason: string | null;
@@ -30,7 +30,7 @@ interface Judgeable {
 }
 
 /** The decisions that lead from one state of a commission to another, in order. */
-export function decisionsBetween(before: Judgeable, after: Judgeable): Pick<Decided, "kind" | "detail">[] {
+export function decisionsBetween(before: DecidedColumns, after: DecidedColumns): Pick<Decided, "kind" | "detail">[] {
   const decided: Pick<Decided, "kind" | "detail">[] = [];
   if (before.status !== after.status && after.status !== "paid") {
     const kind = ({ approved: "approve", rejected: "reject", pending: "reopen" } as const)[after.status];
@@ -46,7 +46,7 @@ export function decisionsBetween(before: Judgeable, after: Judgeable): Pick<Deci
  * The columns that result from the decisions about one commission, given in order; the last decision of each sort
  * counts.
  */
-export function judgedBy(decisions: readonly Decided[]): Judged {
+export function resultOfDecisions(decisions: readonly Decided[]): Judged {
   const judged: Judged = {
     status: "pending",
     approved_at: null,

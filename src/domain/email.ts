@@ -41,7 +41,7 @@ export function addressKey(address: string): string {
   if (at === -1) return text;
   const domain = asciiDomain(text.slice(at + 1));
   const service = SERVICES.find(({ domains }) => domains.includes(domain));
-  const tagged = unquoted(text.slice(0, at));
+  const tagged = stripQuotes(text.slice(0, at));
   const tag = tagged.indexOf("+");
   // An address that begins with its plus has no other identifying part.
   const local = tag > 0 ? tagged.slice(0, tag) : tagged;
@@ -55,7 +55,7 @@ export function sameAddress(a: string | null, b: string | null): boolean {
 }
 
 /** `"jane"@…` is another spelling of `jane@…` (RFC 5321). */
-function unquoted(local: string): string {
+function stripQuotes(local: string): string {
   const isQuoted = local.length > 2 && local.startsWith('"') && local.endsWith('"');
   return isQuoted ? local.slice(1, -1).replaceAll(/\\(.)/g, "$1") : local;
 }

@@ -90,7 +90,7 @@ function namesOneOf(field: string, text: string, addresses: ReadonlySet<string>)
 function isAmongWords(text: string, addresses: ReadonlySet<string>): boolean {
   if (!text.includes("@")) return false;
   const lower = text.toLowerCase();
-  for (const address of addresses) if (standsIn(lower, address)) return true;
+  for (const address of addresses) if (includesAddress(lower, address)) return true;
   return false;
 }
 
@@ -98,7 +98,7 @@ function isAmongWords(text: string, addresses: ReadonlySet<string>): boolean {
  * Whether a text contains the address, and not only as a part of a longer word. The address itself may contain
  * separator characters.
  */
-function standsIn(text: string, address: string): boolean {
+function includesAddress(text: string, address: string): boolean {
   for (let at = text.indexOf(address); at >= 0; at = text.indexOf(address, at + 1)) {
     if (isApart(text, at - 1, -1) && isApart(text, at + address.length, 1)) return true;
   }

@@ -93,7 +93,7 @@ export interface FlowTrace {
 const LONGEST_TRACE = 200_000;
 
 /** Shortens a trace so that it can always be stored: the deciding flow keeps all of its conditions. */
-function stored(tried: FlowTrace[]): FlowTrace[] {
+function fitTrace(tried: FlowTrace[]): FlowTrace[] {
   if (JSON.stringify(tried).length <= LONGEST_TRACE) return tried;
   return tried.map((flow) => {
     const failed = flow.conditions.find(({ held }) => !held);
@@ -107,17 +107,17 @@ function stored(tried: FlowTrace[]): FlowTrace[] {
  */
 export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow: Flow | null; tried: FlowTrace[] } {
   const tried: FlowTrace[] = [];
-  for (const flow of inOrder(flows).filter((one) => eventOf(one) === subject.event)) {
+  for (const flow of sortFlows(flows).filter((one) => eventOf(one) === subject.event)) {
     const conditions = givenConditions(flow).map((condition) => evaluate(condition, subject));
     const matched = conditions.every((condition) => condition.held);
     tried.push({ flow_id: flow.id, name: flow.name, priority: flow.priority, matched, conditions });
-    if (matched) return { flow, tried: stored(tried) };
+    if (matched) return { flow, tried: fitTrace(tried) };
   }
-  return { flow: null, tried: stored(tried) };
+  return { flow: null, tried: fitTrace(tried) };
 }
 
 /** Active flows in the order of evaluation. Ids contain the time, so they order flows of one millisecond. */
-export function inOrder(flows: readonly Flow[]): Flow[] {
+export function sortFlows(flows: readonly Flow[]): Flow[] {
   return flows
     .filter((flow) => flow.active)
     .toSorted((a, b) => b.priority - a.priority || compare(a.created_at, b.created_at) || compare(a.id, b.id));

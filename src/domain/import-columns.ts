@@ -152,7 +152,7 @@ export function matchColumns(
   }
   return {
     columns: columns.map((column, i) => ({ column, field: fields[i] ?? null })),
-    problem: twiceAmong(columns, keys, fields, chosen) ?? missingAmong(kind, isTaken),
+    problem: twiceAmong(columns, keys, fields, chosen) ?? missingField(kind, isTaken),
   };
 }
 
@@ -253,7 +253,7 @@ function twiceAmong(
     : `Both ${columns[first]} and ${columns[twice]} are taken for the same.`;
 }
 
-function missingAmong(kind: ImportKind, isTaken: (field: ImportField) => boolean): string | null {
+function missingField(kind: ImportKind, isTaken: (field: ImportField) => boolean): string | null {
   const has = (...among: ImportField[]) => among.some(isTaken);
   const missing = (what: string, call: string) => `No column holds ${what}. Choose one, or call one ${call}.`;
   if (kind === "partners") {

@@ -177,8 +177,8 @@ export type AfterMailAttempt =
  */
 export function afterMailAttempt(attempt: MailAttempt): AfterMailAttempt {
   const { number, senders, known_ms, now, created_ms, result } = attempt;
-  if (result.result === "accepted") return ended("sent");
-  if (result.result === "refused") return ended("refused");
+  if (result.result === "accepted") return endAs("sent");
+  if (result.result === "refused") return endAs("refused");
   const isUnsure = attempt.is_unsure || result.result === "silent";
   const hasNext = !isUnsure && number < senders;
   const age = now - created_ms;
@@ -187,8 +187,8 @@ export function afterMailAttempt(attempt: MailAttempt): AfterMailAttempt {
   const isOnly = senders === 1 || isUnsure;
   const asked = result.result === "busy" && isOnly ? (retryAfterMs(result.retry_after, now) ?? 0) : 0;
   const delay_ms = hasNext ? 0 : own === undefined ? Infinity : Math.max(own, asked);
-  if (isUnsure && delay_ms >= known_ms) return ended("unknown");
-  if (delay_ms === Infinity) return ended("failed");
+  if (isUnsure && delay_ms >= known_ms) return endAs("unknown");
+  if (delay_ms === Infinity) return endAs("failed");
   return { status: "pending", delay_ms, keeps_sender: isUnsure, is_counted: !isLimited };
 }
 
@@ -197,6 +197,6 @@ function limitedDelay(age: number): number {
   return Math.min(Math.max(age / 4, MINUTE_MS), HOUR_MS);
 }
 
-function ended(status: Extract<MailStatus, "sent" | "refused" | "failed" | "unknown">): AfterMailAttempt {
+function endAs(status: Extract<MailStatus, "sent" | "refused" | "failed" | "unknown">): AfterMailAttempt {
   return { status, delay_ms: null, keeps_sender: false, is_counted: true };
 }

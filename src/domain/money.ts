@@ -11,20 +11,20 @@ export type Cents = number & $brand<"Cents">;
 export type Percent = number & $brand<"Percent">;
 
 /** The only place that turns a number into an amount; every caller has checked that it is exact. */
-function taken(value: number): Cents {
+function toCents(value: number): Cents {
   return value as Cents;
 }
 
-export const NOTHING = taken(0);
+export const NOTHING = toCents(0);
 
 /** The largest amount: a larger number would not be exact. */
-export const MOST = taken(Number.MAX_SAFE_INTEGER);
+export const MOST = toCents(Number.MAX_SAFE_INTEGER);
 
 /** The limit of a balance, equal to the one in its triggers: four balances added up are exact (PAY-22). */
-export const LARGEST_BALANCE = taken(2 ** 51 - 1);
+export const LARGEST_BALANCE = toCents(2 ** 51 - 1);
 
 /** The largest amount of one request or payment (PAY-22). */
-export const LARGEST = taken(1_000_000_000_000);
+export const LARGEST = toCents(1_000_000_000_000);
 
 /** True for a whole number that is exact. */
 export function isCents(value: number): value is Cents {
@@ -61,7 +61,7 @@ export function addUp(amounts: Iterable<Cents>): Cents {
 export function sumWithin(amounts: Iterable<Cents>, least: Cents = negate(MOST), most: Cents = MOST): Cents {
   const sum = total(amounts);
   const raised = sum < least ? least : sum;
-  return taken(Number(raised > most ? most : raised) + 0);
+  return toCents(Number(raised > most ? most : raised) + 0);
 }
 
 /** Uses bigints, so that the order of the amounts does not matter. */
@@ -83,7 +83,7 @@ export function subtract(a: Cents, b: Cents): Cents {
 
 /** `-a`, and 0 for 0. */
 export function negate(a: Cents): Cents {
-  return taken(0 - a);
+  return toCents(0 - a);
 }
 
 export function larger(a: Cents, b: Cents): Cents {
@@ -101,10 +101,10 @@ export function compareAmounts(a: Cents, b: Cents): number {
 
 /** `a × b ÷ c`, rounded half up, exact for any amounts; `a ≥ 0`, `b ≥ 0`, `c > 0`, and `a` or `b` at most `c`. */
 export function mulDivHalfUp(a: Cents, b: Cents, c: Cents): Cents {
-  return taken(halfUp(a, b, c));
+  return toCents(roundHalfUp(a, b, c));
 }
 
-function halfUp(a: number, b: number, c: number): number {
+function roundHalfUp(a: number, b: number, c: number): number {
   const product = BigInt(a) * BigInt(b);
   const divisor = BigInt(c);
   return Number((2n * product + divisor) / (2n * divisor));
@@ -112,9 +112,9 @@ function halfUp(a: number, b: number, c: number): number {
 
 /** The multiple of `step` nearest to an amount above 0, half up; at least one `step`, at most `MOST`. */
 export function nearestMultiple(amount_cents: Cents, step: number): Cents {
-  const steps = halfUp(amount_cents, 1, step);
+  const steps = roundHalfUp(amount_cents, 1, step);
   const most = Math.floor(MOST / step);
-  return taken(Math.min(Math.max(steps, 1), most) * step);
+  return toCents(Math.min(Math.max(steps, 1), most) * step);
 }
 
 /** Percentages have at most four decimals, so one unit is a ten-thousandth of a percent: 12.5 % is 125,000. */
@@ -122,7 +122,7 @@ const UNITS_PER_PERCENT = 10_000;
 
 /** `pct` of `base_cents`, 0 or more, rounded half up to the smallest unit (PAY-2). */
 export function percentageOf(base_cents: Cents, pct: Percent): Cents {
-  return taken(halfUp(base_cents, Math.round(pct * UNITS_PER_PERCENT), 100 * UNITS_PER_PERCENT));
+  return toCents(roundHalfUp(base_cents, Math.round(pct * UNITS_PER_PERCENT), 100 * UNITS_PER_PERCENT));
 }
 
 /** True for a number with at most four decimals (PROG-2). */

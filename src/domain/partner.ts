@@ -52,7 +52,7 @@ export const SEARCHED_WORDS = Object.keys(SEARCHED)
 const UNINDEXED = "NEW";
 
 /** Marks the search text of a new partner as not indexed; a job indexes it within a minute (PART-5). */
-export function unindexed(search_text: string): string {
+export function markUnindexed(search_text: string): string {
   return UNINDEXED + search_text;
 }
 

@@ -55,7 +55,7 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   )!;
   const money = stating.toSorted(knowsMoneyFirst)[0]!;
   const first = <T>(pick: (fact: PaymentFact) => T | null): T | null => {
-    for (const fact of spokenFirst(all)) {
+    for (const fact of mostReliableFirst(all)) {
       const value = pick(fact);
       if (value !== null) return value;
     }
@@ -101,7 +101,7 @@ function receiptOf({ key: intent, occurred_at, gross_cents: amount_cents, curren
  * Amounts that charges and intents of invoices report as taken, the largest for each. They are not payments and have no
  * time: the amount that an intent reports as received takes precedence.
  */
-function movedIn(facts: readonly Fact[]): Receipt[] {
+function listReceipts(facts: readonly Fact[]): Receipt[] {
   return facts.flatMap((fact) => {
     if ((fact.kind !== "adjustment" && fact.kind !== "link") || !fact.moved) return [];
     const { by: intent, ...money } = fact.moved;
@@ -132,8 +132,8 @@ function withinMost(amounts: readonly Cents[]): Cents {
 }
 
 /** The first report of each intent, which may be reported again. */
-function firstOfEach<Said>(said: readonly Said[], intentOf: (one: Said) => string): Said[] {
-  return [...Map.groupBy(said, intentOf).values()].map(([first]) => first!);
+function firstOfEach<Report>(reports: readonly Report[], intentOf: (one: Report) => string): Report[] {
+  return [...Map.groupBy(reports, intentOf).values()].map(([first]) => first!);
 }
 
 function moneyOf({ base_cents, gross_cents }: PaymentFact): Pick<PaymentState, "base_cents" | "gross_cents"> {
@@ -145,14 +145,14 @@ function moneyOf({ base_cents, gross_cents }: PaymentFact): Pick<PaymentState, "
  * released.
  */
 function moneyTaken(asked: PaymentFact, receipts: readonly Receipt[]) {
-  const taken = takenIn(asked.currency, receipts);
+  const taken = amountsTakenIn(asked.currency, receipts);
   if (taken.length === 0 || asked.gross_cents === NOTHING) return moneyOf(asked);
   const gross_cents = withinMost(taken);
   return { base_cents: mulDivHalfUp(asked.base_cents, gross_cents, asked.gross_cents), gross_cents };
 }
 
 /** The last reported amount of each intent in a currency. */
-function takenIn(of: string, receipts: readonly Receipt[]): Cents[] {
+function amountsTakenIn(of: string, receipts: readonly Receipt[]): Cents[] {
   const taken = receipts
     .filter(({ currency }) => currency === of)
     .toSorted((a, b) => compare(b.occurred_at, a.occurred_at) || compareAmounts(b.amount_cents, a.amount_cents));
@@ -172,10 +172,10 @@ function leadState(
 }
 
 /** Facts that describe the payment itself: the most reliable about the customer first, then the newest. */
-export function spokenFirst<Spoken extends EarningFact>(facts: readonly (Spoken | Fact)[]): Spoken[] {
+export function mostReliableFirst<Described extends EarningFact>(facts: readonly (Described | Fact)[]): Described[] {
   const knows = (fact: EarningFact) => (fact.kind === "payment" ? KNOWS_CUSTOMER[fact.source] : 0);
   return facts
-    .filter((fact): fact is Spoken => isEarning(fact))
+    .filter((fact): fact is Described => isEarning(fact))
     .toSorted((a, b) => knows(b) - knows(a) || newestFirst(a, b));
 }
 
@@ -184,7 +184,7 @@ export function adjustedTotal(facts: readonly Fact[], state: PaymentState): Cent
   const singles = newestAdjustments(facts).filter((fact) => fact.mode === "single");
   const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");
   const disputed = deducted.filter((fact) => !fact.net_of_tax).map((fact) => amountIn(fact, facts, state));
-  const gross = [...disputed, ...refundedIn(facts, state)];
+  const gross = [...disputed, ...refundedAmounts(facts, state)];
   const fromGross = sumWithin(gross, NOTHING, state.gross_cents);
   const net = [...amountsOf(deducted.filter((fact) => fact.net_of_tax)), ...reversals(singles)];
   if (state.gross_cents > 0) net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents));
@@ -206,17 +206,17 @@ function amountIn(
   const own = facts.filter((fact) => fact.kind !== "payment" || fact.currency === currency);
   const saying = own.filter((fact) => fact.kind === "payment");
   const stated = saying.some(({ source }) => source !== "intent") ? paymentState(own)!.gross_cents : NOTHING;
-  const receipts = [...saying.filter(({ paid }) => paid).map(receiptOf), ...movedIn(facts)];
-  const whole = stated || withinMost(takenIn(currency, receipts));
+  const receipts = [...saying.filter(({ paid }) => paid).map(receiptOf), ...listReceipts(facts)];
+  const whole = stated || withinMost(amountsTakenIn(currency, receipts));
   if (whole === NOTHING) return state.gross_cents;
   return mulDivHalfUp(state.gross_cents, smaller(amount_cents, whole), whole);
 }
 
 /** The amount refunded, including tax: for each currency its value in the payment's currency. */
-function refundedIn(facts: readonly Fact[], state: PaymentState): Cents[] {
+function refundedAmounts(facts: readonly Fact[], state: PaymentState): Cents[] {
   const byCurrency = Map.groupBy(facts, (fact) => currencyOf(fact) ?? state.currency);
   return [...byCurrency].map(([currency, own]) => {
-    const refunded = sumWithin([...refundedTotals(own), negate(releasedIn(own))], NOTHING);
+    const refunded = sumWithin([...refundedTotals(own), negate(releasedAmount(own))], NOTHING);
     return amountIn({ amount_cents: refunded, currency }, facts, state);
   });
 }
@@ -284,7 +284,7 @@ function chargesIn(facts: readonly Fact[]): AdjustmentFact[] {
  * The authorized amount that was released, as the charge or its intent reports it: it was never captured, and counts as
  * refunded.
  */
-function releasedIn(facts: readonly Fact[]): Cents {
+function releasedAmount(facts: readonly Fact[]): Cents {
   const intents = facts.filter(
     (fact): fact is PaymentFact | LinkFact => fact.kind === "payment" || fact.kind === "link",
   );
@@ -355,11 +355,11 @@ function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
  * made, else the first reported after it. A later address change does not affect earlier payments.
  */
 function addressAt(facts: readonly Fact[], customer_id: string | null, paidAt: string): string | null {
-  const said = facts
+  const reports = facts
     .filter((fact): fact is CustomerFact => fact.kind === "customer" && fact.customer_id === customer_id)
     .toSorted((a, b) => compare(a.occurred_at, b.occurred_at) || compare(a.email ?? "", b.email ?? ""));
   const until = Date.parse(paidAt) + ATTRIBUTION_SLACK_MS;
-  const inForce = said.findLast((fact) => Date.parse(fact.occurred_at) <= until) ?? said[0];
+  const inForce = reports.findLast((fact) => Date.parse(fact.occurred_at) <= until) ?? reports[0];
   return inForce?.email ?? null;
 }
 

@@ -136,7 +136,7 @@ export interface Decision {
 /**
  * Changes a decision whose commission would exceed the limit of a balance (PAY-22): the payment earns no commission.
  */
-export function tooLarge({ record, ...decision }: Decision): Decision {
+export function refuseTooLarge({ record, ...decision }: Decision): Decision {
   const earnsNothing = { flow_id: null, rate: null, flows: [], decided_on: null, amount_cents: null, arithmetic: null };
   return { ...decision, outcome: "too_large", record: { ...record, ...earnsNothing } };
 }
@@ -194,7 +194,7 @@ function outcomeOf(
   if (state.base_cents > LARGEST) return "too_large";
   if (ref === null) return "no_ref";
   if (!partner) return ref_source === "code" ? "unknown_code" : "unknown_ref";
-  return isAdmitted(input, rules, partner.id) ? "commission" : admitted(input, rules, partner);
+  return isAdmitted(input, rules, partner.id) ? "commission" : outcomeByStatus(input, rules, partner);
 }
 
 /**
@@ -209,7 +209,11 @@ function isAdmitted({ commissionedPartners, admittedAs }: DecisionInput, rules: 
  * Whether a partner earns: if active when the payment was made, or invited then and active later, whatever happened
  * afterwards.
  */
-function admitted({ previous, granted, ...input }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
+function outcomeByStatus(
+  { previous, granted, ...input }: DecisionInput,
+  rules: Rules,
+  partner: LedgerPartner,
+): Outcome {
   const { status: then, hasTurnedActive } = rules.ofPartner(partner.id);
   if (then === "active") return "commission";
   // A payment of a deactivated partner earns only if the owner requests it (PART-4).
@@ -249,12 +253,12 @@ function decideRate(
     self_referral: isSame ? recorded.self_referral : isPartner(state.customer_email, partner),
   });
   if (rule.rate === null) return;
-  record.amount_cents = earnedBy(rule.rate, state.event, state.base_cents, adjusted_cents);
+  record.amount_cents = amountEarned(rule.rate, state.event, state.base_cents, adjusted_cents);
   record.arithmetic = arithmetic(rule.rate, state.base_cents, adjusted_cents, record.amount_cents);
 }
 
 /** The amount that a rule gives for a payment (`amountFor`) or a lead, which has no refunds. */
-export function earnedBy(rate: Rate, event: FlowEvent, base_cents: Cents, adjusted_cents: Cents): Cents {
+export function amountEarned(rate: Rate, event: FlowEvent, base_cents: Cents, adjusted_cents: Cents): Cents {
   if (event === "transaction_completed") return amountFor(rate, base_cents, adjusted_cents);
   return rate.action_type === "flat" ? rate.action_value : NOTHING;
 }

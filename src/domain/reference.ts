@@ -3,22 +3,22 @@ import { emailKey } from "./email.ts";
 import type { AttributionFact, CarriedRef, CodeUseFact, EarningFact, Fact, RefPlace } from "./fact.ts";
 import { REF_PLACES } from "./fact.ts";
 import { slugKey } from "./partner.ts";
-import { ATTRIBUTION_SLACK_MS, compare, spokenFirst, type PaymentState } from "./payment-state.ts";
+import { ATTRIBUTION_SLACK_MS, compare, mostReliableFirst, type PaymentState } from "./payment-state.ts";
 import type { ProgramRules } from "./rules.ts";
 
 /** The key of a stored reference, the nearest first; `email` is the customer's address in an import. */
-const REMEMBERED = ["subscription", "customer", "email"] as const;
-type Remembered = (typeof REMEMBERED)[number];
+const STORED_FOR = ["subscription", "customer", "email"] as const;
+type StoredFor = (typeof STORED_FOR)[number];
 
 /** The source of a reference; `payment` is one that an erasure inserted (`core/customers/erase.ts`). */
 export const CANDIDATE_SOURCES = [
   ...REF_PLACES,
   "promotion_code",
   "payment",
-  ...REMEMBERED.map((of) => `remembered_${of}` as const),
+  ...STORED_FOR.map((of) => `remembered_${of}` as const),
   "code_given_later",
 ] as const;
-export type CandidateSource = RefPlace | "promotion_code" | "payment" | `remembered_${Remembered}` | "code_given_later";
+export type CandidateSource = RefPlace | "promotion_code" | "payment" | `remembered_${StoredFor}` | "code_given_later";
 
 /** One reference that a payment was tried with. */
 export interface Candidate {
@@ -29,7 +29,7 @@ export interface Candidate {
 }
 
 /** The short source of a reference: the payment itself, its promotion code, or a stored reference. */
-export const REF_SOURCES = ["payment", "code", ...REMEMBERED] as const;
+export const REF_SOURCES = ["payment", "code", ...STORED_FOR] as const;
 export type RefSource = (typeof REF_SOURCES)[number];
 
 export interface ChosenReference<Partner> {
@@ -79,7 +79,7 @@ export function chooseReference<Partner extends { id: string }>(
   leads: Leads<Partner>,
   granted: readonly string[],
 ): ChosenReference<Partner> {
-  const refs = carriedOf(facts).map(({ ref, place }): Tried<Partner> => {
+  const refs = carriedReferences(facts).map(({ ref, place }): Tried<Partner> => {
     return { ref, source: place, of: "payment", partner: leads.byOwnRef(ref) };
   });
   const codes = ownCodes(facts, state, leads);
@@ -87,12 +87,15 @@ export function chooseReference<Partner extends { id: string }>(
   const own = code_precedence === "code" ? [...inTime, ...refs] : [...refs, ...inTime];
   const known = own.find(({ partner }) => partner !== null);
   // A lead earns by its own reference: it binds the customer, whoever referred the customer before.
-  const said = known || state.event === "lead_created" ? [] : saidBy(facts, state, leads, { code_precedence, granted });
-  const remembered = rememberedOf(
-    said.filter((one) => isInTime(one, state)),
+  const stored =
+    known || state.event === "lead_created"
+      ? []
+      : listStoredReferences(facts, state, leads, { code_precedence, granted });
+  const remembered = chooseStored(
+    stored.filter((one) => isInTime(one, state)),
     attribution,
   );
-  const later = known || remembered ? undefined : firstGiven([...codes, ...said]);
+  const later = known || remembered ? undefined : firstLaterCode([...codes, ...stored]);
   const last = remembered ?? later;
   const chosen = known ?? last ?? own[0];
   return {
@@ -114,7 +117,7 @@ function isInTime({ held }: Pick<Tried<unknown>, "held">, { occurred_at }: Serve
 }
 
 /** The code given to a partner first, among those given after the payment; later changes have no effect. */
-function firstGiven<Partner>(tried: readonly Tried<Partner>[]): Tried<Partner> | undefined {
+function firstLaterCode<Partner>(tried: readonly Tried<Partner>[]): Tried<Partner> | undefined {
   const given = tried.filter(({ held, partner }) => held !== undefined && partner !== null);
   const [first] = given.toSorted((a, b) => compare(a.held!.created_at, b.held!.created_at));
   return first && { ...first, source: first.of === "code" ? "code_given_later" : first.source };
@@ -125,7 +128,7 @@ function firstGiven<Partner>(tried: readonly Tried<Partner>[]): Tried<Partner> |
  */
 function ownCodes<Partner>(facts: readonly Fact[], state: Served, leads: Leads<Partner>): Tried<Partner>[] {
   const { occurred_at: at } = state;
-  const carried = spokenFirst(facts).flatMap((fact) => {
+  const carried = mostReliableFirst(facts).flatMap((fact) => {
     const { codes = [] } = fact.kind === "payment" ? fact : {};
     return codesOf({ codes, said_at: fact.occurred_at, at }, leads.codes);
   });
@@ -163,20 +166,23 @@ function firstUses<Partner>(
 }
 
 /** References in the facts of one payment, each slug once: by place, then in the order of the facts. */
-function carriedOf(facts: readonly Fact[]): { ref: string; place: RefPlace | "payment" }[] {
+function carriedReferences(facts: readonly Fact[]): { ref: string; place: RefPlace | "payment" }[] {
   return eachSlugOnce(
-    spokenFirst(facts)
+    mostReliableFirst(facts)
       .flatMap(refsOf)
       .toSorted((a, b) => rank(a.place) - rank(b.place)),
   );
 }
 
 /** Places and times at which the facts of one payment carry a reference, the earliest first. */
-export function saidIn(facts: readonly Fact[], ref: string): { place: RefPlace | "payment"; occurred_at: string }[] {
-  const said = spokenFirst(facts).flatMap((fact) =>
+export function findReference(
+  facts: readonly Fact[],
+  ref: string,
+): { place: RefPlace | "payment"; occurred_at: string }[] {
+  const found = mostReliableFirst(facts).flatMap((fact) =>
     refsOf(fact).map((carried) => ({ ...carried, occurred_at: fact.occurred_at })),
   );
-  const same = said.filter((one) => slugKey(one.ref) === slugKey(ref));
+  const same = found.filter((one) => slugKey(one.ref) === slugKey(ref));
   return same.toSorted((a, b) => compare(a.occurred_at, b.occurred_at));
 }
 
@@ -197,8 +203,8 @@ function rank(place: RefPlace | "payment"): number {
 }
 
 /** A stored reference of a customer or subscription. */
-interface Said<Partner> extends Tried<Partner> {
-  of: Remembered;
+interface StoredReference<Partner> extends Tried<Partner> {
+  of: StoredFor;
   fact: AttributionFact | CodeUseFact;
 }
 
@@ -207,20 +213,20 @@ interface Said<Partner> extends Tried<Partner> {
  * by its time that lead to a partner, the earliest first, without mere repetitions. Of a reference and a code from one
  * sale the weaker is left out.
  */
-function saidBy<Partner extends { id: string }>(
+function listStoredReferences<Partner extends { id: string }>(
   facts: readonly Fact[],
   { occurred_at, subscription_id, customer_id, customer_email }: Served,
   leads: Leads<Partner>,
   { code_precedence, granted }: Pick<ProgramRules, "code_precedence"> & { granted: readonly string[] },
-): Said<Partner>[] {
+): StoredReference<Partner>[] {
   const paidAt = Date.parse(occurred_at);
-  const about: Record<Remembered, (fact: AttributionFact | CodeUseFact) => boolean> = {
+  const about: Record<StoredFor, (fact: AttributionFact | CodeUseFact) => boolean> = {
     subscription: (fact) => subscription_id !== null && fact.subscription_id === subscription_id,
     customer: (fact) => customer_id !== null && fact.customer_id === customer_id,
     email: (fact) =>
       fact.kind === "attribution" && customer_email !== null && fact.customer_email === emailKey(customer_email),
   };
-  const said = facts.flatMap((fact): Omit<Said<Partner>, "of" | "source">[] => {
+  const stored = facts.flatMap((fact): Omit<StoredReference<Partner>, "of" | "source">[] => {
     if (fact.kind !== "attribution" && fact.kind !== "code_use") return [];
     const isLate = Date.parse(fact.occurred_at) > (isImported(fact) ? paidAt : paidAt + ATTRIBUTION_SLACK_MS);
     if (isLate && !isGranted(fact)) return [];
@@ -229,22 +235,22 @@ function saidBy<Partner extends { id: string }>(
     return led.partner === null || (isLate && !granted.includes(led.partner.id)) ? [] : [{ ...led, fact }];
   });
   const weak = code_precedence === "code" ? "attribution" : "code_use";
-  const strong = said.filter(({ fact }) => fact.kind !== weak);
-  const isOfOneSale = salesIn(said.map(({ fact }) => fact));
-  const isWeaker = ({ fact, held }: (typeof said)[number]) =>
+  const strong = stored.filter(({ fact }) => fact.kind !== weak);
+  const isOfOneSale = salesIn(stored.map(({ fact }) => fact));
+  const isWeaker = ({ fact, held }: (typeof stored)[number]) =>
     fact.kind === weak &&
     strong.some(
       (other) =>
         isOfOneSale(other.fact, fact) &&
         (other.held === undefined || (held === undefined && other.held.created_at <= occurred_at)),
     );
-  const ordered = said.toSorted(
+  const ordered = stored.toSorted(
     (a, b) =>
       compare(a.fact.occurred_at, b.fact.occurred_at) ||
       Number(isImported(a.fact)) - Number(isImported(b.fact)) ||
       compare(slugKey(a.ref), slugKey(b.ref)),
   );
-  return REMEMBERED.flatMap((of) =>
+  return STORED_FOR.flatMap((of) =>
     withoutRepeats(ordered.filter(({ fact }) => about[of](fact)))
       .filter((one) => !isWeaker(one))
       .map((one) => ({ ...one, of, source: `remembered_${of}` as const })),
@@ -255,9 +261,11 @@ function saidBy<Partner extends { id: string }>(
  * Removes reports in which a customer or a subscription repeats its last slug. A change of its address or plan, and
  * each renewal, repeats the slug without a new statement of who referred the customer.
  */
-function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeUseFact }>(said: readonly One[]): One[] {
+function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeUseFact }>(
+  stored: readonly One[],
+): One[] {
   const last = new Map<string, string>();
-  return said.filter(({ ref, fact }) => {
+  return stored.filter(({ ref, fact }) => {
     if (fact.kind === "code_use" || fact.kept_by === undefined) return true;
     const { kept_by, subscription_id, customer_id } = fact;
     const keeper = `${kept_by}:${kept_by === "subscription" ? subscription_id : customer_id}`;
@@ -292,7 +300,10 @@ function isOfSale(fact: AttributionFact | CodeUseFact): boolean {
 }
 
 /** The partner of a sale's codes at its time: that of the first code with a holder. */
-function usedCode<Partner>(fact: CodeUseFact, leads: Leads<Partner>): Pick<Said<Partner>, "ref" | "partner" | "held"> {
+function usedCode<Partner>(
+  fact: CodeUseFact,
+  leads: Leads<Partner>,
+): Pick<StoredReference<Partner>, "ref" | "partner" | "held"> {
   const { codes, occurred_at } = fact;
   const tried = codesOf({ codes, said_at: occurred_at, at: occurred_at }, leads.codes);
   const used =
@@ -314,25 +325,25 @@ function isImported(fact: AttributionFact | CodeUseFact): boolean {
  * The stored reference that counts; one from a granted claim only if there is no other, because a claim takes no
  * payment from another partner.
  */
-function rememberedOf<Partner>(
-  said: readonly Said<Partner>[],
+function chooseStored<Partner>(
+  stored: readonly StoredReference<Partner>[],
   attribution: ProgramRules["attribution"],
-): Said<Partner> | undefined {
+): StoredReference<Partner> | undefined {
   return (
     nearestOf(
-      said.filter(({ fact }) => !isGranted(fact)),
+      stored.filter(({ fact }) => !isGranted(fact)),
       attribution,
-    ) ?? nearestOf(said, attribution)
+    ) ?? nearestOf(stored, attribution)
   );
 }
 
 /** The earliest or newest report for the nearest key that has any. */
 function nearestOf<Partner>(
-  said: readonly Said<Partner>[],
+  stored: readonly StoredReference<Partner>[],
   attribution: ProgramRules["attribution"],
-): Said<Partner> | undefined {
-  for (const of of REMEMBERED) {
-    const among = said.filter((one) => one.of === of);
+): StoredReference<Partner> | undefined {
+  for (const of of STORED_FOR) {
+    const among = stored.filter((one) => one.of === of);
     // An imported reference never takes a customer from a partner that a vendor named before it, nor from one named
     // later if the last reference counts.
     const newest = among.findLast(({ fact }) => !isImported(fact)) ?? among[0];

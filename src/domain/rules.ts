@@ -82,7 +82,7 @@ export function rulesAt<Rules>(time: RuleTime, past: readonly PastRule<Rules>[],
 
 /** The rule in force when a payment was made, followed by its later versions in the order of the changes. */
 export function rulesSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[], current: Rules): Rules[] {
-  return [...changesSince(time, asMade(past)).map(({ rules }) => rules), current];
+  return [...changesSince(time, withoutBackdated(past)).map(({ rules }) => rules), current];
 }
 
 /** The flows that were active when a payment was made, from the current flows and their past versions. */
@@ -97,7 +97,7 @@ export function flowsAt(time: RuleTime, past: readonly PastRule<Flow>[], current
 }
 
 /** The changes made by then, without those applied from an earlier time. */
-export function asMade<Rule extends PastRule<unknown>>(past: readonly Rule[]): Rule[] {
+export function withoutBackdated<Rule extends PastRule<unknown>>(past: readonly Rule[]): Rule[] {
   return past.filter(({ applies_from }) => applies_from == null);
 }
 
@@ -116,7 +116,7 @@ function firstSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[]) {
 function changesSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[]) {
   const until = Date.parse(time.occurred_at) + CLOSE_MS;
   const applied = newestApplied(time, past);
-  const since = asMade(past).filter(
+  const since = withoutBackdated(past).filter(
     (rule) => rule.seq > applied && (rule.seq > time.seen || Date.parse(rule.valid_until) > until),
   );
   return since.toSorted((a, b) => a.seq - b.seq);

@@ -16,13 +16,13 @@ type Role = "outside" | "invoice" | "money" | "plain";
 /** Pairs of reports that are compared, with their greatest distance in time, in either order. */
 export const COMPARED: readonly { role: Role; other: Role; within_ms: number }[] = [
   { role: "outside", other: "outside", within_ms: WEEK_MS },
-  ...eitherWay("outside", "invoice", WEEK_MS),
-  ...eitherWay("outside", "money", WEEK_MS),
-  ...eitherWay("outside", "plain", WEEK_MS),
-  ...eitherWay("invoice", "money", HOUR_MS),
+  ...inBothOrders("outside", "invoice", WEEK_MS),
+  ...inBothOrders("outside", "money", WEEK_MS),
+  ...inBothOrders("outside", "plain", WEEK_MS),
+  ...inBothOrders("invoice", "money", HOUR_MS),
 ];
 
-function eitherWay(role: Role, other: Role, within_ms: number) {
+function inBothOrders(role: Role, other: Role, within_ms: number) {
   return [
     { role, other, within_ms },
     { role: other, other: role, within_ms },
@@ -47,12 +47,12 @@ export function comparedFacts(facts: readonly Fact[]): ComparedFact[] {
       fact.source !== "transaction" &&
       fact.paid &&
       fact.customer_id !== null &&
-      takenBy(fact) > NOTHING,
+      amountTaken(fact) > NOTHING,
   );
 }
 
 /** The amount taken, including tax, on which two reports of one payment agree. */
-export function takenBy({ gross_cents, taken_cents = gross_cents }: PaymentFact): Cents {
+export function amountTaken({ gross_cents, taken_cents = gross_cents }: PaymentFact): Cents {
   return taken_cents;
 }
 
@@ -90,7 +90,7 @@ function sidesOf(facts: readonly Fact[]): Map<string, Side> {
 }
 
 function sumOf(fact: ComparedFact): string {
-  return JSON.stringify([fact.customer_id, fact.currency, takenBy(fact)]);
+  return JSON.stringify([fact.customer_id, fact.currency, amountTaken(fact)]);
 }
 
 /**

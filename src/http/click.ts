@@ -1,6 +1,6 @@
 import { accept, type Acceptance, type Host } from "../clicks/accept.ts";
 import { arrivalOf, droppedArrival } from "../clicks/batch.ts";
-import { leadsToPartner, type Asker, type Known } from "../clicks/known.ts";
+import { leadsToPartner, type Asker, type Known } from "../clicks/active-refs.ts";
 import { clickObject, countryOf, shardForClicks, type VisitorLocation } from "../clicks/region.ts";
 import { isKnownBot } from "../domain/bot.ts";
 import { parseClick, type Click, type ClickDropReason } from "../domain/click.ts";

@@ -7,7 +7,7 @@ import { SLUG_PATTERN } from "../domain/partner.ts";
 import { shardOfProgram } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
-import { inTime } from "../lib/deadline.ts";
+import { withTimeout } from "../lib/deadline.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
@@ -120,7 +120,7 @@ async function domainOf(c: Context<AppEnv>, program_id: string): Promise<string 
   if (!ctx) return null;
   let domain: string | null;
   try {
-    domain = await inTime(LOOK_UP_MS, "the database", findProgramDomain(ctx.db, program_id));
+    domain = await withTimeout(LOOK_UP_MS, "the database", findProgramDomain(ctx.db, program_id));
   } catch {
     if (known) return known.domain;
     throw new AppError("storage_unavailable", "This link cannot be followed right now.", {

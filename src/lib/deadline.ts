@@ -30,7 +30,7 @@ export function startDeadline(ms: number): Deadline {
  * The promise's own outcome within `ms`; `what` names the operation, such as "the database". @throws if the time ends
  * first; the promise continues unobserved.
  */
-export async function inTime<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+export async function withTimeout<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   const deadline = startDeadline(ms);
   try {
     const outcome = await deadline.race(promise);

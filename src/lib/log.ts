@@ -44,12 +44,12 @@ const BREAK = /[\s"\\]/;
 
 /** Redacts a text for the log and cuts it to `MAX_LENGTH` characters. */
 export function redact(text: string): string {
-  const known = cut(text).replace(AROUND_AT, (word) => (ADDRESS_END.test(word) ? "[address]" : word));
+  const known = cutText(text).replace(AROUND_AT, (word) => (ADDRESS_END.test(word) ? "[address]" : word));
   return SECRETS.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), known);
 }
 
 /** The beginning of a text, without the word that the cut splits: half a secret does not have the form of one. */
-function cut(text: string): string {
+function cutText(text: string): string {
   if (text.length <= MAX_LENGTH) return text;
   let end = MAX_LENGTH;
   while (end > 0 && !BREAK.test(text.charAt(end - 1))) end--;

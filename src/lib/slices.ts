@@ -3,7 +3,7 @@
  * an isolate runs one piece of JavaScript at a time. Slices are bounded by counted work, because the platform's clock
  * does not advance while code runs.
  */
-export async function inSlices<T>(work: Generator<void, T, void>): Promise<T> {
+export async function runInSlices<T>(work: Generator<void, T, void>): Promise<T> {
   for (let step = work.next(); ; step = work.next()) {
     if (step.done) return step.value;
     await new Promise((resolve) => setTimeout(resolve, 0));

@@ -75,7 +75,7 @@ export interface Transfers extends KeyModes {
    * The amount transferred for an amount above 0: the nearest one that the vendor can move, in currencies in which it
    * does not move every smallest unit.
    */
-  transferred(of: Pick<TransferOrder, "amount_cents" | "currency">): Cents;
+  transferableAmount(of: Pick<TransferOrder, "amount_cents" | "currency">): Cents;
   /** The exact request of a transfer, to be stored before the first call and never changed afterwards. */
   freeze(order: TransferOrder): string;
   send(api_key: string, request: string, idempotency_key: string): Promise<SendAnswer>;

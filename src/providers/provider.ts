@@ -225,7 +225,7 @@ export type ReportKind = keyof ReportedFacts;
 export type Report = { [K in ReportKind]: { kind: K } & ReportedFacts[K] }[ReportKind];
 
 /** The value of a field in a report; null if it is missing. */
-export type Said = string | number | null;
+export type ReportedValue = string | number | null;
 
 /** The owner's own server: it reports its own sales with the program's API key. */
 export interface OwnerProvider extends ProviderBase {
@@ -243,7 +243,7 @@ export interface OwnerProvider extends ProviderBase {
    * The reported values in an event's facts, by field of the request, for comparison with a repeated report; an erasure
    * removes the `personal` ones.
    */
-  saidBy(facts: readonly Fact[]): { said: ReadonlyMap<string, Said>; personal: readonly string[] };
+  reportedValues(facts: readonly Fact[]): { values: ReadonlyMap<string, ReportedValue>; personal: readonly string[] };
 }
 
 /** A payment provider, with properties that depend on how it reports. */

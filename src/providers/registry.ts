@@ -16,7 +16,7 @@ import {
 } from "./provider.ts";
 
 /** Ordered by name, as pages and documents list them. */
-export const PROVIDERS: readonly Provider[] = registered(Object.values<Provider>(list));
+export const PROVIDERS: readonly Provider[] = orderAndCheck(Object.values<Provider>(list));
 
 type Listed = (typeof list)[keyof typeof list];
 /** The names of the listed providers as a union, for the API's values. */
@@ -44,7 +44,7 @@ export const AUDIT_EVENT_TYPES = auditEventTypes(PROVIDER_NAMES);
  * server). Throws as well if a provider with connected accounts is not `TRANSFER_METHOD`, or has an API key without a
  * use for it, or the reverse.
  */
-export function registered(providers: readonly Provider[]): Provider[] {
+export function orderAndCheck(providers: readonly Provider[]): Provider[] {
   for (const [i, { name }] of providers.entries()) {
     if (providers.slice(i + 1).some((other) => name === other.name))
       throw new Error(`two providers have the name ${name}`);

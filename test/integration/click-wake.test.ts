@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_SPARE } from "../../src/clicks/store.ts";
 import { REPORTED_AFTER } from "../../src/clicks/counter.ts";
-import { wakeClickObjects } from "../../src/clicks/wake.ts";
+import { wakeClickObjects } from "../../src/clicks/wake-objects.ts";
 import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import type { Bindings } from "../../src/env.ts";
 import { MINUTE } from "../../src/lib/time.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
 import { ClickCounter } from "../../src/clicks/counter.ts";
-import { wakeClickObjects } from "../../src/clicks/wake.ts";
+import { wakeClickObjects } from "../../src/clicks/wake-objects.ts";
 import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import { clickObjectOn, MAX_SHARD, programIdOn, shardOfProgram } from "../../src/domain/shard.ts";
 import type { Bindings } from "../../src/env.ts";

@@ -11,8 +11,8 @@ import {
 } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ANSWER_WITHIN } from "../../src/db/bounded.ts";
-import { wakeClickObjects } from "../../src/clicks/wake.ts";
+import { ANSWER_WITHIN } from "../../src/db/bounded-database.ts";
+import { wakeClickObjects } from "../../src/clicks/wake-objects.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
 import { claimsPrograms, VENDOR_NAMES } from "../../src/providers/registry.ts";

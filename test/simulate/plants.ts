@@ -25,8 +25,8 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   plant("D2: a forgiven clawback counts as if it applied", "domain/commission.ts", [
-    "subtract(worth(locked, waived, due), sumOf(locked))",
-    "subtract(worth(locked, [], due), sumOf([...locked, ...waived]))",
+    "subtract(sumDue(locked, waived, due), sumOf(locked))",
+    "subtract(sumDue(locked, [], due), sumOf([...locked, ...waived]))",
   ]),
   {
     name: "D3: what a canceled payout's commission owes back falls into a later month",
@@ -186,7 +186,7 @@ export const PLANTS: readonly Plant[] = [
     [".commit(batch), name)", ".commit({ ...batch, id: randomToken(12) }), name)"],
     [".take(batch), first)", ".take({ ...batch, id: randomToken(12) }), first)"],
   ),
-  plant("clicks: nobody looks for what nobody came for", "clicks/wake.ts", [
+  plant("clicks: nobody looks for what nobody came for", "clicks/wake-objects.ts", [
     "(cursors.get(epoch) ?? 0) < last",
     "cursors.get(epoch) === null && last > 0",
   ]),

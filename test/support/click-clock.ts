@@ -4,7 +4,7 @@ import { expect, vi } from "vitest";
 import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
 import { GRACE } from "../../src/clicks/counter.ts";
 import { flushDelay } from "../../src/clicks/flush-time.ts";
-import { wakeClickObjects } from "../../src/clicks/wake.ts";
+import { wakeClickObjects } from "../../src/clicks/wake-objects.ts";
 import type { Bindings } from "../../src/env.ts";
 import { clickStub, flush } from "./clicks.ts";
 import { serveAll } from "./jobs.ts";

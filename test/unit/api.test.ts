@@ -63,7 +63,7 @@ describe("what facts say (FACT-2)", () => {
     ["lead", lead({ ref: "jane", customer: { email: "a@b.example" } }), 4],
     ["refund", refund({ sale_external_id: "o" }), 3],
   ] as const)("of a %s is each of its fields", (kind, body, fields) => {
-    const { said } = ownersServer.saidBy(eventOfApi(kind, { ...body, occurred_at: AT }).facts);
+    const { values } = ownersServer.reportedValues(eventOfApi(kind, { ...body, occurred_at: AT }).facts);
     const {
       external_id: _,
       net_of_tax: __,
@@ -78,12 +78,12 @@ describe("what facts say (FACT-2)", () => {
       occurred_at: AT,
       ...Object.fromEntries(Object.entries(customer).map(([k, v]) => [`customer.${k}`, v])),
     };
-    const read = Object.fromEntries([...said].filter(([, value]) => value !== null));
+    const read = Object.fromEntries([...values].filter(([, value]) => value !== null));
     expect(read).toEqual(
       Object.fromEntries(
         Object.entries(flat).map(([field, value]) => [field, Array.isArray(value) ? JSON.stringify(value) : value]),
       ),
     );
-    expect(said.size).toBeLessThanOrEqual(fields);
+    expect(values.size).toBeLessThanOrEqual(fields);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { boundedDatabase } from "../../src/db/bounded.ts";
+import { boundedDatabase } from "../../src/db/bounded-database.ts";
 import { StorageUnavailable } from "../../src/lib/errors.ts";
 
 /** A database all of whose calls end as `answer` does; what was asked is in `asked`. */

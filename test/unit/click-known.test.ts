@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { KnownRefs, MAX_ASKED, MAX_REMEMBERED, MAX_WAITING, PATIENCE, REMEMBERED } from "../../src/clicks/known.ts";
+import {
+  KnownRefs,
+  MAX_ASKED,
+  MAX_REMEMBERED,
+  MAX_WAITING,
+  PATIENCE,
+  REMEMBERED,
+} from "../../src/clicks/active-refs.ts";
 import type { RefKey } from "../../src/core/clicks/clicks.ts";
 
 const asker = { bindings: {} as never, waitUntil: () => {} };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Seen } from "../../src/clicks/seen.ts";
+import { Seen } from "../../src/clicks/recent-ids.ts";
 
 describe("what an object has seen", () => {
   it("knows an id again within the window and not after it (TRACK-12)", () => {

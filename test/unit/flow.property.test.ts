@@ -5,7 +5,7 @@ import {
   eventOf,
   FLOW_EVENTS,
   givenConditions,
-  inOrder,
+  sortFlows,
   matchFlow,
   storedConditions,
   type Condition,
@@ -112,7 +112,7 @@ describe("flow laws", () => {
     fc.assert(
       fc.property(flows, subject, (list, on) => {
         const { flow, tried } = matchFlow(list, on);
-        const order = inOrder(list.filter((one) => eventOf(one) === on.event)).map(({ id }) => id);
+        const order = sortFlows(list.filter((one) => eventOf(one) === on.event)).map(({ id }) => id);
         expect(tried.map(({ flow_id }) => flow_id)).toEqual(flow ? order.slice(0, order.indexOf(flow.id) + 1) : order);
         for (const each of tried) {
           expect(each.matched).toBe(each.flow_id === flow?.id);

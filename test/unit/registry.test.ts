@@ -1,7 +1,7 @@
 /** The list of providers is refused where two of them clash; what each reads, asks for and claims agrees. */
 import { describe, expect, it } from "vitest";
 import type { Fact, Provider, Vendor, ProviderCustomers, ProviderEvent } from "../../src/providers/provider.ts";
-import { OWNER_PROVIDER, PROVIDERS, VENDORS, registered, type ListedVendor } from "../../src/providers/registry.ts";
+import { OWNER_PROVIDER, PROVIDERS, VENDORS, orderAndCheck, type ListedVendor } from "../../src/providers/registry.ts";
 import { place } from "../fuzz/places.ts";
 import { orderPaid, orderRefunded, providerExample } from "../support/example-provider.ts";
 import { EVENTS, IN_TEST_MODE } from "../support/vendor-events.ts";
@@ -16,7 +16,7 @@ const withKey: Vendor = { ...providerExample, secrets: { ...secrets, api_key: se
 
 describe("the list of providers", () => {
   it("is in the order of their names", () => {
-    const names = registered([...PROVIDERS, example({}, "provider_0")]).map(({ name }) => name);
+    const names = orderAndCheck([...PROVIDERS, example({}, "provider_0")]).map(({ name }) => name);
     expect(names).toEqual(["api", "provider_0", ...VENDORS.map(({ name }) => name)]);
   });
 
@@ -30,7 +30,7 @@ describe("the list of providers", () => {
     ["ids without a beginning", example({ id_prefix: "", id_pattern: /^[0-9]+$/ }), "customer ids begin alike"],
     ["a second server of the owner's", { ...OWNER_PROVIDER, name: "provider_0" as "api" }, "no more"],
   ])("refuses %s", (_, provider, message) => {
-    expect(() => registered([...PROVIDERS, provider])).toThrow(message);
+    expect(() => orderAndCheck([...PROVIDERS, provider])).toThrow(message);
   });
 });
 

@@ -1,6 +1,6 @@
 import { partners } from "../../db/schema.ts";
 import { namesOf } from "../../domain/application.ts";
-import { unindexed } from "../../domain/partner.ts";
+import { markUnindexed } from "../../domain/partner.ts";
 import { AppError } from "../../lib/errors.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -27,7 +27,7 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
   return {
     partner,
     writes: [
-      { statement: ctx.db.insert(partners).values({ ...partner, search_text: unindexed(partner.search_text) }) },
+      { statement: ctx.db.insert(partners).values({ ...partner, search_text: markUnindexed(partner.search_text) }) },
       { statement: claimSlug(ctx, partner) },
       ...writes,
     ],

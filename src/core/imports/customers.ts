@@ -6,7 +6,7 @@ import { slugKey } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { AppError } from "../../lib/errors.ts";
 import { firstIdAt } from "../../lib/id.ts";
-import { inSlices, partsOf } from "../../lib/slices.ts";
+import { runInSlices, partsOf } from "../../lib/slices.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -79,7 +79,7 @@ async function decideLines(
       for (const [key, holders] of await readHolders(ctx, some)) known.holders.set(key, holders);
     }
   }
-  return inSlices(decideCustomerLines(lines, known));
+  return runInSlices(decideCustomerLines(lines, known));
 }
 
 const IDENTITY: Columns<CustomerIdentity> = {

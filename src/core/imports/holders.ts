@@ -1,6 +1,6 @@
 /** Whose customers are, as the ledger has it. */
 import { sql } from "drizzle-orm";
-import { isTooLarge } from "../../db/bounded.ts";
+import { isTooLarge } from "../../db/bounded-database.ts";
 import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
 import type { HeldCode } from "../../domain/code.ts";

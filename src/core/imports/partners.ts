@@ -4,7 +4,7 @@ import { partners } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { AppError } from "../../lib/errors.ts";
-import { bytesIn, inSlices, partsOf } from "../../lib/slices.ts";
+import { bytesIn, runInSlices, partsOf } from "../../lib/slices.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
@@ -110,7 +110,7 @@ async function decideLines(caller: Caller, lines: readonly PartnerLine[], status
     ...newPartner(ctx, input),
     status: own ?? status,
   }));
-  return { ...(await inSlices(judged)), metadataBytes };
+  return { ...(await runInSlices(judged)), metadataBytes };
 }
 
 /** The partners with the lines' addresses, and who has the lines' codes. */

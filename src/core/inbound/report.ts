@@ -4,7 +4,7 @@ import { flag, shaped, text } from "../../db/rows.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { AppError, invalidField } from "../../lib/errors.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
-import type { ProviderEvent, Said, Report } from "../../providers/provider.ts";
+import type { ProviderEvent, ReportedValue, Report } from "../../providers/provider.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
@@ -76,13 +76,16 @@ async function takeAgain(
   return receiveEvent(ctx, name, before, null);
 }
 
-type Saying = ReturnType<typeof OWNER_PROVIDER.saidBy>;
+type Reported = ReturnType<typeof OWNER_PROVIDER.reportedValues>;
 
 /** Each field of which something else was said before; nothing of what an erasure may have taken away since. */
 async function differences(ctx: ProgramCtx, before: ProviderEvent, now: ProviderEvent): Promise<ErrorDetail[]> {
   const { name } = OWNER_PROVIDER;
-  const [old, { said, personal }] = [before, now].map(({ facts }) => OWNER_PROVIDER.saidBy(facts)) as [Saying, Saying];
-  const differing = [...said].filter(([field, value]) => (old.said.get(field) ?? null) !== value);
+  const [old, { values, personal }] = [before, now].map(({ facts }) => OWNER_PROVIDER.reportedValues(facts)) as [
+    Reported,
+    Reported,
+  ];
+  const differing = [...values].filter(([field, value]) => (old.values.get(field) ?? null) !== value);
   if (differing.length === 0) return [];
   const subjects = await subjectsIn(ctx.program.id, now.facts);
   const [[erased]] = await ctx.read(
@@ -97,10 +100,10 @@ async function differences(ctx: ProgramCtx, before: ProviderEvent, now: Provider
       path,
       message: personal.includes(path)
         ? "This is not what was reported before."
-        : `This was ${shown(old.said.get(path))}, and is ${shown(value)} now.`,
+        : `This was ${shown(old.values.get(path))}, and is ${shown(value)} now.`,
     }));
 }
 
-function shown(value: Said | undefined): string {
+function shown(value: ReportedValue | undefined): string {
   return value === null || value === undefined ? "not given" : String(value);
 }

@@ -2,7 +2,7 @@ import type { InferSelectModel } from "drizzle-orm";
 import { columnsOf, text, type Columns } from "../../db/rows.ts";
 import { clickArchives } from "../../db/schema.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
-import { inTime } from "../../lib/deadline.ts";
+import { withTimeout } from "../../lib/deadline.ts";
 import { StorageUnavailable } from "../../lib/errors.ts";
 import { gunzip, gzip } from "../../lib/gzip.ts";
 import { SECOND } from "../../lib/time.ts";
@@ -92,7 +92,7 @@ export async function readStretch(archive: Archive | null, stretch: ClickStretch
 
 async function within<T>(call: () => Promise<T>): Promise<T> {
   try {
-    return await inTime(ANSWER_WITHIN, "the archive", call());
+    return await withTimeout(ANSWER_WITHIN, "the archive", call());
   } catch (error) {
     throw new StorageUnavailable(error);
   }

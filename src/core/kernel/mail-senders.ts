@@ -1,6 +1,6 @@
 /** Who hands e-mails over to be delivered: the platform's binding, an HTTP service, or the log of a local service. */
 import type { MailResult } from "../../domain/mail.ts";
-import { EXPIRED, fetchWithin, inTime, startDeadline, type Fetch } from "../../lib/deadline.ts";
+import { EXPIRED, fetchWithin, withTimeout, startDeadline, type Fetch } from "../../lib/deadline.ts";
 import { readAtMost } from "../../lib/http-body.ts";
 import { keepLocalMail } from "./local-mails.ts";
 import { logInFull, logLine, reasonOf } from "../../lib/log.ts";
@@ -71,7 +71,7 @@ function bindingSender(binding: NonNullable<MailSettings["EMAIL"]>, from: string
     is_repeatable: false,
     async send({ id: _, ...mail }) {
       try {
-        await inTime(TIMEOUT_MS, "the binding", binding.send({ ...mail, from }));
+        await withTimeout(TIMEOUT_MS, "the binding", binding.send({ ...mail, from }));
         return { result: "accepted" };
       } catch (error) {
         const code = error instanceof Error && "code" in error ? String(error.code) : "";

@@ -8,7 +8,7 @@ import { keeperAt, type AttributionFact, type Fact, type KeptBy } from "../../do
 import { slugKey } from "../../domain/partner.ts";
 import type { Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import { saidIn } from "../../domain/reference.ts";
+import { findReference } from "../../domain/reference.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import { providerNamed } from "../../providers/registry.ts";
@@ -143,7 +143,7 @@ function ownReferences(
   const whose = { subscription_id, customer_id };
   const payment = [row.provider_transaction_id];
   const kept: KeptBy = providerNamed(provider)?.kept_by ?? new Map();
-  return saidIn(facts, ref).flatMap(({ place, occurred_at }): AttributionFact[] => {
+  return findReference(facts, ref).flatMap(({ place, occurred_at }): AttributionFact[] => {
     const said = { kind: "attribution" as const, occurred_at, ref, payment, ...whose, ...keeperAt(place, whose, kept) };
     const byId = subscription_id === null && customer_id === null ? [] : [said];
     if (event !== "lead_created") return byId;

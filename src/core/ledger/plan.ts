@@ -1,8 +1,8 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { commissions, payments } from "../../db/schema.ts";
-import { isEarned, isLocked, planRows, reviewed, type ReviewState } from "../../domain/commission.ts";
-import { judgedBy } from "../../domain/decision.ts";
+import { isEarned, isLocked, planRows, mergeReview, type ReviewState } from "../../domain/commission.ts";
+import { resultOfDecisions } from "../../domain/decision.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { Decision, Outcome } from "../../domain/payment.ts";
 import { UNPAID_SEEN } from "../../domain/rules.ts";
@@ -186,7 +186,7 @@ function sharedOf(payment: Payment) {
 /** What a difference gives waits like its commission while the money is disputed; what it takes does not. */
 function held({ decision }: Settling, row: Omit<ReviewState, "flagged">, amount_cents: Cents) {
   const disputed = decision.review_reasons.filter((reason) => reason === "disputed");
-  return reviewed(row, amount_cents > 0 ? disputed : []);
+  return mergeReview(row, amount_cents > 0 ? disputed : []);
 }
 
 function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Planned[] {
@@ -207,17 +207,17 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
       rate: rule?.rate ?? row.rate,
       created_at: payment.created_at,
       seen_at: firstSeenAt(settling.state),
-      ...reviewed(row, reasons),
+      ...mergeReview(row, reasons),
     };
     planned.push(changeRow(settling, row, patch));
   } else if (isInPayout(row)) {
     // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
-    planned.push(changeRow(settling, row, reviewed(row, reasons)));
+    planned.push(changeRow(settling, row, mergeReview(row, reasons)));
   }
   if (row.kind === "clawback" && !plan.withdrawn.includes(row.id)) {
     const clawback = plan.clawbacks.find(({ id }) => id === row.id);
     // One that is rejected waits for nobody; reopened, it is settled again.
-    const idle = isLocked(row) ? {} : reviewed(row, []);
+    const idle = isLocked(row) ? {} : mergeReview(row, []);
     const patch = clawback
       ? { amount_cents: clawback.amount_cents, ...held(settling, row, clawback.amount_cents) }
       : idle;
@@ -282,13 +282,13 @@ function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[
   const { rate, flow_id } = decision.record;
   if (!desired || !rate) return [];
   const decisions = state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id);
-  const judged = judgedBy(decisions);
+  const judged = resultOfDecisions(decisions);
   return [
     addRow(ctx, {
       ...blank(ctx, newId("commission", Date.parse(payment.created_at))),
       ...sharedOf(payment),
       ...judged,
-      ...reviewed(judged, decision.review_reasons),
+      ...mergeReview(judged, decision.review_reasons),
       ...desired,
       flow_id,
       kind: decision.state.event === "lead_created" ? "lead" : "sale",

@@ -5,7 +5,7 @@ import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { Rules } from "../../domain/payment.ts";
 import {
-  asMade,
+  withoutBackdated,
   flowsAt,
   newestApplied,
   rulesAt,
@@ -74,7 +74,7 @@ export function rulesOf(state: KnownRules, time: RuleTime, upTo = Infinity): Rul
   const ofProgram = past.filter(({ partner_id }) => partner_id === "");
   const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
   const ofSettings = ofProgram.filter((row) => !ofFlow(row));
-  const asSet = rulesAt(time, asMade(ofSettings), state.settings);
+  const asSet = rulesAt(time, withoutBackdated(ofSettings), state.settings);
   return {
     // What applies from an earlier time is a rate or a flow, and no other setting or state.
     program: {

@@ -3,7 +3,7 @@ import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
 import { isEarned } from "../../domain/commission.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
-import { decidePayment, tooLarge, type Decision, type Outcome } from "../../domain/payment.ts";
+import { decidePayment, refuseTooLarge, type Decision, type Outcome } from "../../domain/payment.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
@@ -51,7 +51,7 @@ export async function settle(
       attempt === 0 && known ? { state: known, isClosed: false } : await readState(ctx, key, closing);
     if (!state) return null;
     const decided = decide(ctx.program, state, isRequested);
-    const decision = isTooLarge && decided ? tooLarge(decided) : decided;
+    const decision = isTooLarge && decided ? refuseTooLarge(decided) : decided;
     const { outcome, writes, occurrences } = planSettlement(ctx, state, decision, isTooLarge);
     const closed = isClosed || !closing ? undefined : planClosing(ctx, closing, eventOutcome(closing, outcome));
     if (writes.length === 0 && !closed) return outcome;

@@ -4,7 +4,7 @@ import { literal } from "../../db/client.ts";
 import type { FactScope } from "../../db/schema.ts";
 import type { Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import { COMPARED, comparedFacts, roleOf, takenBy } from "../../domain/twin.ts";
+import { COMPARED, comparedFacts, roleOf, amountTaken } from "../../domain/twin.ts";
 import { paymentsNamed, reachable } from "./named.ts";
 import { factsOf, listOfAll, programOf, stage } from "./stages.ts";
 
@@ -14,7 +14,7 @@ import { factsOf, listOfAll, programOf, stage } from "./stages.ts";
  */
 export function sumSubjects(fact: Fact): { scope: FactScope; subject: string }[] {
   return comparedFacts([fact]).map((paid) => {
-    const subject = [paid.customer_id, paid.currency, takenBy(paid), roleOf(paid), paid.occurred_at].join("|");
+    const subject = [paid.customer_id, paid.currency, amountTaken(paid), roleOf(paid), paid.occurred_at].join("|");
     return { scope: "sum", subject };
   });
 }

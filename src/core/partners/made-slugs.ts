@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
-import { namesNobody, slugStem } from "../../domain/application.ts";
+import { isPlaceholderSlug, slugStem } from "../../domain/application.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { randomToken } from "../../lib/crypto.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -25,7 +25,7 @@ export async function makeSlug(ctx: ProgramCtx, name: string, email: string): Pr
   const [taken, unknown] = await ctx.read(takenOf(ctx, keys), unknownOf(ctx, keys));
   const carried = new Set(unknown.map(({ slug_key }) => slug_key));
   const used = new Set([...taken, ...unknown].map(({ slug_key }) => slug_key));
-  const isOthers = namesNobody(stem) || carried.has(slugKey(stem));
+  const isOthers = isPlaceholderSlug(stem) || carried.has(slugKey(stem));
   const free = isOthers ? undefined : slugs.find((slug) => !used.has(slugKey(slug)));
   return free ?? `${stem}-${randomToken(6)}`;
 }

@@ -4,7 +4,7 @@ import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped, whole } from "../../db/rows.ts";
 import { partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
-import { searchText, slugKey, unindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
+import { searchText, slugKey, markUnindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
@@ -60,7 +60,7 @@ export async function createPartner(caller: Caller, input: PartnerInput): Promis
   return act(caller, async (ctx) => {
     if (PAYOUT_FIELDS.some((field) => (input[field] ?? null) !== null)) requireScope(ctx, "payouts");
     const partner = newPartner(ctx, input);
-    const row = { ...partner, search_text: unindexed(partner.search_text) };
+    const row = { ...partner, search_text: markUnindexed(partner.search_text) };
     await commitPartner(ctx, {
       writes: [{ statement: ctx.db.insert(partners).values(row) }, { statement: claimSlug(ctx, partner) }],
       occurrences: [partnerCreated(partner)],

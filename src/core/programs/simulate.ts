@@ -13,7 +13,7 @@ import {
   type FlowEvent,
 } from "../../domain/flow.ts";
 import { addUp, NOTHING, type Cents, type Percent } from "../../domain/money.ts";
-import { chooseRate, earnedBy, isSameRule } from "../../domain/payment.ts";
+import { chooseRate, amountEarned, isSameRule } from "../../domain/payment.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import {
@@ -154,7 +154,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
     const chosen = chosenBy([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);
     if (isSameRule(chosen, chosenBy(rules.flows))) return as;
     const { rate, flow_id } = chosen;
-    const new_amount_cents = rate ? earnedBy(rate, row.event, txn_amount_cents, adjusted_cents) : NOTHING;
+    const new_amount_cents = rate ? amountEarned(rate, row.event, txn_amount_cents, adjusted_cents) : NOTHING;
     return { ...compared, new_amount_cents, new_flow_id: flow_id };
   });
   return { payments: result, sums: sumsOf(result), more: rows.length > input.last };

@@ -71,7 +71,7 @@ async function compare(
       : [];
   const [made] = counted;
   const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
-  const amount_cents = transfers.transferred(payout);
+  const amount_cents = transfers.transferableAmount(payout);
   const expected = { transfers: 1, transfer_id: reference, amount_cents, currency, account_id, reversed_cents: 0 };
   if (!made) return { expected, actual: { transfers: 0 } };
   return {

@@ -14,7 +14,7 @@ import {
   type MatchedColumn,
 } from "../../domain/import-columns.ts";
 import { importProduct } from "../../domain/import-product.ts";
-import { inSlices, SliceCounter } from "../../lib/slices.ts";
+import { runInSlices, SliceCounter } from "../../lib/slices.ts";
 import { hasExpectedForm, readCustomerLine } from "./customer-line.ts";
 import type { ImportFile, ImportOrder, LineCells, NamedCell, ReadLine } from "./line.ts";
 import { readPartnerLine } from "./partner-line.ts";
@@ -38,7 +38,7 @@ export async function importFile(
   choose: ChooseColumns,
   isDryRun: boolean,
 ): Promise<ImportedFile> {
-  const table = await inSlices(readCsvTable(csv, MAX_IMPORT_LINES));
+  const table = await runInSlices(readCsvTable(csv, MAX_IMPORT_LINES));
   if (!table.ok) return { ok: false, message: table.message, columns: [] };
   const product = importProduct(order.product);
   const chosen = choose(table.columns);
@@ -152,10 +152,10 @@ async function rowsOf<T extends PartnerLine | CustomerLine>(
   read: (file: ImportFile, cells: LineCells) => ReadLine<T>,
   core: (lines: T[]) => Promise<CoreVerdict[]>,
 ): Promise<ImportRow[]> {
-  const readings = await inSlices(readLines(file, lines, read));
+  const readings = await runInSlices(readLines(file, lines, read));
   const good = readings.flatMap(({ reading }) => (reading.ok ? [reading.value] : []));
   const verdicts = new Map((good.length > 0 ? await core(good) : []).map((each) => [each.line, each]));
-  return inSlices(reportLines(readings, verdicts));
+  return runInSlices(reportLines(readings, verdicts));
 }
 
 interface Reading<T> {

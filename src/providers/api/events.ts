@@ -9,8 +9,8 @@ export const KEPT_BY: KeptBy = new Map();
 /** The facts of each kind, equal to those of a vendor's event with the same content. */
 const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string, currency: string) => Fact[] } = {
   lead: ({ external_id, ref, customer }, occurred_at, currency) => [
-    ...boundById(ref, customer, occurred_at),
-    ...boundByAddress(ref, customer, occurred_at),
+    ...bindById(ref, customer, occurred_at),
+    ...bindByAddress(ref, customer, occurred_at),
     ...addressOf(customer, occurred_at),
     leadOf(external_id, { ref, customer, occurred_at, currency }),
   ],
@@ -88,7 +88,7 @@ function leadOf(external_id: string, { ref, customer, occurred_at, currency }: L
 }
 
 /** Binds the payer with this id, for payments of every provider. */
-function boundById(ref: string, { id }: ReportedCustomer, occurred_at: string): Fact[] {
+function bindById(ref: string, { id }: ReportedCustomer, occurred_at: string): Fact[] {
   const whose = { subscription_id: null, customer_id: id, payment: null };
   const bound = attributionsOf(carriedRefs(["metadata", ref]), whose, occurred_at, KEPT_BY);
   return bound.map((fact) => ({ ...fact, any_provider: true }));
@@ -98,7 +98,7 @@ function boundById(ref: string, { id }: ReportedCustomer, occurred_at: string): 
  * Binds the payer with this address, separately from the id, because the id's binding outlives an erasure of the
  * address.
  */
-function boundByAddress(ref: string, { email }: ReportedCustomer, occurred_at: string): Fact[] {
+function bindByAddress(ref: string, { email }: ReportedCustomer, occurred_at: string): Fact[] {
   if (email === null) return [];
   return [
     {

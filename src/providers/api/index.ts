@@ -1,6 +1,6 @@
 import type { OwnerProvider } from "../provider.ts";
 import { eventOf, KEPT_BY } from "./events.ts";
-import { saidBy } from "./said.ts";
+import { reportedValues } from "./reported-values.ts";
 
 /** Reports of the owner's server with the program's API key (FACT-1): it has no webhook, no secret and no vendor. */
 export const ownersServer = {
@@ -10,5 +10,5 @@ export const ownersServer = {
   kept_by: KEPT_BY,
   id_pattern: /^[\w.:/=+~-]{1,200}$/,
   eventOf,
-  saidBy,
+  reportedValues,
 } satisfies OwnerProvider;

@@ -23,7 +23,7 @@ export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts 
   return {
     now: deps.now,
     isTestKey,
-    transferred,
+    transferableAmount,
     freeze,
     send: async (api_key, request, idempotency_key) =>
       readSent(
@@ -67,7 +67,7 @@ export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts 
 const WHOLE_ALONE = new Set(["ISK", "UGX"]);
 
 /** For currencies of three decimals the vendor requires the last one to be 0, "rounded to the nearest ten". */
-function transferred({ amount_cents, currency }: Pick<TransferOrder, "amount_cents" | "currency">): Cents {
+function transferableAmount({ amount_cents, currency }: Pick<TransferOrder, "amount_cents" | "currency">): Cents {
   if (WHOLE_ALONE.has(currency)) return nearestMultiple(amount_cents, 100);
   return currencyExponent(currency) === 3 ? nearestMultiple(amount_cents, 10) : amount_cents;
 }
@@ -75,7 +75,7 @@ function transferred({ amount_cents, currency }: Pick<TransferOrder, "amount_cen
 /** The form of a transfer, in a fixed order: the vendor compares it with the first request under the same key. */
 function freeze(order: TransferOrder): string {
   return new URLSearchParams({
-    amount: String(transferred(order)),
+    amount: String(transferableAmount(order)),
     currency: order.currency.toLowerCase(),
     destination: order.account_id,
     transfer_group: order.payout_id,

@@ -341,7 +341,7 @@ const REINSTATED = 2;
  * then takes no money.
  */
 function lostOf({ amount, status, balance_transactions }: Dispute): Cents {
-  const booked = Map.groupBy(balance_transactions ?? [], bookedAs);
+  const booked = Map.groupBy(balance_transactions ?? [], bookingCategory);
   const sumOf = (category: string) => sumWithin((booked.get(category) ?? []).map((one) => one.amount));
   const taken = sumWithin([negate(sumOf(TAKEN))], NOTHING);
   const returned = sumWithin([sumOf(RETURNED)], NOTHING, taken);
@@ -353,7 +353,7 @@ const TAKEN = "dispute";
 const RETURNED = "dispute_reversal";
 
 /** Older events have no category: the sign shows it. */
-function bookedAs({ amount, reporting_category }: NonNullable<Dispute["balance_transactions"]>[number]): string {
+function bookingCategory({ amount, reporting_category }: NonNullable<Dispute["balance_transactions"]>[number]): string {
   return reporting_category ?? (amount < 0 ? TAKEN : RETURNED);
 }
 

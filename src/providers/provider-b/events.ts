@@ -107,7 +107,7 @@ type TransactionSums = z.output<typeof transactionTotals>;
  * The amount charged, including tax: the part paid by the customer's balance was charged before, in another
  * transaction.
  */
-function charged(sums: TransactionSums): Cents {
+function amountCharged(sums: TransactionSums): Cents {
   return sums.grand_total ?? sumWithin([sums.total, negate(sums.credit ?? NOTHING)]);
 }
 
@@ -118,7 +118,7 @@ function charged(sums: TransactionSums): Cents {
 function taxStated(sums: TransactionSums): Cents | null {
   const { tax, grand_total_tax } = sums;
   if (grand_total_tax === null || grand_total_tax === undefined) return null;
-  const credit = sums.credit ?? sumWithin([sums.total, negate(charged(sums))]);
+  const credit = sums.credit ?? sumWithin([sums.total, negate(amountCharged(sums))]);
   return grand_total_tax === tax && credit > 0 ? null : grand_total_tax;
 }
 
@@ -127,7 +127,7 @@ function taxStated(sums: TransactionSums): Cents | null {
  * stated, it is a proportional part of the whole tax.
  */
 function moneyOf(sums: TransactionSums): { base_cents: Cents; gross_cents: Cents } {
-  const gross_cents = sumWithin([charged(sums)], NOTHING);
+  const gross_cents = sumWithin([amountCharged(sums)], NOTHING);
   const { total: whole, tax } = sums;
   const part = whole > 0 && tax > 0 ? mulDivHalfUp(tax, gross_cents, whole) : NOTHING;
   const base_cents = sumWithin([gross_cents, negate(taxStated(sums) ?? part)], NOTHING, gross_cents);
@@ -182,7 +182,7 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
 
 /**
  * Whether an action takes money from the payment or gives it back. A credit does neither: it goes to the customer's
- * balance, or lowers an invoice before it is paid, and reduces the totals of the transaction that it pays (`charged`).
+ * balance, or lowers an invoice before it is paid, and reduces the totals of the transaction that it pays (`amountCharged`).
  * A chargeback warning moves money: the vendor refunds the disputed amount at once so that the chargeback is never
  * filed, and its reversal returns it (developer.paddle.com, "Refund or credit a transaction", Chargebacks; the balance
  * report names both as movements).

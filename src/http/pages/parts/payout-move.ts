@@ -35,7 +35,7 @@ export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer
 
 /** What is transferred of a payout, where that is not its amount to the smallest unit; else null. */
 export function nearestText(payout: Pick<Payout, "amount_cents" | "currency">, transfers: Transfers): string | null {
-  const sent = transfers.transferred(payout);
+  const sent = transfers.transferableAmount(payout);
   if (sent === payout.amount_cents) return null;
   return `${TRANSFER_SERVICE} transfers ${moneyText(amountOf(payout, sent))}, the nearest amount that it can.`;
 }

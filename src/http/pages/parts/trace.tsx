@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { Commission, Payment } from "../../../core/kernel/rows.ts";
 import { amountOf } from "../../../domain/amount.ts";
-import { amountFor, heldReasons, type Rate } from "../../../domain/commission.ts";
+import { amountFor, currentReasons, type Rate } from "../../../domain/commission.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";
 import { NOTHING } from "../../../domain/money.ts";
 import type { PaymentDecision } from "../../../domain/payment.ts";
@@ -303,6 +303,6 @@ export function reviewText({
   review_reasons = review_reason ?? "",
 }: Pick<Commission, "flagged" | "review_reason"> & { review_reasons?: string }): string | null {
   if (!flagged) return null;
-  const texts = heldReasons({ review_reasons }).flatMap((reason) => REVIEW_TEXTS[reason] ?? []);
+  const texts = currentReasons({ review_reasons }).flatMap((reason) => REVIEW_TEXTS[reason] ?? []);
   return texts.length > 0 ? texts.join(" ") : "Flagged for review.";
 }

@@ -2,7 +2,7 @@ import { findActiveRefs, type RefKey } from "../core/clicks/clicks.ts";
 import { isBound, type DatabaseBindings } from "../core/kernel/database.ts";
 import { slugKey } from "../domain/partner.ts";
 import { shardOfProgram } from "../domain/shard.ts";
-import { inTime } from "../lib/deadline.ts";
+import { withTimeout } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 
@@ -112,7 +112,7 @@ export class KnownRefs {
 
   async #answer(refs: readonly RefKey[], asker: Asker): Promise<Set<number> | null> {
     try {
-      const found = await inTime(QUERY_MS, "the database", this.#find(refs, asker));
+      const found = await withTimeout(QUERY_MS, "the database", this.#find(refs, asker));
       this.#failedAt = null;
       return new Set(found);
     } catch (error) {

@@ -1,4 +1,4 @@
-import { databaseWith } from "./around.ts";
+import { wrapDatabase } from "./wrap-database.ts";
 import { StorageUnavailable } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";
 
@@ -11,10 +11,10 @@ export const ANSWER_WITHIN = 30 * SECOND;
  * is then unknown.
  */
 export function boundedDatabase(binding: D1Database, limit: number = ANSWER_WITHIN): D1Database {
-  return databaseWith(binding, (ask) => answered(limit, ask));
+  return wrapDatabase(binding, (ask) => answerWithin(limit, ask));
 }
 
-async function answered<T>(limit: number, ask: () => Promise<T>): Promise<T> {
+async function answerWithin<T>(limit: number, ask: () => Promise<T>): Promise<T> {
   const over = Promise.withResolvers<never>();
   const timer = setTimeout(() => over.reject(new Error("the database took too long")), limit);
   try {
@@ -31,15 +31,15 @@ const OF_THE_QUERY =
   /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|MISUSE|AUTH)|constraint failed|D1_(?:TYPE|COLUMN_NOTFOUND|EXEC)/;
 
 function isOfTheQuery(error: unknown): boolean {
-  return says(OF_THE_QUERY, error);
+  return hasText(OF_THE_QUERY, error);
 }
 
 /** Whether a statement failed because a value or a row of it exceeds the database's limit. */
 export function isTooLarge(error: unknown): boolean {
-  return says(/SQLITE_TOOBIG/, error);
+  return hasText(/SQLITE_TOOBIG/, error);
 }
 
-function says(what: RegExp, error: unknown): boolean {
+function hasText(what: RegExp, error: unknown): boolean {
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (what.test(at.message)) return true;
   return false;
 }

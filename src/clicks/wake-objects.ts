@@ -2,7 +2,7 @@ import { listClickObjects, readCursors } from "../core/clicks/clicks.ts";
 import type { Owner, Work } from "../core/kernel/job.ts";
 import type { Ctx } from "../core/kernel/context.ts";
 import type { Bindings } from "../env.ts";
-import { inTime } from "../lib/deadline.ts";
+import { withTimeout } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
 import { hintOf } from "./region.ts";
@@ -33,7 +33,7 @@ export function wakeClickObjects(
     call: (one: One) => Promise<Answer>,
   ) {
     onCall(all.length);
-    const answers = await Promise.allSettled(all.map((one) => inTime(ANSWER_WITHIN, "the object", call(one))));
+    const answers = await Promise.allSettled(all.map((one) => withTimeout(ANSWER_WITHIN, "the object", call(one))));
     return answers.flatMap((answer, i) => {
       if (answer.status === "fulfilled") return [answer.value];
       logLine("error", { what: "click object not woken", object: nameOf(all[i]!), reason: reasonOf(answer.reason) });

@@ -2,7 +2,7 @@
 export type Around = <T>(ask: () => Promise<T>, statements: number) => Promise<T>;
 
 /** The same database with `around` about each of its calls. */
-export function databaseWith(binding: D1Database, around: Around): D1Database {
+export function wrapDatabase(binding: D1Database, around: Around): D1Database {
   const wrapped: Pick<D1Database, "prepare" | "batch"> = {
     prepare: (query) => statementWith(binding.prepare(query), around),
     batch: (statements) =>

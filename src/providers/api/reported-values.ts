@@ -1,0 +1,53 @@
+import { emailKey } from "../../domain/email.ts";
+import type { Fact, ReportedValue } from "../provider.ts";
+
+/**
+ * The reported values in one event's facts, by field of the request. A missing field is null, a list is its JSON.
+ * Addresses are compared ignoring case.
+ */
+export function reportedValues(facts: readonly Fact[]): {
+  values: ReadonlyMap<string, ReportedValue>;
+  personal: readonly string[];
+} {
+  const values = new Map<string, ReportedValue>();
+  // A value from one fact is kept if another fact lacks it.
+  const add = (field: string, value: ReportedValue | undefined) =>
+    values.set(field, value ?? values.get(field) ?? null);
+  for (const fact of facts) {
+    add("occurred_at", fact.occurred_at);
+    switch (fact.kind) {
+      case "payment":
+        add("ref", fact.ref);
+        add("customer.id", fact.customer_id);
+        add("customer.email", keyOf(fact.customer_email));
+        add("amount_cents", fact.base_cents);
+        add("currency", fact.currency);
+        add("items", fact.items && JSON.stringify(fact.items));
+        break;
+      case "lead":
+      case "attribution":
+        add("ref", fact.ref);
+        add("customer.id", fact.customer_id);
+        add("customer.email", keyOf(fact.customer_email ?? null));
+        break;
+      case "customer":
+        add("customer.email", keyOf(fact.email));
+        break;
+      case "adjustment":
+        add("sale_external_id", fact.aliases[0]);
+        add("amount_cents", fact.amount_cents);
+        break;
+      case "code":
+      case "code_use":
+      case "cancellation":
+      case "link":
+      case "elsewhere":
+        break;
+    }
+  }
+  return { values, personal: ["ref", "customer.email"] };
+}
+
+function keyOf(email: string | null): string | null {
+  return email === null ? null : emailKey(email);
+}

@@ -27,7 +27,7 @@ const MAX_GATHERED = 16_000_000;
 export const DENSE = 200;
 export const DENSE_DELAY = SECOND;
 /**
- * With this many clicks beyond the last known flush the object asks to be told of the next one, which costs it a write.
+ * With this many clicks beyond the last known flush the object requests a report of the next one, which costs it a write.
  */
 export const REPORTED_AFTER = 50;
 /** How much longer the object waits for a requested flush before it assumes that the Worker is gone. */

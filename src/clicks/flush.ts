@@ -16,7 +16,7 @@ export interface OwnStretch extends Stretch {
 export interface Handed extends OwnStretch {
   /** How many clicks wait in the object, as far as it knows. */
   waiting: number;
-  /** Whether the object wants to be told of their arrival, which costs it a write, so only once for many clicks. */
+  /** Whether the object requests a report of their arrival, which costs it a write, so only once for many clicks. */
   reports: boolean;
 }
 

@@ -30,7 +30,7 @@ export interface Stretch {
  * ones overwrite them, so that a commit costs one row written and forgetting is free.
  *
  * Two numbers track the database. Arrivals up to `flushed` are known to be there: only these are ever overwritten.
- * Storing it costs a row written, so the object is not told of every flush, and the number may be behind. Arrivals
+ * Storing it costs a row written, so not every flush is reported to the object, and the number may be behind. Arrivals
  * handed out beyond it are in flight, lost or written: only memory knows that they were handed out, and the next
  * stretch begins after them.
  *

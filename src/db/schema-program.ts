@@ -44,7 +44,7 @@ export const programs = sqliteTable(
     applications: text().$type<ApplicationMode>().notNull().default("off"),
     /** Replaces the id in the address of the application page. */
     slug: text(),
-    /** Questions for applicants besides name, address and website; null: none. */
+    /** Questions for applicants in addition to name, address and website; null: none. */
     questions: text({ mode: "json" }).$type<string[]>(),
     /** The terms that applicants accept, and their version, which increases whenever the text changes. */
     terms: text(),
@@ -57,7 +57,7 @@ export const programs = sqliteTable(
 );
 
 /**
- * API keys of a program besides its first, which is in `programs`. Only the time of use of a row is updated, and
+ * Further API keys of a program, without its first, which is in `programs`. Only the time of use of a row is updated, and
  * deleting the key deletes the row: a key keeps the scopes it was made with.
  */
 export const apiKeys = sqliteTable(

@@ -1,4 +1,4 @@
-/** Browsers name others besides themselves: the first of this list that occurs is the right one. */
+/** Browsers name others in addition to themselves: the first of this list that occurs is the right one. */
 const BROWSERS = [
   ["Edg", "Edge"],
   ["OPR/", "Opera"],

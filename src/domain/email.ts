@@ -49,7 +49,7 @@ export function addressKey(address: string): string {
   return `${bare === "" ? local : bare}@${service?.domains[0] ?? domain}`;
 }
 
-/** True if two addresses belong to one mailbox, as far as `addressKey` can tell; a missing address matches no other. */
+/** True if two addresses belong to one mailbox, as far as `addressKey` shows; a missing address matches no other. */
 export function sameAddress(a: string | null, b: string | null): boolean {
   return a !== null && b !== null && addressKey(a) === addressKey(b);
 }

@@ -116,7 +116,7 @@ interface PartnerPayload {
   status: PartnerStatus;
 }
 
-/** `slugs` of an import: further slugs that lead to the partner from then on, besides `slug`. */
+/** `slugs` of an import: further slugs that lead to the partner from then on, in addition to `slug`. */
 interface ImportedPayload {
   further_slugs?: string[];
 }

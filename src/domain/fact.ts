@@ -141,7 +141,7 @@ export interface AdjustmentFact extends FactBase {
    * How versions and amounts combine:
    * - `cumulative`: the total refunded of one charge as of `occurred_at`; the newest version wins, the larger on a tie.
    * - `refund_failed`: one refund of a charge. Effective if it failed, which is final: it is added back to cumulative
-   * versions that are not newer. Otherwise the refund stands, and a charge's total is at least the sum of its standing
+   * versions that are not newer. Otherwise the refund counts, and a charge's total is at least the sum of its
    * refunds.
    * - `single`: an amount of its own; the newest version wins.
    */

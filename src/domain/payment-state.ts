@@ -248,13 +248,13 @@ function reversals(singles: readonly AdjustmentFact[]): Cents[] {
 interface Refund {
   amount_cents: Cents;
   aliases: string[];
-  /** When it failed or was canceled; null while it stands. */
+  /** When it failed or was canceled; null while it is in force. */
   failed_at: string | null;
 }
 
 /**
  * The refunded total of each charge, including tax: its newest total less the refunds that failed since, and at least
- * the standing refunds. The owner's endpoint may receive the events of the charge, of its refunds, or both.
+ * the refunds that count. The owner's endpoint may receive the events of the charge, of its refunds, or both.
  */
 function refundedTotals(facts: readonly Fact[]): Cents[] {
   const charges = chargesIn(facts);

@@ -198,7 +198,7 @@ function outcomeOf(
 }
 
 /**
- * An earlier decision stands, as long as it was made for the status at the time at which the payment turns out to be
+ * An earlier decision holds, as long as it was made for the status at the time at which the payment turns out to be
  * made.
  */
 function isAdmitted({ commissionedPartners, admittedAs }: DecisionInput, rules: Rules, id: string): boolean {

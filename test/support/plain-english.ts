@@ -52,7 +52,7 @@ export const STUMBLES = {
   negation: /\b(?:nobody|nothing|none|nowhere|nobody's)\b/i,
   /** Programs do not hear, say or ask: they receive, report and request. */
   participle:
-    /\b(?:is|are|was|were|be|been|being|has|have|had) (?:\w+ )?(?:said|asked|told|taken in|taken up|given up|given back|brought|heard|looked at|looked for|spoken)\b|\b(?:says?|said|asks? (?:of|for|about)|hears?|heard|knows? of|speaks?|remembers?|gives? up|takes? in)\b/i,
+    /\b(?:is|are|was|were|be|been|being|has|have|had) (?:\w+ )?(?:said|asked|taken in|taken up|given up|given back|brought|heard|looked at|looked for|spoken)\b|\b(?:says?|said|asks? (?:of|for|about)|hears?|heard|knows? of|speaks?|remembers?|gives? up|takes? in)\b/i,
 } satisfies Record<string, RegExp>;
 
 export type Stumble = keyof typeof STUMBLES;

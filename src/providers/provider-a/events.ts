@@ -118,7 +118,7 @@ const capturedReader = reader(AT, newCharge, (object, event) =>
   object.payment_intent === null ? chargeReading(object, event) : { facts: [], ignored: "counted_elsewhere" },
 );
 
-/** One refund: a lower limit of the total while it stands; a failed one gives back its part of the total. */
+/** One refund: a lower limit of the total while it is in force; a failed one gives back its part of the total. */
 const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) => {
   const failed = event_type === "refund.failed" || object.status === "failed" || object.status === "canceled";
   const aliases = refundAliases(object);

@@ -33,7 +33,7 @@ export interface Documented {
   errors?: readonly ErrorCode[];
 }
 
-/** A body of JSON that must be sent, one that may be left out, or one that the handler reads by itself. */
+/** A body of JSON that must be sent, one that may be left out, or one that only the handler reads. */
 type BodyKind = "required" | "optional" | "raw";
 
 export interface RequestBody<S extends z.ZodType = z.ZodType, Kind extends BodyKind = BodyKind> {

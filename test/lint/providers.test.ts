@@ -258,9 +258,6 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
       "changelog.md: - `POST /partners/:id/provider-a-account",
       "comparison.md: What the others have",
       ...["| `transfer`"].map((text) => `deploy.md: ${text}`),
-      ...["| `/api/v1/partners/:id/provider-a-accou", "| `/api/v1/payouts/:id/pay`"].map(
-        (text) => `integrate.md: ${text}`,
-      ),
       "migrate.md: - The payout method is read in",
       "operate.md: | payouts",
       ...[

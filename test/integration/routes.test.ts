@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { makeApplication } from "../support/applications.ts";
 import { makeClaim } from "../support/claims.ts";
 import { beforeAll, describe, expect, it } from "vitest";
+import { REQUEST_EXAMPLES } from "../../src/http/openapi/request-examples.ts";
 import { API } from "../../src/http/routes.ts";
 import { callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 
@@ -9,30 +10,19 @@ interface ErrorBody {
   error: { code: string; message: string; request_id: string };
 }
 
-const ROUTES = API.map(({ method, path }): { method: string; path: string } => ({ method, path }));
+/** Each route of the API, with the example of its body. */
+const ROUTES = API.map(({ method, path, body }): { method: string; path: string; body?: unknown } =>
+  body ? { method, path, body: REQUEST_EXAMPLES[body.name] } : { method, path },
+);
 
 const RATE = { source: "manual", action_type: "flat", action_value: 1 };
 
-const BODIES: Record<string, unknown> = {
-  "POST /api/v1/partners/:id/provider-a-account/forget": { account_id: "acct_walk" },
-  "POST /api/v1/payouts/:id/conclude": { made: false },
-  "POST /api/v1/partners/:id/codes": { code: "WALK20", provider: "provider_a" },
-  "POST /api/v1/api-keys": { name: "Walk", scopes: ["read"] },
-  "POST /api/v1/partners": { email: "walk@example.com", slug: "walk" },
-  "POST /api/v1/members": { email: "walked@shop.example", role: "viewer" },
-  "POST /api/v1/flows": { name: "x", action_type: "flat", action_value: 1 },
-  "POST /api/v1/webhooks/:id/recover": { since: "2026-01-01T00:00:00Z" },
-  "POST /api/v1/webhooks": { url: "https://receiver.example.com/", events: ["*"] },
-};
-
-function bodyOf({ method, path }: { method: string; path: string }): unknown {
-  return method === "GET" || method === "DELETE" ? undefined : (BODIES[`${method} ${path}`] ?? {});
-}
-
 /** Makes one of each kind of thing that a path can name, of this program. */
 async function makeOneOfEach(program: TestProgram): Promise<Record<string, string>> {
-  const made = async (path: string) =>
-    (await program.api<{ id: string }>("POST", path, BODIES[`POST ${path}`])).body.id;
+  const made = async (at: string) => {
+    const body = ROUTES.find(({ method, path }) => method === "POST" && path === at)?.body;
+    return (await program.api<{ id: string }>("POST", at, body)).body.id;
+  };
   const partner = (await makePartner(program)).id;
   const rest = program.id.slice(5);
   const stamp = "2026-01-01T00:00:00.000Z";
@@ -144,7 +134,7 @@ describe("every route under /api/v1", () => {
         { authorization: `Bearer ${old}` },
       ];
       for (const header of headers) {
-        const reply = await callApi(null, route.method, at, bodyOf(route), header);
+        const reply = await callApi(null, route.method, at, route.body, header);
         expect([header, ...refusal(reply)]).toEqual([header, 401, "unauthorized"]);
         expect(reply.headers.get("WWW-Authenticate")).toBe("Bearer");
       }
@@ -161,7 +151,7 @@ describe("every route under /api/v1", () => {
     const named = ROUTES.filter(({ path }) => path.includes(":"));
     expect(named.length).toBeGreaterThanOrEqual(10);
     for (const route of named) {
-      const reply = await stranger.api(route.method, addressOf(route.path, ids), bodyOf(route));
+      const reply = await stranger.api(route.method, addressOf(route.path, ids), route.body);
       expect([route, ...refusal(reply)]).toEqual([route, 404, "not_found"]);
     }
     expect(await seen()).toBe(before);

@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
 import { VENDORS } from "../../providers/registry.ts";
 import { BOOKMARK_HEADER, BOOKMARK_PATTERN } from "../bookmark.ts";
-import type { Documented, Reply } from "../route.ts";
+import type { Documented, Reply, RequestBody } from "../route.ts";
 import { ROUTES } from "../routes.ts";
 import { ERRORS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from "./errors.ts";
 import { pathExample } from "./example-id.ts";
@@ -115,7 +115,7 @@ function operationOf(route: Documented, responses: Record<string, Answer>): Oper
       ? {
           requestBody: {
             required: body.kind !== "optional",
-            content: contentOf(body.media_types, ref(body.name), body.example ?? REQUEST_EXAMPLES[body.name]),
+            content: contentOf(body.media_types, ref(body.name), exampleOf(body)),
           },
         }
       : {}),
@@ -247,6 +247,11 @@ const CONVERSION = {
     delete jsonSchema.propertyNames;
   },
 } as const satisfies z.core.ToJSONSchemaParams;
+
+function exampleOf({ name, example = REQUEST_EXAMPLES[name] }: RequestBody): unknown {
+  if (example === undefined) throw new Error(`The request body ${name} has no example.`);
+  return example;
+}
 
 /** The schemas of all request bodies, by name. @throws if two have one name */
 export function requestSchemas(): Record<string, z.ZodType> {

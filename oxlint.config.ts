@@ -32,7 +32,7 @@ const FOLDERS = {
   client: { may: [] },
   // Programs for Node around the service: they call it over HTTP, check its schema, and sign vendor events with the
   // tests' makers.
-  dev: { may: ["db", "providers"], packages: ["node"], outside: true },
+  dev: { may: ["db", "http", "providers"], packages: ["node"], outside: true },
 } satisfies Record<string, Row>;
 
 /**

@@ -1,31 +1,848 @@
-// Made by npm run build:client from the routes of src/http/routes.ts.
+// Made by npm run build:client from the OpenAPI document.
 import type { Hono } from "hono";
 import type { ApplyGlobalResponse } from "hono/client";
 import type { BlankEnv } from "hono/types";
 import type { JSONValue } from "hono/utils/types";
 
-/** The body of every refusal. */
+/** The API as `hc<AffiliateApi>(url)` of `hono/client` calls it: each route with what it takes and answers. */
+export type AffiliateApi = ApplyGlobalResponse<Hono<BlankEnv, Routes, "/">, Refusals>;
+
+/** Any route may refuse; `reply.ok` distinguishes the two. */
+type Refusals = {
+  [Status in 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503]: { json: ApiError };
+};
+
+type Json<Input, Output, Status extends number> = {
+  input: Input;
+  output: Output;
+  outputFormat: "json";
+  status: Status;
+};
+type File<Input, Status extends number> = { input: Input; output: string; outputFormat: "body"; status: Status };
+
+type Routes = {
+  "/api/v1/api-keys": {
+    $get: Json<{}, ApiKeyList, 200>;
+    $post: Json<{ json: ApiKeyCreate }, ApiKeyWithText, 201>;
+  };
+  "/api/v1/api-keys/:id": {
+    $delete: Json<{ param: { id: string } }, Deleted, 200>;
+  };
+  "/api/v1/programs/me": {
+    $get: Json<{}, Program, 200>;
+    $patch: Json<{ json: ProgramUpdate }, Program, 200>;
+  };
+  "/api/v1/integrations/status": {
+    $get: Json<{}, Integrations, 200>;
+  };
+  "/api/v1/integrations/script": {
+    $get: Json<{ query: { url?: string | undefined } }, Installation, 200>;
+  };
+  "/api/v1/integrations/:provider/reconcile": {
+    $post: Json<{ param: { provider: string }; json?: ListRead | undefined }, ListReading, 200>;
+  };
+  "/api/v1/integrations/:provider/destination": {
+    $post: Json<{ param: { provider: string }; json?: DestinationMake | undefined }, Destination, 200 | 201>;
+  };
+  "/api/v1/partners": {
+    $post: Json<{ json: PartnerCreate }, Partner, 201>;
+    $get: Json<
+      {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "invited" | "active" | "deactivated" | undefined;
+          search?: string | undefined;
+        };
+      },
+      PartnerList,
+      200
+    >;
+  };
+  "/api/v1/partners/:id": {
+    $get: Json<{ param: { id: string } }, PartnerWithStats, 200>;
+    $patch: Json<{ param: { id: string }; json: PartnerUpdate }, Partner, 200>;
+    $delete: Json<{ param: { id: string } }, Partner, 200>;
+  };
+  "/api/v1/partners/:id/balance": {
+    $get: Json<{ param: { id: string } }, BalanceList, 200>;
+  };
+  "/api/v1/partners/:id/entries": {
+    $get: Json<
+      {
+        param: { id: string };
+        query: { page?: string | undefined; per_page?: string | undefined; cursor?: string | undefined };
+      },
+      EntryList,
+      200
+    >;
+  };
+  "/api/v1/partners/:id/invite": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Partner, 200>;
+  };
+  "/api/v1/partners/:id/provider-a-account": {
+    $post: Json<{ param: { id: string }; json?: OnboardingStart | undefined }, Onboarding, 200 | 201>;
+  };
+  "/api/v1/partners/:id/provider-a-account/forget": {
+    $post: Json<{ param: { id: string }; json: AccountForget }, Partner, 200>;
+  };
+  "/api/v1/partners/:id/portal-links": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, SignInLink, 201>;
+  };
+  "/api/v1/applications": {
+    $get: Json<
+      {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "pending" | "approved" | "declined" | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+        };
+      },
+      ApplicationList,
+      200
+    >;
+  };
+  "/api/v1/applications/bulk": {
+    $post: Json<{ json: ApplicationsDecide }, ApplicationsDecided, 200>;
+  };
+  "/api/v1/applications/:id": {
+    $get: Json<{ param: { id: string } }, Application, 200>;
+  };
+  "/api/v1/applications/:id/approve": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, ApplicationData, 200>;
+  };
+  "/api/v1/applications/:id/decline": {
+    $post: Json<{ param: { id: string }; json?: ApplicationDecline | undefined }, ApplicationData, 200>;
+  };
+  "/api/v1/partners/:id/codes": {
+    $get: Json<{ param: { id: string } }, CodeList, 200>;
+    $post: Json<{ param: { id: string }; json: CodeCreate }, Code, 201>;
+  };
+  "/api/v1/codes/summary": {
+    $get: Json<
+      { query: { from?: string | undefined; to?: string | undefined; partner_id?: string | undefined } },
+      CodeSummary,
+      200
+    >;
+  };
+  "/api/v1/codes/export.csv": {
+    $get: File<{}, 200>;
+  };
+  "/api/v1/codes/:id": {
+    $get: Json<{ param: { id: string } }, Code, 200>;
+    $delete: Json<{ param: { id: string } }, Deleted, 200>;
+  };
+  "/api/v1/imports": {
+    $post: Json<
+      {
+        query: {
+          kind: "partners" | "customers";
+          product?:
+            | "rewardful"
+            | "firstpromoter"
+            | "tolt"
+            | "dub"
+            | "affonso"
+            | "leaddyno"
+            | "post_affiliate_pro"
+            | "tapfiliate"
+            | "partnerstack"
+            | "refersion"
+            | "other"
+            | undefined;
+          dry_run?: "true" | "false" | undefined;
+          param?: string | undefined;
+          status?: "invited" | "active" | undefined;
+          provider?: "api" | "provider_a" | "provider_b" | undefined;
+          columns?: string | undefined;
+        };
+      },
+      Import,
+      200
+    >;
+  };
+  "/api/v1/flows": {
+    $post: Json<{ json: FlowCreate }, Flow, 201>;
+    $get: Json<{}, FlowList, 200>;
+  };
+  "/api/v1/flows/simulate": {
+    $post: Json<{ json: FlowSimulate }, Simulation, 200>;
+  };
+  "/api/v1/flows/:id": {
+    $get: Json<{ param: { id: string } }, Flow, 200>;
+    $patch: Json<{ param: { id: string }; json: FlowUpdate }, Flow, 200>;
+    $delete: Json<{ param: { id: string } }, Deleted, 200>;
+  };
+  "/api/v1/clicks/summary": {
+    $get: Json<
+      { query: { from?: string | undefined; to?: string | undefined; partner_id?: string | undefined } },
+      ClickSummary,
+      200
+    >;
+  };
+  "/api/v1/events": {
+    $get: Json<
+      {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          type?:
+            | "click"
+            | "commission.created"
+            | "commission.updated"
+            | "partner.created"
+            | "partner.updated"
+            | "partner.deleted"
+            | "partner.invited"
+            | "applications.received"
+            | "applications.approved"
+            | "applications.declined"
+            | "code.created"
+            | "code.moved"
+            | "code.deleted"
+            | "claim.created"
+            | "claim.granted"
+            | "claim.declined"
+            | "payout.generated"
+            | "payout.updated"
+            | "payout.paid"
+            | "payout.exported"
+            | "list.exported"
+            | "webhook.api"
+            | "webhook.provider_a"
+            | "webhook.provider_b"
+            | "webhook.refused"
+            | "destination.created"
+            | "destination.updated"
+            | "flow.created"
+            | "flow.updated"
+            | "flow.deleted"
+            | "webhook_endpoint.created"
+            | "webhook_endpoint.updated"
+            | "webhook_endpoint.deleted"
+            | "program.updated"
+            | "api_key.regenerated"
+            | "api_key.created"
+            | "api_key.deleted"
+            | "member.added"
+            | "member.changed"
+            | "member.removed"
+            | "partner.signed_in"
+            | "member.signed_in"
+            | "portal_link.created"
+            | "account_link.created"
+            | "session.ended"
+            | "session.all_ended"
+            | "passkey.added"
+            | "passkey.removed"
+            | "sign_in.failed"
+            | "customers.imported"
+            | "reconciliation.failed"
+            | "reconciliation.repaired"
+            | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+        };
+      },
+      EventList,
+      200
+    >;
+  };
+  "/api/v1/events/:id": {
+    $get: Json<{ param: { id: string } }, Event, 200>;
+  };
+  "/api/v1/webhooks": {
+    $post: Json<{ json: EndpointCreate }, EndpointWithSecret, 201>;
+    $get: Json<{}, EndpointList, 200>;
+  };
+  "/api/v1/webhooks/:id": {
+    $get: Json<{ param: { id: string } }, EndpointWithDeliveries, 200>;
+    $patch: Json<{ param: { id: string }; json: EndpointUpdate }, Endpoint, 200>;
+    $delete: Json<{ param: { id: string } }, Deleted, 200>;
+  };
+  "/api/v1/webhooks/:id/deliveries": {
+    $get: Json<
+      {
+        param: { id: string };
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "pending" | "delivering" | "succeeded" | "failed" | "blocked" | undefined;
+        };
+      },
+      DeliveryList,
+      200
+    >;
+  };
+  "/api/v1/webhooks/:id/rotate-secret": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, EndpointWithNewSecret, 200>;
+  };
+  "/api/v1/webhooks/:id/test": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Delivery, 201>;
+  };
+  "/api/v1/webhooks/:id/deliveries/:delivery_id/redeliver": {
+    $post: Json<{ param: { id: string; delivery_id: string }; json?: Nothing | undefined }, Delivery, 201>;
+  };
+  "/api/v1/webhooks/:id/recover": {
+    $post: Json<{ param: { id: string }; json: Recover }, Recovered, 200>;
+  };
+  "/api/v1/members": {
+    $get: Json<{}, MemberList, 200>;
+    $post: Json<{ json: MemberCreate }, Member, 201>;
+  };
+  "/api/v1/members/:id": {
+    $patch: Json<{ param: { id: string }; json: MemberUpdate }, Member, 200>;
+    $delete: Json<{ param: { id: string } }, Deleted, 200>;
+  };
+  "/api/v1/payments": {
+    $get: Json<
+      {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          search?: string | undefined;
+          outcome?:
+            | "commission"
+            | "no_ref"
+            | "unknown_ref"
+            | "unknown_code"
+            | "partner_not_active"
+            | "partner_deactivated"
+            | "zero_amount"
+            | "unpaid"
+            | "merged"
+            | "test_mode"
+            | "no_flow"
+            | "too_large"
+            | "claimed_elsewhere"
+            | undefined;
+          provider?: "api" | "provider_a" | "provider_b" | undefined;
+          partner_id?: string | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+        };
+      },
+      PaymentList,
+      200
+    >;
+  };
+  "/api/v1/payments/:id": {
+    $get: Json<{ param: { id: string } }, PaymentWithTrace, 200>;
+  };
+  "/api/v1/payments/:id/reprocess": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, PaymentWithTrace, 200>;
+  };
+  "/api/v1/track/lead": {
+    $post: Json<{ json: LeadReport }, Received, 200>;
+  };
+  "/api/v1/track/sale": {
+    $post: Json<{ json: SaleReport }, Received, 200>;
+  };
+  "/api/v1/track/refund": {
+    $post: Json<{ json: RefundReport }, Received, 200>;
+  };
+  "/api/v1/commissions": {
+    $get: Json<
+      {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "pending" | "approved" | "paid" | "rejected" | undefined;
+          partner_id?: string | undefined;
+          payout_id?: string | undefined;
+          provider?: "api" | "provider_a" | "provider_b" | undefined;
+          flagged?: "true" | "false" | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+        };
+      },
+      CommissionList,
+      200
+    >;
+    $post: Json<{ json: CommissionCreate }, Commission, 201>;
+  };
+  "/api/v1/commissions/bulk": {
+    $post: Json<{ json: CommissionBulk }, BulkResults, 200>;
+  };
+  "/api/v1/commissions/:id": {
+    $get: Json<{ param: { id: string } }, Commission, 200>;
+    $patch: Json<{ param: { id: string }; json: CommissionUpdate }, Commission, 200>;
+  };
+  "/api/v1/claims": {
+    $get: Json<
+      {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "open" | "granted" | "declined" | undefined;
+          partner_id?: string | undefined;
+        };
+      },
+      ClaimList,
+      200
+    >;
+  };
+  "/api/v1/claims/:id": {
+    $get: Json<{ param: { id: string } }, ClaimWithPayments, 200>;
+  };
+  "/api/v1/claims/:id/grant": {
+    $post: Json<{ param: { id: string }; json?: ClaimGrant | undefined }, Claim, 200>;
+  };
+  "/api/v1/claims/:id/decline": {
+    $post: Json<{ param: { id: string }; json?: ClaimDecline | undefined }, Claim, 200>;
+  };
+  "/api/v1/payouts": {
+    $get: Json<
+      {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "pending" | "processing" | "paid" | "failed" | "canceled" | undefined;
+          partner_id?: string | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+        };
+      },
+      PayoutList,
+      200
+    >;
+  };
+  "/api/v1/payouts/generate": {
+    $post: Json<{ json?: PayoutGenerate | undefined }, PayoutGeneration, 200>;
+  };
+  "/api/v1/payouts/export.csv": {
+    $get: File<
+      {
+        query: {
+          status?: "pending" | "processing" | "paid" | "failed" | "canceled" | undefined;
+          format?: "generic" | "wallet" | undefined;
+          currency?: string | undefined;
+        };
+      },
+      200
+    >;
+  };
+  "/api/v1/payouts/:id": {
+    $get: Json<{ param: { id: string } }, PayoutWithCommissions, 200>;
+  };
+  "/api/v1/payouts/:id/pay": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Payout, 200>;
+  };
+  "/api/v1/payouts/:id/mark-paid": {
+    $post: Json<{ param: { id: string }; json?: PayoutMarkPaid | undefined }, Payout, 200>;
+  };
+  "/api/v1/payouts/:id/conclude": {
+    $post: Json<{ param: { id: string }; json: PayoutConclude }, Payout, 200>;
+  };
+  "/api/v1/payouts/:id/cancel": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Payout, 200>;
+  };
+  "/api/v1/customers/erase": {
+    $post: Json<{ json: CustomerErase }, Erased, 200>;
+  };
+};
+
+export type ApiKeyCreate = {
+  name: string;
+  scopes: ("read" | "write" | "payouts" | "keys")[];
+  expires_at?: string | null | undefined;
+};
+
+export type ProgramUpdate = {
+  name?: string | undefined;
+  domain?: string | null | undefined;
+  currency?: string | undefined;
+  default_commission_pct?: number | undefined;
+  payout_term?: string | undefined;
+  min_payout_cents?: number | undefined;
+  cookie_days?: number | undefined;
+  attribution?: "last" | "first" | undefined;
+  code_precedence?: "link" | "code" | undefined;
+  auto_approve_days?: number | null | undefined;
+  live_only?: boolean | undefined;
+  brand_color?: string | null | undefined;
+  time_zone?: string | undefined;
+  applications?: "off" | "review" | "auto" | undefined;
+  slug?: string | null | undefined;
+  questions?: string[] | null | undefined;
+  terms?: string | null | undefined;
+  sale_amounts?: "shown" | "hidden" | undefined;
+  assets?:
+    | {
+        name: string;
+        kind: "banner" | "text" | "link";
+        content: string;
+      }[]
+    | null
+    | undefined;
+  apply_from?: string | undefined;
+  provider_a_webhook_secret?: string | null | undefined;
+  provider_b_webhook_secret?: string | null | undefined;
+  provider_a_api_key?: string | null | undefined;
+  provider_b_api_key?: string | null | undefined;
+};
+
+export type ListRead = {
+  since?: string | undefined;
+};
+
+export type DestinationMake = {
+  replace?: boolean | undefined;
+};
+
+export type PartnerCreate = {
+  email: string;
+  slug: string;
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+  commission_pct?: number | null | undefined;
+  payout_method?: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null | undefined;
+  payout_email?: string | null | undefined;
+  metadata?: {} | null | undefined;
+};
+
+export type PartnerUpdate = {
+  email?: string | undefined;
+  slug?: string | undefined;
+  status?: "invited" | "active" | "deactivated" | undefined;
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+  commission_pct?: number | null | undefined;
+  payout_method?: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null | undefined;
+  payout_email?: string | null | undefined;
+  metadata?: {} | null | undefined;
+  apply_from?: string | undefined;
+};
+
+export type Nothing = {};
+
+export type OnboardingStart = {
+  return_url?: string | undefined;
+  refresh_url?: string | undefined;
+  country?: string | undefined;
+};
+
+export type AccountForget = {
+  account_id: string;
+};
+
+export type ApplicationsDecide = {
+  ids: string[];
+  status: "approved" | "declined";
+  note?: string | undefined;
+};
+
+export type ApplicationDecline = {
+  note?: string | undefined;
+};
+
+export type CodeCreate = {
+  code: string;
+  provider: "provider_a" | "provider_b";
+  provider_code_id?: string | null | undefined;
+  move?: boolean | undefined;
+};
+
+export type ImportFile = string;
+
+export type FlowCreate = {
+  name: string;
+  event?: "transaction_completed" | "lead_created" | undefined;
+  action_type: "percentage" | "flat";
+  action_value: number;
+  conditions?:
+    | {
+        field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
+        op: "eq" | "neq" | "gt" | "lt" | "contains";
+        value: number | string;
+      }[]
+    | undefined;
+  priority?: number | undefined;
+  active?: boolean | undefined;
+  apply_from?: string | undefined;
+};
+
+export type FlowSimulate = {
+  flow?:
+    | {
+        name?: string | undefined;
+        event?: "transaction_completed" | "lead_created" | undefined;
+        action_type: "percentage" | "flat";
+        action_value: number;
+        conditions?:
+          | {
+              field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
+              op: "eq" | "neq" | "gt" | "lt" | "contains";
+              value: number | string;
+            }[]
+          | undefined;
+        priority?: number | undefined;
+        active?: boolean | undefined;
+      }
+    | undefined;
+  flow_id?: string | undefined;
+  partner_id?: string | undefined;
+  commission_pct?: number | null | undefined;
+  default_commission_pct?: number | undefined;
+  apply_from?: string | undefined;
+  last: number;
+};
+
+export type FlowUpdate = {
+  name?: string | undefined;
+  event?: "transaction_completed" | "lead_created" | undefined;
+  action_type?: "percentage" | "flat" | undefined;
+  action_value?: number | undefined;
+  conditions?:
+    | {
+        field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
+        op: "eq" | "neq" | "gt" | "lt" | "contains";
+        value: number | string;
+      }[]
+    | undefined;
+  priority?: number | undefined;
+  active?: boolean | undefined;
+  apply_from?: string | undefined;
+};
+
+export type EndpointCreate = {
+  url: string;
+  events: (
+    | "commission.created"
+    | "commission.updated"
+    | "partner.created"
+    | "partner.updated"
+    | "applications.received"
+    | "applications.approved"
+    | "applications.declined"
+    | "claim.created"
+    | "claim.granted"
+    | "claim.declined"
+    | "payout.generated"
+    | "payout.paid"
+    | "*"
+  )[];
+  description?: string | null | undefined;
+};
+
+export type EndpointUpdate = {
+  url?: string | undefined;
+  events?:
+    | (
+        | "commission.created"
+        | "commission.updated"
+        | "partner.created"
+        | "partner.updated"
+        | "applications.received"
+        | "applications.approved"
+        | "applications.declined"
+        | "claim.created"
+        | "claim.granted"
+        | "claim.declined"
+        | "payout.generated"
+        | "payout.paid"
+        | "*"
+      )[]
+    | undefined;
+  description?: string | null | undefined;
+  active?: boolean | undefined;
+};
+
+export type Recover = {
+  since: string;
+};
+
+export type MemberCreate = {
+  email: string;
+  role: "owner" | "finance" | "viewer";
+};
+
+export type MemberUpdate = {
+  role?: "owner" | "finance" | "viewer" | undefined;
+};
+
+export type LeadReport = {
+  external_id: string;
+  ref: string;
+  click_id?: string | undefined;
+  customer: {
+    id?: string | undefined;
+    email?: string | undefined;
+  };
+  occurred_at?: string | undefined;
+};
+
+export type SaleReport = {
+  external_id: string;
+  ref?: string | undefined;
+  click_id?: string | undefined;
+  customer?:
+    | {
+        id?: string | undefined;
+        email?: string | undefined;
+      }
+    | undefined;
+  amount_cents: number;
+  currency: string;
+  net_of_tax: true;
+  items?:
+    | {
+        product_id: string;
+        amount_cents: number;
+      }[]
+    | undefined;
+  occurred_at?: string | undefined;
+};
+
+export type RefundReport = {
+  external_id: string;
+  sale_external_id: string;
+  amount_cents: number;
+  occurred_at?: string | undefined;
+};
+
+export type CommissionCreate = {
+  partner_id: string;
+  amount_cents: number;
+  currency?: string | undefined;
+  note: string;
+};
+
+export type CommissionBulk = {
+  ids?: string[] | undefined;
+  filter?:
+    | {
+        status?: "pending" | "approved" | "paid" | "rejected" | undefined;
+        partner_id?: string | undefined;
+        payout_id?: string | undefined;
+        provider?: "api" | "provider_a" | "provider_b" | undefined;
+        flagged?: boolean | undefined;
+        from?: string | undefined;
+        to?: string | undefined;
+      }
+    | undefined;
+  status: "pending" | "approved" | "paid" | "rejected";
+  reason?: string | undefined;
+  include_flagged?: boolean | undefined;
+};
+
+export type CommissionUpdate = {
+  status?: "pending" | "approved" | "paid" | "rejected" | undefined;
+  reason?: string | undefined;
+  flagged?: boolean | undefined;
+};
+
+export type ClaimGrant = {
+  payment_id?: string | undefined;
+};
+
+export type ClaimDecline = {
+  note?: string | null | undefined;
+};
+
+export type PayoutGenerate = {
+  period_start?: string | undefined;
+  period_end?: string | undefined;
+  dry_run?: boolean | undefined;
+};
+
+export type PayoutMarkPaid = {
+  reference?: string | null | undefined;
+};
+
+export type PayoutConclude = {
+  made: boolean;
+  reference?: string | null | undefined;
+};
+
+export type CustomerErase = {
+  email: string;
+};
+
+export type ProgramCreate = {
+  name: string;
+  owner_email: string;
+  domain?: string | null | undefined;
+  currency?: string | undefined;
+};
+
+export type SignInLinkCreate = {
+  email: string;
+};
+
+export type Reconcile = {
+  program_id?: string | undefined;
+  next?: string | undefined;
+  repair?: "balances" | undefined;
+};
+
+export type ProviderAEvent = {
+  id: string;
+  type: string;
+  created: number | string;
+  data?:
+    | {
+        object: {
+          [name: string]: JSONValue;
+        };
+        [name: string]: JSONValue | undefined;
+      }
+    | undefined;
+  [name: string]: JSONValue | undefined;
+};
+
+export type ProviderBEvent = {
+  event_id: string;
+  event_type: string;
+  occurred_at: string;
+  data?:
+    | {
+        [name: string]: JSONValue;
+      }
+    | undefined;
+  [name: string]: JSONValue | undefined;
+};
+
+export type Click = {
+  program_id: string;
+  ref: string;
+  landing?: string | undefined;
+  referrer?: string | undefined;
+  sub?: string | undefined;
+  id?: string | undefined;
+};
+
 export type ApiError = {
   error: {
     code:
-      | "already_exists"
-      | "forbidden"
-      | "idempotency_conflict"
-      | "internal_error"
       | "invalid_json"
-      | "invalid_signature"
-      | "invalid_transition"
-      | "method_not_allowed"
-      | "not_configured"
-      | "not_found"
-      | "payload_too_large"
-      | "provider_not_configured"
-      | "provider_unavailable"
-      | "rate_limited"
-      | "storage_unavailable"
       | "unauthorized"
+      | "invalid_signature"
+      | "forbidden"
+      | "not_found"
+      | "method_not_allowed"
+      | "already_exists"
+      | "invalid_transition"
+      | "idempotency_conflict"
+      | "provider_not_configured"
+      | "payload_too_large"
       | "unsupported_media_type"
-      | "validation_failed";
+      | "validation_failed"
+      | "rate_limited"
+      | "internal_error"
+      | "storage_unavailable"
+      | "not_configured"
+      | "provider_unavailable";
     message: string;
     details?:
       | {
@@ -37,3500 +854,1323 @@ export type ApiError = {
   };
 };
 
-/** Any route may refuse; `reply.ok` distinguishes the two. */
-type Refusals = {
-  [Status in 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503]: { json: ApiError };
+export type Health = {
+  status: "ok";
+  jobs?:
+    | {
+        behind: {
+          job: string;
+          database: string;
+          since: string;
+          left: number;
+          failed: number;
+        }[];
+      }
+    | undefined;
+  databases?:
+    | {
+        filling: {
+          database: string;
+          percent: number;
+        }[];
+      }
+    | undefined;
 };
 
-/** The API as `hc<AffiliateApi>(url)` of `hono/client` calls it: each route with what it takes and answers. */
-export type AffiliateApi = ApplyGlobalResponse<Hono<BlankEnv, Routes, "/">, Refusals>;
+export type Program = {
+  id: string;
+  name: string;
+  owner_email: string;
+  domain: string | null;
+  currency: string;
+  default_commission_pct: number;
+  payout_term: string;
+  min_payout_cents: number;
+  cookie_days: number;
+  attribution: "last" | "first";
+  code_precedence: "link" | "code";
+  auto_approve_days: number | null;
+  live_only: boolean;
+  brand_color: string | null;
+  time_zone: string;
+  applications: "off" | "review" | "auto";
+  slug: string | null;
+  questions: string[];
+  terms: string | null;
+  terms_version: number;
+  sale_amounts: "shown" | "hidden";
+  assets: {
+    name: string;
+    kind: "banner" | "text" | "link";
+    content: string;
+  }[];
+  provider_a_webhook_secret_set: boolean;
+  provider_b_webhook_secret_set: boolean;
+  provider_a_api_key_set: boolean;
+  provider_b_api_key_set: boolean;
+  api_key_last4: string;
+  api_key_last_used_at: string | null;
+  created_at: string;
+  updated_at: string;
+};
 
-type Routes = {
-  "/api/v1/api-keys": {
-    $get: {
-      input: {};
-      output: {
-        data: {
-          created_at: string;
-          expires_at: string | null;
-          id: string;
-          last4: string;
-          last_used_at: string | null;
-          name: string;
-          program_id: string;
-          scopes: ("keys" | "payouts" | "read" | "write")[];
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $post: {
-      input: {
-        json: {
-          name: string;
-          scopes: ("keys" | "payouts" | "read" | "write")[];
-          expires_at?: string | null | undefined;
-        };
-      };
-      output: {
-        api_key: string;
-        created_at: string;
-        expires_at: string | null;
+export type ProgramList = {
+  data: Program[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type ProgramWithKey = {
+  program: Program;
+  api_key: string;
+};
+
+export type ApiKeyList = {
+  data: {
+    id: string;
+    program_id: string;
+    name: string;
+    scopes: ("read" | "write" | "payouts" | "keys")[];
+    last4: string;
+    created_at: string;
+    expires_at: string | null;
+    last_used_at: string | null;
+  }[];
+};
+
+export type ApiKeyWithText = {
+  id: string;
+  program_id: string;
+  name: string;
+  scopes: ("read" | "write" | "payouts" | "keys")[];
+  last4: string;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  api_key: string;
+};
+
+export type SignInLink = {
+  url: string;
+  expires_at: string;
+};
+
+export type Resealing = {
+  resealed: number;
+  left: number;
+  unreadable: {
+    program_id: string;
+    field: string;
+    id: string;
+  }[];
+};
+
+export type Integrations = {
+  provider_a: {
+    configured: boolean;
+    webhook_secret_set: boolean;
+    last_event_at: string | null;
+    is_last_event_test: boolean;
+    last_connected_event_at?: string | undefined;
+    event_types: {
+      type: string;
+      need: "required" | "recommended" | "none";
+      last_seen_at: string | null;
+    }[];
+    refused: number;
+    last_refusal: {
+      at: string;
+      reason:
+        | "no_signature"
+        | "wrong_signature"
+        | "time"
+        | "not_configured"
+        | "unparsable"
+        | "no_api_key"
+        | "api_key_refused"
+        | "permission_missing"
+        | "rate_limited"
+        | "unavailable"
+        | "unreadable"
+        | "refused"
+        | "test_key";
+    } | null;
+    api_key_set: boolean;
+    complete_from: string | null;
+    complete_until: string | null;
+    recovered: number;
+    is_reading: boolean;
+    read_failure: {
+      reason:
+        | "api_key_refused"
+        | "permission_missing"
+        | "rate_limited"
+        | "unavailable"
+        | "unreadable"
+        | "refused"
+        | "test_key"
+        | "not_stored";
+      at: string;
+      since: string;
+    } | null;
+    unanswered: {
+      reason: "api_key_refused" | "permission_missing" | "rate_limited" | "unavailable" | "unreadable" | "refused";
+      at: string;
+      since: string;
+    } | null;
+    unparsable: {
+      event_id: string;
+      event_type: string | null;
+      occurred_at: string;
+      problem: string;
+      at: string;
+      since: string;
+    }[];
+  };
+  provider_b: {
+    configured: boolean;
+    webhook_secret_set: boolean;
+    last_event_at: string | null;
+    is_last_event_test: boolean;
+    last_connected_event_at?: string | undefined;
+    event_types: {
+      type: string;
+      need: "required" | "recommended" | "none";
+      last_seen_at: string | null;
+    }[];
+    refused: number;
+    last_refusal: {
+      at: string;
+      reason:
+        | "no_signature"
+        | "wrong_signature"
+        | "time"
+        | "not_configured"
+        | "unparsable"
+        | "no_api_key"
+        | "api_key_refused"
+        | "permission_missing"
+        | "rate_limited"
+        | "unavailable"
+        | "unreadable"
+        | "refused"
+        | "test_key";
+    } | null;
+    api_key_set: boolean;
+    complete_from: string | null;
+    complete_until: string | null;
+    recovered: number;
+    is_reading: boolean;
+    read_failure: {
+      reason:
+        | "api_key_refused"
+        | "permission_missing"
+        | "rate_limited"
+        | "unavailable"
+        | "unreadable"
+        | "refused"
+        | "test_key"
+        | "not_stored";
+      at: string;
+      since: string;
+    } | null;
+    unanswered: {
+      reason: "api_key_refused" | "permission_missing" | "rate_limited" | "unavailable" | "unreadable" | "refused";
+      at: string;
+      since: string;
+    } | null;
+    unparsable: {
+      event_id: string;
+      event_type: string | null;
+      occurred_at: string;
+      problem: string;
+      at: string;
+      since: string;
+    }[];
+  };
+  reconciled_at: string | null;
+  differences: number;
+  deliveries_left: number;
+  email: {
+    configured: boolean;
+    last_refusal: {
+      at: string;
+      reason: string | null;
+    } | null;
+  };
+};
+
+export type Installation = {
+  url: string;
+  installed: boolean;
+  checks: {
+    check: "page" | "script" | "program" | "script_policy" | "click_policy" | "click_address" | "click";
+    result: "ok" | "failed" | "unknown";
+    reason:
+      | "refused"
+      | "dns"
+      | "unreachable"
+      | "timed_out"
+      | "too_many_redirects"
+      | "status"
+      | "not_html"
+      | "too_large"
+      | "absent"
+      | "held_back"
+      | "no_program"
+      | "other_program"
+      | "policy"
+      | "elsewhere"
+      | "no_click"
+      | null;
+    text: string;
+  }[];
+};
+
+export type ListReading = {
+  api_key_set: boolean;
+  complete_from: string | null;
+  complete_until: string | null;
+  recovered: number;
+  is_reading: boolean;
+  read_failure: {
+    reason:
+      | "api_key_refused"
+      | "permission_missing"
+      | "rate_limited"
+      | "unavailable"
+      | "unreadable"
+      | "refused"
+      | "test_key"
+      | "not_stored";
+    at: string;
+    since: string;
+  } | null;
+  unanswered: {
+    reason: "api_key_refused" | "permission_missing" | "rate_limited" | "unavailable" | "unreadable" | "refused";
+    at: string;
+    since: string;
+  } | null;
+  unparsable: {
+    event_id: string;
+    event_type: string | null;
+    occurred_at: string;
+    problem: string;
+    at: string;
+    since: string;
+  }[];
+};
+
+export type Destination = {
+  provider: "provider_a" | "provider_b";
+  destination_id: string;
+  url: string;
+  outcome: "created" | "updated" | "unchanged";
+  event_types_added: string[];
+  test: boolean;
+  secret: "stored" | "kept" | "unverified";
+  not_removed: number;
+  other_programs: number;
+};
+
+export type Partner = {
+  id: string;
+  program_id: string;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+  slug: string;
+  status: "invited" | "active" | "deactivated";
+  commission_pct: number | null;
+  payout_method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  payout_email: string | null;
+  provider_a_account_id: string | null;
+  metadata: {
+    [name: string]: JSONValue;
+  } | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type PartnerList = {
+  data: Partner[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type PartnerWithStats = {
+  id: string;
+  program_id: string;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+  slug: string;
+  status: "invited" | "active" | "deactivated";
+  commission_pct: number | null;
+  payout_method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  payout_email: string | null;
+  provider_a_account_id: string | null;
+  metadata: {
+    [name: string]: JSONValue;
+  } | null;
+  created_at: string;
+  updated_at: string;
+  stats: {
+    total_commissions: number;
+    total_earned_cents: number;
+    pending_cents: number;
+    approved_cents: number;
+    paid_cents: number;
+    clicks: number;
+    other_currencies: {
+      currency: string;
+      total_commissions: number;
+      total_earned_cents: number;
+      pending_cents: number;
+      approved_cents: number;
+      paid_cents: number;
+    }[];
+  };
+};
+
+export type Onboarding = {
+  partner_id: string;
+  provider_a_account_id: string | null;
+  url: string;
+  expires_at: string;
+};
+
+export type Code = {
+  id: string;
+  program_id: string;
+  partner_id: string;
+  provider: "provider_a" | "provider_b";
+  code: string;
+  provider_code_id: string | null;
+  created_at: string;
+};
+
+export type CodeList = {
+  data: Code[];
+};
+
+export type CodeSummary = {
+  data: {
+    code_id: string;
+    partner_id: string;
+    provider: "provider_a" | "provider_b";
+    code: string;
+    ended_at: string | null;
+    currency: string;
+    sales: number;
+    revenue_cents: number;
+    earned_cents: number;
+  }[];
+};
+
+export type Flow = {
+  id: string;
+  program_id: string;
+  name: string;
+  event: "transaction_completed" | "lead_created";
+  action_type: "percentage" | "flat";
+  action_value: number;
+  conditions: {
+    field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
+    op: "eq" | "neq" | "gt" | "lt" | "contains";
+    value: number | string;
+  }[];
+  priority: number;
+  active: boolean;
+  created_at: string;
+  updated_at: string;
+};
+
+export type FlowList = {
+  data: Flow[];
+};
+
+export type ClickTaken = {
+  known: boolean | null;
+};
+
+export type ClickSummary = {
+  data: {
+    day: string;
+    recorded: number;
+    dropped?:
+      | {
+          bot: number;
+          duplicate: number;
+          flood: number;
+          unknown_ref: number;
+          partner_deactivated: number;
+          over_budget: number;
+          database_full: number;
+        }
+      | undefined;
+  }[];
+  recorded: number;
+  dropped?:
+    | {
+        bot: number;
+        duplicate: number;
+        flood: number;
+        unknown_ref: number;
+        partner_deactivated: number;
+        over_budget: number;
+        database_full: number;
+      }
+    | undefined;
+};
+
+export type Event = {
+  id: string;
+  program_id: string;
+  type:
+    | "click"
+    | "commission.created"
+    | "commission.updated"
+    | "partner.created"
+    | "partner.updated"
+    | "partner.deleted"
+    | "partner.invited"
+    | "applications.received"
+    | "applications.approved"
+    | "applications.declined"
+    | "code.created"
+    | "code.moved"
+    | "code.deleted"
+    | "claim.created"
+    | "claim.granted"
+    | "claim.declined"
+    | "payout.generated"
+    | "payout.updated"
+    | "payout.paid"
+    | "payout.exported"
+    | "list.exported"
+    | "webhook.api"
+    | "webhook.provider_a"
+    | "webhook.provider_b"
+    | "webhook.refused"
+    | "destination.created"
+    | "destination.updated"
+    | "flow.created"
+    | "flow.updated"
+    | "flow.deleted"
+    | "webhook_endpoint.created"
+    | "webhook_endpoint.updated"
+    | "webhook_endpoint.deleted"
+    | "program.updated"
+    | "api_key.regenerated"
+    | "api_key.created"
+    | "api_key.deleted"
+    | "member.added"
+    | "member.changed"
+    | "member.removed"
+    | "partner.signed_in"
+    | "member.signed_in"
+    | "portal_link.created"
+    | "account_link.created"
+    | "session.ended"
+    | "session.all_ended"
+    | "passkey.added"
+    | "passkey.removed"
+    | "sign_in.failed"
+    | "customers.imported"
+    | "reconciliation.failed"
+    | "reconciliation.repaired";
+  payload: {
+    [name: string]: JSONValue;
+  };
+  actor: {
+    type: "api_key" | "member" | "partner" | "provider" | "operator" | "cron" | "visitor";
+    id: string | null;
+    name: string | null;
+  } | null;
+  changes: {
+    [name: string]: [JSONValue, JSONValue];
+  } | null;
+  created_at: string;
+};
+
+export type EventList = {
+  data: Event[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type Endpoint = {
+  id: string;
+  program_id: string;
+  url: string;
+  events: (
+    | "commission.created"
+    | "commission.updated"
+    | "partner.created"
+    | "partner.updated"
+    | "applications.received"
+    | "applications.approved"
+    | "applications.declined"
+    | "claim.created"
+    | "claim.granted"
+    | "claim.declined"
+    | "payout.generated"
+    | "payout.paid"
+    | "*"
+  )[];
+  description: string | null;
+  active: boolean;
+  disabled_at: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type EndpointList = {
+  data: Endpoint[];
+};
+
+export type EndpointWithSecret = {
+  id: string;
+  program_id: string;
+  url: string;
+  events: (
+    | "commission.created"
+    | "commission.updated"
+    | "partner.created"
+    | "partner.updated"
+    | "applications.received"
+    | "applications.approved"
+    | "applications.declined"
+    | "claim.created"
+    | "claim.granted"
+    | "claim.declined"
+    | "payout.generated"
+    | "payout.paid"
+    | "*"
+  )[];
+  description: string | null;
+  active: boolean;
+  disabled_at: string | null;
+  created_at: string;
+  updated_at: string;
+  secret: string;
+};
+
+export type EndpointWithNewSecret = {
+  id: string;
+  program_id: string;
+  url: string;
+  events: (
+    | "commission.created"
+    | "commission.updated"
+    | "partner.created"
+    | "partner.updated"
+    | "applications.received"
+    | "applications.approved"
+    | "applications.declined"
+    | "claim.created"
+    | "claim.granted"
+    | "claim.declined"
+    | "payout.generated"
+    | "payout.paid"
+    | "*"
+  )[];
+  description: string | null;
+  active: boolean;
+  disabled_at: string | null;
+  created_at: string;
+  updated_at: string;
+  secret: string;
+  previous_secret_valid_until: string | null;
+};
+
+export type EndpointWithDeliveries = {
+  id: string;
+  program_id: string;
+  url: string;
+  events: (
+    | "commission.created"
+    | "commission.updated"
+    | "partner.created"
+    | "partner.updated"
+    | "applications.received"
+    | "applications.approved"
+    | "applications.declined"
+    | "claim.created"
+    | "claim.granted"
+    | "claim.declined"
+    | "payout.generated"
+    | "payout.paid"
+    | "*"
+  )[];
+  description: string | null;
+  active: boolean;
+  disabled_at: string | null;
+  created_at: string;
+  updated_at: string;
+  deliveries: Delivery[];
+};
+
+export type PingData = {
+  id: string;
+  endpoint_id: string;
+  description: string | null;
+};
+
+export type Delivery = {
+  id: string;
+  event_id: string;
+  event:
+    | "commission.created"
+    | "commission.updated"
+    | "partner.created"
+    | "partner.updated"
+    | "applications.received"
+    | "applications.approved"
+    | "applications.declined"
+    | "claim.created"
+    | "claim.granted"
+    | "claim.declined"
+    | "payout.generated"
+    | "payout.paid"
+    | "ping";
+  status: "pending" | "delivering" | "succeeded" | "failed" | "blocked";
+  attempt_count: number;
+  next_attempt_at: string | null;
+  created_at: string;
+  completed_at: string | null;
+  payload: {
+    [name: string]: JSONValue;
+  } | null;
+  attempts: {
+    number: number;
+    started_at: string;
+    duration_ms: number;
+    status_code: number | null;
+    error: "timeout" | "connection" | "dns" | "blocked" | "http" | "redirect" | "secret" | null;
+    response_excerpt: string | null;
+  }[];
+};
+
+export type DeliveryList = {
+  data: Delivery[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type Recovered = {
+  recovered: number;
+  has_more: boolean;
+};
+
+export type Deleted = {
+  id: string;
+  deleted: true;
+};
+
+export type Import = {
+  kind: "partners" | "customers";
+  product:
+    | "rewardful"
+    | "firstpromoter"
+    | "tolt"
+    | "dub"
+    | "affonso"
+    | "leaddyno"
+    | "post_affiliate_pro"
+    | "tapfiliate"
+    | "partnerstack"
+    | "refersion"
+    | "other";
+  dry_run: boolean;
+  data_param: string | null;
+  lines: number;
+  added: number;
+  completed: number;
+  unchanged: number;
+  left_out: number;
+  refused: number;
+  columns: {
+    column: string;
+    taken_as:
+      | "email"
+      | "name"
+      | "first_name"
+      | "last_name"
+      | "code"
+      | "promotion_codes"
+      | "status"
+      | "commission_pct"
+      | "payout_method"
+      | "payout_email"
+      | "customer_id"
+      | "customer_email"
+      | "partner_email"
+      | null;
+    unread: number;
+  }[];
+  problems: {
+    line: number;
+    column: string | null;
+    outcome: "added" | "completed" | "unchanged" | "left_out" | "refused";
+    message: string;
+  }[];
+  notes: {
+    line: number;
+    column: string;
+    message: string;
+  }[];
+};
+
+export type Erased = {
+  erased: {
+    payments: number;
+    commissions: number;
+    provider_events: number;
+  };
+};
+
+export type Received = {
+  received: true;
+  outcome:
+    | "commission"
+    | "no_ref"
+    | "unknown_ref"
+    | "unknown_code"
+    | "partner_not_active"
+    | "partner_deactivated"
+    | "zero_amount"
+    | "unpaid"
+    | "merged"
+    | "test_mode"
+    | "no_flow"
+    | "too_large"
+    | "claimed_elsewhere"
+    | "adjusted"
+    | "waiting"
+    | "flagged"
+    | "remembered"
+    | "linked"
+    | "ignored";
+  reason?: string | undefined;
+};
+
+export type Member = {
+  id: string;
+  program_id: string;
+  email: string;
+  role: "owner" | "finance" | "viewer";
+  created_at: string;
+  updated_at: string;
+};
+
+export type MemberList = {
+  data: Member[];
+};
+
+export type Application = {
+  id: string;
+  program_id: string;
+  status: "pending" | "approved" | "declined";
+  email: string | null;
+  name: string | null;
+  website: string | null;
+  answers:
+    | {
+        question: string;
+        answer: string;
+      }[]
+    | null;
+  terms_version: number | null;
+  consented_at: string | null;
+  partner_id: string | null;
+  note: string | null;
+  created_at: string;
+  decided_at: string | null;
+  updated_at: string;
+};
+
+export type ApplicationList = {
+  data: Application[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type ApplicationData = {
+  id: string;
+  program_id: string;
+  status: "pending" | "approved" | "declined";
+  partner_id: string | null;
+  created_at: string;
+  decided_at: string | null;
+};
+
+export type ApplicationsDecided = {
+  data: (
+    | {
         id: string;
-        last4: string;
-        last_used_at: string | null;
-        name: string;
-        program_id: string;
-        scopes: ("keys" | "payouts" | "read" | "write")[];
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/api-keys/:id": {
-    $delete: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
+        ok: true;
+        status: "approved" | "declined";
+      }
+    | {
         id: string;
-        deleted: true;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/applications": {
-    $get: {
-      input: {
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-          from?: string | undefined;
-          to?: string | undefined;
-          status?: "approved" | "declined" | "pending" | undefined;
-        };
-      };
-      output: {
-        data: {
-          answers:
-            | {
-                question: string;
-                answer: string;
-              }[]
-            | null;
-          consented_at: string | null;
-          created_at: string;
-          decided_at: string | null;
-          email: string | null;
-          id: string;
-          name: string | null;
-          note: string | null;
-          partner_id: string | null;
-          program_id: string;
-          status: "approved" | "declined" | "pending";
-          terms_version: number | null;
-          updated_at: string;
-          website: string | null;
-        }[];
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/applications/:id": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        answers:
-          | {
-              question: string;
-              answer: string;
-            }[]
-          | null;
-        consented_at: string | null;
-        created_at: string;
-        decided_at: string | null;
-        email: string | null;
-        id: string;
-        name: string | null;
-        note: string | null;
-        partner_id: string | null;
-        program_id: string;
-        status: "approved" | "declined" | "pending";
-        terms_version: number | null;
-        updated_at: string;
-        website: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/applications/:id/approve": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        id: string;
-        program_id: string;
-        status: "approved" | "declined" | "pending";
-        partner_id: string | null;
-        created_at: string;
-        decided_at: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/applications/:id/decline": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          note?: string | undefined;
-        };
-      };
-      output: {
-        id: string;
-        program_id: string;
-        status: "approved" | "declined" | "pending";
-        partner_id: string | null;
-        created_at: string;
-        decided_at: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/applications/bulk": {
-    $post: {
-      input: {
-        json: {
-          ids: string[];
-          status: "approved" | "declined";
-          note?: string | undefined;
-        };
-      };
-      output: {
-        data: (
-          | {
-              id: string;
-              ok: true;
-              status: "approved" | "declined";
-            }
-          | {
-              id: string;
-              ok: false;
-              error: {
-                code: "already_exists" | "invalid_transition" | "not_found";
-                message: string;
-              };
-            }
-        )[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/claims": {
-    $get: {
-      input: {
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-          status?: "declined" | "granted" | "open" | undefined;
-          partner_id?: string | undefined;
-        };
-      };
-      output: {
-        data: {
-          created_at: string;
-          day: string | null;
-          decided_at: string | null;
-          email_domain: string | null;
-          id: string;
-          note: string | null;
-          order_id: string | null;
-          partner_id: string;
-          payment_id: string | null;
-          program_id: string;
-          status: "declined" | "granted" | "open";
-        }[];
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/claims/:id": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        payments: {
-          trace: {
-            outcome:
-              | "claimed_elsewhere"
-              | "commission"
-              | "merged"
-              | "no_flow"
-              | "no_ref"
-              | "partner_deactivated"
-              | "partner_not_active"
-              | "test_mode"
-              | "too_large"
-              | "unknown_code"
-              | "unknown_ref"
-              | "unpaid"
-              | "zero_amount"
-              | null;
-            ref: string | null;
-            ref_source: "code" | "customer" | "email" | "payment" | "subscription" | null;
-            candidates: {
-              ref: string;
-              source:
-                | "client_reference_id"
-                | "code_given_later"
-                | "customer_metadata"
-                | "invoice_metadata"
-                | "line_metadata"
-                | "metadata"
-                | "payment"
-                | "promotion_code"
-                | "remembered_customer"
-                | "remembered_email"
-                | "remembered_subscription"
-                | "subscription_metadata";
-              partner_id: string | null;
-            }[];
-            partner_id: string | null;
-            partner_slug: string | null;
-            flows: {
-              flow_id: string;
-              name: string;
-              priority: number;
-              matched: boolean;
-              conditions: {
-                field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-                op: "contains" | "eq" | "gt" | "lt" | "neq";
-                value: number | string;
-                saw: number | string | null;
-                held: boolean;
-              }[];
-            }[];
-            flow_id: string | null;
-            rate:
-              | {
-                  action_type: "percentage";
-                  action_value: number;
-                  source: "flow" | "manual" | "partner" | "program";
-                }
-              | {
-                  action_type: "flat";
-                  action_value: number;
-                  source: "flow" | "manual" | "partner" | "program";
-                }
-              | null;
-            txn_amount_cents: number;
-            adjusted_cents: number;
-            amount_cents: number | null;
-            arithmetic: string | null;
-          };
-          commissions: {
-            hold_until: string | null;
-            amount_cents: number;
-            approved_at: string | null;
-            created_at: string;
-            currency: string;
-            customer_email: string | null;
-            flagged: boolean;
-            flow_id: string | null;
-            id: string;
-            kind: "clawback" | "lead" | "manual" | "sale";
-            note: string | null;
-            paid_at: string | null;
-            partner_id: string;
-            payment_id: string | null;
-            payout_id: string | null;
-            program_id: string;
-            provider: "api" | "provider_a" | "provider_b" | null;
-            provider_transaction_id: string | null;
-            rate:
-              | {
-                  action_type: "percentage";
-                  action_value: number;
-                  source: "flow" | "manual" | "partner" | "program";
-                }
-              | {
-                  action_type: "flat";
-                  action_value: number;
-                  source: "flow" | "manual" | "partner" | "program";
-                };
-            rejected_reason: string | null;
-            review_reason: string | null;
-            source_commission_id: string | null;
-            status: "approved" | "paid" | "pending" | "rejected";
-            subscription_id: string | null;
-            txn_amount_cents: number;
-            updated_at: string;
-          }[];
-          adjusted_cents: number;
-          code_id: string | null;
-          created_at: string;
-          currency: string;
-          customer_email: string | null;
-          customer_id: string | null;
-          event: "lead_created" | "transaction_completed";
-          id: string;
-          outcome:
-            | "claimed_elsewhere"
-            | "commission"
-            | "merged"
-            | "no_flow"
-            | "no_ref"
-            | "partner_deactivated"
-            | "partner_not_active"
-            | "test_mode"
-            | "too_large"
-            | "unknown_code"
-            | "unknown_ref"
-            | "unpaid"
-            | "zero_amount"
-            | null;
-          partner_id: string | null;
-          program_id: string;
-          provider: "api" | "provider_a" | "provider_b";
-          provider_transaction_id: string;
-          ref: string | null;
-          subscription_id: string | null;
-          txn_amount_cents: number;
-          updated_at: string;
-        }[];
-        created_at: string;
-        day: string | null;
-        decided_at: string | null;
-        email_domain: string | null;
-        id: string;
-        note: string | null;
-        order_id: string | null;
-        partner_id: string;
-        payment_id: string | null;
-        program_id: string;
-        status: "declined" | "granted" | "open";
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/claims/:id/decline": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          note?: string | null | undefined;
-        };
-      };
-      output: {
-        created_at: string;
-        day: string | null;
-        decided_at: string | null;
-        email_domain: string | null;
-        id: string;
-        note: string | null;
-        order_id: string | null;
-        partner_id: string;
-        payment_id: string | null;
-        program_id: string;
-        status: "declined" | "granted" | "open";
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/claims/:id/grant": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          payment_id?: string | undefined;
-        };
-      };
-      output: {
-        created_at: string;
-        day: string | null;
-        decided_at: string | null;
-        email_domain: string | null;
-        id: string;
-        note: string | null;
-        order_id: string | null;
-        partner_id: string;
-        payment_id: string | null;
-        program_id: string;
-        status: "declined" | "granted" | "open";
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/clicks/summary": {
-    $get: {
-      input: {
-        query: {
-          from?: string | undefined;
-          to?: string | undefined;
-          partner_id?: string | undefined;
-        };
-      };
-      output: {
-        data: {
-          day: string;
-          recorded: number;
-          dropped?:
-            | {
-                bot: number;
-                database_full: number;
-                duplicate: number;
-                flood: number;
-                over_budget: number;
-                partner_deactivated: number;
-                unknown_ref: number;
-              }
-            | undefined;
-        }[];
-        recorded: number;
-        dropped?:
-          | {
-              bot: number;
-              database_full: number;
-              duplicate: number;
-              flood: number;
-              over_budget: number;
-              partner_deactivated: number;
-              unknown_ref: number;
-            }
-          | undefined;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/codes/:id": {
-    $delete: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        id: string;
-        deleted: true;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        code: string;
-        created_at: string;
-        id: string;
-        partner_id: string;
-        program_id: string;
-        provider: "api" | "provider_a" | "provider_b";
-        provider_code_id: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/codes/export.csv": {
-    $get: {
-      input: {};
-      output: string;
-      outputFormat: "body";
-      status: 200;
-    };
-  };
-  "/api/v1/codes/summary": {
-    $get: {
-      input: {
-        query: {
-          from?: string | undefined;
-          to?: string | undefined;
-          partner_id?: string | undefined;
-        };
-      };
-      output: {
-        data: {
-          code_id: string;
-          partner_id: string;
-          provider: "api" | "provider_a" | "provider_b";
-          code: string;
-          ended_at: string | null;
-          currency: string;
-          sales: number;
-          revenue_cents: number;
-          earned_cents: number;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/commissions": {
-    $get: {
-      input: {
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-          from?: string | undefined;
-          to?: string | undefined;
-          status?: "approved" | "paid" | "pending" | "rejected" | undefined;
-          partner_id?: string | undefined;
-          payout_id?: string | undefined;
-          provider?: "api" | "provider_a" | "provider_b" | undefined;
-          flagged?: "false" | "true" | undefined;
-        };
-      };
-      output: {
-        data: {
-          hold_until: string | null;
-          amount_cents: number;
-          approved_at: string | null;
-          created_at: string;
-          currency: string;
-          customer_email: string | null;
-          flagged: boolean;
-          flow_id: string | null;
-          id: string;
-          kind: "clawback" | "lead" | "manual" | "sale";
-          note: string | null;
-          paid_at: string | null;
-          partner_id: string;
-          payment_id: string | null;
-          payout_id: string | null;
-          program_id: string;
-          provider: "api" | "provider_a" | "provider_b" | null;
-          provider_transaction_id: string | null;
-          rate:
-            | {
-                action_type: "percentage";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              }
-            | {
-                action_type: "flat";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              };
-          rejected_reason: string | null;
-          review_reason: string | null;
-          source_commission_id: string | null;
-          status: "approved" | "paid" | "pending" | "rejected";
-          subscription_id: string | null;
-          txn_amount_cents: number;
-          updated_at: string;
-        }[];
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $post: {
-      input: {
-        json: {
-          partner_id: string;
-          amount_cents: number;
-          currency?: string | undefined;
-          note: string;
-        };
-      };
-      output: {
-        hold_until: string | null;
-        amount_cents: number;
-        approved_at: string | null;
-        created_at: string;
-        currency: string;
-        customer_email: string | null;
-        flagged: boolean;
-        flow_id: string | null;
-        id: string;
-        kind: "clawback" | "lead" | "manual" | "sale";
-        note: string | null;
-        paid_at: string | null;
-        partner_id: string;
-        payment_id: string | null;
-        payout_id: string | null;
-        program_id: string;
-        provider: "api" | "provider_a" | "provider_b" | null;
-        provider_transaction_id: string | null;
-        rate:
-          | {
-              action_type: "percentage";
-              action_value: number;
-              source: "flow" | "manual" | "partner" | "program";
-            }
-          | {
-              action_type: "flat";
-              action_value: number;
-              source: "flow" | "manual" | "partner" | "program";
-            };
-        rejected_reason: string | null;
-        review_reason: string | null;
-        source_commission_id: string | null;
-        status: "approved" | "paid" | "pending" | "rejected";
-        subscription_id: string | null;
-        txn_amount_cents: number;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/commissions/:id": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        hold_until: string | null;
-        amount_cents: number;
-        approved_at: string | null;
-        created_at: string;
-        currency: string;
-        customer_email: string | null;
-        flagged: boolean;
-        flow_id: string | null;
-        id: string;
-        kind: "clawback" | "lead" | "manual" | "sale";
-        note: string | null;
-        paid_at: string | null;
-        partner_id: string;
-        payment_id: string | null;
-        payout_id: string | null;
-        program_id: string;
-        provider: "api" | "provider_a" | "provider_b" | null;
-        provider_transaction_id: string | null;
-        rate:
-          | {
-              action_type: "percentage";
-              action_value: number;
-              source: "flow" | "manual" | "partner" | "program";
-            }
-          | {
-              action_type: "flat";
-              action_value: number;
-              source: "flow" | "manual" | "partner" | "program";
-            };
-        rejected_reason: string | null;
-        review_reason: string | null;
-        source_commission_id: string | null;
-        status: "approved" | "paid" | "pending" | "rejected";
-        subscription_id: string | null;
-        txn_amount_cents: number;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $patch: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          status?: "approved" | "paid" | "pending" | "rejected" | undefined;
-          reason?: string | undefined;
-          flagged?: boolean | undefined;
-        };
-      };
-      output: {
-        hold_until: string | null;
-        amount_cents: number;
-        approved_at: string | null;
-        created_at: string;
-        currency: string;
-        customer_email: string | null;
-        flagged: boolean;
-        flow_id: string | null;
-        id: string;
-        kind: "clawback" | "lead" | "manual" | "sale";
-        note: string | null;
-        paid_at: string | null;
-        partner_id: string;
-        payment_id: string | null;
-        payout_id: string | null;
-        program_id: string;
-        provider: "api" | "provider_a" | "provider_b" | null;
-        provider_transaction_id: string | null;
-        rate:
-          | {
-              action_type: "percentage";
-              action_value: number;
-              source: "flow" | "manual" | "partner" | "program";
-            }
-          | {
-              action_type: "flat";
-              action_value: number;
-              source: "flow" | "manual" | "partner" | "program";
-            };
-        rejected_reason: string | null;
-        review_reason: string | null;
-        source_commission_id: string | null;
-        status: "approved" | "paid" | "pending" | "rejected";
-        subscription_id: string | null;
-        txn_amount_cents: number;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/commissions/bulk": {
-    $post: {
-      input: {
-        json: {
-          ids?: string[] | undefined;
-          filter?:
-            | {
-                from?: string | undefined;
-                to?: string | undefined;
-                status?: "approved" | "paid" | "pending" | "rejected" | undefined;
-                partner_id?: string | undefined;
-                payout_id?: string | undefined;
-                provider?: "api" | "provider_a" | "provider_b" | undefined;
-                flagged?: boolean | undefined;
-              }
-            | undefined;
-          status: "approved" | "paid" | "pending" | "rejected";
-          reason?: string | undefined;
-          include_flagged?: boolean | undefined;
-        };
-      };
-      output: {
-        matched: number;
-        changed: number;
-        skipped: number;
-        remaining: number;
-        data: (
-          | {
-              id: string;
-              ok: true;
-              status: "approved" | "paid" | "pending" | "rejected";
-            }
-          | {
-              id: string;
-              ok: false;
-              error: {
-                code: "flagged" | "invalid_transition" | "not_found";
-                message: string;
-              };
-            }
-        )[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/customers/erase": {
-    $post: {
-      input: {
-        json: {
-          email: string;
-        };
-      };
-      output: {
-        erased: {
-          payments: number;
-          commissions: number;
-          provider_events: number;
-        };
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/events": {
-    $get: {
-      input: {
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-          from?: string | undefined;
-          to?: string | undefined;
-          type?:
-            | "account_link.created"
-            | "api_key.created"
-            | "api_key.deleted"
-            | "api_key.regenerated"
-            | "applications.approved"
-            | "applications.declined"
-            | "applications.received"
-            | "claim.created"
-            | "claim.declined"
-            | "claim.granted"
-            | "click"
-            | "code.created"
-            | "code.deleted"
-            | "code.moved"
-            | "commission.created"
-            | "commission.updated"
-            | "customers.imported"
-            | "destination.created"
-            | "destination.updated"
-            | "flow.created"
-            | "flow.deleted"
-            | "flow.updated"
-            | "list.exported"
-            | "member.added"
-            | "member.changed"
-            | "member.removed"
-            | "member.signed_in"
-            | "partner.created"
-            | "partner.deleted"
-            | "partner.invited"
-            | "partner.signed_in"
-            | "partner.updated"
-            | "passkey.added"
-            | "passkey.removed"
-            | "payout.exported"
-            | "payout.generated"
-            | "payout.paid"
-            | "payout.updated"
-            | "portal_link.created"
-            | "program.updated"
-            | "reconciliation.failed"
-            | "reconciliation.repaired"
-            | "session.all_ended"
-            | "session.ended"
-            | "sign_in.failed"
-            | "webhook.api"
-            | "webhook.provider_a"
-            | "webhook.provider_b"
-            | "webhook.refused"
-            | "webhook_endpoint.created"
-            | "webhook_endpoint.deleted"
-            | "webhook_endpoint.updated"
-            | undefined;
-        };
-      };
-      output: {
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-        data: {
-          actor: {
-            type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
-            id: string | null;
-            name: string | null;
-          } | null;
-          changes: {
-            [x: string]: JSONValue[];
-          } | null;
-          created_at: string;
-          id: string;
-          payload: {
-            [x: string]: JSONValue;
-          };
-          program_id: string;
-          type:
-            | "account_link.created"
-            | "api_key.created"
-            | "api_key.deleted"
-            | "api_key.regenerated"
-            | "applications.approved"
-            | "applications.declined"
-            | "applications.received"
-            | "claim.created"
-            | "claim.declined"
-            | "claim.granted"
-            | "click"
-            | "code.created"
-            | "code.deleted"
-            | "code.moved"
-            | "commission.created"
-            | "commission.updated"
-            | "customers.imported"
-            | "destination.created"
-            | "destination.updated"
-            | "flow.created"
-            | "flow.deleted"
-            | "flow.updated"
-            | "list.exported"
-            | "member.added"
-            | "member.changed"
-            | "member.removed"
-            | "member.signed_in"
-            | "partner.created"
-            | "partner.deleted"
-            | "partner.invited"
-            | "partner.signed_in"
-            | "partner.updated"
-            | "passkey.added"
-            | "passkey.removed"
-            | "payout.exported"
-            | "payout.generated"
-            | "payout.paid"
-            | "payout.updated"
-            | "portal_link.created"
-            | "program.updated"
-            | "reconciliation.failed"
-            | "reconciliation.repaired"
-            | "session.all_ended"
-            | "session.ended"
-            | "sign_in.failed"
-            | "webhook.api"
-            | "webhook.provider_a"
-            | "webhook.provider_b"
-            | "webhook.refused"
-            | "webhook_endpoint.created"
-            | "webhook_endpoint.deleted"
-            | "webhook_endpoint.updated";
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/events/:id": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        actor: {
-          type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
-          id: string | null;
-          name: string | null;
-        } | null;
-        changes: {
-          [x: string]: JSONValue[];
-        } | null;
-        created_at: string;
-        id: string;
-        payload: {
-          [x: string]: JSONValue;
-        };
-        program_id: string;
-        type:
-          | "account_link.created"
-          | "api_key.created"
-          | "api_key.deleted"
-          | "api_key.regenerated"
-          | "applications.approved"
-          | "applications.declined"
-          | "applications.received"
-          | "claim.created"
-          | "claim.declined"
-          | "claim.granted"
-          | "click"
-          | "code.created"
-          | "code.deleted"
-          | "code.moved"
-          | "commission.created"
-          | "commission.updated"
-          | "customers.imported"
-          | "destination.created"
-          | "destination.updated"
-          | "flow.created"
-          | "flow.deleted"
-          | "flow.updated"
-          | "list.exported"
-          | "member.added"
-          | "member.changed"
-          | "member.removed"
-          | "member.signed_in"
-          | "partner.created"
-          | "partner.deleted"
-          | "partner.invited"
-          | "partner.signed_in"
-          | "partner.updated"
-          | "passkey.added"
-          | "passkey.removed"
-          | "payout.exported"
-          | "payout.generated"
-          | "payout.paid"
-          | "payout.updated"
-          | "portal_link.created"
-          | "program.updated"
-          | "reconciliation.failed"
-          | "reconciliation.repaired"
-          | "session.all_ended"
-          | "session.ended"
-          | "sign_in.failed"
-          | "webhook.api"
-          | "webhook.provider_a"
-          | "webhook.provider_b"
-          | "webhook.refused"
-          | "webhook_endpoint.created"
-          | "webhook_endpoint.deleted"
-          | "webhook_endpoint.updated";
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/flows": {
-    $get: {
-      input: {};
-      output: {
-        data: {
-          conditions: {
-            field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-            op: "contains" | "eq" | "gt" | "lt" | "neq";
-            value: number | string;
-          }[];
-          action_type: "flat" | "percentage";
-          action_value: number;
-          active: boolean;
-          created_at: string;
-          event: "lead_created" | "transaction_completed";
-          id: string;
-          name: string;
-          priority: number;
-          program_id: string;
-          updated_at: string;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $post: {
-      input: {
-        json: {
-          name: string;
-          event?: "lead_created" | "transaction_completed" | undefined;
-          action_type: "flat" | "percentage";
-          action_value: number;
-          conditions?:
-            | {
-                field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-                op: "contains" | "eq" | "gt" | "lt" | "neq";
-                value: string | number;
-              }[]
-            | undefined;
-          priority?: number | undefined;
-          active?: boolean | undefined;
-          apply_from?: string | undefined;
-        };
-      };
-      output: {
-        conditions: {
-          field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-          op: "contains" | "eq" | "gt" | "lt" | "neq";
-          value: number | string;
-        }[];
-        action_type: "flat" | "percentage";
-        action_value: number;
-        active: boolean;
-        created_at: string;
-        event: "lead_created" | "transaction_completed";
-        id: string;
-        name: string;
-        priority: number;
-        program_id: string;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/flows/:id": {
-    $delete: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        id: string;
-        deleted: true;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        conditions: {
-          field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-          op: "contains" | "eq" | "gt" | "lt" | "neq";
-          value: number | string;
-        }[];
-        action_type: "flat" | "percentage";
-        action_value: number;
-        active: boolean;
-        created_at: string;
-        event: "lead_created" | "transaction_completed";
-        id: string;
-        name: string;
-        priority: number;
-        program_id: string;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $patch: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          name?: string | undefined;
-          event?: "lead_created" | "transaction_completed" | undefined;
-          action_type?: "flat" | "percentage" | undefined;
-          action_value?: number | undefined;
-          conditions?:
-            | {
-                field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-                op: "contains" | "eq" | "gt" | "lt" | "neq";
-                value: string | number;
-              }[]
-            | undefined;
-          priority?: number | undefined;
-          active?: boolean | undefined;
-          apply_from?: string | undefined;
-        };
-      };
-      output: {
-        conditions: {
-          field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-          op: "contains" | "eq" | "gt" | "lt" | "neq";
-          value: number | string;
-        }[];
-        action_type: "flat" | "percentage";
-        action_value: number;
-        active: boolean;
-        created_at: string;
-        event: "lead_created" | "transaction_completed";
-        id: string;
-        name: string;
-        priority: number;
-        program_id: string;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/flows/simulate": {
-    $post: {
-      input: {
-        json: {
-          flow?:
-            | {
-                name?: string | undefined;
-                event?: "lead_created" | "transaction_completed" | undefined;
-                action_type: "flat" | "percentage";
-                action_value: number;
-                conditions?:
-                  | {
-                      field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-                      op: "contains" | "eq" | "gt" | "lt" | "neq";
-                      value: string | number;
-                    }[]
-                  | undefined;
-                priority?: number | undefined;
-                active?: boolean | undefined;
-              }
-            | undefined;
-          flow_id?: string | undefined;
-          partner_id?: string | undefined;
-          commission_pct?: number | null | undefined;
-          default_commission_pct?: number | undefined;
-          apply_from?: string | undefined;
-          last: number;
-        };
-      };
-      output: {
-        payments: {
-          payment_id: string;
-          old_amount_cents: number;
-          old_flow_id: string | null;
-          new_amount_cents: number;
-          new_flow_id: string | null;
-          adjusted_cents: number;
-          currency: string;
-          outcome:
-            | "claimed_elsewhere"
-            | "commission"
-            | "merged"
-            | "no_flow"
-            | "no_ref"
-            | "partner_deactivated"
-            | "partner_not_active"
-            | "test_mode"
-            | "too_large"
-            | "unknown_code"
-            | "unknown_ref"
-            | "unpaid"
-            | "zero_amount"
-            | null;
-          partner_id: string | null;
-          txn_amount_cents: number;
-        }[];
-        sums: {
-          currency: string;
-          payments: number;
-          old_amount_cents: number;
-          new_amount_cents: number;
-        }[];
-        more: boolean;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/imports": {
-    $post: {
-      input: {
-        query: {
-          kind: "customers" | "partners";
-          product?:
-            | "affonso"
-            | "dub"
-            | "firstpromoter"
-            | "leaddyno"
-            | "other"
-            | "partnerstack"
-            | "post_affiliate_pro"
-            | "refersion"
-            | "rewardful"
-            | "tapfiliate"
-            | "tolt"
-            | undefined;
-          dry_run?: "false" | "true" | undefined;
-          param?: string | undefined;
-          status?: "active" | "invited" | undefined;
-          provider?: "api" | "provider_a" | "provider_b" | undefined;
-          columns?: string | undefined;
-        };
-      };
-      output: {
-        kind: "customers" | "partners";
-        product:
-          | "affonso"
-          | "dub"
-          | "firstpromoter"
-          | "leaddyno"
-          | "other"
-          | "partnerstack"
-          | "post_affiliate_pro"
-          | "refersion"
-          | "rewardful"
-          | "tapfiliate"
-          | "tolt";
-        dry_run: boolean;
-        data_param: string | null;
-        lines: number;
-        added: number;
-        completed: number;
-        unchanged: number;
-        left_out: number;
-        refused: number;
-        columns: {
-          column: string;
-          taken_as:
-            | "code"
-            | "commission_pct"
-            | "customer_email"
-            | "customer_id"
-            | "email"
-            | "first_name"
-            | "last_name"
-            | "name"
-            | "partner_email"
-            | "payout_email"
-            | "payout_method"
-            | "promotion_codes"
-            | "status"
-            | null;
-          unread: number;
-        }[];
-        problems: {
-          line: number;
-          column: string | null;
-          outcome: "added" | "completed" | "left_out" | "refused" | "unchanged";
+        ok: false;
+        error: {
+          code: "not_found" | "invalid_transition" | "already_exists";
           message: string;
-        }[];
-        notes: {
-          line: number;
-          column: string;
+        };
+      }
+  )[];
+};
+
+export type Commission = {
+  id: string;
+  program_id: string;
+  partner_id: string;
+  payment_id: string | null;
+  flow_id: string | null;
+  payout_id: string | null;
+  kind: "sale" | "clawback" | "manual" | "lead";
+  source_commission_id: string | null;
+  status: "pending" | "approved" | "paid" | "rejected";
+  flagged: boolean;
+  review_reason:
+    | "disputed"
+    | "possible_duplicate"
+    | "self_referral"
+    | "mostly_refunded"
+    | "subscription_canceled"
+    | "manual"
+    | null;
+  rejected_reason: string | null;
+  amount_cents: number;
+  txn_amount_cents: number;
+  currency: string;
+  provider: "api" | "provider_a" | "provider_b" | null;
+  provider_transaction_id: string | null;
+  subscription_id: string | null;
+  customer_email: string | null;
+  rate: {
+    source: "flow" | "partner" | "program" | "manual";
+    action_type: "percentage" | "flat";
+    action_value: number;
+  };
+  note: string | null;
+  created_at: string;
+  approved_at: string | null;
+  paid_at: string | null;
+  updated_at: string;
+  hold_until: string | null;
+};
+
+export type CommissionData = {
+  id: string;
+  partner_id: string;
+  amount: number;
+  revenue: number;
+  status: "pending" | "approved" | "paid" | "rejected";
+  currency: string;
+};
+
+export type CommissionList = {
+  data: Commission[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type BalanceList = {
+  data: {
+    currency: string;
+    pending_cents: number;
+    payable_cents: number;
+    in_payout_cents: number;
+    paid_cents: number;
+    forgiven_cents: number;
+  }[];
+};
+
+export type Reconciling = {
+  checked: {
+    commissions: number;
+    payments: number;
+    partners: number;
+    payouts: number;
+    transfers: number;
+  };
+  differences: {
+    program_id: string;
+    check: "journal" | "entitlement" | "balance" | "payout" | "transfer";
+    subject: string;
+    expected: {
+      [name: string]: JSONValue;
+    };
+    found: {
+      [name: string]: JSONValue;
+    };
+    found_at: string;
+  }[];
+  repaired: string[];
+  next: string | null;
+};
+
+export type EntryList = {
+  data: {
+    id: string;
+    partner_id: string;
+    commission_id: string;
+    payout_id: string | null;
+    currency: string;
+    from_account: "expense" | "pending" | "payable" | "in_payout" | "paid" | "forgiven";
+    to_account: "expense" | "pending" | "payable" | "in_payout" | "paid" | "forgiven";
+    amount_cents: number;
+    posted_at: string;
+    event_id: string | null;
+  }[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type BulkResults = {
+  data: (
+    | {
+        id: string;
+        ok: true;
+        status: "pending" | "approved" | "paid" | "rejected";
+      }
+    | {
+        id: string;
+        ok: false;
+        error: {
+          code: "not_found" | "invalid_transition" | "flagged";
           message: string;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
+        };
+      }
+  )[];
+  matched: number;
+  changed: number;
+  skipped: number;
+  remaining: number;
+};
+
+export type Payment = {
+  id: string;
+  program_id: string;
+  provider: "api" | "provider_a" | "provider_b";
+  provider_transaction_id: string;
+  outcome:
+    | "commission"
+    | "no_ref"
+    | "unknown_ref"
+    | "unknown_code"
+    | "partner_not_active"
+    | "partner_deactivated"
+    | "zero_amount"
+    | "unpaid"
+    | "merged"
+    | "test_mode"
+    | "no_flow"
+    | "too_large"
+    | "claimed_elsewhere"
+    | null;
+  partner_id: string | null;
+  ref: string | null;
+  code_id: string | null;
+  currency: string;
+  txn_amount_cents: number;
+  adjusted_cents: number;
+  customer_email: string | null;
+  customer_id: string | null;
+  subscription_id: string | null;
+  created_at: string;
+  updated_at: string;
+  event: "transaction_completed" | "lead_created";
+};
+
+export type PaymentList = {
+  data: Payment[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type PaymentWithTrace = {
+  id: string;
+  program_id: string;
+  provider: "api" | "provider_a" | "provider_b";
+  provider_transaction_id: string;
+  outcome:
+    | "commission"
+    | "no_ref"
+    | "unknown_ref"
+    | "unknown_code"
+    | "partner_not_active"
+    | "partner_deactivated"
+    | "zero_amount"
+    | "unpaid"
+    | "merged"
+    | "test_mode"
+    | "no_flow"
+    | "too_large"
+    | "claimed_elsewhere"
+    | null;
+  partner_id: string | null;
+  ref: string | null;
+  code_id: string | null;
+  currency: string;
+  txn_amount_cents: number;
+  adjusted_cents: number;
+  customer_email: string | null;
+  customer_id: string | null;
+  subscription_id: string | null;
+  created_at: string;
+  updated_at: string;
+  event: "transaction_completed" | "lead_created";
+  trace: {
+    outcome:
+      | "commission"
+      | "no_ref"
+      | "unknown_ref"
+      | "unknown_code"
+      | "partner_not_active"
+      | "partner_deactivated"
+      | "zero_amount"
+      | "unpaid"
+      | "merged"
+      | "test_mode"
+      | "no_flow"
+      | "too_large"
+      | "claimed_elsewhere"
+      | null;
+    ref: string | null;
+    ref_source: "payment" | "code" | "subscription" | "customer" | "email" | null;
+    candidates: {
+      ref: string;
+      source:
+        | "client_reference_id"
+        | "metadata"
+        | "subscription_metadata"
+        | "line_metadata"
+        | "invoice_metadata"
+        | "customer_metadata"
+        | "promotion_code"
+        | "payment"
+        | "remembered_subscription"
+        | "remembered_customer"
+        | "remembered_email"
+        | "code_given_later";
+      partner_id: string | null;
+    }[];
+    partner_id: string | null;
+    partner_slug: string | null;
+    flows: {
+      flow_id: string;
+      name: string;
+      priority: number;
+      matched: boolean;
+      conditions: {
+        field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
+        op: "eq" | "neq" | "gt" | "lt" | "contains";
+        value: number | string;
+        saw: number | string | null;
+        held: boolean;
+      }[];
+    }[];
+    flow_id: string | null;
+    rate: {
+      source: "flow" | "partner" | "program" | "manual";
+      action_type: "percentage" | "flat";
+      action_value: number;
+    } | null;
+    txn_amount_cents: number;
+    adjusted_cents: number;
+    amount_cents: number | null;
+    arithmetic: string | null;
   };
-  "/api/v1/integrations/:provider/destination": {
-    $post: {
-      input: {
-        param: {
-          provider: string;
-        };
-        json?: {
-          replace?: boolean | undefined;
-        };
-      };
-      output: {
-        provider: "provider_a" | "provider_b";
-        destination_id: string;
-        url: string;
-        outcome: "created" | "unchanged" | "updated";
-        event_types_added: string[];
-        test: boolean;
-        secret: "kept" | "stored" | "unverified";
-        not_removed: number;
-        other_programs: number;
-      };
-      outputFormat: "json";
-      status: 200 | 201;
-    };
-  };
-  "/api/v1/integrations/:provider/reconcile": {
-    $post: {
-      input: {
-        param: {
-          provider: string;
-        };
-        json?: {
-          since?: string | undefined;
-        };
-      };
-      output: {
-        api_key_set: boolean;
-        complete_from: string | null;
-        complete_until: string | null;
-        recovered: number;
-        is_reading: boolean;
-        read_failure: {
-          reason:
-            | "api_key_refused"
-            | "not_stored"
-            | "permission_missing"
-            | "rate_limited"
-            | "refused"
-            | "test_key"
-            | "unavailable"
-            | "unreadable";
-          at: string;
-          since: string;
-        } | null;
-        unanswered: {
-          reason: "api_key_refused" | "permission_missing" | "rate_limited" | "refused" | "unavailable" | "unreadable";
-          at: string;
-          since: string;
-        } | null;
-        unparsable: readonly {
-          event_id: string;
-          event_type: string | null;
-          occurred_at: string;
-          problem: string;
-          at: string;
-          since: string;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/integrations/script": {
-    $get: {
-      input: {
-        query: {
-          url?: string | undefined;
-        };
-      };
-      output: {
-        url: string;
-        installed: boolean;
-        checks: {
-          check: "click" | "click_address" | "click_policy" | "page" | "program" | "script" | "script_policy";
-          result: "failed" | "ok" | "unknown";
-          reason:
-            | "absent"
-            | "dns"
-            | "elsewhere"
-            | "held_back"
-            | "no_click"
-            | "no_program"
-            | "not_html"
-            | "other_program"
-            | "policy"
-            | "refused"
-            | "status"
-            | "timed_out"
-            | "too_large"
-            | "too_many_redirects"
-            | "unreachable"
-            | null;
-          text: string;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/integrations/status": {
-    $get: {
-      input: {};
-      output: {
-        reconciled_at: string | null;
-        differences: number;
-        deliveries_left: number;
-        email: {
-          configured: boolean;
-          last_refusal: {
-            at: string;
-            reason: string | null;
-          } | null;
-        };
-        provider_a: {
-          refused: number;
-          last_refusal: {
-            at: string;
-            reason:
-              | "api_key_refused"
-              | "no_api_key"
-              | "no_signature"
-              | "not_configured"
-              | "permission_missing"
-              | "rate_limited"
-              | "refused"
-              | "test_key"
-              | "time"
-              | "unavailable"
-              | "unparsable"
-              | "unreadable"
-              | "wrong_signature";
-          } | null;
-          api_key_set: boolean;
-          complete_from: string | null;
-          complete_until: string | null;
-          recovered: number;
-          is_reading: boolean;
-          read_failure: {
-            reason:
-              | "api_key_refused"
-              | "not_stored"
-              | "permission_missing"
-              | "rate_limited"
-              | "refused"
-              | "test_key"
-              | "unavailable"
-              | "unreadable";
-            at: string;
-            since: string;
-          } | null;
-          unanswered: {
-            reason:
-              | "api_key_refused"
-              | "permission_missing"
-              | "rate_limited"
-              | "refused"
-              | "unavailable"
-              | "unreadable";
-            at: string;
-            since: string;
-          } | null;
-          unparsable: readonly {
-            event_id: string;
-            event_type: string | null;
-            occurred_at: string;
-            problem: string;
-            at: string;
-            since: string;
-          }[];
-          configured: boolean;
-          webhook_secret_set: boolean;
-          last_event_at: string | null;
-          is_last_event_test: boolean;
-          last_connected_event_at?: string;
-          event_types: {
-            type: string;
-            need: "none" | "recommended" | "required";
-            last_seen_at: string | null;
-          }[];
-        };
-        provider_b: {
-          refused: number;
-          last_refusal: {
-            at: string;
-            reason:
-              | "api_key_refused"
-              | "no_api_key"
-              | "no_signature"
-              | "not_configured"
-              | "permission_missing"
-              | "rate_limited"
-              | "refused"
-              | "test_key"
-              | "time"
-              | "unavailable"
-              | "unparsable"
-              | "unreadable"
-              | "wrong_signature";
-          } | null;
-          api_key_set: boolean;
-          complete_from: string | null;
-          complete_until: string | null;
-          recovered: number;
-          is_reading: boolean;
-          read_failure: {
-            reason:
-              | "api_key_refused"
-              | "not_stored"
-              | "permission_missing"
-              | "rate_limited"
-              | "refused"
-              | "test_key"
-              | "unavailable"
-              | "unreadable";
-            at: string;
-            since: string;
-          } | null;
-          unanswered: {
-            reason:
-              | "api_key_refused"
-              | "permission_missing"
-              | "rate_limited"
-              | "refused"
-              | "unavailable"
-              | "unreadable";
-            at: string;
-            since: string;
-          } | null;
-          unparsable: readonly {
-            event_id: string;
-            event_type: string | null;
-            occurred_at: string;
-            problem: string;
-            at: string;
-            since: string;
-          }[];
-          configured: boolean;
-          webhook_secret_set: boolean;
-          last_event_at: string | null;
-          is_last_event_test: boolean;
-          last_connected_event_at?: string;
-          event_types: {
-            type: string;
-            need: "none" | "recommended" | "required";
-            last_seen_at: string | null;
-          }[];
-        };
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/members": {
-    $get: {
-      input: {};
-      output: {
-        data: {
-          created_at: string;
-          email: string;
-          id: string;
-          program_id: string;
-          role: "finance" | "owner" | "viewer";
-          updated_at: string;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $post: {
-      input: {
-        json: {
-          email: string;
-          role: "finance" | "owner" | "viewer";
-        };
-      };
-      output: {
-        created_at: string;
-        email: string;
-        id: string;
-        program_id: string;
-        role: "finance" | "owner" | "viewer";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/members/:id": {
-    $delete: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        id: string;
-        deleted: true;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $patch: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          role?: "finance" | "owner" | "viewer" | undefined;
-        };
-      };
-      output: {
-        created_at: string;
-        email: string;
-        id: string;
-        program_id: string;
-        role: "finance" | "owner" | "viewer";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/partners": {
-    $get: {
-      input: {
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-          status?: "active" | "deactivated" | "invited" | undefined;
-          search?: string | undefined;
-        };
-      };
-      output: {
-        data: {
-          commission_pct: number | null;
-          created_at: string;
-          email: string;
-          first_name: string | null;
-          id: string;
-          last_name: string | null;
-          metadata: {
-            [x: string]: JSONValue;
-          } | null;
-          payout_email: string | null;
-          payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-          program_id: string;
-          provider_a_account_id: string | null;
-          slug: string;
-          status: "active" | "deactivated" | "invited";
-          updated_at: string;
-        }[];
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $post: {
-      input: {
-        json: {
-          first_name?: string | null | undefined;
-          last_name?: string | null | undefined;
-          commission_pct?: number | null | undefined;
-          payout_method?: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null | undefined;
-          payout_email?: string | null | undefined;
-          metadata?:
-            | {
-                [x: string]: unknown;
-              }
-            | null
-            | undefined;
-          email: string;
-          slug: string;
-        };
-      };
-      output: {
-        commission_pct: number | null;
-        created_at: string;
-        email: string;
-        first_name: string | null;
-        id: string;
-        last_name: string | null;
-        metadata: {
-          [x: string]: JSONValue;
-        } | null;
-        payout_email: string | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        program_id: string;
-        provider_a_account_id: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/partners/:id": {
-    $delete: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        commission_pct: number | null;
-        created_at: string;
-        email: string;
-        first_name: string | null;
-        id: string;
-        last_name: string | null;
-        metadata: {
-          [x: string]: JSONValue;
-        } | null;
-        payout_email: string | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        program_id: string;
-        provider_a_account_id: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        stats: {
-          total_commissions: number;
-          total_earned_cents: number;
-          pending_cents: number;
-          approved_cents: number;
-          paid_cents: number;
-          clicks: number;
-          other_currencies: {
-            currency: string;
-            total_commissions: number;
-            total_earned_cents: number;
-            pending_cents: number;
-            approved_cents: number;
-            paid_cents: number;
-          }[];
-        };
-        commission_pct: number | null;
-        created_at: string;
-        email: string;
-        first_name: string | null;
-        id: string;
-        last_name: string | null;
-        metadata: {
-          [x: string]: JSONValue;
-        } | null;
-        payout_email: string | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        program_id: string;
-        provider_a_account_id: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $patch: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          first_name?: string | null | undefined;
-          last_name?: string | null | undefined;
-          commission_pct?: number | null | undefined;
-          payout_method?: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null | undefined;
-          payout_email?: string | null | undefined;
-          metadata?:
-            | {
-                [x: string]: unknown;
-              }
-            | null
-            | undefined;
-          email?: string | undefined;
-          slug?: string | undefined;
-          status?: "active" | "deactivated" | "invited" | undefined;
-          apply_from?: string | undefined;
-        };
-      };
-      output: {
-        commission_pct: number | null;
-        created_at: string;
-        email: string;
-        first_name: string | null;
-        id: string;
-        last_name: string | null;
-        metadata: {
-          [x: string]: JSONValue;
-        } | null;
-        payout_email: string | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        program_id: string;
-        provider_a_account_id: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/partners/:id/balance": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        data: {
-          currency: string;
-          pending_cents: number;
-          payable_cents: number;
-          in_payout_cents: number;
-          paid_cents: number;
-          forgiven_cents: number;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/partners/:id/codes": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        data: {
-          code: string;
-          created_at: string;
-          id: string;
-          partner_id: string;
-          program_id: string;
-          provider: "api" | "provider_a" | "provider_b";
-          provider_code_id: string | null;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          code: string;
-          provider: "provider_a" | "provider_b";
-          provider_code_id?: string | null | undefined;
-          move?: boolean | undefined;
-        };
-      };
-      output: {
-        code: string;
-        created_at: string;
-        id: string;
+  commissions: Commission[];
+};
+
+export type Claim = {
+  id: string;
+  program_id: string;
+  partner_id: string;
+  status: "open" | "granted" | "declined";
+  payment_id: string | null;
+  created_at: string;
+  decided_at: string | null;
+  order_id: string | null;
+  day: string | null;
+  email_domain: string | null;
+  note: string | null;
+};
+
+export type ClaimData = {
+  id: string;
+  program_id: string;
+  partner_id: string;
+  status: "open" | "granted" | "declined";
+  payment_id: string | null;
+  created_at: string;
+  decided_at: string | null;
+};
+
+export type ClaimList = {
+  data: Claim[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type ClaimWithPayments = {
+  id: string;
+  program_id: string;
+  partner_id: string;
+  status: "open" | "granted" | "declined";
+  payment_id: string | null;
+  created_at: string;
+  decided_at: string | null;
+  order_id: string | null;
+  day: string | null;
+  email_domain: string | null;
+  note: string | null;
+  payments: PaymentWithTrace[];
+};
+
+export type Payout = {
+  id: string;
+  program_id: string;
+  partner_id: string;
+  amount_cents: number;
+  currency: string;
+  status: "pending" | "processing" | "paid" | "failed" | "canceled";
+  method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  recipient: string | null;
+  period_start: string | null;
+  period_end: string;
+  due_at: string;
+  commission_count: number;
+  reference: string | null;
+  failure_code: string | null;
+  failure_message: string | null;
+  created_at: string;
+  paid_at: string | null;
+  updated_at: string;
+};
+
+export type PayoutList = {
+  data: Payout[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type PayoutWithCommissions = {
+  id: string;
+  program_id: string;
+  partner_id: string;
+  amount_cents: number;
+  currency: string;
+  status: "pending" | "processing" | "paid" | "failed" | "canceled";
+  method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  recipient: string | null;
+  period_start: string | null;
+  period_end: string;
+  due_at: string;
+  commission_count: number;
+  reference: string | null;
+  failure_code: string | null;
+  failure_message: string | null;
+  created_at: string;
+  paid_at: string | null;
+  updated_at: string;
+  commissions: Commission[];
+};
+
+export type PayoutGeneration = {
+  dry_run: boolean;
+  period_start: string | null;
+  period_end: string;
+  due_at: string;
+  payouts: (
+    | Payout
+    | {
         partner_id: string;
-        program_id: string;
-        provider: "api" | "provider_a" | "provider_b";
-        provider_code_id: string | null;
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/partners/:id/entries": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-        };
-      };
-      output: {
-        data: {
-          id: string;
-          partner_id: string;
-          commission_id: string;
-          payout_id: string | null;
-          currency: string;
-          from_account: "expense" | "forgiven" | "in_payout" | "paid" | "payable" | "pending";
-          to_account: "expense" | "forgiven" | "in_payout" | "paid" | "payable" | "pending";
-          amount_cents: number;
-          posted_at: string;
-          event_id: string | null;
-        }[];
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/partners/:id/invite": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        commission_pct: number | null;
-        created_at: string;
-        email: string;
-        first_name: string | null;
-        id: string;
-        last_name: string | null;
-        metadata: {
-          [x: string]: JSONValue;
-        } | null;
-        payout_email: string | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        program_id: string;
-        provider_a_account_id: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/partners/:id/portal-links": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        url: string;
-        expires_at: string;
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/partners/:id/provider-a-account": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          return_url?: string | undefined;
-          refresh_url?: string | undefined;
-          country?: string | undefined;
-        };
-      };
-      output: {
-        partner_id: string;
-        provider_a_account_id: string | null;
-        url: string;
-        expires_at: string;
-      };
-      outputFormat: "json";
-      status: 200 | 201;
-    };
-  };
-  "/api/v1/partners/:id/provider-a-account/forget": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          account_id: string;
-        };
-      };
-      output: {
-        commission_pct: number | null;
-        created_at: string;
-        email: string;
-        first_name: string | null;
-        id: string;
-        last_name: string | null;
-        metadata: {
-          [x: string]: JSONValue;
-        } | null;
-        payout_email: string | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        program_id: string;
-        provider_a_account_id: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payments": {
-    $get: {
-      input: {
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-          from?: string | undefined;
-          to?: string | undefined;
-          search?: string | undefined;
-          outcome?:
-            | "claimed_elsewhere"
-            | "commission"
-            | "merged"
-            | "no_flow"
-            | "no_ref"
-            | "partner_deactivated"
-            | "partner_not_active"
-            | "test_mode"
-            | "too_large"
-            | "unknown_code"
-            | "unknown_ref"
-            | "unpaid"
-            | "zero_amount"
-            | undefined;
-          provider?: "api" | "provider_a" | "provider_b" | undefined;
-          partner_id?: string | undefined;
-        };
-      };
-      output: {
-        data: {
-          adjusted_cents: number;
-          code_id: string | null;
-          created_at: string;
-          currency: string;
-          customer_email: string | null;
-          customer_id: string | null;
-          event: "lead_created" | "transaction_completed";
-          id: string;
-          outcome:
-            | "claimed_elsewhere"
-            | "commission"
-            | "merged"
-            | "no_flow"
-            | "no_ref"
-            | "partner_deactivated"
-            | "partner_not_active"
-            | "test_mode"
-            | "too_large"
-            | "unknown_code"
-            | "unknown_ref"
-            | "unpaid"
-            | "zero_amount"
-            | null;
-          partner_id: string | null;
-          program_id: string;
-          provider: "api" | "provider_a" | "provider_b";
-          provider_transaction_id: string;
-          ref: string | null;
-          subscription_id: string | null;
-          txn_amount_cents: number;
-          updated_at: string;
-        }[];
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payments/:id": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        trace: {
-          outcome:
-            | "claimed_elsewhere"
-            | "commission"
-            | "merged"
-            | "no_flow"
-            | "no_ref"
-            | "partner_deactivated"
-            | "partner_not_active"
-            | "test_mode"
-            | "too_large"
-            | "unknown_code"
-            | "unknown_ref"
-            | "unpaid"
-            | "zero_amount"
-            | null;
-          ref: string | null;
-          ref_source: "code" | "customer" | "email" | "payment" | "subscription" | null;
-          candidates: {
-            ref: string;
-            source:
-              | "client_reference_id"
-              | "code_given_later"
-              | "customer_metadata"
-              | "invoice_metadata"
-              | "line_metadata"
-              | "metadata"
-              | "payment"
-              | "promotion_code"
-              | "remembered_customer"
-              | "remembered_email"
-              | "remembered_subscription"
-              | "subscription_metadata";
-            partner_id: string | null;
-          }[];
-          partner_id: string | null;
-          partner_slug: string | null;
-          flows: {
-            flow_id: string;
-            name: string;
-            priority: number;
-            matched: boolean;
-            conditions: {
-              field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-              op: "contains" | "eq" | "gt" | "lt" | "neq";
-              value: number | string;
-              saw: number | string | null;
-              held: boolean;
-            }[];
-          }[];
-          flow_id: string | null;
-          rate:
-            | {
-                action_type: "percentage";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              }
-            | {
-                action_type: "flat";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              }
-            | null;
-          txn_amount_cents: number;
-          adjusted_cents: number;
-          amount_cents: number | null;
-          arithmetic: string | null;
-        };
-        commissions: {
-          hold_until: string | null;
-          amount_cents: number;
-          approved_at: string | null;
-          created_at: string;
-          currency: string;
-          customer_email: string | null;
-          flagged: boolean;
-          flow_id: string | null;
-          id: string;
-          kind: "clawback" | "lead" | "manual" | "sale";
-          note: string | null;
-          paid_at: string | null;
-          partner_id: string;
-          payment_id: string | null;
-          payout_id: string | null;
-          program_id: string;
-          provider: "api" | "provider_a" | "provider_b" | null;
-          provider_transaction_id: string | null;
-          rate:
-            | {
-                action_type: "percentage";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              }
-            | {
-                action_type: "flat";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              };
-          rejected_reason: string | null;
-          review_reason: string | null;
-          source_commission_id: string | null;
-          status: "approved" | "paid" | "pending" | "rejected";
-          subscription_id: string | null;
-          txn_amount_cents: number;
-          updated_at: string;
-        }[];
-        adjusted_cents: number;
-        code_id: string | null;
-        created_at: string;
         currency: string;
-        customer_email: string | null;
-        customer_id: string | null;
-        event: "lead_created" | "transaction_completed";
-        id: string;
-        outcome:
-          | "claimed_elsewhere"
-          | "commission"
-          | "merged"
-          | "no_flow"
-          | "no_ref"
-          | "partner_deactivated"
-          | "partner_not_active"
-          | "test_mode"
-          | "too_large"
-          | "unknown_code"
-          | "unknown_ref"
-          | "unpaid"
-          | "zero_amount"
-          | null;
-        partner_id: string | null;
-        program_id: string;
-        provider: "api" | "provider_a" | "provider_b";
-        provider_transaction_id: string;
-        ref: string | null;
-        subscription_id: string | null;
-        txn_amount_cents: number;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payments/:id/reprocess": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        trace: {
-          outcome:
-            | "claimed_elsewhere"
-            | "commission"
-            | "merged"
-            | "no_flow"
-            | "no_ref"
-            | "partner_deactivated"
-            | "partner_not_active"
-            | "test_mode"
-            | "too_large"
-            | "unknown_code"
-            | "unknown_ref"
-            | "unpaid"
-            | "zero_amount"
-            | null;
-          ref: string | null;
-          ref_source: "code" | "customer" | "email" | "payment" | "subscription" | null;
-          candidates: {
-            ref: string;
-            source:
-              | "client_reference_id"
-              | "code_given_later"
-              | "customer_metadata"
-              | "invoice_metadata"
-              | "line_metadata"
-              | "metadata"
-              | "payment"
-              | "promotion_code"
-              | "remembered_customer"
-              | "remembered_email"
-              | "remembered_subscription"
-              | "subscription_metadata";
-            partner_id: string | null;
-          }[];
-          partner_id: string | null;
-          partner_slug: string | null;
-          flows: {
-            flow_id: string;
-            name: string;
-            priority: number;
-            matched: boolean;
-            conditions: {
-              field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
-              op: "contains" | "eq" | "gt" | "lt" | "neq";
-              value: number | string;
-              saw: number | string | null;
-              held: boolean;
-            }[];
-          }[];
-          flow_id: string | null;
-          rate:
-            | {
-                action_type: "percentage";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              }
-            | {
-                action_type: "flat";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              }
-            | null;
-          txn_amount_cents: number;
-          adjusted_cents: number;
-          amount_cents: number | null;
-          arithmetic: string | null;
-        };
-        commissions: {
-          hold_until: string | null;
-          amount_cents: number;
-          approved_at: string | null;
-          created_at: string;
-          currency: string;
-          customer_email: string | null;
-          flagged: boolean;
-          flow_id: string | null;
-          id: string;
-          kind: "clawback" | "lead" | "manual" | "sale";
-          note: string | null;
-          paid_at: string | null;
-          partner_id: string;
-          payment_id: string | null;
-          payout_id: string | null;
-          program_id: string;
-          provider: "api" | "provider_a" | "provider_b" | null;
-          provider_transaction_id: string | null;
-          rate:
-            | {
-                action_type: "percentage";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              }
-            | {
-                action_type: "flat";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              };
-          rejected_reason: string | null;
-          review_reason: string | null;
-          source_commission_id: string | null;
-          status: "approved" | "paid" | "pending" | "rejected";
-          subscription_id: string | null;
-          txn_amount_cents: number;
-          updated_at: string;
-        }[];
-        adjusted_cents: number;
-        code_id: string | null;
-        created_at: string;
-        currency: string;
-        customer_email: string | null;
-        customer_id: string | null;
-        event: "lead_created" | "transaction_completed";
-        id: string;
-        outcome:
-          | "claimed_elsewhere"
-          | "commission"
-          | "merged"
-          | "no_flow"
-          | "no_ref"
-          | "partner_deactivated"
-          | "partner_not_active"
-          | "test_mode"
-          | "too_large"
-          | "unknown_code"
-          | "unknown_ref"
-          | "unpaid"
-          | "zero_amount"
-          | null;
-        partner_id: string | null;
-        program_id: string;
-        provider: "api" | "provider_a" | "provider_b";
-        provider_transaction_id: string;
-        ref: string | null;
-        subscription_id: string | null;
-        txn_amount_cents: number;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payouts": {
-    $get: {
-      input: {
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-          from?: string | undefined;
-          to?: string | undefined;
-          status?: "canceled" | "failed" | "paid" | "pending" | "processing" | undefined;
-          partner_id?: string | undefined;
-        };
-      };
-      output: {
-        data: {
-          amount_cents: number;
-          commission_count: number;
-          created_at: string;
-          currency: string;
-          due_at: string;
-          failure_code: string | null;
-          failure_message: string | null;
-          id: string;
-          method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-          paid_at: string | null;
-          partner_id: string;
-          period_end: string;
-          period_start: string | null;
-          program_id: string;
-          recipient: string | null;
-          reference: string | null;
-          status: "canceled" | "failed" | "paid" | "pending" | "processing";
-          updated_at: string;
-        }[];
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payouts/:id": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        commissions: {
-          hold_until: string | null;
-          amount_cents: number;
-          approved_at: string | null;
-          created_at: string;
-          currency: string;
-          customer_email: string | null;
-          flagged: boolean;
-          flow_id: string | null;
-          id: string;
-          kind: "clawback" | "lead" | "manual" | "sale";
-          note: string | null;
-          paid_at: string | null;
-          partner_id: string;
-          payment_id: string | null;
-          payout_id: string | null;
-          program_id: string;
-          provider: "api" | "provider_a" | "provider_b" | null;
-          provider_transaction_id: string | null;
-          rate:
-            | {
-                action_type: "percentage";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              }
-            | {
-                action_type: "flat";
-                action_value: number;
-                source: "flow" | "manual" | "partner" | "program";
-              };
-          rejected_reason: string | null;
-          review_reason: string | null;
-          source_commission_id: string | null;
-          status: "approved" | "paid" | "pending" | "rejected";
-          subscription_id: string | null;
-          txn_amount_cents: number;
-          updated_at: string;
-        }[];
         amount_cents: number;
         commission_count: number;
-        created_at: string;
-        currency: string;
-        due_at: string;
-        failure_code: string | null;
-        failure_message: string | null;
-        id: string;
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        paid_at: string | null;
-        partner_id: string;
-        period_end: string;
-        period_start: string | null;
-        program_id: string;
-        recipient: string | null;
-        reference: string | null;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
+        method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+      }
+  )[];
+  skipped: {
+    partner_id: string;
+    currency: string;
+    amount_cents: number;
+    commission_count: number;
+    reason: "disputed" | "partner_invited" | "not_positive" | "too_large" | "below_minimum";
+  }[];
+  totals: {
+    currency: string;
+    payouts: number;
+    amount_cents: number;
+    skipped: number;
+    skipped_cents: number;
+  }[];
+  without_details: {
+    partners: number;
+    payouts: number;
+    partner_ids: string[];
   };
-  "/api/v1/payouts/:id/cancel": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        amount_cents: number;
-        commission_count: number;
-        created_at: string;
-        currency: string;
-        due_at: string;
-        failure_code: string | null;
-        failure_message: string | null;
-        id: string;
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        paid_at: string | null;
-        partner_id: string;
-        period_end: string;
-        period_start: string | null;
-        program_id: string;
-        recipient: string | null;
-        reference: string | null;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payouts/:id/conclude": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          made: boolean;
-          reference?: string | null | undefined;
-        };
-      };
-      output: {
-        amount_cents: number;
-        commission_count: number;
-        created_at: string;
-        currency: string;
-        due_at: string;
-        failure_code: string | null;
-        failure_message: string | null;
-        id: string;
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        paid_at: string | null;
-        partner_id: string;
-        period_end: string;
-        period_start: string | null;
-        program_id: string;
-        recipient: string | null;
-        reference: string | null;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payouts/:id/mark-paid": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          reference?: string | null | undefined;
-        };
-      };
-      output: {
-        amount_cents: number;
-        commission_count: number;
-        created_at: string;
-        currency: string;
-        due_at: string;
-        failure_code: string | null;
-        failure_message: string | null;
-        id: string;
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        paid_at: string | null;
-        partner_id: string;
-        period_end: string;
-        period_start: string | null;
-        program_id: string;
-        recipient: string | null;
-        reference: string | null;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payouts/:id/pay": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        amount_cents: number;
-        commission_count: number;
-        created_at: string;
-        currency: string;
-        due_at: string;
-        failure_code: string | null;
-        failure_message: string | null;
-        id: string;
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        paid_at: string | null;
-        partner_id: string;
-        period_end: string;
-        period_start: string | null;
-        program_id: string;
-        recipient: string | null;
-        reference: string | null;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/payouts/export.csv": {
-    $get: {
-      input: {
-        query: {
-          status?: "canceled" | "failed" | "paid" | "pending" | "processing" | undefined;
-          format?: "generic" | "wallet" | undefined;
-          currency?: string | undefined;
-        };
-      };
-      output: string;
-      outputFormat: "body";
-      status: 200;
-    };
-  };
-  "/api/v1/payouts/generate": {
-    $post: {
-      input: {
-        json?: {
-          period_start?: string | undefined;
-          period_end?: string | undefined;
-          dry_run?: boolean | undefined;
-        };
-      };
-      output: {
-        dry_run: boolean;
-        period_start: string | null;
-        period_end: string;
-        due_at: string;
-        skipped: {
-          partner_id: string;
-          currency: string;
-          amount_cents: number;
-          commission_count: number;
-          reason: "below_minimum" | "disputed" | "not_positive" | "partner_invited" | "too_large";
-        }[];
-        totals: {
-          currency: string;
-          payouts: number;
-          amount_cents: number;
-          skipped: number;
-          skipped_cents: number;
-        }[];
-        without_details: {
-          partners: number;
-          payouts: number;
-          partner_ids: string[];
-        };
-        payouts: (
-          | {
-              amount_cents: number;
-              commission_count: number;
-              created_at: string;
-              currency: string;
-              due_at: string;
-              failure_code: string | null;
-              failure_message: string | null;
-              id: string;
-              method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-              paid_at: string | null;
-              partner_id: string;
-              period_end: string;
-              period_start: string | null;
-              program_id: string;
-              recipient: string | null;
-              reference: string | null;
-              status: "canceled" | "failed" | "paid" | "pending" | "processing";
-              updated_at: string;
-            }
-          | {
-              partner_id: string;
-              currency: string;
-              amount_cents: number;
-              commission_count: number;
-              method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-            }
-        )[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/programs/me": {
-    $get: {
-      input: {};
-      output: {
-        questions: string[];
-        assets: {
-          name: string;
-          kind: "banner" | "link" | "text";
-          content: string;
-        }[];
-        api_key_last4: string;
-        api_key_last_used_at: string | null;
-        applications: "auto" | "off" | "review";
-        attribution: "first" | "last";
-        auto_approve_days: number | null;
-        brand_color: string | null;
-        code_precedence: "code" | "link";
-        cookie_days: number;
-        created_at: string;
-        currency: string;
-        default_commission_pct: number;
-        domain: string | null;
-        id: string;
-        live_only: boolean;
-        min_payout_cents: number;
-        name: string;
-        owner_email: string;
-        payout_term: string;
-        provider_a_api_key_set: boolean;
-        provider_a_webhook_secret_set: boolean;
-        provider_b_api_key_set: boolean;
-        provider_b_webhook_secret_set: boolean;
-        sale_amounts: "hidden" | "shown";
-        slug: string | null;
-        terms: string | null;
-        terms_version: number;
-        time_zone: string;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $patch: {
-      input: {
-        json: {
-          name?: string | undefined;
-          domain?: string | null | undefined;
-          currency?: string | undefined;
-          default_commission_pct?: number | undefined;
-          payout_term?: string | undefined;
-          min_payout_cents?: number | undefined;
-          cookie_days?: number | undefined;
-          attribution?: "first" | "last" | undefined;
-          code_precedence?: "code" | "link" | undefined;
-          auto_approve_days?: number | null | undefined;
-          live_only?: boolean | undefined;
-          brand_color?: string | null | undefined;
-          time_zone?: string | undefined;
-          applications?: "auto" | "off" | "review" | undefined;
-          slug?: string | null | undefined;
-          questions?: string[] | null | undefined;
-          terms?: string | null | undefined;
-          sale_amounts?: "hidden" | "shown" | undefined;
-          assets?:
-            | {
-                name: string;
-                kind: "banner" | "link" | "text";
-                content: string;
-              }[]
-            | null
-            | undefined;
-          apply_from?: string | undefined;
-          provider_a_api_key?: string | null | undefined;
-          provider_a_webhook_secret?: string | null | undefined;
-          provider_b_api_key?: string | null | undefined;
-          provider_b_webhook_secret?: string | null | undefined;
-        };
-      };
-      output: {
-        questions: string[];
-        assets: {
-          name: string;
-          kind: "banner" | "link" | "text";
-          content: string;
-        }[];
-        api_key_last4: string;
-        api_key_last_used_at: string | null;
-        applications: "auto" | "off" | "review";
-        attribution: "first" | "last";
-        auto_approve_days: number | null;
-        brand_color: string | null;
-        code_precedence: "code" | "link";
-        cookie_days: number;
-        created_at: string;
-        currency: string;
-        default_commission_pct: number;
-        domain: string | null;
-        id: string;
-        live_only: boolean;
-        min_payout_cents: number;
-        name: string;
-        owner_email: string;
-        payout_term: string;
-        provider_a_api_key_set: boolean;
-        provider_a_webhook_secret_set: boolean;
-        provider_b_api_key_set: boolean;
-        provider_b_webhook_secret_set: boolean;
-        sale_amounts: "hidden" | "shown";
-        slug: string | null;
-        terms: string | null;
-        terms_version: number;
-        time_zone: string;
-        updated_at: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/track/lead": {
-    $post: {
-      input: {
-        json: {
-          external_id: string;
-          ref: string;
-          click_id?: string | undefined;
-          customer: {
-            id?: string | undefined;
-            email?: string | undefined;
-          };
-          occurred_at?: string | undefined;
-        };
-      };
-      output: {
-        received: true;
-        outcome:
-          | "adjusted"
-          | "claimed_elsewhere"
-          | "commission"
-          | "flagged"
-          | "ignored"
-          | "linked"
-          | "merged"
-          | "no_flow"
-          | "no_ref"
-          | "partner_deactivated"
-          | "partner_not_active"
-          | "remembered"
-          | "test_mode"
-          | "too_large"
-          | "unknown_code"
-          | "unknown_ref"
-          | "unpaid"
-          | "waiting"
-          | "zero_amount";
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/track/refund": {
-    $post: {
-      input: {
-        json: {
-          external_id: string;
-          sale_external_id: string;
-          amount_cents: number;
-          occurred_at?: string | undefined;
-        };
-      };
-      output: {
-        received: true;
-        outcome:
-          | "adjusted"
-          | "claimed_elsewhere"
-          | "commission"
-          | "flagged"
-          | "ignored"
-          | "linked"
-          | "merged"
-          | "no_flow"
-          | "no_ref"
-          | "partner_deactivated"
-          | "partner_not_active"
-          | "remembered"
-          | "test_mode"
-          | "too_large"
-          | "unknown_code"
-          | "unknown_ref"
-          | "unpaid"
-          | "waiting"
-          | "zero_amount";
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/track/sale": {
-    $post: {
-      input: {
-        json: {
-          external_id: string;
-          ref?: string | undefined;
-          click_id?: string | undefined;
-          customer?:
-            | {
-                id?: string | undefined;
-                email?: string | undefined;
-              }
-            | undefined;
-          amount_cents: number;
-          currency: string;
-          net_of_tax: true;
-          items?:
-            | {
-                product_id: string;
-                amount_cents: number;
-              }[]
-            | undefined;
-          occurred_at?: string | undefined;
-        };
-      };
-      output: {
-        received: true;
-        outcome:
-          | "adjusted"
-          | "claimed_elsewhere"
-          | "commission"
-          | "flagged"
-          | "ignored"
-          | "linked"
-          | "merged"
-          | "no_flow"
-          | "no_ref"
-          | "partner_deactivated"
-          | "partner_not_active"
-          | "remembered"
-          | "test_mode"
-          | "too_large"
-          | "unknown_code"
-          | "unknown_ref"
-          | "unpaid"
-          | "waiting"
-          | "zero_amount";
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/webhooks": {
-    $get: {
-      input: {};
-      output: {
-        data: {
-          active: boolean;
-          created_at: string;
-          description: string | null;
-          disabled_at: string | null;
-          events: (
-            | "*"
-            | "applications.approved"
-            | "applications.declined"
-            | "applications.received"
-            | "claim.created"
-            | "claim.declined"
-            | "claim.granted"
-            | "commission.created"
-            | "commission.updated"
-            | "partner.created"
-            | "partner.updated"
-            | "payout.generated"
-            | "payout.paid"
-          )[];
-          id: string;
-          program_id: string;
-          updated_at: string;
-          url: string;
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $post: {
-      input: {
-        json: {
-          url: string;
-          events: (
-            | "*"
-            | "applications.approved"
-            | "applications.declined"
-            | "applications.received"
-            | "claim.created"
-            | "claim.declined"
-            | "claim.granted"
-            | "commission.created"
-            | "commission.updated"
-            | "partner.created"
-            | "partner.updated"
-            | "payout.generated"
-            | "payout.paid"
-          )[];
-          description?: string | null | undefined;
-        };
-      };
-      output: {
-        secret: string;
-        active: boolean;
-        created_at: string;
-        description: string | null;
-        disabled_at: string | null;
-        events: (
-          | "*"
-          | "applications.approved"
-          | "applications.declined"
-          | "applications.received"
-          | "claim.created"
-          | "claim.declined"
-          | "claim.granted"
-          | "commission.created"
-          | "commission.updated"
-          | "partner.created"
-          | "partner.updated"
-          | "payout.generated"
-          | "payout.paid"
-        )[];
-        id: string;
-        program_id: string;
-        updated_at: string;
-        url: string;
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/webhooks/:id": {
-    $delete: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        id: string;
-        deleted: true;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-      };
-      output: {
-        deliveries: {
-          id: string;
-          event_id: string;
-          event:
-            | "applications.approved"
-            | "applications.declined"
-            | "applications.received"
-            | "claim.created"
-            | "claim.declined"
-            | "claim.granted"
-            | "commission.created"
-            | "commission.updated"
-            | "partner.created"
-            | "partner.updated"
-            | "payout.generated"
-            | "payout.paid"
-            | "ping";
-          status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
-          attempt_count: number;
-          next_attempt_at: string | null;
-          created_at: string;
-          completed_at: string | null;
-          payload: {
-            [x: string]: JSONValue;
-          } | null;
-          attempts: {
-            number: number;
-            started_at: string;
-            duration_ms: number;
-            status_code: number | null;
-            error: "blocked" | "connection" | "dns" | "http" | "redirect" | "secret" | "timeout" | null;
-            response_excerpt: string | null;
-          }[];
-        }[];
-        active: boolean;
-        created_at: string;
-        description: string | null;
-        disabled_at: string | null;
-        events: (
-          | "*"
-          | "applications.approved"
-          | "applications.declined"
-          | "applications.received"
-          | "claim.created"
-          | "claim.declined"
-          | "claim.granted"
-          | "commission.created"
-          | "commission.updated"
-          | "partner.created"
-          | "partner.updated"
-          | "payout.generated"
-          | "payout.paid"
-        )[];
-        id: string;
-        program_id: string;
-        updated_at: string;
-        url: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-    $patch: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          url?: string | undefined;
-          events?:
-            | (
-                | "*"
-                | "applications.approved"
-                | "applications.declined"
-                | "applications.received"
-                | "claim.created"
-                | "claim.declined"
-                | "claim.granted"
-                | "commission.created"
-                | "commission.updated"
-                | "partner.created"
-                | "partner.updated"
-                | "payout.generated"
-                | "payout.paid"
-              )[]
-            | undefined;
-          description?: string | null | undefined;
-          active?: boolean | undefined;
-        };
-      };
-      output: {
-        active: boolean;
-        created_at: string;
-        description: string | null;
-        disabled_at: string | null;
-        events: (
-          | "*"
-          | "applications.approved"
-          | "applications.declined"
-          | "applications.received"
-          | "claim.created"
-          | "claim.declined"
-          | "claim.granted"
-          | "commission.created"
-          | "commission.updated"
-          | "partner.created"
-          | "partner.updated"
-          | "payout.generated"
-          | "payout.paid"
-        )[];
-        id: string;
-        program_id: string;
-        updated_at: string;
-        url: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/webhooks/:id/deliveries": {
-    $get: {
-      input: {
-        param: {
-          id: string;
-        };
-        query: {
-          page?: string | undefined;
-          per_page?: string | undefined;
-          cursor?: string | undefined;
-          status?: "blocked" | "delivering" | "failed" | "pending" | "succeeded" | undefined;
-        };
-      };
-      output: {
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
-        data: {
-          id: string;
-          event_id: string;
-          event:
-            | "applications.approved"
-            | "applications.declined"
-            | "applications.received"
-            | "claim.created"
-            | "claim.declined"
-            | "claim.granted"
-            | "commission.created"
-            | "commission.updated"
-            | "partner.created"
-            | "partner.updated"
-            | "payout.generated"
-            | "payout.paid"
-            | "ping";
-          status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
-          attempt_count: number;
-          next_attempt_at: string | null;
-          created_at: string;
-          completed_at: string | null;
-          payload: {
-            [x: string]: JSONValue;
-          } | null;
-          attempts: {
-            number: number;
-            started_at: string;
-            duration_ms: number;
-            status_code: number | null;
-            error: "blocked" | "connection" | "dns" | "http" | "redirect" | "secret" | "timeout" | null;
-            response_excerpt: string | null;
-          }[];
-        }[];
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/webhooks/:id/deliveries/:delivery_id/redeliver": {
-    $post: {
-      input: {
-        param: {
-          delivery_id: string;
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        id: string;
-        event_id: string;
-        event:
-          | "applications.approved"
-          | "applications.declined"
-          | "applications.received"
-          | "claim.created"
-          | "claim.declined"
-          | "claim.granted"
-          | "commission.created"
-          | "commission.updated"
-          | "partner.created"
-          | "partner.updated"
-          | "payout.generated"
-          | "payout.paid"
-          | "ping";
-        status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
-        attempt_count: number;
-        next_attempt_at: string | null;
-        created_at: string;
-        completed_at: string | null;
-        payload: {
-          [x: string]: JSONValue;
-        } | null;
-        attempts: {
-          number: number;
-          started_at: string;
-          duration_ms: number;
-          status_code: number | null;
-          error: "blocked" | "connection" | "dns" | "http" | "redirect" | "secret" | "timeout" | null;
-          response_excerpt: string | null;
-        }[];
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
-  "/api/v1/webhooks/:id/recover": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json: {
-          since: string;
-        };
-      };
-      output: {
-        recovered: number;
-        has_more: boolean;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/webhooks/:id/rotate-secret": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        secret: string;
-        previous_secret_valid_until: string | null;
-        active: boolean;
-        created_at: string;
-        description: string | null;
-        disabled_at: string | null;
-        events: (
-          | "*"
-          | "applications.approved"
-          | "applications.declined"
-          | "applications.received"
-          | "claim.created"
-          | "claim.declined"
-          | "claim.granted"
-          | "commission.created"
-          | "commission.updated"
-          | "partner.created"
-          | "partner.updated"
-          | "payout.generated"
-          | "payout.paid"
-        )[];
-        id: string;
-        program_id: string;
-        updated_at: string;
-        url: string;
-      };
-      outputFormat: "json";
-      status: 200;
-    };
-  };
-  "/api/v1/webhooks/:id/test": {
-    $post: {
-      input: {
-        param: {
-          id: string;
-        };
-        json?: {
-          [x: string]: never;
-        };
-      };
-      output: {
-        id: string;
-        event_id: string;
-        event:
-          | "applications.approved"
-          | "applications.declined"
-          | "applications.received"
-          | "claim.created"
-          | "claim.declined"
-          | "claim.granted"
-          | "commission.created"
-          | "commission.updated"
-          | "partner.created"
-          | "partner.updated"
-          | "payout.generated"
-          | "payout.paid"
-          | "ping";
-        status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
-        attempt_count: number;
-        next_attempt_at: string | null;
-        created_at: string;
-        completed_at: string | null;
-        payload: {
-          [x: string]: JSONValue;
-        } | null;
-        attempts: {
-          number: number;
-          started_at: string;
-          duration_ms: number;
-          status_code: number | null;
-          error: "blocked" | "connection" | "dns" | "http" | "redirect" | "secret" | "timeout" | null;
-          response_excerpt: string | null;
-        }[];
-      };
-      outputFormat: "json";
-      status: 201;
-    };
-  };
+};
+
+export type Simulation = {
+  payments: {
+    payment_id: string;
+    outcome:
+      | "commission"
+      | "no_ref"
+      | "unknown_ref"
+      | "unknown_code"
+      | "partner_not_active"
+      | "partner_deactivated"
+      | "zero_amount"
+      | "unpaid"
+      | "merged"
+      | "test_mode"
+      | "no_flow"
+      | "too_large"
+      | "claimed_elsewhere"
+      | null;
+    partner_id: string | null;
+    currency: string;
+    txn_amount_cents: number;
+    adjusted_cents: number;
+    old_amount_cents: number;
+    new_amount_cents: number;
+    old_flow_id: string | null;
+    new_flow_id: string | null;
+  }[];
+  sums: {
+    currency: string;
+    payments: number;
+    old_amount_cents: number;
+    new_amount_cents: number;
+  }[];
+  more: boolean;
 };

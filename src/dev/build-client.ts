@@ -1,126 +1,144 @@
 /**
- * `npm run build:client`: writes src/client/index.d.ts, the types by which `hono/client` calls the API. They are what the
- * compiler infers of the routes in src/http/routes.ts, written out, so that an owner's project reads this one file and nothing
- * of the service's source. With --check it writes nothing and fails where the file does not follow the routes.
+ * `npm run build:client`: writes src/client/index.d.ts, the types by which `hono/client` calls the API: the schemas of the
+ * OpenAPI document by name and its operations, so that an owner's project reads this one file and nothing of the service's
+ * source. With --check it writes nothing and fails where the file does not follow the document.
  */
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
+import { build } from "esbuild";
+import type { Answer, JsonSchema, OpenApiDocument, Operation } from "../http/openapi/types.ts";
 import { ROOT } from "./root.ts";
 
 const COMMITTED = join(ROOT, "src", "client", "index.d.ts");
 
-/** What is asked of the compiler: the types that follow, with nothing in them but what they come down to. */
-const QUESTION = `
-import type { TypedResponse } from "hono";
-import type { JSONParsed, JSONValue } from "hono/utils/types";
-import type * as z from "zod";
-import type { ErrorStatus } from "../../src/http/errors.ts";
-import type { replies } from "../../src/http/openapi/replies.ts";
-import type { Address, Called, RequestBody, Route } from "../../src/http/route.ts";
-import type { API } from "../../src/http/routes.ts";
-import type { ListedVendor } from "../../src/providers/registry.ts";
-
-type At = (typeof API)[number]["at"];
-type Path<A = At> = A extends \`\${string} \${infer P}\` ? P : never;
-type Methods<P extends string, A = At> = A extends \`\${infer M} \${P}\` ? M : never;
-type Method<R> = R extends Route<infer A, Called<infer Q, infer B, infer S, infer V>>
-  ? V extends TypedResponse<infer T, infer Own, infer F>
-    ? { input: Input<A, Q, B>; output: F extends "json" ? Plain<T> : string; outputFormat: F; status: Plain<Own> }
-    : { input: Input<A, Q, B>; output: Plain<JSONParsed<V>>; outputFormat: "json"; status: Plain<S> }
-  : never;
-type Input<A, Q, B> = Plain<Param<A> & Query<Q> & Json<B>>;
-type Param<A> = [ParamName<A>] extends [never] ? {} : { param: { [N in ParamName<A>]: string } };
-type ParamName<A> = A extends \`\${string}:\${infer N}/\${infer Rest}\` ? N | ParamName<\`/\${Rest}\`> : A extends \`\${string}:\${infer N}\` ? N : never;
-type Query<Q> = Q extends z.ZodObject ? { query: z.input<Q> } : {};
-type Json<B> = B extends RequestBody<infer S, "required"> ? { json: z.input<S> } : B extends RequestBody<infer S, "optional"> ? { json?: z.input<S> } : {};
-type Plain<T> = IsJson<T> extends true ? JSONValue : Literals<Listed<Extract<T, Key>>> | Structures<Exclude<T, Key>>;
-type IsJson<T> = [JSONValue] extends [T] ? ([T] extends [JSONValue] ? true : false) : false;
-type Key = string | number;
-/** A union of "a" and "b" as one of ["a"] and ["b"]: of itself the compiler would write its name. An amount is a number. */
-type Literals<T extends Key> = string extends T ? T : number extends T ? T : T extends z.$brand ? number : T extends Key ? [T] : never;
-/** Of all the names that a provider could have, those of the list. */
-type Listed<T extends Key> = T extends unknown
-  ? string extends T ? T
-  : \`provider_\${string}\` extends T ? ListedVendor
-  : \`webhook.provider_\${string}\` extends T ? \`webhook.\${ListedVendor}\` : T
-  : never;
-type Structures<T> = T extends (infer U)[] ? Plain<U>[] : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
-
-declare function plain<T>(): Plain<T>;
-declare function routesOf(): { [P in Path]: { [M in Methods<P> as \`$\${Lowercase<M>}\`]: Method<Extract<(typeof API)[number], { at: \`\${M} \${P}\` }>> } };
-export const routes = routesOf();
-export const refusal = plain<z.output<ReturnType<typeof replies>["Error"]>>();
-export const statuses = plain<ErrorStatus>();
-`;
-
 const written = await readFile(COMMITTED, "utf8").catch(() => "");
-const current = await formatted(await clientTypes());
+const current = await formatted(clientTypes(await readDocument()));
 if (written === current) {
   console.log("src/client/index.d.ts is up to date.");
 } else if (process.argv.includes("--check")) {
   console.error("src/client/index.d.ts does not follow the routes: run npm run build:client.");
   process.exitCode = 1;
 } else {
-  await mkdir(join(ROOT, "src", "client"), { recursive: true });
   await writeFile(COMMITTED, current);
   console.log("src/client/index.d.ts written.");
 }
 
-async function clientTypes(): Promise<string> {
-  const answers = await inferred();
-  const answer = (name: string) => {
-    const found = new RegExp(`^export declare const ${name}: (.*?);\\n(?=export |$)`, "ms").exec(answers)?.[1];
-    // With the methods of a number, an amount came out as an object.
-    if (found === undefined || /\b(any|import\(|toString:)/.test(found))
-      throw new Error(`the compiler did not print: ${name}`);
-    return found.replaceAll(/\[("[^"]*"|\d+)\]/g, "$1");
-  };
-  return `// Made by npm run build:client from the routes of src/http/routes.ts.
+interface Source {
+  document: OpenApiDocument;
+  /** Of every refusal. */
+  statuses: readonly number[];
+}
+
+async function readDocument(): Promise<Source> {
+  const contents = `
+    import { buildDocument } from "./openapi/document.ts";
+    import { ERROR_CODES, statusOf } from "./errors.ts";
+    export const document = buildDocument();
+    export const statuses = [...new Set(ERROR_CODES.map(statusOf))];`;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: join(ROOT, "src", "http"), loader: "ts" },
+    ...{ bundle: true, write: false, format: "esm", platform: "node", logLevel: "error" },
+    ...{ jsx: "automatic", jsxImportSource: "hono/jsx", loader: { ".css": "text", ".txt": "text" } },
+  });
+  const module = Buffer.from(outputFiles[0]!.contents).toString("base64");
+  return (await import(`data:text/javascript;base64,${module}`)) as Source;
+}
+
+function clientTypes({ document: { paths, components }, statuses }: Source): string {
+  const schemas = Object.entries(components.schemas).map(
+    ([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`,
+  );
+  const routes = Object.entries(paths)
+    .filter(([path]) => path.startsWith("/api/v1/"))
+    .map(([path, operations]) => {
+      const methods = Object.entries(operations).map(
+        ([method, operation]) => `$${method}: ${methodType(operation)};\n`,
+      );
+      return `"${path.replaceAll(/\{(\w+)\}/g, ":$1")}": {\n${methods.join("")}};\n`;
+    });
+  return `// Made by npm run build:client from the OpenAPI document.
 import type { Hono } from "hono";
 import type { ApplyGlobalResponse } from "hono/client";
 import type { BlankEnv } from "hono/types";
 import type { JSONValue } from "hono/utils/types";
 
-/** The body of every refusal. */
-export type ApiError = ${answer("refusal")};
-
-/** Any route may refuse; \`reply.ok\` distinguishes the two. */
-type Refusals = { [Status in ${answer("statuses")}]: { json: ApiError } };
-
 /** The API as \`hc<AffiliateApi>(url)\` of \`hono/client\` calls it: each route with what it takes and answers. */
 export type AffiliateApi = ApplyGlobalResponse<Hono<BlankEnv, Routes, "/">, Refusals>;
 
-type Routes = ${answer("routes")};
-`;
+/** Any route may refuse; \`reply.ok\` distinguishes the two. */
+type Refusals = { [Status in ${statuses.join(" | ")}]: { json: ApiError } };
+
+type Json<Input, Output, Status extends number> = { input: Input; output: Output; outputFormat: "json"; status: Status };
+type File<Input, Status extends number> = { input: Input; output: string; outputFormat: "body"; status: Status };
+
+type Routes = {
+${routes.join("")}};
+
+${schemas.join("\n")}`;
 }
 
-/** The declarations that the compiler gives for the question. */
-async function inferred(): Promise<string> {
-  await mkdir(join(ROOT, ".wrangler"), { recursive: true });
-  const folder = await mkdtemp(join(ROOT, ".wrangler", "client-"));
-  try {
-    await writeFile(join(folder, "question.ts"), QUESTION);
-    const config = {
-      extends: "../../tsconfig.json",
-      compilerOptions: {
-        ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: "../..", outDir: "out" },
-        types: ["@cloudflare/workers-types", "../../src/worker-configuration.d.ts"],
-      },
-      files: ["question.ts", "../../src/text-modules.d.ts"],
-      include: [],
-    };
-    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
-    // What is wrong elsewhere in the source is reported by the type check; a type that it spoils comes out as `any`.
-    const output = run("typescript/bin/tsc", ["-p", folder]);
-    const answers = join(folder, "out", ".wrangler", basename(folder), "question.d.ts");
-    return await readFile(answers, "utf8").catch(() => {
-      throw new Error(`the compiler gave no types:\n${output}`);
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+function methodType(operation: Operation): string {
+  const replies = Object.entries(operation.responses).filter(([status]) => Number(status) < 300);
+  const statuses = replies.map(([status]) => status).join(" | ");
+  const { content } = replies[0]![1] as Answer;
+  const reply = content?.["application/json"]?.schema;
+  const input = inputType(operation);
+  return reply ? `Json<${input}, ${typeOf(reply)}, ${statuses}>` : `File<${input}, ${statuses}>`;
+}
+
+function inputType({ parameters = [], requestBody }: Operation): string {
+  const body = requestBody?.content["application/json"]?.schema;
+  const inputs = (["path", "query"] as const).map((place) => {
+    const fields = parameters.filter((one) => one.in === place);
+    const members = fields.map(({ name, required, schema }) => member(name, required, textType(schema)));
+    return fields.length === 0 ? "" : `${place === "path" ? "param" : place}: { ${members.join(" ")} };`;
+  });
+  return `{ ${inputs.join(" ")} ${requestBody && body ? member("json", requestBody.required, typeOf(body)) : ""} }`;
+}
+
+/** The type of a parameter, which is text in an address. */
+function textType(schema: JsonSchema): string {
+  return schema.enum ? typeOf(schema) : "string";
+}
+
+function typeOf(schema: JsonSchema): string {
+  const { $ref, enum: values, anyOf, oneOf, type, items, prefixItems } = schema;
+  if ($ref !== undefined) return typeName($ref.slice($ref.lastIndexOf("/") + 1));
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (values) return values.map((value) => JSON.stringify(value)).join(" | ");
+  const choices = anyOf ?? oneOf ?? (Array.isArray(type) ? type.map((one) => ({ ...schema, type: one })) : undefined);
+  // Of a union of arrays the compiler may drop the element type that another one extends.
+  if (choices?.every((one) => one.type === "array")) {
+    return typeOf({ type: "array", items: { anyOf: choices.map((one) => one.items ?? {}) } });
   }
+  if (choices) return choices.map(typeOf).join(" | ");
+  if (prefixItems) return `[${prefixItems.map(typeOf).join(", ")}]`;
+  if (type === "array") return `(${typeOf(items ?? {})})[]`;
+  if (type === "object") return objectType(schema);
+  return type === undefined ? "JSONValue" : type === "integer" ? "number" : String(type);
+}
+
+function objectType({ properties = {}, required = [], additionalProperties }: JsonSchema): string {
+  const members = Object.entries(properties).map(([name, schema]) =>
+    member(name, required.includes(name), typeOf(schema)),
+  );
+  if (typeof additionalProperties === "object") {
+    // The known fields have types of their own.
+    const others = members.length > 0 ? "JSONValue | undefined" : typeOf(additionalProperties);
+    members.push(`[name: string]: ${others};`);
+  }
+  return `{\n${members.join("\n")}\n}`;
+}
+
+function member(name: string, isRequired: boolean, type: string): string {
+  return isRequired ? `${name}: ${type};` : `${name}?: ${type} | undefined;`;
+}
+
+/** The global `Error` keeps its name. */
+function typeName(schema: string): string {
+  return schema === "Error" ? "ApiError" : schema;
 }
 
 async function formatted(text: string): Promise<string> {
@@ -128,18 +146,14 @@ async function formatted(text: string): Promise<string> {
   try {
     const file = join(folder, "index.d.ts");
     await writeFile(file, text);
-    const output = run("oxfmt/bin/oxfmt", ["--config", join(ROOT, ".oxfmtrc.json"), file]);
+    const oxfmt = join(ROOT, "node_modules", "oxfmt", "bin", "oxfmt");
+    const { stdout, stderr } = spawnSync(process.execPath, [oxfmt, "--config", join(ROOT, ".oxfmtrc.json"), file], {
+      encoding: "utf8",
+    });
     const result = await readFile(file, "utf8");
-    if (result === text) throw new Error(`not formatted:\n${output}`);
+    if (result === text) throw new Error(`not formatted:\n${stdout}${stderr}`);
     return result;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function run(script: string, args: string[]): string {
-  const { stdout, stderr } = spawnSync(process.execPath, [join(ROOT, "node_modules", script), ...args], {
-    encoding: "utf8",
-  });
-  return stdout + stderr;
 }

@@ -2,7 +2,7 @@ import { exports } from "cloudflare:workers";
 import { hc } from "hono/client";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import types from "../../src/client/index.d.ts?raw";
-import type { AffiliateApi, ApiError } from "../../src/client/index.d.ts";
+import type { AffiliateApi, ApiError, Partner } from "../../src/client/index.d.ts";
 import { API } from "../../src/http/routes.ts";
 import guide from "../../src/docs/integrate.md?raw";
 import { giveCode } from "../support/codes.ts";
@@ -42,6 +42,7 @@ describe("the typed client", () => {
     expect(made.status).toBe(201);
     if (!made.ok) throw new Error("refused");
     const partner = await made.json();
+    expectTypeOf(partner).toEqualTypeOf<Partner>();
     expectTypeOf(partner.status).toEqualTypeOf<"invited" | "active" | "deactivated">();
     expectTypeOf(partner.payout_method).toEqualTypeOf<"wallet" | "provider_a" | "bank_transfer" | "crypto" | null>();
     expect([partner.status, partner.metadata]).toEqual(["invited", { a: [1] }]);

@@ -24,7 +24,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   http: ["http", "core", "providers", "clicks", "lib", "domain", "tracker"],
   tracker: ["tracker"],
   client: ["client"],
-  dev: ["dev", "db", "providers"],
+  dev: ["dev", "db", "http", "providers"],
 };
 const MAY_IMPORT_TYPES: Record<string, string[]> = {
   db: ["domain"],

@@ -3,7 +3,7 @@
  * customer's address. `address` finds facts about a customer's address by the customer's id; with `email` the same
  * facts are found by the address. `coded` finds the payments and uses that carry a code, by its id, also in lower case;
  * `code` finds facts about codes, by the name in lower case and by the ids of their sources. `sum` finds the payments
- * of a customer by amount and time (`core/ledger/twins.ts`).
+ * of a customer by amount and time (`core/ledger/facts.ts`).
  */
 export type FactScope = "payment" | "subscription" | "customer" | "email" | "address" | "coded" | "code" | "sum";
 

@@ -186,7 +186,7 @@ export const payments = sqliteTable(
     index("payments_by_customer")
       .on(t.customer_id, t.program_id)
       .where(sql`customer_id is not null`),
-    // Payments that stored references can change (`ledger/served.ts`): one that names its partner is not in the index.
+    // Payments that stored references can change (`ledger/concerned-payments.ts`): one that names its partner is not in the index.
     index("payments_by_email")
       .on(sql`lower(${t.customer_email})`, t.program_id)
       .where(sql.raw(`customer_email is not null and ${ASKED_BY_EMAIL}`)),

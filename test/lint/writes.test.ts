@@ -86,29 +86,21 @@ const LISTED: Record<string, Listed> = {
     why: "clicks move from the database to the bucket; what they say stays",
   },
   "core/ledger/facts.ts": {
-    outside: ["fact_subjects", "facts", "provider_events"],
-    why: "facts are durable before anything is decided on them; the event of a vendor's event is written when it is closed",
+    outside: ["erased_subjects", "fact_subjects", "facts", "provider_events"],
+    why: "facts are durable before anything is decided on them; the event of a vendor's event is written when it is closed. Nothing may name who is erased",
   },
-  "core/ledger/heard.ts": {
+  "core/ledger/concerned-payments.ts": {
     outside: ["payments"],
-    why: "the row of a payment is written with the facts that say it first; what it comes to is written by its settling",
+    why: "the row of a payment is written with the facts that say it first, and marked as unsettled with them or by a plan that others commit",
+  },
+  "core/ledger/settle.ts": {
+    outside: [],
+    commit: ["provider_events"],
+    why: "the closing of a vendor's event is a plan that settling and receiving commit",
   },
   "core/ledger/unremember.ts": {
     outside: ["fact_subjects"],
     why: "statements for the transaction that stores whose event it is",
-  },
-  "core/ledger/unsettled.ts": {
-    outside: ["payments"],
-    why: "a mark that facts are stored with, or a plan that others commit",
-  },
-  "core/ledger/erased.ts": {
-    outside: ["erased_subjects"],
-    why: "a mark without event: nothing may name who is erased",
-  },
-  "core/ledger/closing.ts": {
-    outside: [],
-    commit: ["provider_events"],
-    why: "a plan that settling and receiving commit",
   },
   "core/applications/apply.ts": {
     outside: [],

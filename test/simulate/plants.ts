@@ -68,12 +68,12 @@ export const PLANTS: readonly Plant[] = [
     name: "settle: a payment is decided by the rules of its unpaid session",
     patches: [
       {
-        file: "src/core/ledger/heard.ts",
+        file: "src/core/ledger/concerned-payments.ts",
         find: "const seen = state.paid\n",
         put: "const seen = state.paid || state.gross_cents >= 0\n",
       },
       {
-        file: "src/core/ledger/heard.ts",
+        file: "src/core/ledger/concerned-payments.ts",
         find: "${heard}, rules_seen)",
         put: "rules_seen, rules_seen)",
       },

@@ -16,7 +16,7 @@ import { rememberReferences } from "../ledger/facts.ts";
 import { isClaimable } from "../ledger/find.ts";
 import { settleServed } from "../ledger/payments.ts";
 import { settle } from "../ledger/settle.ts";
-import { unsettle } from "../ledger/unsettled.ts";
+import { unsettle } from "../ledger/concerned-payments.ts";
 import { claimPayload, selectClaim } from "./claims.ts";
 import { selectAnswering, selectMatches } from "./matches.ts";
 

@@ -19,11 +19,10 @@ import { forgetKept } from "../kernel/kept.ts";
 import { forgetMailsToApplicant } from "../kernel/mails.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
-import { codeSubjects } from "../ledger/codes.ts";
-import { addressIn } from "../ledger/erased.ts";
+import { addressIn, codeSubjects } from "../ledger/facts.ts";
+import { readAgain } from "../ledger/concerned-payments.ts";
 import { refKeyOf } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
-import { readAgain } from "../ledger/unsettled.ts";
 import { forgetClaims, selectForgotten } from "./claims.ts";
 import {
   eventsHolding,
@@ -45,7 +44,7 @@ export interface Erased {
  * Forgets a customer by an address: all payments, facts and bodies linked to the customer ids of that address, and no
  * others (JOB-1), and the address itself wherever a vendor wrote it. Sums stay the same: an erased payment
  * keeps the rule recorded on it, and the partner that an import had bound to the address, which is forgotten too. What a
- * vendor says of the customer later is stored without body and address (`core/ledger/erased.ts`). No audit event is written,
+ * vendor says of the customer later is stored without body and address (`core/ledger/facts.ts`). No audit event is written,
  * for it would have to name the person that it forgot. What the owner wrote, rules and notes, stays.
  */
 export async function eraseCustomer(caller: Caller, email: string): Promise<Erased> {

@@ -11,8 +11,8 @@ import { partsOf } from "../../lib/slices.ts";
 import { OWNER_PROVIDER, PROVIDER_NAMES, providerOfCustomer, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
-import { hashOf, markErased, sameCustomersAt, type ErasedSubject } from "../ledger/erased.ts";
-import { paymentsNamed, reachable } from "../ledger/named.ts";
+import { type ErasedSubject, hashOf, markErased, sameCustomersAt } from "../ledger/facts.ts";
+import { paymentsNamed, reachable } from "../ledger/concerned-payments.ts";
 
 export interface TracedFact {
   provider: ProviderName;

@@ -13,7 +13,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { insertStoredFacts, PAYMENT_KEY, type StoredFact } from "../ledger/facts.ts";
 import { MAX_INLINE, settleEach } from "../ledger/settle.ts";
-import { orUnsettled, readAgain, unsettle } from "../ledger/unsettled.ts";
+import { orUnsettled, readAgain, unsettle } from "../ledger/concerned-payments.ts";
 import {
   addressesOf,
   identityKey,

@@ -15,7 +15,7 @@ import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { storedEvent } from "../ledger/facts.ts";
-import { paymentsNamed, reachable } from "../ledger/named.ts";
+import { paymentsNamed, reachable } from "../ledger/concerned-payments.ts";
 
 /** With what a vendor is asked. */
 export interface Asking {

@@ -11,7 +11,17 @@ import { vendorNamed } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { actingAs, type ProgramCtx, type Statement } from "../kernel/context.ts";
-import { eventOutcome, planClosing, TEST_MODE, type Closing, type OpenEvent } from "../ledger/closing.ts";
+import {
+  type Closing,
+  eventOutcome,
+  type OpenEvent,
+  planClosing,
+  settleEach,
+  TEST_MODE,
+  type Tried,
+  trySettle,
+} from "../ledger/settle.ts";
+import { selectAliases, unsettledAmong } from "../ledger/concerned-payments.ts";
 import {
   PAYMENT_KEY,
   factId,
@@ -19,14 +29,11 @@ import {
   inOrder,
   isFound,
   recordFacts,
-  unsettledAmong,
   type Beside,
   type Part,
   type PaymentKey,
   type Recorded,
 } from "../ledger/facts.ts";
-import { namesIn } from "../ledger/named.ts";
-import { settleEach, trySettle, type Tried } from "../ledger/settle.ts";
 import { ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
 import { addQuestions } from "./questions.ts";
@@ -92,7 +99,7 @@ function stateOfOwn(ctx: ProgramCtx, provider: ProviderName, { event_id, facts }
   const isNaming = (fact: Fact) => "aliases" in fact;
   const own = facts.some(isEarning) ? facts.findIndex(isEarning) : facts.findIndex(isNaming);
   if (own < 0) return [];
-  return [selectState(ctx.program.id, provider, namesIn(ctx.program.id, provider, factId(event_id, own)))];
+  return [selectState(ctx.program.id, provider, selectAliases(ctx.program.id, provider, factId(event_id, own)))];
 }
 
 /** Stored, answered 200 with outcome `test_mode`, no commission, unless `live_only` is false (PAY-13). */

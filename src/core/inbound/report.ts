@@ -8,7 +8,7 @@ import type { ProviderEvent, ReportedValue, Report } from "../../providers/provi
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
-import { isErased, subjectsIn } from "../ledger/erased.ts";
+import { isErased, subjectsIn } from "../ledger/facts.ts";
 import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 

@@ -19,7 +19,7 @@ import { requireScope } from "../kernel/scopes.ts";
 import { PAYMENT_KEY } from "./facts.ts";
 import { decideAs, settleUnsettled } from "./settle.ts";
 import type { LedgerState } from "./state.ts";
-import { readAgain, unsettle } from "./unsettled.ts";
+import { readAgain, unsettle } from "./concerned-payments.ts";
 
 /** What a change of a rate or a flow may say beside it: the time (ms) from which it applies. */
 export interface ApplyFrom {

@@ -6,9 +6,8 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { paymentsWithCodes } from "./codes.ts";
+import { orUnsettled, paymentsWithCodes, readAgain, unsettle } from "./concerned-payments.ts";
 import { settleUnsettled } from "./settle.ts";
-import { orUnsettled, readAgain, unsettle } from "./unsettled.ts";
 
 type Given = Pick<HeldCode, "code_key" | "provider_code_id"> & { provider: ProviderName };
 

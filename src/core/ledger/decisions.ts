@@ -5,7 +5,7 @@ import { iso, MINUTE } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission } from "../kernel/rows.ts";
-import { unsettle } from "./unsettled.ts";
+import { unsettle } from "./concerned-payments.ts";
 
 /** No cron of the platform takes longer, and no request that anybody waits for. */
 const LONGEST_RUN = 15 * MINUTE;

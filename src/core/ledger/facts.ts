@@ -1,30 +1,35 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, literals, runThenRead } from "../../db/client.ts";
-import { unionOf } from "../../db/parts.ts";
 import { jsonFields } from "../../db/json-object.ts";
+import { unionOf } from "../../db/parts.ts";
 import { shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
-import { ADDRESS_SCOPES, type FactScope } from "../../db/schema.ts";
+import { ADDRESS_SCOPES, type ErasedScope, type FactScope } from "../../db/schema.ts";
+import { lowerAscii } from "../../domain/ascii.ts";
+import { codeKey } from "../../domain/code.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact } from "../../domain/erasure.ts";
-import type { AttributionFact, CustomerFact, Fact } from "../../domain/fact.ts";
+import { isEarning, type AttributionFact, type Fact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
-import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
+import { comparedFacts, roleOf, amountTaken } from "../../domain/twin.ts";
+import { sha256Hex } from "../../lib/crypto.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
-import { vendorNamed } from "../../providers/registry.ts";
+import { OWNER_PROVIDER, PROVIDER_NAMES, vendorNamed } from "../../providers/registry.ts";
 import type { Write } from "../kernel/commit.ts";
 import { conflictIn } from "../kernel/conflict.ts";
-import type { ProgramCtx, Statement } from "../kernel/context.ts";
+import type { BaseCtx, ProgramCtx, Statement } from "../kernel/context.ts";
 import { noteSeen } from "../kernel/seen-types.ts";
-import { codeSubjects, namedByCodes } from "./codes.ts";
-import { isErased, markErased, subjectsIn } from "./erased.ts";
-import { heardAs, insertPayments } from "./heard.ts";
-import { paymentsNamed, reachable } from "./named.ts";
-import { leads, servedBy } from "./served.ts";
-import { sumSubjects, showsTwins, twinsOfNamed } from "./twins.ts";
-import { orUnsettled, readAgain, unsettle } from "./unsettled.ts";
+import {
+  setRulesSeen,
+  insertPayments,
+  leadsToPartner,
+  selectConcerned,
+  readAgain,
+  unsettle,
+  unsettledAmong,
+} from "./concerned-payments.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
 export interface PaymentKey {
@@ -113,7 +118,7 @@ export async function recordFacts(
     ...(vendor && !event.listed ? noteSeen(ctx, vendor.name, event) : []),
   ];
   if (event.facts.length > 0) {
-    const concerned = concernedBy(program_id, provider, event.facts);
+    const concerned = selectConcerned(program_id, provider, event.facts);
     const ids = subjects.filter(({ scope }) => scope !== "email");
     const made = insertPayments(ctx, provider, event.facts, isOurs);
     statements.push(
@@ -124,10 +129,10 @@ export async function recordFacts(
       unsettle(
         ctx,
         sql`id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`,
-        heardAs(program_id, provider, event.facts),
+        setRulesSeen(program_id, provider, event.facts),
       ).statement,
     );
-    // The address of a payment is found once it is settled (`served.ts`).
+    // The address of a payment is found once it is settled (`concerned-payments.ts`).
     if (event.facts.some((fact) => fact.kind === "attribution" && fact.customer_email !== undefined)) {
       statements.push(readAgain(ctx, isOurs));
     }
@@ -195,13 +200,6 @@ export function isFound(
     and ${sought})`;
 }
 
-/** The payments that facts concern and whose settling is due; nothing for an event without facts. */
-export function unsettledAmong(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
-  return sql`select id, provider, provider_transaction_id from payments
-    where id in (${facts.length > 0 ? concernedBy(program_id, provider, facts) : sql`select null`})
-      and settled_revision < facts_revision order by id`;
-}
-
 /** Under which id a fact of a vendor's event is stored, by its place in the event. */
 export function factId(event_id: string, position: number): string {
   return `${event_id}#${position}`;
@@ -224,51 +222,6 @@ export function factsOfEvent({ db, program }: ProgramCtx, provider: ProviderName
 export function inOrder(rows: readonly Row<typeof FACT_OF_EVENT>[]): Fact[] {
   const place = ({ fact_id }: Row<typeof FACT_OF_EVENT>) => Number(fact_id.slice(fact_id.lastIndexOf("#") + 1));
   return rows.toSorted((a, b) => place(a) - place(b)).map(({ data }) => JSON.parse(data) as Fact);
-}
-
-/** The ids of the payments whose ledger a set of facts can change. */
-function concernedBy(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
-  const selects: SQL[] = [];
-  const those = <Kind extends Fact["kind"]>(kind: Kind) =>
-    facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind);
-  const aliases = JSON.stringify(facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : [])));
-  if (aliases !== "[]") {
-    const seeds = sql`select value from json_each(${aliases})`;
-    selects.push(paymentsNamed(program_id, provider, reachable(program_id, provider, seeds)));
-    if (facts.some(showsTwins)) selects.push(twinsOfNamed(program_id, provider, seeds));
-  }
-  const canceled = those("cancellation").map(({ subscription_id }) => subscription_id);
-  if (canceled.length > 0) {
-    // Only commissions are flagged; a payment that becomes one later reads the cancellation when it is settled.
-    selects.push(sql`select p.id from json_each(${JSON.stringify(canceled)}) s cross join payments p
-      on p.program_id = ${program_id} and p.subscription_id = s.value
-      where +p.provider = ${provider} and ${orUnsettled("p", sql`+p.outcome = 'commission'`)}`);
-  }
-  const codes = those("code");
-  if (codes.length > 0) selects.push(namedByCodes(program_id, provider, codes));
-  const customers = those("customer").filter(({ email }) => email !== null);
-  if (customers.length > 0) selects.push(namedBy(program_id, provider, customers));
-  selects.push(...servedBy(program_id, provider, facts));
-  return selects.length === 0 ? sql`select null` : unionOf(selects, "different");
-}
-
-/**
- * The payments whose customer's address a fact changes: those of another address or none, made since it was said. One
- * made before is served by what was said before, if anything was (`domain/payment.ts`, `addressAt`).
- */
-function namedBy(program_id: string, provider: ProviderName, facts: readonly CustomerFact[]): SQL {
-  const named = facts.map(({ customer_id, email, occurred_at }) => {
-    return { customer_id, email, at: occurred_at, since: iso(Date.parse(occurred_at) - ATTRIBUTION_SLACK_MS) };
-  });
-  const changed = sql`p.customer_email is not c.value ->> 'email'
-    and (p.created_at >= c.value ->> 'since' or not exists (
-      select 1 from fact_subjects s cross join facts f on f.program_id = s.program_id and f.provider = s.provider
-        and f.fact_id = s.fact_id and f.occurred_at < c.value ->> 'at'
-      where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'address'
-        and s.subject = c.value ->> 'customer_id'))`;
-  return sql`select p.id from json_each(${JSON.stringify(named)}) c cross join payments p
-    on p.program_id = ${program_id} and p.customer_id = c.value ->> 'customer_id'
-    where +p.provider = ${provider} and ${orUnsettled("p", changed)}`;
 }
 
 /** A fact with the id and provider it is stored under. */
@@ -336,8 +289,8 @@ export function insertStoredFacts(
       select ${program_id}, f.value ->> 'provider', f.value ->> 'scope', f.value ->> 'subject', f.value ->> 'fact_id'
         from json_each(${JSON.stringify(subjects)}) f
         where ${when} and not (f.value ->> 'scope' in ${literals(ADDRESS_SCOPES)} and ${ofErased})
-          and (f.value ->> 'named' is null or (${leads(program_id, sql`f.value ->> 'named'`)} and not exists (
-          select 1 from json_each(f.value, '$.stronger') s where ${leads(program_id, sql`s.value`)})))
+          and (f.value ->> 'named' is null or (${leadsToPartner(program_id, sql`f.value ->> 'named'`)} and not exists (
+          select 1 from json_each(f.value, '$.stronger') s where ${leadsToPartner(program_id, sql`s.value`)})))
       on conflict do nothing`),
   ];
 }
@@ -363,7 +316,7 @@ export async function rememberReferences(
   });
   return [
     ...insertStoredFacts(ctx, stored, sql`true`, ofErased).map((statement) => ({ statement })),
-    unsettle(ctx, sql`id in (${concernedBy(ctx.program.id, provider, facts)})`),
+    unsettle(ctx, sql`id in (${selectConcerned(ctx.program.id, provider, facts)})`),
     { statement: readAgain(ctx) },
   ];
 }
@@ -372,6 +325,27 @@ export async function rememberReferences(
 export function refKeyOf(fact: Fact): string | null {
   if (fact.kind === "code") return fact.code_id;
   return "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null;
+}
+
+/** By what a fact about a code, or one that carries codes, is found. */
+export function codeSubjects(fact: Fact): { scope: FactScope; subject: string }[] {
+  if (fact.kind === "code") {
+    const named = fact.name === null ? [] : [codeKey(fact.name)];
+    return [...new Set([...named, ...fact.parents])].map((subject) => ({ scope: "code", subject }));
+  }
+  const codes = "codes" in fact ? (fact.codes ?? []) : [];
+  return [...new Set(codes.flatMap((id) => [id, lowerAscii(id)]))].map((subject) => ({ scope: "coded", subject }));
+}
+
+/**
+ * By what a report of money finds the ones that it is compared with: the role comes before the time, so that a range of times
+ * holds reports of one role. An ordinary payment then reads nothing of the customer's other ordinary payments.
+ */
+export function sumSubjects(fact: Fact): { scope: FactScope; subject: string }[] {
+  return comparedFacts([fact]).map((paid) => {
+    const subject = [paid.customer_id, paid.currency, amountTaken(paid), roleOf(paid), paid.occurred_at].join("|");
+    return { scope: "sum", subject };
+  });
 }
 
 /** By which vendor ids a fact is found again. */
@@ -396,4 +370,80 @@ function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
     ];
   }
   return fact.aliases.map((subject) => ({ scope: "payment" as const, subject }));
+}
+
+/** Something by which a customer, or what they paid, is known at a vendor. */
+export interface ErasedSubject {
+  scope: ErasedScope;
+  subject: string;
+}
+
+/** How facts name a customer; the address itself is kept nowhere, so its hash stands for it. */
+export async function subjectsIn(program_id: string, facts: readonly Fact[]): Promise<ErasedSubject[]> {
+  const subjects: ErasedSubject[] = [];
+  const add = (scope: ErasedScope, subject: string | null) => subject !== null && subjects.push({ scope, subject });
+  const emails = new Set<string>();
+  for (const fact of facts) {
+    if ("aliases" in fact) for (const alias of fact.aliases) add("payment", alias);
+    if ("subscription_id" in fact) add("subscription", fact.subscription_id);
+    if ("customer_id" in fact) add("customer", fact.customer_id ?? null);
+    const email = addressIn(fact);
+    if (email !== null) emails.add(email);
+  }
+  for (const email of emails) add("email", await hashOf(program_id, email));
+  return subjects;
+}
+
+/** The address of a customer that a fact says, as it says it. */
+export function addressIn(fact: Fact): string | null {
+  if (isEarning(fact) || fact.kind === "attribution") return fact.customer_email ?? null;
+  return fact.kind === "customer" ? fact.email : null;
+}
+
+/** Salted with the program, so that one address is not the same in two. */
+export function hashOf(program_id: string, email: string): Promise<string> {
+  return sha256Hex(`${program_id} ${email.toLowerCase()}`);
+}
+
+/**
+ * The providers at which a customer of one has the same id: what the owner's server reports names a customer by the id that
+ * they have at the provider of their payments (FACT-4), and the ids of two vendors never clash.
+ */
+export function sameCustomersAt(provider: ProviderName): readonly ProviderName[] {
+  return provider === OWNER_PROVIDER.name ? PROVIDER_NAMES : [provider, OWNER_PROVIDER.name];
+}
+
+/**
+ * SQL that is true where a vendor's event of this time names an erased customer: of the customer or a payment at any
+ * time, by the address alone only until it was erased, for whoever buys with it later is a customer again.
+ */
+export function isErased(
+  program_id: string,
+  provider: ProviderName,
+  subjects: readonly ErasedSubject[],
+  occurred_at: string,
+): SQL {
+  if (subjects.length === 0) return sql`false`;
+  const named = subjects.flatMap(({ scope, subject }) =>
+    (scope === "customer" ? sameCustomersAt(provider) : [provider]).map((at) => ({ at, scope, subject })),
+  );
+  return sql`exists (select 1 from json_each(${JSON.stringify(named)}) s
+    cross join erased_subjects e on e.program_id = ${program_id} and e.provider = s.value ->> 'at'
+      and e.scope = s.value ->> 'scope' and e.subject = s.value ->> 'subject'
+    where e.scope <> 'email' or e.erased_at >= ${occurred_at})`;
+}
+
+/** The statement by which what is known by these subjects counts as erased from now on. */
+export function markErased(
+  ctx: Pick<BaseCtx, "db" | "now">,
+  program_id: string,
+  provider: ProviderName,
+  subjects: readonly ErasedSubject[],
+  when: SQL = sql`true`,
+): Statement {
+  return ctx.db.run(sql`insert into erased_subjects (program_id, provider, scope, subject, erased_at)
+    select ${program_id}, ${provider}, value ->> 'scope', value ->> 'subject', ${iso(ctx.now)}
+    from json_each(${JSON.stringify(subjects)}) where ${when}
+    on conflict (program_id, provider, scope, subject) do update set erased_at = excluded.erased_at
+      where excluded.erased_at > erased_at`);
 }

@@ -8,7 +8,7 @@ import { COUNTED_ELSEWHERE, type Outcome } from "../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { Reader } from "../kernel/context.ts";
 import { searched } from "../kernel/partner-search.ts";
-import { paymentsNamed, reachable } from "./named.ts";
+import { paymentsNamed, reachable } from "./concerned-payments.ts";
 
 /**
  * Whether the outcome of a payment (a column) is none of these. Each is compared separately: a list would be read as a table,

@@ -1,22 +1,98 @@
-import { sql, type SQL } from "drizzle-orm";
+import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
+import { providerEvents } from "../../db/schema.ts";
+import { codeKey } from "../../domain/code.ts";
 import { isEarned } from "../../domain/commission.ts";
+import type { Fact } from "../../domain/fact.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
-import { decidePayment, refuseTooLarge, type Decision, type Outcome } from "../../domain/payment.ts";
+import {
+  CLAIMED_ELSEWHERE,
+  decidePayment,
+  refuseTooLarge,
+  type Decision,
+  type EventOutcome,
+  type Outcome,
+  type PaymentDecision,
+} from "../../domain/payment.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
 import { isUnavailable } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
-import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
+import type { ProviderEvent } from "../../providers/provider.ts";
+import { commit, type CommitPlan, type Occurrence, type Write } from "../kernel/commit.ts";
 import { BalanceTooLarge, CommitConflict } from "../kernel/conflict.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
+import type { OwnerMail } from "../kernel/owner-mails.ts";
 import { MAX_RACES, refuseWhere } from "../kernel/races.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";
-import { eventOutcome, planClosing, type Closing } from "./closing.ts";
-import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
+import { CODE_SOURCE, OF_UNKNOWN_CODES, unknownCodes } from "../kernel/seen-codes.ts";
+import { PAYMENT_KEY, type PaymentKey, type Recorded } from "./facts.ts";
 import { planSettlement } from "./plan.ts";
 import { firstSeen, keptOf, rulesOf, seenOf, type KnownRules } from "./rules.ts";
 import { readState, type LedgerState } from "./state.ts";
-import { unknownCodeMails } from "./unknown-code.ts";
+
+/** Why a test event is not used; stored with it. */
+export const TEST_MODE = "test_mode";
+
+export type OpenEvent = Pick<ProviderEvent, "event_id" | "event_type" | "facts" | "ignored"> & Pick<Recorded, "found">;
+
+/** A vendor event that is to be closed by its audit event, which is written once, by whoever comes first. */
+export interface Closing {
+  provider: ProviderName;
+  event: OpenEvent;
+  /** How many payments it left unsettled. */
+  concerned: number;
+}
+
+/** What an event came to, given what its payment came to. */
+export function eventOutcome({ event, concerned }: Closing, outcome: Outcome | null): EventOutcome {
+  if (event.ignored === TEST_MODE) return TEST_MODE;
+  const has = (kind: Fact["kind"]) => event.facts.some((fact) => fact.kind === kind);
+  if (has("payment")) return outcome ?? "unpaid";
+  if (has("lead") && outcome !== null) return leadOutcome(outcome);
+  if (has("elsewhere")) return CLAIMED_ELSEWHERE;
+  const isOpen = event.facts.some((fact) => fact.kind === "adjustment" && fact.open);
+  if (isOpen || has("cancellation")) return concerned > 0 ? "flagged" : "waiting";
+  if (has("adjustment")) return concerned > 0 ? "adjusted" : "waiting";
+  if (has("attribution") || has("code_use") || has("customer")) return event.found ? "remembered" : "unknown_ref";
+  return has("link") || has("code") ? "linked" : "ignored";
+}
+
+/** A lead whose reference leads to a partner is remembered, also where an erasure has left no address to remember it for. */
+function leadOutcome(outcome: Outcome): EventOutcome {
+  return outcome === "commission" || outcome === "unknown_ref" ? outcome : "remembered";
+}
+
+/** The closing as a part of a commit, which fails where somebody else has closed the event. */
+export function planClosing(ctx: ProgramCtx, { provider, event }: Closing, outcome: EventOutcome): CommitPlan {
+  const id = newId("event", ctx.now);
+  return {
+    writes: [
+      {
+        statement: ctx.db
+          .update(providerEvents)
+          .set({ outcome, audit_event_id: id })
+          .where(
+            and(
+              eq(providerEvents.program_id, ctx.program.id),
+              eq(providerEvents.provider, provider),
+              eq(providerEvents.event_id, event.event_id),
+              isNull(providerEvents.audit_event_id),
+            ),
+          ),
+        expect: 1,
+      },
+    ],
+    occurrences: [
+      {
+        id,
+        type: `webhook.${provider}`,
+        payload: { event_id: event.event_id, event_type: event.event_type, outcome },
+      },
+    ],
+  };
+}
 
 /**
  * At most this many payments are settled in one request; the minute's job takes the rest. Each is settled by 7 to 9 statements, so
@@ -275,4 +351,22 @@ function admittedAs(
     const time = { occurred_at: row.created_at, seen: seenOf(row, state.newest) };
     return rulesOf(state, time).ofPartner(partner_id).status;
   });
+}
+
+/** What is said of the codes that a payment waits for from now on: nothing of one for which it, or another, does already. */
+export function unknownCodeMails(ctx: ProgramCtx, before: Payment, decision: Decision | null): OwnerMail[] {
+  const known = codesIn(before.outcome, before.decision);
+  const codes = codesIn(decision?.outcome, decision?.record);
+  // A code whose name is learned is no other one.
+  if (codes.length <= known.length) return [];
+  const others = sql`select lower(code) from (${unknownCodes(ctx.programId, sql`id <> ${before.id}`)})
+    where +provider = ${before.provider}`;
+  const fresh = JSON.stringify(codes.filter((code) => !known.includes(code)));
+  return [{ kind: "codes_unknown", where: sql`exists (select value from json_each(${fresh}) except ${others})` }];
+}
+
+/** The `codeKey`s of those that nobody has. */
+function codesIn(outcome: Outcome | null = null, decision: PaymentDecision | null = null): string[] {
+  if (outcome === null || !OF_UNKNOWN_CODES.includes(outcome)) return [];
+  return (decision?.candidates ?? []).flatMap(({ ref, source }) => (source === CODE_SOURCE ? [codeKey(ref)] : []));
 }

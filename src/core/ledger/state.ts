@@ -2,27 +2,22 @@
 import { getTableColumns, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { jsonFields, jsonObject } from "../../db/json-object.ts";
+import { joined } from "../../db/parts.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
-import type { Codes } from "../../domain/code.ts";
+import type { Codes, HeldCode } from "../../domain/code.ts";
 import type { Decided } from "../../domain/decision.ts";
-import type { Fact, PaymentFact } from "../../domain/fact.ts";
-import type { TwinFact } from "../../domain/twin.ts";
+import type { CodeFact, Fact, PaymentFact } from "../../domain/fact.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { LedgerPartner } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts";
+import type { TwinFact } from "../../domain/twin.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
-import type { Closing } from "./closing.ts";
-import { codesKnown, codeStages, HELD, type StatedCode } from "./codes.ts";
+import { joinNear, leadsToPartner, NEWEST_CHANGE, reachable } from "./concerned-payments.ts";
 import { PART, type Part, type PaymentKey } from "./facts.ts";
-import { reachable } from "./named.ts";
-import { NEWEST_CHANGE } from "./heard.ts";
-import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
-import { leads } from "./served.ts";
-import { twinStages } from "./twins.ts";
 
 interface SaleDecision extends Decided {
   id: string;
@@ -68,7 +63,7 @@ export interface PastRow extends PastRule<string> {
 export async function readState(
   ctx: ProgramCtx,
   { provider, provider_transaction_id }: PaymentKey,
-  closing?: Closing,
+  closing?: { provider: ProviderName; event: { event_id: string } },
 ): Promise<{ state: LedgerState | null; isClosed: boolean }> {
   const program_id = ctx.program.id;
   const state = selectState(program_id, provider, sql`select ${provider_transaction_id}`);
@@ -116,6 +111,22 @@ function isOfIntent(fact: Fact): fact is PaymentFact {
 function sorted<T>(rows: T[], by: (row: T) => string): T[] {
   return rows.toSorted((a, b) => (by(a) < by(b) ? -1 : 1));
 }
+
+/** What the vendor said of a code that a fact carries. */
+export interface StatedCode {
+  at: string;
+  fact: CodeFact;
+}
+
+export function codesKnown(stated: readonly StatedCode[], held: Codes["held"]): Codes {
+  const named = stated.map(({ at, fact: { code_id, name, parents } }) => ({ at, code_id, name, parents }));
+  return { named, held };
+}
+
+export const HELD = jsonFields<HeldCode>({
+  ...{ id: sql`id`, partner_id: sql`partner_id`, code_key: sql`code_key`, provider_code_id: sql`provider_code_id` },
+  ...{ created_at: sql`created_at`, ended_at: sql`ended_at` },
+});
 
 const PAYMENT = jsonObject<Payment>(getTableColumns(payments));
 const COMMISSION = jsonObject<Commission>(getTableColumns(commissions));
@@ -195,8 +206,8 @@ function statedStages(program_id: string, provider: ProviderName, seeds: SQL): S
     cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;
   const ofPayments = (column: string) => sql`select distinct p.${sql.raw(column)} as id from json_each(held.own) o
     cross join payments p on p.id = o.value where p.${sql.raw(column)} is not null`;
-  const isLed = sql`${leads(programOf("said"), sql`f.ref_key`)}
-    or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(programOf("said"), sql`lower(r.value ->> 'ref')`)})`;
+  const isLed = sql`${leadsToPartner(programOf("said"), sql`f.ref_key`)}
+    or exists (select 1 from json_each(f.data, '$.refs') r where ${leadsToPartner(programOf("said"), sql`lower(r.value ->> 'ref')`)})`;
   const speakers = sql`select ${own} as provider union select ${literal(OWNER_PROVIDER.name)}`;
   return sql`reached as materialized (select ${program_id} as program_id, ${listOfAll(sql`subject`, reachable(program_id, provider, seeds))} as ids),
     ${stage("held", "reached", {
@@ -312,4 +323,106 @@ function partsOf(provider: ProviderName): SQL {
       union all
       select json_array('granted', c.partner_id) from json_each(due.own) o
         cross join claims c indexed by claims_payment on c.payment_id = o.value where +c.status = 'granted')`;
+}
+
+/** After `stated`: `twins`, the facts of the other payments that may be this one, each with the least of the ids of its payment. */
+export function twinStages(provider: ProviderName): SQL {
+  const own = literal(provider);
+  const names = reachable(
+    programOf("stated"),
+    provider,
+    sql`select n.subject from fact_subjects n where n.program_id = ${programOf("stated")} and n.provider = ${own}
+      and n.fact_id = near.fact_id and +n.scope = 'payment'`,
+  );
+  return sql`${stage("paired", "stated", {
+    near: listOfAll(
+      sql`distinct names`,
+      sql`select ${listOfAll(sql`subject`, sql`select subject from (${names}) order by subject`)} as names from (
+          select distinct t.fact_id from ${factsOf("stated", "stated")}
+            cross join ${joinNear(sql`f.program_id`, provider, sql`f.fact_id`)}
+          where f.kind = 'payment' and t.fact_id not in (select value ->> 1 from json_each(stated.stated))) near`,
+    ),
+  })},
+  ${stage("twinned", "paired", {
+    twins: listOfAll(
+      sql`distinct json_array(fact_id, payment)`,
+      sql`select s.fact_id, e.value ->> 0 as payment from json_each(paired.near) e
+          cross join json_each(e.value) n
+          cross join fact_subjects s on s.program_id = ${programOf("paired")} and s.provider = ${own}
+            and s.scope = 'payment' and s.subject = n.value`,
+    ),
+  })}`;
+}
+
+/**
+ * Stages `after` one that has `stated`: `codes`, each code that a fact carries and those it was made from, with the key of what the
+ * vendor had said of it by the time of the fact, else of what it said first after it; and `held`, all versions of partners'
+ * codes that these can be.
+ */
+export function codeStages(provider: ProviderName, after: string): SQL {
+  const own = literal(provider);
+  const said = (id: SQL, rest: SQL) => sql`(select fact_id from facts where program_id = ${programOf(after)}
+    and provider = ${own} and kind = 'code' and ref_key = ${id} and ${rest} limit 1)`;
+  const sayingAt = (id: SQL, at: SQL) => sql`coalesce(
+    ${said(id, sql`occurred_at <= ${at} order by occurred_at desc, fact_id desc`)},
+    ${said(id, sql`occurred_at > ${at} order by occurred_at, fact_id`)})`;
+  const ofProgram = sql`h.program_id = ${programOf("priced")} and h.provider = ${own}`;
+  const factOf = (of: string, key: SQL) =>
+    sql`facts f on f.program_id = ${programOf(of)} and f.provider = ${own} and f.fact_id = ${key}`;
+  return sql`${stage("priced", after, {
+    codes: sql`(with recursive up (code_id, at, fact_id) as (
+        select c.value, f.data ->> 'occurred_at', ${sayingAt(sql`c.value`, sql`f.data ->> 'occurred_at'`)}
+          from ${factsOf(after, "stated")} cross join json_each(f.data, '$.codes') c
+        union
+        select p.value, up.at, ${sayingAt(sql`p.value`, sql`up.at`)}
+          from up cross join ${factOf(after, sql`up.fact_id`)} cross join json_each(f.data, '$.parents') p
+      ) select json_group_array(json_array(code_id, at, ${own}, fact_id)) from up)`,
+  })},
+  ${stage("coded", "priced", {
+    held: listOfAll(
+      sql`id`,
+      sql`select h.id from (
+          select distinct lower(c.value ->> 0) as code_key from json_each(priced.codes) c
+          union select lower(f.data ->> 'name') from json_each(priced.codes) c
+            cross join ${factOf("priced", sql`c.value ->> 3`)}) t
+        cross join partner_codes h on ${ofProgram} and h.code_key = t.code_key
+        union
+        select h.id from (select distinct c.value ->> 0 as code_id from json_each(priced.codes) c) t
+          cross join partner_codes h on ${ofProgram} and h.provider_code_id = t.code_id`,
+    ),
+  })}`;
+}
+
+/**
+ * A statement in stages: tables of one row, of which each is made from the one before and named by the next alone. Lists travel
+ * in it as JSON. The database compiles a table again for each place that names it, with all that it is made of; so a
+ * statement of many steps takes milliseconds to compile where tables are named freely.
+ */
+
+/** The table `name`: the columns of the one `before`, and further ones, which see those. */
+export function stage(name: string, before: string, columns: Readonly<Record<string, SQL>>): SQL {
+  const made = Object.entries(columns).map(([column, value]) => sql`${value} as ${sql.raw(column)}`);
+  return sql`${sql.raw(name)} as materialized (select ${sql.raw(before)}.*, ${joined(made, sql`, `, "different")}
+    from ${sql.raw(before)})`;
+}
+
+/** The values of an expression over a table, or a join, as a JSON list. */
+export function listOf(value: SQL, from: SQL): SQL {
+  return sql`(select json_group_array(${value}) from ${from})`;
+}
+
+/** The same over a select. */
+export function listOfAll(value: SQL, select: SQL): SQL {
+  return listOf(value, sql`(${select})`);
+}
+
+/** The program of a statement in stages, as the table `of` knows it: the first binds it once for all. */
+export function programOf(of: string): SQL {
+  return sql.raw(`${of}.program_id`);
+}
+
+/** The facts `f` of a list of keys in the table `of`. */
+export function factsOf(of: string, list: string): SQL {
+  return sql`json_each(${sql.raw(`${of}.${list}`)}) k
+    cross join facts f on f.program_id = ${programOf(of)} and f.provider = k.value ->> 0 and f.fact_id = k.value ->> 1`;
 }

@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
-import { unsettle } from "./unsettled.ts";
+import { unsettle } from "./concerned-payments.ts";
 
 /**
  * Takes the references and codes of one event from what is remembered, and those that a recalculation of its payment

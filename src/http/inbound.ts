@@ -2,17 +2,16 @@ import { Hono, type Context } from "hono";
 import { actingAs, type Ctx, type ProgramCtx } from "../core/kernel/context.ts";
 import {
   knownProgram,
+  locateByClaim,
   openProgramOrNull,
-  ProgramChanged,
+  verifyBy,
   type KnownProgramCtx,
-} from "../core/inbound/known-program.ts";
-import { takeEvent } from "../core/inbound/program.ts";
-import { claimedAndStoring, programsStoring, type Asked } from "../core/inbound/storing.ts";
+  type Verdict,
+} from "../core/inbound/locate.ts";
 import type { Received } from "../core/inbound/receive.ts";
-import { understand, type Unread } from "../core/inbound/thin.ts";
-import { onShard } from "../core/kernel/shards.ts";
+import { takeEvent } from "../core/inbound/take-event.ts";
+import { readThin, type Understood, type Unread } from "../core/inbound/thin.ts";
 import { providerSecrets } from "../core/kernel/provider-secrets.ts";
-import type { Program } from "../core/kernel/rows.ts";
 import { actors } from "../domain/actor.ts";
 import type { UnreadReason } from "../domain/refusal.ts";
 import { isProgramId, shardOfProgram } from "../domain/shard.ts";
@@ -20,7 +19,7 @@ import type { AppEnv } from "../env.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { remember } from "../lib/remembered.ts";
 import { HOUR, MINUTE } from "../lib/time.ts";
-import type { ClaimedOwner, Vendor } from "../providers/provider.ts";
+import type { Vendor } from "../providers/provider.ts";
 import { VENDORS } from "../providers/registry.ts";
 import { readsOf } from "./connect.ts";
 import { logUnowned, noteRefused, noteRefusedUnread } from "./refused-webhooks.ts";
@@ -60,40 +59,43 @@ async function receive(c: Context<AppEnv>, provider: Vendor): Promise<Response> 
     refuseByLimits(arriving);
     return arriving;
   });
-  const verified = await verify(arrival);
-  const { outcome, ignored } = await take(arrival, verified).catch(async (error: unknown) => {
-    if (!(error instanceof ProgramChanged)) throw error;
-    const { ctx, body } = verified;
-    return take(arrival, await verifyByRead(arrival, ctx.program.id, async () => body));
-  });
+  const verified = await readVerified(arrival);
+  const taken =
+    (await take(arrival, verified)) ??
+    // What was remembered of the program does not do: it is read, and judged again.
+    (await take(arrival, await verifyByRead(arrival, verified.ctx.program.id, async () => verified.body)));
+  if (!taken) throw new Error("a program that was read is never remembered");
+  const { outcome, ignored } = taken;
   return c.json({ received: true, outcome, ...(ignored === null ? {} : { reason: ignored }) });
 }
 
-/** @throws {ProgramChanged} where the program that verified it is only known, and that does not do. */
-async function take(arrival: Arrival, { ctx, body, json }: Verified): Promise<Received> {
-  const { c, provider } = arrival;
-  const understood = json.ok ? await understand(ctx, provider, json, readsOf(c.env)(provider)) : null;
+/** Null if the program is remembered and that does not do; nothing was stored. */
+async function take(arrival: Arrival, { ctx, body, json }: Verified): Promise<Received | null> {
+  const { c, provider, header } = arrival;
+  const understood = json.ok ? await understand(arrival, ctx, json) : null;
   if (understood && "parsed" in understood && understood.parsed.ok) {
     const { value, text, parsed } = understood;
     const claim = provider.claimedOwner(value);
+    const proof = { header, signed: body };
     return orUnavailable(() =>
-      takeEvent(ctx, {
-        provider: provider.name,
-        event: parsed.event,
-        body: text,
-        claim,
-        isSigned: (secrets) => isSigned(arrival, secrets, body),
-      }),
+      takeEvent(ctx, { provider: provider.name, event: parsed.event, body: text, claim, proof }),
     );
   }
   const reason = understood && "reason" in understood ? understood.reason : null;
   // Where it is the provider that fails, asking again is no use.
-  if ("unchanged" in ctx && (reason === null || reason in OWNERS)) throw new ProgramChanged();
+  if ("unchanged" in ctx && (reason === null || reason in OWNERS)) return null;
   noteRefused(c, provider.name, reason ?? "unparsable", ctx);
   if (understood && "reason" in understood) throw unread(understood);
   if (!understood) throw new AppError("invalid_json", "The body is not valid JSON.");
   const details = understood.parsed.ok ? [] : understood.parsed.details;
   throw new AppError("validation_failed", "This is not the documented shape of the event.", { details });
+}
+
+async function understand({ c, provider }: Arrival, ctx: ProgramCtx, json: JsonBody): Promise<Understood> {
+  const { value, text } = json;
+  const thin = provider.thinOf?.(value) ?? null;
+  if (thin) return readThin(ctx, provider, { value, text }, thin, readsOf(c.env)(provider));
+  return { value, text, parsed: provider.parse(value) };
 }
 
 /** What the owner has to see to first, and then the provider sends the event again. */
@@ -117,7 +119,7 @@ function unread({ reason, retry_after_ms }: Unread): AppError {
 }
 
 /** Goes on where the caller hangs up: what it holds is given back at once, and counts as a failure. */
-function verify(arrival: Arrival): Promise<Verified> {
+function readVerified(arrival: Arrival): Promise<Verified> {
   const { c, program_id } = arrival;
   const verifying = checkBody(
     c.req,
@@ -181,8 +183,7 @@ async function verifyNamed(arrival: Arrival, program_id: string, read: Read): Pr
   const known = knownProgram(arrival.base, arrival.provider.name, program_id);
   if (!known) return verifyByRead(arrival, program_id, read);
   const body = await read();
-  if ((await verifyEvent(arrival, known.program, body)) === "verified")
-    return { ctx: known, body, json: parseJson(body) };
+  if ((await verify(arrival, known, body)) === "verified") return { ctx: known, body, json: parseJson(body) };
   return verifyByRead(arrival, program_id, async () => body);
 }
 
@@ -192,51 +193,30 @@ async function verifyByRead(arrival: Arrival, program_id: string, read: Read): P
     await countWrongSecret(arrival.c, UNKNOWN);
     throw unknownProgram(arrival.c, arrival.provider);
   }
-  const secrets = await secretsOf(arrival, ctx.program);
+  const secrets = await providerSecrets(ctx, ctx.program, arrival.provider.name);
   if (secrets.length === 0) throw await refused(arrival, ctx, "not_configured");
   const body = await read();
-  if (!(await isSigned(arrival, secrets, body))) throw await refused(arrival, ctx, "wrong_signature");
+  const verdict = await verify(arrival, ctx, body);
+  if (verdict !== "verified") throw await refused(arrival, ctx, verdict);
   return { ctx, body, json: parseJson(body) };
 }
 
-/** By the program that the event claims, else by one that stores what it names: the first whose secret verifies it. */
 async function verifyUnnamed(arrival: Arrival, read: Read): Promise<Verified> {
+  const { c, base, provider, header } = arrival;
   const body = await read();
   const json = parseJson(body);
-  const claim = arrival.provider.claimedOwner(json.ok ? json.value : null);
-  let unfit: { ctx: ProgramCtx; verdict: Exclude<Verdict, "verified"> } | null = null;
-  for await (const ctx of candidates(arrival, claim)) {
-    const verdict = await verifyEvent(arrival, ctx.program, body);
-    if (verdict === "verified") return { ctx, body, json };
-    if (unfit?.verdict !== "wrong_signature") unfit = { ctx, verdict };
+  const claim = provider.claimedOwner(json.ok ? json.value : null);
+  if (claim.program_id !== null && isProgramId(claim.program_id) && isGuesser(c, claim.program_id)) {
+    // It had to be read to be known: who goes on is refused before that.
+    await countWrongSecret(c, UNNAMED);
+    refuseGuesser(c, claim.program_id);
   }
-  if (unfit) throw await refused(arrival, unfit.ctx, unfit.verdict);
-  await countWrongSecret(arrival.c, UNNAMED);
-  throw unknownProgram(arrival.c, arrival.provider);
-}
-
-async function* candidates(arrival: Arrival, claim: ClaimedOwner): AsyncGenerator<ProgramCtx, void> {
-  const { c, base, provider } = arrival;
-  const { program_id } = claim;
-  let asked: Asked | null = null;
-  if (program_id !== null && isProgramId(program_id)) {
-    if (isGuesser(c, program_id)) {
-      // It had to be read to be known: who goes on is refused before that.
-      await countWrongSecret(c, UNNAMED);
-      refuseGuesser(c, program_id);
-    }
-    // What its database stores is asked with it: no database is read twice for what a stranger claims (IN-10).
-    const home = onShard(base, shardOfProgram(program_id));
-    asked = home && (await orUnavailable(() => claimedAndStoring(home, provider.name, claim)));
-    const claimed = asked?.found.find(({ ctx }) => ctx.program.id === program_id);
-    if (claimed) yield claimed.ctx;
-  }
-  if (claim.transaction_id === null && claim.subscription_id === null) return;
-  const { found, failure } = await orUnavailable(() => programsStoring(base, provider.name, claim, [], asked));
-  for (const { ctx } of found) if (ctx.program.id !== program_id) yield ctx;
-  await orUnavailable(async () => {
-    if (failure) throw failure.reason;
-  });
+  const proof = { header, signed: body };
+  const found = await orUnavailable(() => locateByClaim(base, { provider: provider.name, claim, proof }));
+  if (found?.verdict === "verified") return { ctx: found.ctx, body, json };
+  if (found) throw await refused(arrival, found.ctx, found.verdict);
+  await countWrongSecret(c, UNNAMED);
+  throw unknownProgram(c, provider);
 }
 
 async function openProgram({ base, provider }: Arrival, program_id: string): Promise<ProgramCtx | null> {
@@ -246,20 +226,8 @@ async function openProgram({ base, provider }: Arrival, program_id: string): Pro
   return ctx;
 }
 
-type Verdict = "verified" | "wrong_signature" | "not_configured";
-
-async function verifyEvent(arrival: Arrival, program: Program, body: Uint8Array): Promise<Verdict> {
-  const secrets = await secretsOf(arrival, program);
-  if (secrets.length === 0) return "not_configured";
-  return (await isSigned(arrival, secrets, body)) ? "verified" : "wrong_signature";
-}
-
-function secretsOf({ base, provider }: Arrival, program: Program): Promise<string[]> {
-  return providerSecrets(base, program, provider.name);
-}
-
-function isSigned({ c, provider, header }: Arrival, secrets: readonly string[], body: Uint8Array): Promise<boolean> {
-  return provider.verify({ header, body, secrets, now: c.var.now });
+function verify({ provider, header }: Arrival, ctx: ProgramCtx, body: Uint8Array): Promise<Verdict> {
+  return verifyBy(ctx, { provider: provider.name, proof: { header, signed: body } });
 }
 
 /** Counts a refusal by this program, and reports it; the answer to it. */
@@ -283,7 +251,8 @@ function invalidSignature(message: string): AppError {
   return new AppError("invalid_signature", message);
 }
 
-type Json = { ok: true; value: unknown; text: string } | { ok: false };
+type JsonBody = { ok: true; value: unknown; text: string };
+type Json = JsonBody | { ok: false };
 
 function parseJson(body: Uint8Array): Json {
   try {
@@ -299,7 +268,7 @@ async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof AppError || error instanceof ProgramChanged) throw error;
+    if (error instanceof AppError) throw error;
     throw new AppError("storage_unavailable", "The event could not be stored; send it again.", {
       retryAfter: 30,
       cause: error,

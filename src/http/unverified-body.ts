@@ -1,5 +1,5 @@
 import type { HonoRequest } from "hono";
-import { MAX_EVENT_BYTES } from "../core/inbound/program.ts";
+import { MAX_EVENT_BYTES } from "../core/inbound/take-event.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { AppError } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";

@@ -1,7 +1,7 @@
 /** The statements of an event have room for facts of every kind at once, and are no larger for more of them. */
 import { sql } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
-import { receiveBeside } from "../../src/core/inbound/receive.ts";
+import { storeEvent } from "../../src/core/inbound/receive.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";
 import type { Fact } from "../../src/domain/fact.ts";
 import { cents } from "../../src/domain/money.ts";
@@ -54,7 +54,7 @@ describe("an event of many facts", () => {
     const event = { event_id: "evt_1", event_type: "sale", occurred_at, facts, ignored: null, test: false };
     const asked = sql`select 'waiting' as what, ${"it"} as data where ${"a"} in (${"a"}, ${"b"})`;
     for (const isNew of [true, false]) {
-      const received = await receiveBeside(ctx, provider, event, "{}", { before: [], ask: [asked] });
+      const received = await storeEvent(ctx, provider, event, "{}", { before: [], ask: [asked] });
       expect(received).toMatchObject({ isNew, asked: expect.arrayContaining([{ what: "waiting", data: "it" }]) });
     }
   });

@@ -3,7 +3,8 @@ import { env } from "cloudflare:workers";
 import Stripe from "stripe";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
-import { understand } from "../../src/core/inbound/thin.ts";
+import { readThin } from "../../src/core/inbound/thin.ts";
+import type { ProgramCtx } from "../../src/core/kernel/context.ts";
 import { UNREAD_REASONS } from "../../src/domain/refusal.ts";
 import { DAY, HOUR } from "../../src/lib/time.ts";
 import { READ_TYPES } from "../../src/providers/provider-a/events.ts";
@@ -53,6 +54,9 @@ function happen(event: EventA, fields: Parameters<typeof thinOfA>[1] = {}): Thin
 }
 
 /** How provider A has what a thin event is about: the event that it names, that event in its list, or the object alone. */
+const readIt = (ctx: ProgramCtx, thin: ThinA) =>
+  readThin(ctx, providerA, { value: thin, text: "" }, providerA.thinOf!(thin)!, lists.readsOf(providerA));
+
 const FORMS = ["named", "listed", "object"] as const;
 type Form = (typeof FORMS)[number];
 
@@ -283,7 +287,7 @@ describe("no event of a type that is needed is acknowledged and dropped", () => 
       if (!parsed.ok) throw new Error("a sample is refused");
       for (const form of FORMS) {
         const thin = happenAs(form, event);
-        const understood = await understand(ctx, providerA, { value: thin, text: "" }, lists.readsOf(providerA));
+        const understood = await readIt(ctx, thin);
         expect(understood).toEqual({
           ...{ value: expect.anything(), text: expect.any(String) },
           parsed: { ok: true, event: { ...parsed.event, event_id: form === "object" ? thin.id : event.id } },
@@ -348,7 +352,7 @@ describe("a thin event that cannot be read", () => {
     const ctx = programContext(await makeProgram(KEY));
     lists.faultOf = () => "slow";
     const thin = happen(sessionCompleted({ ref: "jane" }));
-    const understood = await understand(ctx, providerA, { value: thin, text: "" }, lists.readsOf(providerA));
+    const understood = await readIt(ctx, thin);
     expect(understood).toMatchObject({ reason: "unavailable", retry_after_ms: null });
   });
 

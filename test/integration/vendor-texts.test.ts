@@ -1,7 +1,7 @@
 /** Texts and times of a vendor's event that cannot be stored as they are: refused with their path, or left out. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { MAX_EVENT_BYTES } from "../../src/core/inbound/program.ts";
+import { MAX_EVENT_BYTES } from "../../src/core/inbound/take-event.ts";
 import { bytesIn } from "../../src/lib/slices.ts";
 import { VENDORS, VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { giveCode } from "../support/codes.ts";

@@ -120,7 +120,7 @@ const LISTED: Record<string, Listed> = {
     outside: ["waiting_events"],
     why: "a question is removed once it is answered",
   },
-  "core/inbound/heard-codes.ts": {
+  "core/inbound/seen-codes.ts": {
     outside: ["waiting_events"],
     why: "a note of who gets what else is said of a code, made with the event",
   },
@@ -128,7 +128,7 @@ const LISTED: Record<string, Listed> = {
     outside: ["claimed_subscriptions", "waiting_events"],
     why: "a note that an event may be another program's, in that one's database",
   },
-  "core/inbound/program.ts": {
+  "core/inbound/take-event.ts": {
     outside: ["waiting_events"],
     why: "notes in other databases about an event on its way; no transaction reaches two databases",
   },

@@ -52,7 +52,7 @@ export const PLANTS: readonly Plant[] = [
     "if (frozen.key_mark === (await keyMark(api_key))) return",
     "if (frozen.key_mark !== api_key) return",
   ]),
-  plant("D5: a refund is filed under the program of the URL", "core/inbound/program.ts", [
+  plant("D5: a refund is filed under the program of the URL", "core/inbound/take-event.ts", [
     "event.facts.some(mayWait) ? receiveChange : receiveUnclaimed",
     "(url: ProgramCtx, one: Delivery) => receive(url, one)",
   ]),

@@ -12,7 +12,7 @@ import { hasSameKey } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { openApiKey } from "../kernel/provider-secrets.ts";
 import { answeredBy, type Asking, type QuestionKind } from "./questions.ts";
-import { receiveBeside } from "./receive.ts";
+import { settleEvent, storeEvent } from "./receive.ts";
 
 /** A bounded number of questions. */
 export interface Questions {
@@ -113,7 +113,9 @@ async function ask(asking: Asking, kind: QuestionKind, id: string): Promise<Read
       ...{ test: false, listed: true },
     };
     const before = isAnswered ? [] : [ctx.db.run(refuseIf(sql`not ${isSameKey}`))];
-    if (!(await receiveBeside(ctx, provider, event, null, { before, ask: [] }))) return null;
+    const stored = await storeEvent(ctx, provider, event, null, { before, ask: [] });
+    if (!stored) return null;
+    await settleEvent(ctx, stored);
     if (!kind.isChained) break;
   }
   await ctx.db.run(sql`delete from waiting_events

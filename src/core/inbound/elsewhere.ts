@@ -16,7 +16,7 @@ import { refuseIf } from "../kernel/conflict.ts";
 import type { Ctx, ProgramCtx, Statement } from "../kernel/context.ts";
 import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
 import { unremember } from "../ledger/unremember.ts";
-import { openProgramOrNull } from "./known-program.ts";
+import { openProgramOrNull } from "./locate.ts";
 import { receiveEvent } from "./receive.ts";
 
 /** An event as it was received, or as it is stored. */

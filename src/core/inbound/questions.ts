@@ -65,7 +65,7 @@ const LINKS: QuestionKind = {
   ignored: { read: null, failed: null },
   among: sql`true`,
   openedBy(program_id, provider, facts) {
-    // The payment of a refund may come to another program, where `program.ts` finds it.
+    // The payment of a refund may come to another program, where `take-event.ts` finds it.
     if (claimsPrograms(provider)) return [];
     return facts.flatMap((fact) => {
       if (fact.kind !== "adjustment") return [];

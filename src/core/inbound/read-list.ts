@@ -31,7 +31,7 @@ import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { isSent } from "../kernel/seen-types.ts";
 import { storedEvent } from "../ledger/facts.ts";
-import { MAX_EVENT_BYTES, takeEvent } from "./program.ts";
+import { MAX_EVENT_BYTES, takeEvent } from "./take-event.ts";
 import { openQuestions, type Questions } from "./ask-questions.ts";
 import { reopenQuestions } from "./questions.ts";
 import {
@@ -309,15 +309,17 @@ async function takeListed(
 ): Promise<boolean> {
   const text = JSON.stringify(body);
   const own = await providerSecrets(ctx, ctx.program, provider.name);
-  const { isNew } = await takeEvent(ctx, {
+  const taken = await takeEvent(ctx, {
     provider: provider.name,
     event,
     body: bytesIn(text) > MAX_EVENT_BYTES ? null : text,
     claim: provider.claimedOwner(body),
-    isSigned: async (secrets) => secrets.some((secret) => own.includes(secret)),
+    proof: { secrets: own },
     before,
   });
-  return isNew;
+  // Only a remembered program can have changed.
+  if (!taken) throw new Error("an event of a list was refused");
+  return taken.isNew;
 }
 
 /** The list of one provider for one program that is due. */

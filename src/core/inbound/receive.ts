@@ -30,11 +30,10 @@ import {
   isFound,
   recordFacts,
   type Beside,
-  type Part,
   type PaymentKey,
   type Recorded,
 } from "../ledger/facts.ts";
-import { ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
+import type { KnownProgramCtx } from "./locate.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
 import { addQuestions } from "./questions.ts";
 
@@ -44,6 +43,14 @@ export interface Received {
   ignored: string | null;
   /** It was stored now, and not before. */
   isNew: boolean;
+}
+
+/** An event that is stored, and what is left to do. */
+export interface StoredEvent extends Recorded {
+  provider: ProviderName;
+  given: ProviderEvent;
+  /** As it is stored: a test event that affects nothing differs from the given one. */
+  event: ProviderEvent;
 }
 
 /**
@@ -58,24 +65,22 @@ export async function receiveEvent(
   body: string | null,
   before: Statement[] = [],
 ): Promise<Received> {
-  const received = await receiveBeside(ctx, provider, event, body, { before, ask: [] });
-  if (!received) throw new Error("an event was refused by no guard");
-  const { outcome, ignored, isNew } = received;
-  return { outcome, ignored, isNew };
+  const stored = await storeEvent(ctx, provider, event, body, { before, ask: [] });
+  if (!stored) throw new Error("an event was refused by no guard");
+  return settleEvent(ctx, stored);
 }
 
 /**
- * `receiveEvent`, with more done in the transaction that stores the event; null where a guard in it refused. `stored` is done
- * once it is stored and before it is closed: what a crash keeps it from, whoever closes the event has to do.
- * @throws {ProgramChanged} instead, for a program that is only known.
+ * Stores an event with its facts, and reads in the same round trip what its settling needs; null if a guard in the transaction
+ * refused, for a remembered program also because it has changed: nothing was stored.
  */
-export async function receiveBeside(
+export async function storeEvent(
   ctx: ProgramCtx | KnownProgramCtx,
   provider: ProviderName,
   event: ProviderEvent,
   body: string | null,
-  beside: Beside & { stored?: (asked: readonly Part[]) => Promise<void> },
-): Promise<(Received & Pick<Recorded, "asked">) | null> {
+  beside: Beside = { before: [], ask: [] },
+): Promise<StoredEvent | null> {
   const isUnused = event.test && ctx.program.live_only && event.ignored !== CONNECTED_ACCOUNT;
   const taken = isUnused ? testEvent(event) : event;
   const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken)];
@@ -86,12 +91,14 @@ export async function receiveBeside(
     ...(vendor ? addQuestions(ctx, vendor.name, event) : []),
   ];
   const recorded = await recordFacts(ctx, provider, taken, body, { before, ask });
-  if (!recorded && "unchanged" in ctx) throw new ProgramChanged();
-  if (!recorded) return null;
-  const { found, asked, isNew } = recorded;
-  await beside.stored?.(asked);
-  const outcome = await finishEvent(ctx, provider, { ...taken, found }, { ...recorded, state: stateOf(asked) });
-  return { outcome, ignored: event.ignored, isNew, asked };
+  return recorded && { ...recorded, provider, given: event, event: taken };
+}
+
+/** Settles the payments that a stored event concerns, and closes it. */
+export async function settleEvent(ctx: ProgramCtx, stored: StoredEvent): Promise<Received> {
+  const { provider, given, event, found, asked, isNew } = stored;
+  const outcome = await finishEvent(ctx, provider, { ...event, found }, { ...stored, state: stateOf(asked) });
+  return { outcome, ignored: given.ignored, isNew };
 }
 
 /** Selects the state of the payment that an event itself is about: nearly always that is all that it leaves unsettled. */
@@ -107,8 +114,8 @@ function testEvent(event: ProviderEvent): ProviderEvent {
   return { ...event, facts: event.facts.map(testFact), ignored: TEST_MODE };
 }
 
-/** What is to be done of an event, and the state of a payment as it was read with it. */
-interface Stored extends Pick<Recorded, "unsettled" | "closed"> {
+/** The rest of the work of an event, and the state of a payment as it was read with it. */
+interface Unfinished extends Pick<Recorded, "unsettled" | "closed"> {
   state: LedgerState | null;
 }
 
@@ -117,7 +124,7 @@ async function finishEvent(
   by: ProgramCtx,
   provider: ProviderName,
   event: OpenEvent,
-  { unsettled, closed, state }: Stored,
+  { unsettled, closed, state }: Unfinished,
 ): Promise<EventOutcome> {
   const ctx = actingAs(by, actors.provider(provider, event.event_id));
   const closing: Closing = { provider, event, concerned: unsettled.length };

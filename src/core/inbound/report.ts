@@ -10,7 +10,7 @@ import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { isErased, subjectsIn } from "../ledger/facts.ts";
 import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
-import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
+import { receiveEvent, settleEvent, storeEvent, type Received } from "./receive.ts";
 
 /** Two clocks differ by less. */
 const AHEAD = 5 * MINUTE;
@@ -39,11 +39,11 @@ export async function takeReport(caller: Caller, report: Report, occurred_at: st
   // Once a lead is stored, the currency stays (PROG-3).
   const isChanged = sql`exists (select 1 from programs where id = ${id} and currency <> ${currency})`;
   const body = JSON.stringify({ ...report, occurred_at: event.occurred_at });
-  const received = await receiveBeside(ctx, name, event, body, {
+  const stored = await storeEvent(ctx, name, event, body, {
     before: [ctx.db.run(refuseIf(report.kind === "lead" ? sql`${isThere} or ${isChanged}` : isThere))],
     ask: [],
   });
-  return received ?? takeAgain(ctx, report, occurred_at, event);
+  return stored ? settleEvent(ctx, stored) : takeAgain(ctx, report, occurred_at, event);
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What a provider's webhook says: of one that only names what happened, with what the provider has of it (IN-18). */
+/** Events that only name what happened are read at the provider (IN-18). */
 import type { UnreadReason } from "../../domain/refusal.ts";
 import type { ParseResult, Vendor } from "../../providers/provider.ts";
 import type { ThinEvent, VendorReads } from "../../providers/reads.ts";
@@ -23,17 +23,16 @@ export interface Unread {
 export type Understood = (Arrived & { parsed: ParseResult }) | Unread;
 
 /**
- * Understands a verified body. A thin event is read of the provider first, with the program's API key: it is never
- * acknowledged without. Test events that the program does not take affect nothing, so nothing is read of them.
+ * Reads a verified thin event (`arrived`) at the provider with the program's API key: it is never acknowledged without. Test
+ * events that the program does not take affect nothing, so nothing is read of them.
  */
-export async function understand(
+export async function readThin(
   ctx: ProgramCtx,
   provider: Vendor,
   arrived: Arrived,
+  thin: ThinEvent,
   reads: VendorReads | null,
 ): Promise<Understood> {
-  const thin = provider.thinOf?.(arrived.value) ?? null;
-  if (!thin) return { ...arrived, parsed: provider.parse(arrived.value) };
   if (thin.test && ctx.program.live_only) return { ...arrived, parsed: { ok: true, event: unreadTest(thin) } };
   const isNone = connectionOf(ctx.program, provider.name).api_key === null;
   if (isNone || !reads?.readEvent) return { reason: "no_api_key", retry_after_ms: null };

@@ -3,13 +3,12 @@ import { literal, runBatch } from "../../db/client.ts";
 import { orNull, shaped, text } from "../../db/rows.ts";
 import type { CustomerFact, Fact, PaymentFact } from "../../domain/fact.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import { isProgramId } from "../../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
 import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
 import type { Ctx, ProgramCtx, Statement } from "../kernel/context.ts";
-import { providerSecrets } from "../kernel/provider-secrets.ts";
 import { everyShard } from "../kernel/shards.ts";
+import type { Part } from "../ledger/facts.ts";
 import {
   announcement,
   decides,
@@ -20,19 +19,21 @@ import {
   noteClaim,
   unlessGivenUp,
 } from "./elsewhere.ts";
-import { openProgramOrNull, ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
-import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 import {
+  isOfAccount,
+  locateClaimed,
+  locateOwner,
   MAX_STORING,
   ofSubscription,
   ofTransaction,
+  openProgramOrNull,
   programsIn,
-  programsStoring,
   storedElsewhere,
-  type Storing,
-} from "./storing.ts";
-import { codesMentioned, noteHeard, noteMarked, heardOf, unmarkedAmong } from "./heard-codes.ts";
-import type { Part } from "../ledger/facts.ts";
+  type KnownProgramCtx,
+  type Proof,
+} from "./locate.ts";
+import { receiveEvent, settleEvent, storeEvent, type Received, type StoredEvent } from "./receive.ts";
+import { codesReferenced, recordFetchedCodes, recordSeenCodes, selectSeers, selectUnfetched } from "./seen-codes.ts";
 
 /** Bytes of an event that are taken from a webhook (HTTP-13), and kept of a list: a longer body may be longer than a row. */
 export const MAX_EVENT_BYTES = 1024 * 1024;
@@ -44,8 +45,7 @@ export interface Delivery {
   /** As the vendor sent it; null where it is too long to be kept. */
   body: string | null;
   claim: ClaimedOwner;
-  /** Whether it is signed with one of these secrets. */
-  isSigned: (secrets: readonly string[]) => Promise<boolean>;
+  proof: Proof;
   /** Programs that it names and whose secrets do not verify it: it is theirs where they have received it themselves. */
   claimants?: readonly ProgramCtx[];
   /** What is done before it in the transaction that stores it, in the program that it belongs to. */
@@ -71,31 +71,36 @@ export interface Delivery {
  *
  * The program of a provider whose events claim none is the URL's (IN-1).
  *
- * @throws {ProgramChanged} where `verified` is only known and the database says something else of it by now, or where
- * more than it is to be looked at.
+ * Null if `verified` is remembered and the database says something else of it by now, or if more than it is to be looked at:
+ * nothing was stored.
  */
-export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: Delivery): Promise<Received> {
-  const { provider, event, body, claim, before = () => [] } = given;
-  if (!claimsPrograms(provider)) return receiveEvent(verified, provider, event, body, before(verified));
+export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: Delivery): Promise<Received | null> {
+  const { provider, event, claim } = given;
+  if (!claimsPrograms(provider)) return receiveAlone(verified, given);
   const isAlone =
     verified.databases.shards.length === 1 && (claim.program_id ?? verified.program.id) === verified.program.id;
-  if ("unchanged" in verified && !isAlone) throw new ProgramChanged();
-  const { claimed, claimants } = await claimedProgram(verified, given);
+  if ("unchanged" in verified && !isAlone) return null;
+  const { claimed, claimants } = await locateClaimed(verified, given);
   const delivery = { ...given, claimants };
   const home = claimed ?? verified;
   // Where live events alone count it meets nothing but other test events of its program.
-  if (event.test && home.program.live_only) return receiveEvent(home, provider, event, body, before(home));
+  if (event.test && home.program.live_only) return receiveAlone(home, given);
   const unclaimed = event.facts.some(mayWait) ? receiveChange : receiveUnclaimed;
-  const taken = await (claimed ? receive(claimed, delivery, verified) : unclaimed(verified, delivery));
+  const taken = await (claimed ? receive(claimed, delivery, null, verified) : unclaimed(verified, delivery));
+  if (!taken) return null;
   const customers = event.facts.filter((fact) => fact.kind === "customer");
   for (const customer of customers) await tellOthers(home, delivery, customer);
   await tellNames(home, delivery);
   return taken;
 }
 
-/** Whether it is signed with a secret of this program. */
-async function isOf(ctx: ProgramCtx, { provider, isSigned }: Delivery): Promise<boolean> {
-  return isSigned(await providerSecrets(ctx, ctx.program, provider));
+/** Of an event that concerns no other program. */
+async function receiveAlone(
+  home: ProgramCtx | KnownProgramCtx,
+  { provider, event, body, before = () => [] }: Delivery,
+): Promise<Received | null> {
+  const stored = await storeEvent(home, provider, event, body, { before: before(home), ask: [] });
+  return stored && settleEvent(home, stored);
 }
 
 /** A customer is the account's: whichever program has payments of one gets the address as well. */
@@ -105,12 +110,12 @@ async function tellOthers(home: ProgramCtx, delivery: Delivery, fact: CustomerFa
   await passOn(home, delivery, paid, [fact]);
 }
 
-/** So is a promotion code: whichever program has heard of it gets what is said of it as well (CODE-2). */
+/** So is a promotion code: each program with an event that references it receives its names (CODE-2). */
 async function tellNames(home: ProgramCtx, delivery: Delivery): Promise<void> {
   const codes = delivery.event.facts.filter((fact) => fact.kind === "code");
   if (codes.length === 0) return;
   const ids = codes.map(({ code_id }) => code_id);
-  await passOn(home, delivery, heardOf(delivery.provider, ids), codes);
+  await passOn(home, delivery, selectSeers(delivery.provider, ids), codes);
 }
 
 /** Gives facts of an event to the other programs of a select (`programsIn`) that are of its account. */
@@ -118,7 +123,7 @@ async function passOn(home: ProgramCtx, delivery: Delivery, ranked: SQL, facts: 
   const { found, failure } = await programsIn(home, delivery.provider, ranked, [home.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx } of found) {
-    if (!(await isOf(ctx, delivery))) continue;
+    if (!(await isOfAccount(ctx, delivery))) continue;
     await receiveEvent(ctx, delivery.provider, partOf(delivery.event, facts), delivery.body);
   }
 }
@@ -130,19 +135,6 @@ function partOf(event: ProviderEvent, facts: Fact[]): ProviderEvent {
   return { ...event, event_id: `${event.event_id}:${places.join("+")}`, facts };
 }
 
-/** The program that an event claims, where its secret verifies it, else as a claimant. */
-async function claimedProgram(
-  verified: ProgramCtx,
-  delivery: Delivery,
-): Promise<{ claimed: ProgramCtx | null; claimants: ProgramCtx[] }> {
-  const { claim, provider } = delivery;
-  if (claim.program_id === verified.program.id) return { claimed: verified, claimants: [] };
-  const isNamed = claim.program_id !== null && isProgramId(claim.program_id);
-  const named = isNamed ? await openProgramOrNull(verified, provider, claim.program_id!) : null;
-  if (named && (await isOf(named, delivery))) return { claimed: named, claimants: [] };
-  return { claimed: null, claimants: named ? [named] : [] };
-}
-
 /** Every refusal means that what the event names has come to another program meanwhile. */
 const MAX_REFUSALS = 20;
 
@@ -151,24 +143,21 @@ const MAX_REFUSALS = 20;
  * refuses to store it there where another program of the same database has the payment: only then are they looked up,
  * so that it costs no look-up where, as nearly always, there is none.
  */
-async function receiveChange(url: ProgramCtx, delivery: Delivery): Promise<Received> {
+async function receiveChange(url: ProgramCtx | KnownProgramCtx, delivery: Delivery): Promise<Received | null> {
+  const { provider, claim } = delivery;
   /** Programs that store what it names and are of another account: their secrets do not verify it. */
   const strangers: string[] = [];
   const isOnlyDatabase = url.databases.shards.length === 1;
   if (!isOnlyDatabase) {
-    const { owner, failure } = await ownerAmong(url, delivery, strangers);
+    const { owner, failure } = await locateOwner(url, delivery, strangers);
     if (owner) return receive(owner, delivery);
     if (failure) throw failure.reason;
     await announceWaiting(url, delivery);
   }
   for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
-    const received = await receiveGuarded(
-      url,
-      delivery,
-      storedElsewhere(url, delivery.provider, delivery.claim, strangers),
-    );
-    if (received && isOnlyDatabase) return received;
-    const { owner, failure } = await ownerAmong(url, delivery, strangers);
+    const received = await receive(url, delivery, storedElsewhere(url, provider, claim, strangers));
+    if (received ? isOnlyDatabase : "unchanged" in url) return received;
+    const { owner, failure } = await locateOwner(url, delivery, strangers);
     if (owner && owner.program.id !== url.program.id) return receive(owner, delivery);
     if (received && failure) throw failure.reason;
     if (received) return received;
@@ -176,37 +165,24 @@ async function receiveChange(url: ProgramCtx, delivery: Delivery): Promise<Recei
   throw new CommitConflict("lost_race", "the program of an event");
 }
 
-/** The first program that stores what the event names and whose secret verifies it; adds the others to `strangers`. */
-async function ownerAmong(url: ProgramCtx, delivery: Delivery, strangers: string[]) {
-  const { found, failure } = await programsStoring(url, delivery.provider, delivery.claim, strangers);
-  const isUrl = ({ ctx }: Storing) => ctx.program.id === url.program.id;
-  for (const candidate of found.toSorted((a, b) => a.rank - b.rank || Number(isUrl(b)) - Number(isUrl(a)))) {
-    if (isUrl(candidate) || (await isOf(candidate.ctx, delivery))) {
-      return { owner: candidate.ctx, failure: null };
-    }
-    strangers.push(candidate.ctx.program.id);
-  }
-  return { owner: null, failure };
-}
-
 /**
  * A payment, or what else names a subscription, by the program that has claimed the subscription at this URL before,
  * else by the URL's.
  */
-async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Received> {
+async function receiveUnclaimed(url: ProgramCtx | KnownProgramCtx, delivery: Delivery): Promise<Received | null> {
   const { subscription_id } = delivery.claim;
   if (subscription_id === null) return receive(url, delivery);
   const claimed = sql`select program_id from claimed_subscriptions where subscription_id = ${subscription_id}
     and program_id <> ${url.program.id}
     and not exists (${ofSubscription(url.program.id, delivery.provider, subscription_id)})`;
   const guard = url.db.run(refuseIf(sql`exists (${claimed})`));
-  const received = await receiveGuarded(url, delivery, guard);
-  if (received) return received;
+  const received = await receive(url, delivery, guard);
+  if (received || "unchanged" in url) return received;
   const claimants = [...(delivery.claimants ?? [])];
   for (const { program_id } of await shaped(url.db, { program_id: text }, claimed)) {
     const owner = await openProgramOrNull(url, delivery.provider, program_id);
     if (!owner) continue;
-    if (await isOf(owner, delivery)) return receive(owner, delivery);
+    if (await isOfAccount(owner, delivery)) return receive(owner, delivery);
     claimants.push(owner);
   }
   return receive(url, { ...delivery, claimants });
@@ -241,63 +217,77 @@ async function announceWaiting(url: ProgramCtx, delivery: Delivery): Promise<voi
 }
 
 /**
- * Stores the event in this program, and fetches what came before its payment to other programs of the account: those
- * where it is noted to wait, and `from`, whose secret verified the event first.
+ * Stores the event in this program and settles it, and fetches what came before its payment to other programs of the account:
+ * those where it is noted to wait, and `from`, whose secret verified the event first. Null if the guard refused, or if the
+ * program is remembered and has changed; nothing was stored.
  */
-async function receive(ctx: ProgramCtx, delivery: Delivery, from = ctx): Promise<Received> {
-  const received = await receiveGuarded(ctx, delivery, null, from);
-  if (!received) throw new Error("an event without a guard was refused");
-  return received;
+async function receive(
+  ctx: ProgramCtx | KnownProgramCtx,
+  delivery: Delivery,
+  guard: Statement | null = null,
+  from: ProgramCtx = ctx,
+): Promise<Received | null> {
+  const stored = await store(ctx, delivery, guard, from);
+  return stored && settle(ctx, delivery, stored, from);
 }
 
-/** Null where the guard refused; nothing was stored. */
-async function receiveGuarded(
-  ctx: ProgramCtx,
+async function store(
+  ctx: ProgramCtx | KnownProgramCtx,
   delivery: Delivery,
   guard: Statement | null,
-  from = ctx,
-): Promise<Received | null> {
+  from: ProgramCtx,
+): Promise<StoredEvent | null> {
   const { provider, body, claimants = [] } = delivery;
   const isOthers = await isAnothers(ctx, provider, delivery.event, claimants);
   const event = isOthers ? givenUp(delivery.event) : delivery.event;
   const mayBeOthers = claimants.length > 0 && !isOthers;
-  const payment = event.facts.find((fact) => fact.kind === "payment");
-  const codes = codesMentioned(event.facts);
-  const isElsewhere = from.program.id !== ctx.program.id;
+  const payment = paymentIn(event);
+  const codes = codesReferenced(event.facts);
   const claims =
-    payment && isElsewhere && payment.subscription_id !== null
+    payment && from.program.id !== ctx.program.id && payment.subscription_id !== null
       ? [noteClaim(from, ctx.program.id, payment.subscription_id)]
       : [];
   if (from.shard !== ctx.shard) await runBatch(from.db, claims);
-  const taken = await receiveBeside(ctx, provider, event, body, {
+  const stored = await storeEvent(ctx, provider, event, body, {
     before: [
       ...(from.shard === ctx.shard ? claims : []),
       ...(guard ? [guard] : []),
       ...(mayBeOthers ? [unlessGivenUp(ctx, provider, event.event_id)] : []),
       ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, delivery)] : []),
-      ...(codes.length > 0 ? [noteHeard(ctx, provider, codes)] : []),
+      ...(codes.length > 0 ? [recordSeenCodes(ctx, provider, codes)] : []),
       ...(delivery.before?.(ctx) ?? []),
     ],
-    ask: [...notedFor(ctx, delivery, payment), ...(codes.length > 0 ? [unmarkedAmong(ctx, provider, codes)] : [])],
-    stored: (asked) => haveGivenUp(ctx, provider, event, idsOf(asked, "announced")),
+    ask: [...notedFor(ctx, delivery, payment), ...(codes.length > 0 ? [selectUnfetched(ctx, provider, codes)] : [])],
   });
-  if (!taken) {
-    const isSince = mayBeOthers && (await isGivenUp(ctx, provider, event.event_id));
-    return isSince ? receiveGuarded(ctx, { ...delivery, event: givenUp(event), claimants: [] }, guard, from) : null;
-  }
-  const { asked, ...received } = taken;
-  const unmarked = idsOf(asked, "unmarked");
-  if (unmarked.length > 0) await hearNames(ctx, delivery, unmarked);
+  if (stored || !mayBeOthers || !(await isGivenUp(ctx, provider, event.event_id))) return stored;
+  // It was given up meanwhile.
+  return store(ctx, { ...delivery, event: givenUp(event), claimants: [] }, guard, from);
+}
+
+async function settle(ctx: ProgramCtx, delivery: Delivery, stored: StoredEvent, from: ProgramCtx): Promise<Received> {
+  const { provider } = delivery;
+  const { asked, given } = stored;
+  // A crash leaves it to whoever closes the event (`finishGivingUp`).
+  await haveGivenUp(ctx, provider, given, idsOf(asked, "announced"));
+  const received = await settleEvent(ctx, stored);
+  const unfetched = idsOf(asked, "unfetched");
+  if (unfetched.length > 0) await fetchNames(ctx, delivery, unfetched);
+  const payment = paymentIn(given);
   if (!payment) return received;
   const noted = idsOf(asked, "waiting");
   for (const program_id of noted) {
     const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, provider, program_id);
-    if (!source || !(await isOf(source, delivery))) continue;
+    if (!source || !(await isOfAccount(source, delivery))) continue;
     await fetchFrom(source, ctx, provider, payment);
     await runBatch(ctx.db, [forgetWaiting(ctx, provider, payment, program_id)]);
   }
+  const isElsewhere = from.program.id !== ctx.program.id;
   if (isElsewhere && !noted.includes(from.program.id)) await fetchFrom(from, ctx, provider, payment);
   return received;
+}
+
+function paymentIn({ facts }: ProviderEvent): PaymentFact | undefined {
+  return facts.find((fact) => fact.kind === "payment");
 }
 
 function idsOf(asked: readonly Part[], of: string): string[] {
@@ -354,20 +344,20 @@ async function fetchFrom(
 }
 
 /**
- * Fetches what was said of codes to the other programs of the account before this one heard of them: from then on it is passed
- * on (`tellNames`).
+ * Fetches the names of codes that the other programs of the account have received before this one referenced the codes: later
+ * names are passed on (`tellNames`).
  */
-async function hearNames(ctx: ProgramCtx, delivery: Delivery, codes: readonly string[]): Promise<void> {
+async function fetchNames(ctx: ProgramCtx, delivery: Delivery, codes: readonly string[]): Promise<void> {
   const { provider } = delivery;
-  const { found, failure } = await programsIn(ctx, provider, heardOf(provider, codes), [ctx.program.id]);
+  const { found, failure } = await programsIn(ctx, provider, selectSeers(provider, codes), [ctx.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx: source } of found) {
-    if (await isOf(source, delivery)) await fetchNames(source, ctx, provider, codes);
+    if (await isOfAccount(source, delivery)) await fetchNamesFrom(source, ctx, provider, codes);
   }
-  await runBatch(ctx.db, [noteMarked(ctx, provider, codes)]);
+  await runBatch(ctx.db, [recordFetchedCodes(ctx, provider, codes)]);
 }
 
-async function fetchNames(
+async function fetchNamesFrom(
   source: ProgramCtx,
   ctx: ProgramCtx,
   provider: VendorName,

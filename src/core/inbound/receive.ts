@@ -21,7 +21,7 @@ import {
   type Tried,
   trySettle,
 } from "../ledger/settle.ts";
-import { selectAliases, unsettledAmong } from "../ledger/concerned-payments.ts";
+import { unsettledAmong } from "../ledger/concerned-payments.ts";
 import {
   PAYMENT_KEY,
   factId,
@@ -106,7 +106,7 @@ function stateOfOwn(ctx: ProgramCtx, provider: ProviderName, { event_id, facts }
   const isNaming = (fact: Fact) => "aliases" in fact;
   const own = facts.some(isEarning) ? facts.findIndex(isEarning) : facts.findIndex(isNaming);
   if (own < 0) return [];
-  return [selectState(ctx.program.id, provider, selectAliases(ctx.program.id, provider, factId(event_id, own)))];
+  return [selectState(ctx.program.id, provider, { fact_id: factId(event_id, own) })];
 }
 
 /** Stored, answered 200 with outcome `test_mode`, no commission, unless `live_only` is false (PAY-13). */

@@ -120,7 +120,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   });
   ctx.assumed?.held();
   alongside?.committed();
-  const wakeUps = wakeUpsOf(made);
+  const wakeUps = made.length > 0 ? wakeUpsOf(made) : [];
   if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
   if (mails.length > 0 || security.after.length > 0) ctx.mailer?.wake(ctx.program.id);
   return occurrences.map(({ id }) => id);
@@ -143,8 +143,8 @@ async function mailsOf(
   const { program, actor } = ctx;
   const details: Notice[] = changed.length > 0 ? [{ kind: "payout_details", program, actor, changed }] : [];
   const mails = (await Promise.all([...details, ...notices].map(ctx.mailer.compose))).flat();
-  const written = mails.length > 0 ? await insertMails(ctx, mails) : [];
-  return [...written, ...admitInvitations(ctx, mails), ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
+  const written = mails.length > 0 ? [...(await insertMails(ctx, mails)), ...admitInvitations(ctx, mails)] : [];
+  return [...written, ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
 }
 
 /** By program, the types of webhooks to which nothing was subscribed of late, as far as this isolate has seen. */
@@ -180,7 +180,7 @@ async function transact(
     statements.push(...source.events);
     if (!source.messages) continue;
     messages.push(statements.length);
-    statements.push(...source.messages.statements);
+    statements.push(...source.messages.statements());
     deliveries.push(statements.length - 1);
   }
   const results = await run(ctx, statements);
@@ -213,7 +213,7 @@ const OF_ROW = 12;
 interface Source {
   events: Statement[];
   /** The webhooks, and their types; null where nothing is sent. The last of the statements gives the deliveries. */
-  messages: { sent: readonly string[]; statements: Statement[] } | null;
+  messages: { sent: readonly string[]; statements: () => Statement[] } | null;
 }
 
 function givenSource(ctx: ProgramCtx, occurrences: (Occurrence & { id: string })[]): Source {
@@ -259,7 +259,7 @@ function messagesOf(ctx: ProgramCtx, sent: readonly string[], messages: SQL): So
   const { db } = ctx;
   return {
     sent,
-    statements: [
+    statements: () => [
       db.run(insertMessages(ctx, messages)),
       db.run(insertMissed(ctx, messages)),
       db.all(insertDeliveries(ctx, messages)),

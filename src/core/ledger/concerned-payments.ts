@@ -36,7 +36,7 @@ export function reachable(program_id: string | SQL, provider: ProviderName, seed
 }
 
 /** The vendor ids by which a stored fact names its payment: a one-column select. */
-export function selectAliases(program_id: string, provider: ProviderName, fact_id: string): SQL {
+export function selectAliases(program_id: string | SQL, provider: ProviderName, fact_id: string | SQL): SQL {
   return sql`select subject from fact_subjects where program_id = ${program_id} and provider = ${provider}
     and fact_id = ${fact_id} and +scope = 'payment'`;
 }
@@ -228,20 +228,31 @@ export function twinsOfNamed(program_id: string, provider: ProviderName, seeds: 
 }
 
 /**
- * Marks payments (`which`: a condition on them) as unsettled: the minute's job settles what nothing settles before. `also` is
- * set in the same statement.
+ * Marks payments (`which`: a condition on them) as unsettled: the minute's job settles what nothing settles before.
  */
-export function unsettle(
-  { db, now }: Pick<ProgramCtx, "db" | "now">,
-  which: SQL,
-  also?: SQL,
-): Write & { statement: Statement } {
-  return {
-    statement: db.run(
-      sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(now)}
-        ${also ? sql`, ${also}` : sql``} where ${which}`,
-    ),
-  };
+export function unsettle({ db, now }: Pick<ProgramCtx, "db" | "now">, which: SQL): Write & { statement: Statement } {
+  return { statement: db.run(updateUnsettled(now, which)) };
+}
+
+function updateUnsettled(now: number, which: SQL, also: SQL = sql``): SQL {
+  return sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(now)}${also} where ${which}`;
+}
+
+/**
+ * Marks the payments that facts concern as unsettled, but for the rows `made` with them, which wait already; only `when`. Gives
+ * their ids, providers and ids at the provider.
+ */
+export function unsettleConcerned(
+  { program, now }: Pick<ProgramCtx, "program" | "now">,
+  provider: ProviderName,
+  facts: readonly Fact[],
+  made: readonly string[],
+  when: SQL,
+): SQL {
+  const others = sql`id in (${selectConcerned(program.id, provider, facts)})
+    and id not in (select value from json_each(${JSON.stringify(made)})) and ${when}`;
+  return sql`${updateUnsettled(now, others, sql`, ${setRulesSeen(program.id, provider, facts)}`)}
+    returning id, provider, provider_transaction_id`;
 }
 
 /** What is being settled at this moment was read before the change: it loses its race, and reads again. */
@@ -266,7 +277,7 @@ export const NEWEST_CHANGE = sql`(select ifnull(max(seq), 0) from past_rules)`;
  * Of a payment that was not paid until these facts, by which change it was heard of as paid; kept with them, so that no change
  * that comes before it is settled decides it (PAY-16). Facts that concern it, and do not name it, do not pay it.
  */
-export function setRulesSeen(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
+function setRulesSeen(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
   const aliases = facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : []));
   const ids = reachable(program_id, provider, sql`select value from json_each(${JSON.stringify(aliases)})`);
   const heard =

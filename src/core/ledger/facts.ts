@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { literal, literals, runThenRead } from "../../db/client.ts";
+import { literal, literals, runBatch, runThenRead } from "../../db/client.ts";
 import { jsonFields } from "../../db/json-object.ts";
 import { unionOf } from "../../db/parts.ts";
 import { shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
@@ -22,12 +22,12 @@ import { conflictIn } from "../kernel/conflict.ts";
 import type { BaseCtx, ProgramCtx, Statement } from "../kernel/context.ts";
 import { noteSeen } from "../kernel/seen-types.ts";
 import {
-  setRulesSeen,
   insertPayments,
   leadsToPartner,
-  selectConcerned,
   readAgain,
+  selectConcerned,
   unsettle,
+  unsettleConcerned,
   unsettledAmong,
 } from "./concerned-payments.ts";
 
@@ -117,26 +117,20 @@ export async function recordFacts(
       on conflict do nothing`),
     ...(vendor && !event.listed ? noteSeen(ctx, vendor.name, event) : []),
   ];
+  const ids = subjects.filter(({ scope }) => scope !== "email");
+  const made = insertPayments(ctx, provider, event.facts, isOurs);
   if (event.facts.length > 0) {
-    const concerned = selectConcerned(program_id, provider, event.facts);
-    const ids = subjects.filter(({ scope }) => scope !== "email");
-    const made = insertPayments(ctx, provider, event.facts, isOurs);
     statements.push(
       ...insertFacts(ctx, provider, event, isOurs, ofErased),
       markErased(ctx, program_id, provider, ids, sql`${isOurs} and ${ofErased}`),
       ...made.statements,
-      // A row that was made now waits for its settling already.
-      unsettle(
-        ctx,
-        sql`id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`,
-        setRulesSeen(program_id, provider, event.facts),
-      ).statement,
     );
-    // The address of a payment is found once it is settled (`concerned-payments.ts`).
-    if (event.facts.some((fact) => fact.kind === "attribution" && fact.customer_email !== undefined)) {
-      statements.push(readAgain(ctx, isOurs));
-    }
   }
+  // The address of a payment is found once it is settled (`concerned-payments.ts`).
+  if (event.facts.some((fact) => fact.kind === "attribution" && fact.customer_email !== undefined)) {
+    statements.push(readAgain(ctx, isOurs));
+  }
+  const mark = shaped(db, PAYMENT_KEY, unsettleConcerned(ctx, provider, event.facts, made.ids, isOurs));
   const read = shaped(
     db,
     PART,
@@ -144,15 +138,21 @@ export async function recordFacts(
       [
         sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event), token)} as data
           from provider_events where ${ofEvent}`,
-        sql`select 'unsettled', ${UNSETTLED} from (${unsettledAmong(program_id, provider, event.facts)})`,
+        sql`select 'unsettled', ${UNSETTLED} from payments where id in (select value from json_each(${JSON.stringify(made.ids)}))`,
         ...beside.ask.map((ask) => sql`select what, data from (${ask})`),
       ],
       "different",
     ),
   );
   try {
-    const [parts] = await runThenRead(db, statements, [read]);
-    return recordedIn(parts);
+    const [marked, parts] = await runThenRead(db, statements, [mark, read]);
+    const recorded = recordedIn(parts, marked);
+    if (recorded.isNew || event.facts.length === 0) return recorded;
+    // An event that was stored before marks nothing: a crash may have left payments that it concerns.
+    const [unsettled] = await runBatch(db, [
+      shaped(db, PAYMENT_KEY, unsettledAmong(program_id, provider, event.facts)),
+    ]);
+    return { ...recorded, unsettled };
   } catch (error) {
     if (conflictIn(error)?.kind === "lost_race") return null;
     throw error;
@@ -168,14 +168,14 @@ const UNSETTLED = jsonFields<PaymentKey>({
   ...{ id: sql`id`, provider: sql`provider`, provider_transaction_id: sql`provider_transaction_id` },
 });
 
-function recordedIn(parts: Part[]): Recorded {
+function recordedIn(parts: Part[], marked: PaymentKey[]): Recorded {
   const {
     event = [],
     unsettled = [],
     asked = [],
   } = Object.groupBy(parts, ({ what }) => (what === "event" || what === "unsettled" ? what : "asked"));
   const row = event.map(({ data }) => JSON.parse(data) as EventRow)[0];
-  const keys = unsettled.map(({ data }) => JSON.parse(data) as PaymentKey);
+  const keys = [...marked, ...unsettled.map(({ data }) => JSON.parse(data) as PaymentKey)];
   return {
     unsettled: keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     closed: row && row.audit_event_id !== null ? { outcome: row.outcome } : null,
@@ -380,8 +380,9 @@ export interface ErasedSubject {
 
 /** How facts name a customer; the address itself is kept nowhere, so its hash stands for it. */
 export async function subjectsIn(program_id: string, facts: readonly Fact[]): Promise<ErasedSubject[]> {
-  const subjects: ErasedSubject[] = [];
-  const add = (scope: ErasedScope, subject: string | null) => subject !== null && subjects.push({ scope, subject });
+  const subjects = new Map<string, ErasedSubject>();
+  const add = (scope: ErasedScope, subject: string | null) =>
+    subject !== null && subjects.set(`${scope} ${subject}`, { scope, subject });
   const emails = new Set<string>();
   for (const fact of facts) {
     if ("aliases" in fact) for (const alias of fact.aliases) add("payment", alias);
@@ -391,7 +392,7 @@ export async function subjectsIn(program_id: string, facts: readonly Fact[]): Pr
     if (email !== null) emails.add(email);
   }
   for (const email of emails) add("email", await hashOf(program_id, email));
-  return subjects;
+  return [...subjects.values()];
 }
 
 /** The address of a customer that a fact says, as it says it. */

@@ -3,6 +3,7 @@ import { getTableColumns, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { jsonFields, jsonObject } from "../../db/json-object.ts";
 import { joined } from "../../db/parts.ts";
+import { reusablePart } from "../../db/reusable-part.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
 import type { Codes, HeldCode } from "../../domain/code.ts";
@@ -16,7 +17,7 @@ import type { TwinFact } from "../../domain/twin.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
-import { joinNear, leadsToPartner, NEWEST_CHANGE, reachable } from "./concerned-payments.ts";
+import { joinNear, leadsToPartner, NEWEST_CHANGE, reachable, selectAliases } from "./concerned-payments.ts";
 import { PART, type Part, type PaymentKey } from "./facts.ts";
 
 interface SaleDecision extends Decided {
@@ -66,7 +67,7 @@ export async function readState(
   closing?: { provider: ProviderName; event: { event_id: string } },
 ): Promise<{ state: LedgerState | null; isClosed: boolean }> {
   const program_id = ctx.program.id;
-  const state = selectState(program_id, provider, sql`select ${provider_transaction_id}`);
+  const state = selectState(program_id, provider, { provider_transaction_id });
   const closed = sql`select 'closed' as what, audit_event_id as data from provider_events where program_id = ${program_id}
     and provider = ${closing?.provider} and event_id = ${closing?.event.event_id} and audit_event_id is not null`;
   const [parts] = await ctx.read(
@@ -154,8 +155,15 @@ const SETTINGS = jsonFields<Settings>({
   newest: NEWEST_CHANGE,
 });
 
+/** What names a payment: a stored fact of it, or its id at the provider. */
+type Named = { fact_id: string } | Pick<PaymentKey, "provider_transaction_id">;
+
+const PLACES = ["program_id", "id"] as const;
+/** Parts by what names the payment, and by provider. */
+const STATES = new Map<string, ReturnType<typeof reusablePart<(typeof PLACES)[number]>>>();
+
 /**
- * SQL for the rows of `stateOf`, of the payment that the vendor's ids `seeds` name (a one-column select): its rows, their
+ * SQL for the rows of `stateOf`, of the payment that a stored fact or a vendor's id (`of`) names: its rows, their
  * facts and commissions, decisions about them, the active flows, the partners that the facts can name; and the
  * program's settings as they are, and the rules that were changed since the payment was made or heard of, those of the
  * program and of the partners that the facts name. Almost always there are none.
@@ -163,7 +171,17 @@ const SETTINGS = jsonFields<Settings>({
  * The database compiles a table again for each place that names it, with all that it is made of. So the statement goes in
  * stages of one row (`stages.ts`), each named once, and reads what they have found at the end.
  */
-export function selectState(program_id: string, provider: ProviderName, seeds: SQL): SQL {
+export function selectState(program_id: string, provider: ProviderName, of: Named): SQL {
+  const [by, id] = "fact_id" in of ? ["fact", of.fact_id] : ["payment", of.provider_transaction_id];
+  const seeds = (at: Record<(typeof PLACES)[number], SQL>) =>
+    by === "fact" ? selectAliases(at.program_id, provider, at.id) : sql`select ${at.id}`;
+  const key = `${by} ${provider}`;
+  const part = STATES.get(key) ?? reusablePart(PLACES, (at) => stateBy(at.program_id, provider, seeds(at)));
+  STATES.set(key, part);
+  return part({ program_id, id });
+}
+
+function stateBy(program_id: SQL, provider: ProviderName, seeds: SQL): SQL {
   return sql`with ${statedStages(program_id, provider, seeds)}, ${twinStages(provider)}, ${codeStages(provider, "twinned")},
     ${namedStages()},
     ${stage("found", "due", { parts: listOfAll(sql`part`, partsOf(provider)) })}
@@ -199,7 +217,7 @@ export function partsFound(): SQL {
  * remembered for its subscription, its customer and the customer's addresses, by its provider or by a lead; and where it
  * carries codes, those that its subscription used.
  */
-function statedStages(program_id: string, provider: ProviderName, seeds: SQL): SQL {
+function statedStages(program_id: SQL, provider: ProviderName, seeds: SQL): SQL {
   const own = literal(provider);
   const subjectsTo = (at: string, of: SQL, scope: SQL, subject: SQL) => sql`fact_subjects s
     on s.program_id = ${programOf(at)} and s.provider = ${of} and s.scope = ${scope} and s.subject = ${subject}

@@ -21,11 +21,16 @@ const FOLDERS = {
   lib: { may: [] },
   db: { may: ["lib"], types: ["domain"], packages: ["drizzle"] },
   providers: { may: ["domain", "lib"] },
-  core: { may: ["db", "domain", "lib", "providers"], packages: ["drizzle"] },
+  resources: { may: ["domain", "lib", "providers"], types: ["db"] },
+  core: { may: ["db", "domain", "lib", "providers", "resources"], packages: ["drizzle"] },
   outbound: { may: ["core", "domain", "lib"], types: ["env.ts"] },
   clicks: { may: ["core", "domain", "lib"], types: ["env.ts"], packages: ["cloudflare"] },
   // The tracker's built script is a text that http serves.
-  http: { may: ["core", "providers", "clicks", "lib", "domain", "tracker"], types: ["env.ts"], packages: ["hono"] },
+  http: {
+    may: ["core", "providers", "clicks", "lib", "domain", "resources", "tracker"],
+    types: ["env.ts"],
+    packages: ["hono"],
+  },
   // A plain script for the owner's pages: it can import nothing.
   tracker: { may: [] },
   // What owners' own servers import; written from the routes.

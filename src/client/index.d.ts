@@ -502,9 +502,9 @@ export type DestinationMake = {
 
 export type PartnerCreate = {
   email: string;
-  slug: string;
   first_name?: string | null | undefined;
   last_name?: string | null | undefined;
+  slug: string;
   commission_pct?: number | null | undefined;
   payout_method?: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null | undefined;
   payout_email?: string | null | undefined;
@@ -513,10 +513,10 @@ export type PartnerCreate = {
 
 export type PartnerUpdate = {
   email?: string | undefined;
-  slug?: string | undefined;
-  status?: "invited" | "active" | "deactivated" | undefined;
   first_name?: string | null | undefined;
   last_name?: string | null | undefined;
+  slug?: string | undefined;
+  status?: "invited" | "active" | "deactivated" | undefined;
   commission_pct?: number | null | undefined;
   payout_method?: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null | undefined;
   payout_email?: string | null | undefined;
@@ -547,8 +547,8 @@ export type ApplicationDecline = {
 };
 
 export type CodeCreate = {
-  code: string;
   provider: "provider_a" | "provider_b";
+  code: string;
   provider_code_id?: string | null | undefined;
   move?: boolean | undefined;
 };
@@ -904,14 +904,14 @@ export type Program = {
     kind: "banner" | "text" | "link";
     content: string;
   }[];
-  provider_a_webhook_secret_set: boolean;
-  provider_b_webhook_secret_set: boolean;
-  provider_a_api_key_set: boolean;
-  provider_b_api_key_set: boolean;
   api_key_last4: string;
   api_key_last_used_at: string | null;
   created_at: string;
   updated_at: string;
+  provider_a_webhook_secret_set: boolean;
+  provider_b_webhook_secret_set: boolean;
+  provider_a_api_key_set: boolean;
+  provider_b_api_key_set: boolean;
 };
 
 export type ProgramList = {
@@ -1603,15 +1603,15 @@ export type Import = {
     column: string;
     taken_as:
       | "email"
-      | "name"
       | "first_name"
       | "last_name"
-      | "code"
-      | "promotion_codes"
       | "status"
       | "commission_pct"
       | "payout_method"
       | "payout_email"
+      | "name"
+      | "code"
+      | "promotion_codes"
       | "customer_id"
       | "customer_email"
       | "partner_email"
@@ -2010,13 +2010,13 @@ export type Claim = {
   program_id: string;
   partner_id: string;
   status: "open" | "granted" | "declined";
-  payment_id: string | null;
-  created_at: string;
-  decided_at: string | null;
   order_id: string | null;
   day: string | null;
   email_domain: string | null;
+  payment_id: string | null;
   note: string | null;
+  created_at: string;
+  decided_at: string | null;
 };
 
 export type ClaimData = {
@@ -2042,13 +2042,13 @@ export type ClaimWithPayments = {
   program_id: string;
   partner_id: string;
   status: "open" | "granted" | "declined";
-  payment_id: string | null;
-  created_at: string;
-  decided_at: string | null;
   order_id: string | null;
   day: string | null;
   email_domain: string | null;
+  payment_id: string | null;
   note: string | null;
+  created_at: string;
+  decided_at: string | null;
   payments: PaymentWithTrace[];
 };
 

@@ -12,17 +12,17 @@ import { isProgramId } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError } from "../lib/errors.ts";
 import { publicUrl } from "../lib/public-url.ts";
-import { currency, domain, programName } from "./api/programs.ts";
+import { PROGRAM } from "../resources/program.ts";
 import { connectOf } from "./connect.ts";
 import { newProgramShard } from "./new-program-shard.ts";
 import { created, json, NOTHING, ok, operatorRoute, optionalJson } from "./route.ts";
 import { email, pageQuery } from "./validate.ts";
 
 export const programCreate = z.strictObject({
-  name: programName,
+  name: PROGRAM.name.write,
   owner_email: email,
-  domain: domain.nullish(),
-  currency: currency.optional(),
+  domain: PROGRAM.domain.write.optional(),
+  currency: PROGRAM.currency.write.optional(),
 });
 
 export const linkCreate = z.strictObject({ email });

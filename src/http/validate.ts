@@ -1,10 +1,11 @@
 import * as z from "zod";
-import { hasAtMostFourDecimals, LARGEST, negate } from "../domain/money.ts";
 import { isDate } from "../domain/time-zone.ts";
 import { invalidField, type ErrorDetail } from "../lib/errors.ts";
 import { DAY } from "../lib/time.ts";
 // eslint-disable-next-line import/no-unassigned-import -- what is wrong with a field is in its words, whoever reads it
 import "./messages.ts";
+
+export { cents, email, percentage, text } from "../resources/input.ts";
 
 /**
  * An object with every field of `Input`, what a verb takes, and no other: a field that one side lacks does not compile,
@@ -27,34 +28,8 @@ export function detailsOf(error: z.core.$ZodError): ErrorDetail[] {
   });
 }
 
-/** A text that can be stored and given back as it came: no lone surrogate, no NUL; `min` to `max` characters. */
-export function text(max: number, min: 0 | 1 = 1) {
-  return z
-    .string()
-    .min(min)
-    .max(max)
-    .refine(
-      (value) => value.isWellFormed() && !value.includes("\0"),
-      "This text holds characters that are not allowed.",
-    );
-}
-
 /** An id that the caller names. Never the empty text, which a filter could take for no id at all. */
 export const givenId = z.string().min(1).max(64);
-
-/** An e-mail address of at most 254 characters. */
-export const email = z.email().max(254);
-
-/** An amount in smallest units, of either sign (PAY-22). */
-export const cents = z.int({ abort: true }).min(negate(LARGEST)).max(LARGEST).brand<"Cents">();
-
-/** 0 to 100 with at most four decimals (PROG-2). */
-export const percentage = z
-  .number()
-  .min(0)
-  .max(100)
-  .refine(hasAtMostFourDecimals, "A percentage has at most four decimals.")
-  .brand<"Percent">();
 
 /** A decimal positive integer, as a query string spells it. */
 function positiveInteger(max: number) {

@@ -4,13 +4,13 @@ import * as z from "zod";
 import { OUTBOUND_EVENT_TYPES, sentEvent, SUBSCRIPTIONS } from "../../src/domain/event.ts";
 import specification from "../../src/docs/specification.md?raw";
 import migration from "../../src/docs/migrate.md?raw";
-import { FILLED_TEXTS } from "../../src/core/imports/partner-lines.ts";
 import { MAIL_KINDS, type MailKind } from "../../src/domain/mail.ts";
 import { SEARCHED_COLUMNS } from "../../src/domain/partner.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { programPatch } from "../../src/http/api/programs.ts";
 import { ID_PREFIXES } from "../../src/lib/id.ts";
 import { AUDIT_EVENT_TYPES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
+import { PARTNER_TEXTS } from "../../src/resources/partner.ts";
 import { create } from "../support/conformance.ts";
 import { servedDocument } from "../support/openapi.ts";
 import { call, makePartner } from "../support/program.ts";
@@ -167,7 +167,7 @@ describe("what is said of a partner's fields", () => {
 
   it("names in the guide what an import fills in", () => {
     const [, filled = ""] = /only an empty\s([^.]*), empty payout details[^.]*are filled in/.exec(migration) ?? [];
-    expect([...filled.matchAll(/`(\w+)`/g)].map(([, field]) => field)).toEqual(FILLED_TEXTS);
+    expect([...filled.matchAll(/`(\w+)`/g)].map(([, field]) => field)).toEqual(PARTNER_TEXTS);
   });
 });
 

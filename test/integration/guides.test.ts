@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CONDITION_FIELDS, CONDITION_OPS, conditionProblem } from "../../src/domain/flow.ts";
-import { IMPORT_KINDS, importFields, matchColumns } from "../../src/domain/import-columns.ts";
+import { IMPORT_KINDS, importFields, matchColumns } from "../../src/http/import/columns.ts";
 import { GUIDES } from "../../src/http/guides/list.ts";
 import { call } from "../support/program.ts";
 import { ALL_FILLED } from "../support/import-cells.ts";

@@ -5,8 +5,9 @@ import { makePartner, makeProgram, programContext, type TestProgram } from "../s
 import { importPartners } from "../../src/core/imports/partners.ts";
 import type { Partner } from "../../src/core/kernel/rows.ts";
 import type { PartnerInput } from "../../src/core/partners/partners.ts";
-import type { ImportField } from "../../src/domain/import-columns.ts";
+import type { ImportField } from "../../src/http/import/columns.ts";
 import { percent } from "../../src/domain/money.ts";
+import { PARTNER_TEXTS, type PartnerText } from "../../src/resources/partner.ts";
 
 interface Listed {
   id: string;
@@ -42,13 +43,17 @@ async function holderOf(program: TestProgram, code: string): Promise<string | nu
   return rows.results[0]?.email ?? null;
 }
 
+const EACH_TEXT = Object.fromEntries(PARTNER_TEXTS.map((column) => [column, `Each ${column}`])) as Record<
+  PartnerText,
+  string
+>;
+
 /** A cell for each field of a file, and what it is stored as: a new field, or a new column that lines can give, needs both. */
 const EACH_CELL: Record<ImportField<"partners">, string> = {
   email: "each@old.example",
   // Read where a file has no first and no last name.
   name: "",
-  first_name: "Each first",
-  last_name: "Each last",
+  ...EACH_TEXT,
   code: "each",
   // Given beside: `imports-codes.test.ts`.
   promotion_codes: "",
@@ -60,8 +65,7 @@ const EACH_CELL: Record<ImportField<"partners">, string> = {
 const EACH_COLUMN: Required<Omit<PartnerInput, "metadata">> & Pick<Partner, "status"> = {
   email: "each@old.example",
   slug: "each",
-  first_name: "Each first",
-  last_name: "Each last",
+  ...EACH_TEXT,
   commission_pct: percent(33.125),
   payout_method: "wallet",
   payout_email: "each@pay.example",

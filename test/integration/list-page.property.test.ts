@@ -10,6 +10,7 @@ import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { firstIdAt, type IdKind } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
+import { PARTNER_TEXTS, type PartnerText } from "../../src/resources/partner.ts";
 import { insertRows, LIST_NAMES, viewedRows, type ListBody, type Listed, type ListRows } from "../support/list-rows.ts";
 import { BASE_URL, makeProgram, replyTo } from "../support/program.ts";
 
@@ -53,8 +54,7 @@ type ValuesOf<
 
 const partner = fc.record({
   status: fc.constantFrom(...PARTNER_STATUSES),
-  first_name: maybeText,
-  last_name: maybeText,
+  ...(Object.fromEntries(PARTNER_TEXTS.map((column) => [column, maybeText])) as Record<PartnerText, typeof maybeText>),
   commission_pct: fc.option(percentage),
   payout_method: maybeOne(PAYOUT_METHODS),
   payout_email: maybeText,

@@ -10,6 +10,7 @@ import { commissionCreate, commissionPatch } from "../../src/http/api/commission
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { iso } from "../../src/lib/time.ts";
+import { PARTNER_TEXTS, type PartnerText } from "../../src/resources/partner.ts";
 import {
   insertRows,
   LIST_NAMES,
@@ -179,8 +180,7 @@ describe("a page of the longest texts", () => {
     const longest: Required<PartnerInput> = {
       email: email(0),
       slug: "p".repeat(64),
-      first_name: long(200),
-      last_name: long(200),
+      ...(Object.fromEntries(PARTNER_TEXTS.map((column) => [column, long(200)])) as Record<PartnerText, string>),
       commission_pct: percent(33.3333),
       payout_method: "bank_transfer",
       payout_email: email(0),

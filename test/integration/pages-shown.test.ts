@@ -1,4 +1,4 @@
-/** A column that a list or a page of details names as shown (`Decided`) is really there: another value changes the page. */
+/** A column that a list or a page of details names as shown is really there: another value changes the page. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Listed as KeyListed } from "../../src/http/pages/dashboard/api-keys.tsx";
@@ -25,6 +25,7 @@ import type { Detailed as OwnStatement } from "../../src/http/pages/portal/payou
 import type { Listed as OwnPayout } from "../../src/http/pages/portal/payouts.tsx";
 import type { OwnCode } from "../../src/http/pages/portal/overview.tsx";
 import type { OwnProgram, Self } from "../../src/http/pages/portal/self.ts";
+import { PARTNER_TEXTS, type PartnerText } from "../../src/resources/partner.ts";
 import { setSecrets } from "../support/program.ts";
 import { makeStocked, type Stocked } from "../support/stocked.ts";
 import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
@@ -92,6 +93,9 @@ const PARTNER_LISTED: Marks<PartnerListed> = {
 };
 const PARTNER_DETAILED: Marks<PartnerDetailed> = {
   id: "as it is",
+  ...(Object.fromEntries(PARTNER_TEXTS.map((column) => [column, { to: `Marked ${column}` }])) as Marks<
+    Pick<PartnerDetailed, PartnerText>
+  >),
   email: { to: "marked@shown.example" },
   slug: { to: "marked-slug" },
   commission_pct: { to: 33.125 },

@@ -16,7 +16,7 @@ const RULES: { what: RegExp; only: string[] }[] = [
     only: ["src/db/schema-program.ts", "src/db/schema-ledger.ts", "src/db/schema-journal.ts", "src/db/rows.ts"],
   },
   // Schemas: of requests, of what vendors send, and of replies as the document shows them.
-  { what: /\.brand\b/, only: ["src/http/validate.ts", "src/providers/wire.ts", "src/http/openapi/fields.ts"] },
+  { what: /\.brand\b/, only: ["src/providers/wire.ts", "src/resources/input.ts", "src/resources/output.ts"] },
   { what: /\$brand\b/, only: ["src/domain/money.ts"] },
   // What operators make of amounts is a number, and may be inexact: it is made by `domain/money.ts`. Within a sum of a
   // statement SQLite counts in integers of 64 bits, and fails beyond them.

@@ -76,7 +76,7 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
     why: "the index of payments whose events claim programs",
   },
   {
-    file: /^src\/domain\/import-(?:columns|product)\.ts$/,
+    file: /^src\/http\/import\/(?:columns|product)\.ts$/,
     texts: ["stripe", "paddle"],
     why: "columns of other products",
   },

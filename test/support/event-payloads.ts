@@ -14,7 +14,8 @@ import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registr
 import { CHECKS } from "../../src/domain/reconciliation.ts";
 import { REFUSAL_REASONS } from "../../src/domain/refusal.ts";
 import { SCOPES } from "../../src/domain/scope.ts";
-import { bag, cents, currencyCode, idOf, shows } from "../../src/http/openapi/fields.ts";
+import { shows } from "../../src/http/openapi/fields.ts";
+import { bag, cents, currencyCode, idOf } from "../../src/resources/output.ts";
 
 const commission = {
   commission_id: idOf("commission"),

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { Hono, type Context, type HonoRequest, type MiddlewareHandler } from "hono";
 import type * as z from "zod";
 import { app } from "../../src/app.ts";
-import { importFields, type ImportKind } from "../../src/domain/import-columns.ts";
+import { importFields, type ImportKind } from "../../src/http/import/columns.ts";
 import { retryAfterMs } from "../../src/domain/retry-after.ts";
 import { endpointCreate } from "../../src/http/api/webhooks.ts";
 import { commissionCreate } from "../../src/http/api/commissions.ts";

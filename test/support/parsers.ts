@@ -18,8 +18,8 @@ import {
   splitName,
   splitPromotionCodes,
 } from "../../src/domain/import-cell.ts";
-import { columnKey, matchColumns } from "../../src/domain/import-columns.ts";
-import { LINK_PARAM_PATTERN } from "../../src/domain/import-product.ts";
+import { columnKey, matchColumns } from "../../src/http/import/columns.ts";
+import { LINK_PARAM_PATTERN } from "../../src/http/import/product.ts";
 import { trimText } from "../../src/domain/invisible.ts";
 import { linkTarget } from "../../src/domain/link.ts";
 import { codeKey, suggestedSlugs } from "../../src/domain/code.ts";
@@ -92,8 +92,8 @@ const OF_THE_IMPORT: Parser[] = [
     sourceOf({ referrer: text }, "referrer"),
   ),
   parser("domain/csv.ts", "csvRecord", "=1", (text) => csvRecord([text])),
-  parser("domain/import-columns.ts", "columnKey", "E-mail", columnKey),
-  parser("domain/import-columns.ts", "matchColumns", "email\ncode", (text) =>
+  parser("http/import/columns.ts", "columnKey", "E-mail", columnKey),
+  parser("http/import/columns.ts", "matchColumns", "email\ncode", (text) =>
     matchColumns("partners", {}, text.split(/[\n,]/).slice(0, 200), ALL_FILLED),
   ),
   parser("domain/import-cell.ts", "readCodes", "ann, https://x.example/?ref=bob", (text) => readCodes(text, PARAMS), {
@@ -121,7 +121,7 @@ const OF_THE_IMPORT: Parser[] = [
     ],
   }),
   parser("domain/import-cell.ts", "splitName", "Ada Lovelace", splitName),
-  parser("domain/import-product.ts", "LINK_PARAM_PATTERN", "via", (text) => LINK_PARAM_PATTERN.test(text)),
+  parser("http/import/product.ts", "LINK_PARAM_PATTERN", "via", (text) => LINK_PARAM_PATTERN.test(text)),
   parser("providers/api/index.ts", "id_pattern", "order-9001", (text) => ownersServer.id_pattern.test(text)),
   parser("providers/registry.ts", "providerOfCustomer", "cus_1", providerOfCustomer, { frames: [["cus_", ""]] }),
 ];

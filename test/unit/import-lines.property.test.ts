@@ -22,6 +22,7 @@ import { MAX_CODES } from "../../src/domain/code.ts";
 import { emailKey } from "../../src/domain/email.ts";
 import { percent } from "../../src/domain/money.ts";
 import { slugKey, type PartnerStatus } from "../../src/domain/partner.ts";
+import { PARTNER_TEXTS, type PartnerText } from "../../src/resources/partner.ts";
 import { allSlices } from "../support/slices.ts";
 
 const maybe = <T>(...values: T[]) => fc.constantFrom(null, null, ...values);
@@ -30,8 +31,10 @@ const CODES = ["ann", "ANN", "bob", "x", "y", "held", "old"];
 
 const partnerLine = fc.record({
   email: fc.constantFrom(...EMAILS),
-  first_name: maybe("Ann", "Anna"),
-  last_name: maybe("Lee"),
+  ...(Object.fromEntries(PARTNER_TEXTS.map((column) => [column, maybe("Ann", "Anna")])) as Record<
+    PartnerText,
+    fc.Arbitrary<"Ann" | "Anna" | null>
+  >),
   commission_pct: maybe(percent(10), percent(20)),
   payout: maybe(["wallet", "a@pay.example"] as const, ["wallet", "A@pay.example"] as const, ["crypto", null] as const),
   codes: fc.uniqueArray(fc.constantFrom(...CODES), { maxLength: 2, selector: slugKey }),

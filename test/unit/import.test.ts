@@ -18,8 +18,8 @@ import {
   matchColumns,
   type ImportField,
   type ImportKind,
-} from "../../src/domain/import-columns.ts";
-import { dataParam, importProduct, IMPORT_PRODUCT_IDS, type ImportProductId } from "../../src/domain/import-product.ts";
+} from "../../src/http/import/columns.ts";
+import { dataParam, importProduct, IMPORT_PRODUCT_IDS, type ImportProductId } from "../../src/http/import/product.ts";
 import { trimText } from "../../src/domain/invisible.ts";
 import { SLUG_PATTERN } from "../../src/domain/partner.ts";
 import { providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";

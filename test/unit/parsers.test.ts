@@ -50,7 +50,7 @@ const OURS: Record<string, string[]> = {
   "its own routes and schemas": [
     ...["http/docs/guides.tsx", "http/docs/html-text.ts", "http/docs/index.tsx", "http/docs/markdown.ts"],
     ...["http/docs/search.ts", "http/docs/text.tsx", "http/openapi/example-id.ts", "http/openapi/samples.ts"],
-    ...["http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/outside.ts"],
+    ...["http/openapi/document.ts", "http/openapi/outside.ts", "resources/output.ts"],
     ...["http/openapi/field-texts.ts"],
     "http/pages/assets.ts",
   ],

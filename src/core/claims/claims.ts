@@ -20,7 +20,8 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Commission, Payment, PayloadOf, Program, SaleClaim } from "../kernel/rows.ts";
+import type { EventPayloads } from "../../domain/event.ts";
+import type { Commission, Payment, Program, SaleClaim } from "../kernel/rows.ts";
 import { viewClaim, viewClaimData, type ClaimView } from "../kernel/views.ts";
 import { paymentsOfOrder } from "../ledger/find.ts";
 import { selectMatches } from "./matches.ts";
@@ -126,10 +127,8 @@ function refuseTooMany({ open, today }: { open: number; today: number }): void {
   }
 }
 
-type NoPayload = "id" | "program_id" | "order_id" | "day" | "email_domain" | "note" | "created_at" | "decided_at";
-
 /** Nothing that may have to be forgotten: the log stays. */
-export function claimPayload(row: SaleClaim): PayloadOf<"claim.created", SaleClaim, NoPayload> {
+export function claimPayload(row: SaleClaim): EventPayloads["claim.created"] {
   const { id: claim_id, partner_id, status, payment_id } = row;
   return { claim_id, partner_id, status, payment_id };
 }

@@ -3,6 +3,7 @@ import { emailKey } from "../../domain/email.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { SliceCounter } from "../../lib/slices.ts";
+import { PARTNER_TEXTS, type PartnerText } from "../../resources/partner.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { searchTextOf, type PartnerInput } from "../partners/partners.ts";
 
@@ -27,16 +28,9 @@ export interface PartnerLine {
   status: PartnerStatus | "unread" | null;
 }
 
-type FilledText = Exclude<keyof LineInput, "email" | "commission_pct" | "payout_method" | "payout_email">;
-
-const FILLED: Record<FilledText, true> = { first_name: true, last_name: true };
-
-/** The columns that are filled in each separately where a partner has none. */
-export const FILLED_TEXTS = Object.keys(FILLED) as FilledText[];
-
 /** What is filled in where a partner has none. */
-const DETAILS: readonly Detail[] = [...FILLED_TEXTS, "payout"];
-type Detail = FilledText | "payout";
+const DETAILS: readonly Detail[] = [...PARTNER_TEXTS, "payout"];
+type Detail = PartnerText | "payout";
 
 /**
  * The result of a line: a new partner; one who is there gets what was missing; nothing, for all of it is there
@@ -256,7 +250,7 @@ function states({ input }: PartnerLine, detail: Detail): boolean {
 function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
   const keyed = lines.map((line) => {
     const { email, payout_method, payout_email } = line.input;
-    const texts = FILLED_TEXTS.map((column) => line.input[column]);
+    const texts = PARTNER_TEXTS.map((column) => line.input[column]);
     const [code] = line.codes;
     const promotion = line.promotion_codes.map(promotionKey);
     const said = JSON.stringify([code, ...texts, payout_method, payout_email, email, line.codes, promotion]);
@@ -278,7 +272,7 @@ function statedBy(ordered: readonly PartnerLine[]): LineInput {
   const payout = first("payout");
   return {
     email: ordered[0]!.input.email,
-    ...Object.fromEntries(FILLED_TEXTS.map((column) => [column, first(column)?.[column]])),
+    ...Object.fromEntries(PARTNER_TEXTS.map((column) => [column, first(column)?.[column]])),
     commission_pct: ordered.find(({ input }) => input.commission_pct != null)?.input.commission_pct,
     payout_method: payout?.payout_method,
     payout_email: payout?.payout_email,
@@ -287,7 +281,7 @@ function statedBy(ordered: readonly PartnerLine[]): LineInput {
 
 function filledIn(before: KnownPartner, stated: LineInput): KnownPartner {
   const after = { ...before };
-  for (const column of FILLED_TEXTS) if (lacks(before, column)) after[column] = stated[column] ?? before[column];
+  for (const column of PARTNER_TEXTS) if (lacks(before, column)) after[column] = stated[column] ?? before[column];
   if (lacks(before, "payout")) {
     after.payout_method = stated.payout_method ?? null;
     after.payout_email = stated.payout_email ?? null;

@@ -8,6 +8,7 @@ import { bytesIn, runInSlices, partsOf } from "../../lib/slices.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { PARTNER_TEXTS } from "../../resources/partner.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
@@ -17,7 +18,6 @@ import { newPartner, partnerChanged, partnerCreated } from "../partners/partners
 import {
   decidePartnerLines,
   type ChangedPartner,
-  FILLED_TEXTS,
   type KnownPartner,
   type PartnerLine,
   type PartnerVerdict,
@@ -38,7 +38,7 @@ export const MAX_IMPORT_RACES = 100;
 
 /**
  * What an import of these lines would do (`decidePartnerLines`). Partners are identified by their e-mail address. Who is there
- * already keeps everything, status and rate too: only empty `FILLED_TEXTS`, empty payout details and further codes are
+ * already keeps everything, status and rate too: only empty `PARTNER_TEXTS`, empty payout details and further codes are
  * filled in. Without a state of its own a new partner is `status`. Writes nothing.
  */
 export async function previewPartners(
@@ -243,7 +243,7 @@ function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
 
 /** A compare-and-set on every row: one that changed meanwhile is not counted, and the commit does not happen. */
 function completePartners(ctx: ProgramCtx, rows: readonly { before: Partner; after: Partner }[]) {
-  const columns = [...FILLED_TEXTS, "payout_method", "payout_email", "search_text", "updated_at"];
+  const columns = [...PARTNER_TEXTS, "payout_method", "payout_email", "search_text", "updated_at"];
   const given = rows.map(({ before, after: { metadata: _, ...row } }) => ({ ...row, before: before.updated_at }));
   const set = sql.raw(columns.map((column) => `${column} = j.value ->> '${column}'`).join(", "));
   return ctx.db.run(sql`update partners set ${set} from json_each(${JSON.stringify(given)}) j

@@ -1,21 +1,14 @@
 import type { Changes } from "../../domain/actor.ts";
-import { maskAccount } from "../../domain/mask.ts";
+import { maskAccount, maskAddress } from "../../domain/mask.ts";
 import { withMaskedAccounts } from "../../providers/api-call.ts";
+import { PARTNER, PAYOUT_DETAILS, type PayoutDetail } from "../../resources/partner.ts";
 import type { Partner, Payout } from "./rows.ts";
 
-/** What of a partner says nothing of how and where they are paid. */
-type NoDetail =
-  | ("id" | "program_id" | "email" | "slug" | "first_name" | "last_name" | "status")
-  | ("commission_pct" | "metadata" | "search_text" | "created_at" | "updated_at");
-
-/** A column that says how and where a partner is paid: a new one does, until it is named above. */
-export type PayoutDetail = Exclude<keyof Partner, NoDetail>;
-
-const PAYOUT_DETAILS = Object.keys({
-  payout_method: true,
-  payout_email: true,
-  provider_a_account_id: true,
-} satisfies Record<PayoutDetail, true>) as PayoutDetail[];
+/** The mask of each payout detail that is shown in part. */
+export const MASKED_DETAILS = PAYOUT_DETAILS.flatMap((column) => {
+  const { audit } = PARTNER[column];
+  return audit === "plain" ? [] : [[column, audit === "address" ? maskAddress : maskAccount] as const];
+});
 
 /** A change of one partner's payout details, for those who are notified of it (OUT-9). */
 export interface PayoutDetailsChange {
@@ -57,7 +50,8 @@ export function payoutDetailsChange(
 
 /** Fields that say where a payout goes, and what a vendor wrote of that, in whatever object they are. */
 const DETAIL_FIELDS: ReadonlySet<string> = new Set<PayoutDetail | keyof Payout | "account_id">([
-  ...(["payout_email", "provider_a_account_id", "account_id"] as const),
+  ...MASKED_DETAILS.map(([column]) => column),
+  "account_id",
   ...(["recipient", "recipient_sealed", "failure_message"] as const),
 ]);
 

@@ -4,19 +4,13 @@ import { commissions } from "../../db/schema.ts";
 import type { CommissionStatus } from "../../domain/commission.ts";
 import type { SelectedOccurrences } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import type { Commission, PayloadOf } from "../kernel/rows.ts";
+import type { EventPayloads } from "../../domain/event.ts";
+import type { Commission } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewCommissionData } from "../kernel/views.ts";
 
-/** What is no part of the payload: its texts, its customer and its times, and what the journal keeps of it. */
-type NoPayload =
-  | ("id" | "program_id" | "flow_id" | "payout_id" | "source_commission_id" | "rate" | "event_id")
-  | ("review_reason" | "review_reasons" | "dismissed_reasons" | "rejected_reason" | "note")
-  | ("provider_transaction_id" | "subscription_id" | "customer_email")
-  | ("created_at" | "seen_at" | "approved_at" | "paid_at" | "updated_at");
-
 /** What an audit event says of a commission. */
-export function commissionPayload(commission: Commission): PayloadOf<"commission.created", Commission, NoPayload> {
+export function commissionPayload(commission: Commission): EventPayloads["commission.created"] {
   return {
     commission_id: commission.id,
     partner_id: commission.partner_id,

@@ -10,7 +10,8 @@ import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { PartnerCode, PayloadOf } from "../kernel/rows.ts";
+import type { EventPayloads } from "../../domain/event.ts";
+import type { PartnerCode } from "../kernel/rows.ts";
 import { selectCodeStats, type StatsFilter } from "./code-stats.ts";
 import { markWaitingForCode, markWithCode, settleMarked } from "../ledger/codes-given.ts";
 
@@ -128,9 +129,7 @@ function codeMoved(before: PartnerCode, after: PartnerCode): Occurrence {
   return { type: "code.moved", changes: changesOf("code", before, after), payload: payloadOf(after) };
 }
 
-type NoPayload = "id" | "program_id" | "code_key" | "created_at" | "ended_at";
-
-function payloadOf(row: PartnerCode): PayloadOf<"code.created", PartnerCode, NoPayload> {
+function payloadOf(row: PartnerCode): EventPayloads["code.created"] {
   const { id: code_id, partner_id, provider, code, provider_code_id } = row;
   return { code_id, partner_id, provider, code, provider_code_id };
 }

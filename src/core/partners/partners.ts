@@ -7,6 +7,8 @@ import type { EventPayloads } from "../../domain/event.ts";
 import { searchText, slugKey, markUnindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
+import { rowOf, type InputOf, type PatchOf } from "../../resources/field.ts";
+import { PARTNER } from "../../resources/partner.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
@@ -15,7 +17,7 @@ import { act, prove, type Caller, type ProgramCtx, type Reader } from "../kernel
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Decided, InputOf, Partner, PayloadOf } from "../kernel/rows.ts";
+import type { Partner } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
@@ -28,21 +30,10 @@ import { settleWaiting } from "../ledger/settle.ts";
 import { takeDetails, takeRest, type DetailsTaken } from "../payouts/take-details.ts";
 import { searched } from "../kernel/partner-search.ts";
 
-type KeptColumn =
-  | "id"
-  | "program_id"
-  | "status"
-  | "provider_a_account_id"
-  | "search_text"
-  | "created_at"
-  | "updated_at";
-
-export type PartnerInput = InputOf<Partner, KeptColumn, "email" | "slug">;
+export type PartnerInput = InputOf<Partner, typeof PARTNER>;
 
 /** `apply_from` is of `commission_pct`. */
-export type PartnerPatch = { [K in keyof PartnerInput]?: PartnerInput[K] | undefined } & {
-  status?: PartnerStatus | undefined;
-} & ApplyFrom;
+export type PartnerPatch = PatchOf<Partner, typeof PARTNER> & ApplyFrom;
 
 export interface PartnerWithStats {
   partner: Partner;
@@ -80,16 +71,9 @@ export function newPartner(ctx: Pick<ProgramCtx, "now"> & { program: { id: strin
   const partner: Partner = {
     id: newId("partner", ctx.now),
     program_id: ctx.program.id,
-    email: input.email,
-    first_name: input.first_name ?? null,
-    last_name: input.last_name ?? null,
-    slug: input.slug,
+    ...rowOf<Partner, typeof PARTNER>(PARTNER, input),
     status: "invited",
-    commission_pct: input.commission_pct ?? null,
-    payout_method: input.payout_method ?? null,
-    payout_email: input.payout_email ?? null,
     provider_a_account_id: null,
-    metadata: input.metadata ?? null,
     search_text: "",
     created_at: stamp,
     updated_at: stamp,
@@ -98,13 +82,8 @@ export function newPartner(ctx: Pick<ProgramCtx, "now"> & { program: { id: strin
   return partner;
 }
 
-/** What `search` does not look in. */
-type Unsearched =
-  | ("id" | "program_id" | "status" | "search_text" | "created_at" | "updated_at" | "metadata")
-  | ("commission_pct" | "payout_method" | "payout_email" | "provider_a_account_id");
-
 /** The column that `search` looks in, of a partner as it is now (PART-5). */
-export function searchTextOf(partner: Decided<Partner, keyof Searched, Unsearched>): string {
+export function searchTextOf(partner: Pick<Partner, keyof Searched>): string {
   return searchText(partner);
 }
 
@@ -319,11 +298,7 @@ function toldOf<E extends "partner.created" | "partner.updated">(event: E, partn
 }
 
 /** The log keeps what it is given for good: who it is, and no details. */
-type NoPayload =
-  | ("id" | "program_id" | "search_text" | "created_at" | "updated_at" | "first_name" | "last_name" | "metadata")
-  | ("commission_pct" | "payout_method" | "payout_email" | "provider_a_account_id");
-
-function payloadOf(partner: Partner): PayloadOf<"partner.created", Partner, NoPayload> {
+function payloadOf(partner: Partner): EventPayloads["partner.created"] {
   return { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status };
 }
 

@@ -10,7 +10,6 @@ import type { Recipient } from "../../domain/recipient.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import type { Partner, Payout } from "../kernel/rows.ts";
 import { isSealedBy } from "../kernel/sealer.ts";
 import { openRecipient } from "./recipient.ts";
 
@@ -34,47 +33,32 @@ interface ExportRow extends StoredRow {
 
 type Column = [name: string, cell: (row: ExportRow) => CsvCell];
 
-/** What a partner's column becomes in the file with everything, in its order: nothing, where the list is empty. */
-const OF_PARTNER: Record<keyof Partner, Column[]> = {
-  id: [],
-  email: [["partner_email", (row) => row.partner_email]],
-  first_name: [["partner_name", (row) => row.to?.name ?? null]],
-  // In the name.
-  last_name: [],
-  slug: [["partner_slug", (row) => row.partner_slug]],
-  // As they were frozen: columns of the payout.
-  ...{ payout_method: [], payout_email: [], provider_a_account_id: [] },
-  // Nothing about this payment.
-  ...{ program_id: [], status: [], commission_pct: [], metadata: [], search_text: [], created_at: [], updated_at: [] },
-};
-
-/** The same of the payout's own. Amounts are a decimal of the currency's own exponent, with smallest units beside it. */
-const OF_PAYOUT: Record<keyof Payout, Column[]> = {
-  id: [["payout_id", (row) => row.id]],
-  partner_id: [["partner_id", (row) => row.partner_id], ...Object.values(OF_PARTNER).flat()],
-  status: [["status", (row) => row.status]],
-  method: [["method", (row) => row.method]],
-  recipient_sealed: [
-    ["payout_email", (row) => row.to?.payout_email ?? null],
-    ["provider_a_account_id", (row) => row.to?.provider_a_account_id ?? null],
-  ],
-  amount_cents: [
-    ["amount", (row) => decimalAmount(row.amount_cents, row.currency)],
-    ["amount_cents", (row) => row.amount_cents],
-  ],
-  currency: [["currency", (row) => row.currency]],
-  commission_count: [["commission_count", (row) => row.commission_count]],
-  period_start: [["period_start", (row) => row.period_start]],
-  period_end: [["period_end", (row) => row.period_end]],
-  due_at: [["due_at", (row) => row.due_at]],
-  created_at: [["created_at", (row) => row.created_at]],
-  paid_at: [["paid_at", (row) => row.paid_at]],
-  reference: [["reference", (row) => row.reference]],
-  failure_code: [["failure_code", (row) => row.failure_code]],
-  // Masked; and how its transfer goes on.
-  ...{ recipient: [], failure_message: [], attempt: [], attempt_params: [], attempt_started_at: [], reconcile_at: [] },
-  ...{ program_id: [], updated_at: [] },
-};
+/**
+ * The columns of the file with everything: the recipient as it was frozen, in full. Amounts are a decimal of the currency's
+ * own exponent, with smallest units beside it.
+ */
+const EVERYTHING: Column[] = [
+  ["payout_id", (row) => row.id],
+  ["partner_id", (row) => row.partner_id],
+  ["partner_email", (row) => row.partner_email],
+  ["partner_name", (row) => row.to?.name ?? null],
+  ["partner_slug", (row) => row.partner_slug],
+  ["status", (row) => row.status],
+  ["method", (row) => row.method],
+  ["payout_email", (row) => row.to?.payout_email ?? null],
+  ["provider_a_account_id", (row) => row.to?.provider_a_account_id ?? null],
+  ["amount", (row) => decimalAmount(row.amount_cents, row.currency)],
+  ["amount_cents", (row) => row.amount_cents],
+  ["currency", (row) => row.currency],
+  ["commission_count", (row) => row.commission_count],
+  ["period_start", (row) => row.period_start],
+  ["period_end", (row) => row.period_end],
+  ["due_at", (row) => row.due_at],
+  ["created_at", (row) => row.created_at],
+  ["paid_at", (row) => row.paid_at],
+  ["reference", (row) => row.reference],
+  ["failure_code", (row) => row.failure_code],
+];
 
 const TO: Column[] = [
   // Another address, if only by an apostrophe, is somebody else's. No address is a formula that does anything.
@@ -85,7 +69,7 @@ const TO: Column[] = [
 ];
 
 const COLUMNS: Record<ExportFormat | "upload", Column[]> = {
-  generic: Object.values(OF_PAYOUT).flat(),
+  generic: EVERYTHING,
   wallet: [...TO, ["recipient_name", (row) => row.to?.name ?? null], ["amount_cents", (row) => row.amount_cents]],
   // The note is the one that is typed at the upload.
   upload: [...TO, ["note", () => null], ["wallet", () => "PAYPAL"]],

@@ -6,7 +6,8 @@ import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import type { Payout, PayloadOf } from "../kernel/rows.ts";
+import type { EventPayloads } from "../../domain/event.ts";
+import type { Payout } from "../kernel/rows.ts";
 import type { MailsAbout } from "../kernel/mails.ts";
 import { viewPayout } from "../kernel/views.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
@@ -20,14 +21,8 @@ export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payo
   return { type, changes, payload, outbound: { event: type, data: viewPayout(payout) } };
 }
 
-/** `reference` and `failure_code` are in the payloads of those events that can set them. */
-type NoPayload =
-  | ("id" | "program_id" | "reference" | "failure_code" | "failure_message" | "recipient" | "recipient_sealed")
-  | ("attempt" | "attempt_params" | "attempt_started_at" | "reconcile_at")
-  | ("period_start" | "period_end" | "due_at" | "created_at" | "paid_at" | "updated_at");
-
-/** What every audit event of a payout says of it. */
-function payoutPayload(payout: Payout): PayloadOf<"payout.generated", Payout, NoPayload> {
+/** What every audit event of a payout says of it; `reference` and `failure_code` are in those events that can set them. */
+function payoutPayload(payout: Payout): EventPayloads["payout.generated"] {
   return {
     payout_id: payout.id,
     partner_id: payout.partner_id,

@@ -1,6 +1,7 @@
 /** The keys that a program has beside its first (ACCESS-10). */
 import { and, asc, eq, sql } from "drizzle-orm";
 import { apiKeys } from "../../db/schema.ts";
+import type { EventPayloads } from "../../domain/event.ts";
 import { MAX_API_KEYS, missingScope, SCOPES, type Scope } from "../../domain/scope.ts";
 import { keyOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
@@ -10,7 +11,7 @@ import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { ApiKey, PayloadOf } from "../kernel/rows.ts";
+import type { ApiKey } from "../kernel/rows.ts";
 import { lacksScope, requireNoEndBefore } from "../kernel/scopes.ts";
 
 export interface ApiKeyInput {
@@ -118,9 +119,7 @@ function endOf(ctx: ProgramCtx, { expires_at }: ApiKeyInput): string | null {
   return stamp;
 }
 
-type NoPayload = "id" | "program_id" | "hash" | "created_at" | "last_used_at" | "scopes" | "expires_at";
-
-function payloadOf({ id, name, last4 }: ApiKey): PayloadOf<"api_key.deleted", ApiKey, NoPayload> {
+function payloadOf({ id, name, last4 }: ApiKey): EventPayloads["api_key.deleted"] {
   return { key_id: id, name, last4 };
 }
 

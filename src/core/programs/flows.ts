@@ -1,22 +1,22 @@
 import { and, asc, desc, eq, sql, type SQL } from "drizzle-orm";
 import { flows } from "../../db/schema.ts";
+import type { EventPayloads } from "../../domain/event.ts";
 import { flowProblem, givenConditions, MAX_FLOWS, storedConditions, type Condition } from "../../domain/flow.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
+import type { InputOf } from "../../resources/field.ts";
+import type { FLOW } from "../../resources/flow.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Flow, InputOf, PayloadOf } from "../kernel/rows.ts";
+import type { Flow } from "../kernel/rows.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
-export type FlowInput = Omit<
-  InputOf<Flow, "id" | "program_id" | "created_at" | "updated_at", "name" | "action_type" | "action_value">,
-  "conditions"
-> & { conditions?: Condition[] | undefined };
+export type FlowInput = Omit<InputOf<Flow, typeof FLOW>, "conditions"> & { conditions?: Condition[] | undefined };
 
 /** The fields of a patch that are given. */
 type GivenFields = Partial<Omit<Flow, "conditions"> & { conditions: Condition[] }>;
@@ -170,9 +170,7 @@ function tooManyFlows() {
   return invalidField("flows", `A program has at most ${MAX_FLOWS} flows.`);
 }
 
-type NoPayload = "id" | "program_id" | "created_at" | "updated_at";
-
-function payloadOf(flow: Flow): PayloadOf<"flow.created", Flow, NoPayload> {
+function payloadOf(flow: Flow): EventPayloads["flow.created"] {
   const { id: flow_id, name, event, action_type, action_value, priority, active } = flow;
   return { flow_id, name, event, action_type, action_value, conditions: givenConditions(flow), priority, active };
 }

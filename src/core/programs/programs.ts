@@ -7,6 +7,8 @@ import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { HOUR, iso } from "../../lib/time.ts";
+import type { PatchOf } from "../../resources/field.ts";
+import type { PROGRAM } from "../../resources/program.ts";
 import { SECRET_SETTINGS } from "../../providers/registry.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 import { changesOf } from "../kernel/changes.ts";
@@ -16,7 +18,7 @@ import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx
 import type { Holder } from "../kernel/key-lookup.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
-import type { InputOf, ProgramColumns, Program } from "../kernel/rows.ts";
+import type { ProgramColumns, Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
@@ -42,11 +44,7 @@ export interface ProgramInput {
  * Settings in clear; the secrets among them are sealed before they are kept, and null clears one. `apply_from` is of
  * `default_commission_pct`.
  */
-export type ProgramPatch = SecretPatch & InputOf<ProgramColumns, KeptColumn, never> & ApplyFrom;
-
-type KeptColumn =
-  | ("id" | "owner_email" | "shard" | "terms_version" | "created_at" | "updated_at")
-  | Extract<keyof ProgramColumns, `api_key_${string}`>;
+export type ProgramPatch = SecretPatch & PatchOf<ProgramColumns, typeof PROGRAM> & ApplyFrom;
 
 /** A program with its API key in clear: only for the reply that shows it. */
 export interface ProgramWithKey {

@@ -1,6 +1,6 @@
 import { and, asc, eq, sql, type SQL } from "drizzle-orm";
 import { programMembers, programs, sessions } from "../../db/schema.ts";
-import { MAX_MEMBERS, type MemberRole } from "../../domain/member.ts";
+import { MAX_MEMBERS } from "../../domain/member.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
@@ -11,18 +11,18 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { InputOf, Member, PayloadOf, Program } from "../kernel/rows.ts";
+import type { EventPayloads } from "../../domain/event.ts";
+import type { Member, Program } from "../kernel/rows.ts";
+import type { InputOf, PatchOf } from "../../resources/field.ts";
+import type { MEMBER } from "../../resources/team.ts";
 import { requireNoEndBefore } from "../kernel/scopes.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { endLastPasskeys, endPasskeysWithoutTeam, selectLastPasskeys } from "./passkeys.ts";
 import { endInvitationsOf, invite, selectInvitations } from "./sign-in.ts";
 
-export type MemberInput = InputOf<Member, "id" | "program_id" | "created_at" | "updated_at", "email" | "role">;
-
-export interface MemberPatch {
-  role?: MemberRole | undefined;
-}
+export type MemberInput = InputOf<Member, typeof MEMBER>;
+export type MemberPatch = PatchOf<Member, typeof MEMBER>;
 
 /** A member stays, and makes keys: so a key that ends lets nobody in (ACCESS-12). */
 const NO_END = null;
@@ -214,9 +214,7 @@ function unchanged({ id, updated_at }: Member): SQL | undefined {
   return and(eq(programMembers.id, id), eq(programMembers.updated_at, updated_at));
 }
 
-type NoPayload = "id" | "program_id" | "created_at" | "updated_at";
-
-function payloadOf({ id: member_id, email, role }: Member): PayloadOf<"member.added", Member, NoPayload> {
+function payloadOf({ id: member_id, email, role }: Member): EventPayloads["member.added"] {
   return { member_id, email, role };
 }
 

@@ -6,27 +6,23 @@ import { toBase64 } from "../../lib/crypto.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
+import type { ENDPOINT } from "../../resources/endpoint.ts";
+import type { InputOf, PatchOf } from "../../resources/field.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Endpoint, InputOf, PayloadOf } from "../kernel/rows.ts";
+import type { Endpoint } from "../kernel/rows.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 
 /** At most this many endpoints a program (HOOK-1). */
 export const MAX_ENDPOINTS = 20;
 
-type KeptColumn =
-  | ("id" | "program_id" | "secret" | "secret_previous" | "secret_previous_until" | "active" | "failing_since")
-  | ("failure_count" | "disabled_at" | "deleted_at" | "created_at" | "updated_at");
-
 /** `url` is judged by `domain/target-url.ts` before it comes here, and again before every attempt. */
-export type EndpointInput = InputOf<Endpoint, KeptColumn, "url" | "events">;
+export type EndpointInput = InputOf<Endpoint, typeof ENDPOINT>;
 
-export type EndpointPatch = { [K in keyof EndpointInput]?: EndpointInput[K] | undefined } & {
-  active?: boolean | undefined;
-};
+export type EndpointPatch = PatchOf<Endpoint, typeof ENDPOINT>;
 
 /** An endpoint together with its signing secret in clear: only for the reply that shows it. */
 export interface EndpointWithSecret {
@@ -202,14 +198,7 @@ export function endpointChanged(
   };
 }
 
-type NoPayload =
-  | ("id" | "program_id" | "created_at" | "updated_at")
-  // Never in the log.
-  | ("secret" | "secret_previous" | "secret_previous_until")
-  // In the payload of the event that switches it off, and in `changes`.
-  | ("failing_since" | "failure_count" | "disabled_at" | "deleted_at");
-
-function payloadOf(endpoint: Endpoint): PayloadOf<"webhook_endpoint.created", Endpoint, NoPayload> {
+function payloadOf(endpoint: Endpoint): EventPayloads["webhook_endpoint.created"] {
   const { id: endpoint_id, url, events, description, active } = endpoint;
   return { endpoint_id, url, events, description, active };
 }

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import {
   createApiKey,
   deleteApiKey,
@@ -7,20 +6,15 @@ import {
   type MadeApiKey,
 } from "../../core/programs/api-keys.ts";
 import { viewApiKey } from "../../core/kernel/views.ts";
-import { MAX_API_KEY_NAME, SCOPES } from "../../domain/scope.ts";
+import { createShape } from "../../resources/field.ts";
+import { API_KEY } from "../../resources/team.ts";
 import { created, deleted, json, ok, route } from "../route.ts";
-import { takes, text, timeRange } from "../validate.ts";
+import { takes, timeRange } from "../validate.ts";
 
 const EXPIRY = "ISO 8601 date or time, in the future; null or left out: the key never expires.";
 
 export const apiKeyCreate = takes<ApiKeyInput>()({
-  name: text(MAX_API_KEY_NAME).describe("What the key is for; the audit log shows this name."),
-  scopes: z
-    .array(z.enum(SCOPES))
-    .min(1)
-    .max(SCOPES.length)
-    .refine((given) => new Set(given).size === given.length, "Name each scope once.")
-    .describe("What the key may do: nothing that the calling key may not do."),
+  ...createShape(API_KEY),
   expires_at: timeRange.shape.from.unwrap().meta({ description: EXPIRY }).nullish().describe(EXPIRY),
 });
 

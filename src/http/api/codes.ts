@@ -3,25 +3,15 @@ import { readCodeStats } from "../../core/partners/code-stats.ts";
 import { exportCodes } from "../../core/partners/export-codes.ts";
 import { createCode, deleteCode, getCode, listCodes, type CodeInput } from "../../core/partners/codes.ts";
 import { viewCode } from "../../core/kernel/views.ts";
-import { MAX_CODE } from "../../domain/code.ts";
-import { VENDOR_NAMES } from "../../providers/registry.ts";
 import { utcDay } from "../../lib/time.ts";
+import { CODE } from "../../resources/code.ts";
+import { createShape } from "../../resources/field.ts";
 import { summaryQuery } from "../queries.ts";
 import { streamOf } from "./payouts.ts";
 import { created, csv, deleted, json, ok, route } from "../route.ts";
-import { summaryRange, takes, text } from "../validate.ts";
+import { summaryRange, takes } from "../validate.ts";
 
-/** Pasted by hand, so the blanks around it are not part of it. */
-const trimmed = (max: number) => z.string().trim().pipe(text(max));
-
-export const codeText = trimmed(MAX_CODE);
-
-export const codeCreate = takes<CodeInput>()({
-  code: codeText,
-  provider: z.enum(VENDOR_NAMES),
-  provider_code_id: trimmed(255).nullish(),
-  move: z.boolean().optional(),
-});
+export const codeCreate = takes<CodeInput>()({ ...createShape(CODE), move: z.boolean().optional() });
 
 /** `/api/v1/partners/:id/codes` (CODE-4). */
 export const partnerCodes = [

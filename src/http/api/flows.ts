@@ -3,38 +3,12 @@ import type { ApplyFrom } from "../../core/ledger/apply-from.ts";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type FlowInput } from "../../core/programs/flows.ts";
 import { simulateFlow } from "../../core/programs/simulate.ts";
 import { viewFlow } from "../../core/kernel/views.ts";
-import {
-  CONDITION_FIELDS,
-  CONDITION_OPS,
-  conditionProblem,
-  FLOW_ACTION_TYPES,
-  FLOW_EVENTS,
-  MAX_CONDITIONS,
-} from "../../domain/flow.ts";
+import { createShape } from "../../resources/field.ts";
+import { FLOW } from "../../resources/flow.ts";
 import { created, deleted, json, ok, route } from "../route.ts";
-import { applyFrom, givenId, percentage, takes, text } from "../validate.ts";
+import { applyFrom, givenId, percentage, takes } from "../validate.ts";
 
-const condition = z
-  .strictObject({
-    field: z.enum(CONDITION_FIELDS),
-    op: z.enum(CONDITION_OPS),
-    value: z.union([z.number(), text(500, 0)], "This must be a number or a text."),
-  })
-  .superRefine((value, issues) => {
-    const problem = conditionProblem(value);
-    if (problem) issues.addIssue({ code: "custom", path: [problem.path], message: problem.message });
-  });
-
-export const flowCreate = takes<FlowInput & ApplyFrom>()({
-  name: text(200),
-  event: z.enum(FLOW_EVENTS).optional(),
-  action_type: z.enum(FLOW_ACTION_TYPES),
-  action_value: z.number(),
-  conditions: z.array(condition).max(MAX_CONDITIONS).optional(),
-  priority: z.number().optional(),
-  active: z.boolean().optional(),
-  apply_from: applyFrom,
-});
+export const flowCreate = takes<FlowInput & ApplyFrom>()({ ...createShape(FLOW), apply_from: applyFrom });
 
 export const flowPatch = flowCreate.partial();
 

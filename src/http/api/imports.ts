@@ -1,13 +1,7 @@
 import * as z from "zod";
 import { decodeCsv } from "../../domain/csv-encoding.ts";
-import {
-  columnKey,
-  importFields,
-  IMPORT_KINDS,
-  type ImportField,
-  type ImportKind,
-} from "../../domain/import-columns.ts";
-import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../domain/import-product.ts";
+import { columnKey, importFields, IMPORT_KINDS, type ImportField, type ImportKind } from "../import/columns.ts";
+import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../import/product.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { countRows, importFile, type ChooseColumns } from "../import/file.ts";

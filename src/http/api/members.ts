@@ -1,4 +1,3 @@
-import * as z from "zod";
 import {
   addMember,
   listMembers,
@@ -8,14 +7,16 @@ import {
   type MemberPatch,
 } from "../../core/sessions/members.ts";
 import { viewMember } from "../../core/kernel/views.ts";
-import { MAX_MEMBERS, MEMBER_ROLES } from "../../domain/member.ts";
+import { MAX_MEMBERS } from "../../domain/member.ts";
 import { SCOPES } from "../../domain/scope.ts";
+import { createShape, patchShape } from "../../resources/field.ts";
+import { MEMBER } from "../../resources/team.ts";
 import { created, deleted, json, ok, route } from "../route.ts";
-import { email, takes } from "../validate.ts";
+import { takes } from "../validate.ts";
 
-export const memberCreate = takes<MemberInput>()({ email, role: z.enum(MEMBER_ROLES) });
+export const memberCreate = takes<MemberInput>()(createShape(MEMBER));
 
-export const memberPatch = takes<MemberPatch>()({ role: z.enum(MEMBER_ROLES).optional() });
+export const memberPatch = takes<MemberPatch>()(patchShape(MEMBER));
 
 /** `/api/v1/members` (TEAM-1, TEAM-2, TEAM-4). */
 export const members = [

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { listEntries, readBalance } from "../../core/ledger/journal.ts";
 import {
   createPartner,
@@ -14,53 +13,17 @@ import type { Reader } from "../../core/kernel/context.ts";
 import type { JsonText } from "../../core/kernel/list-page.ts";
 import type { Partner } from "../../core/kernel/rows.ts";
 import { viewPartner, viewStats, withoutPayoutDetails, type PartnerView } from "../../core/kernel/views.ts";
-import { PARTNER_STATUSES, PAYOUT_METHODS, SEARCHED_WORDS, SLUG_PATTERN } from "../../domain/partner.ts";
-import { bytesIn } from "../../lib/slices.ts";
+import { SEARCHED_WORDS } from "../../domain/partner.ts";
+import { createShape, patchShape } from "../../resources/field.ts";
+import { PARTNER } from "../../resources/partner.ts";
 import { pageReply } from "../page-reply.ts";
 import { partnerQuery } from "../queries.ts";
 import { created, json, NOTHING, ok, route } from "../route.ts";
-import { applyFrom, email, pageQuery, percentage, takes, text } from "../validate.ts";
+import { applyFrom, pageQuery, takes } from "../validate.ts";
 
-const MAX_METADATA_BYTES = 8 * 1024;
+export const partnerCreate = takes<PartnerInput>()(createShape(PARTNER));
 
-const slug = z.string().regex(SLUG_PATTERN, "A slug is 1 to 64 letters, digits, - or _.");
-
-/** Taken as it is: a schema that walks the fields would drop one called `__proto__`. */
-const metadata = z
-  .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
-    message: "This must be a JSON object.",
-    abort: true,
-  })
-  .refine((value) => jsonBytes(value) <= MAX_METADATA_BYTES, "Metadata is at most 8 KiB of JSON.")
-  .meta({ type: "object" });
-
-/** Infinite where the value is nested too deeply to be written as JSON. */
-function jsonBytes(value: unknown): number {
-  try {
-    return bytesIn(JSON.stringify(value));
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
-}
-
-const optional = {
-  first_name: text(200, 0).nullish(),
-  last_name: text(200, 0).nullish(),
-  commission_pct: percentage.nullish(),
-  payout_method: z.enum(PAYOUT_METHODS).nullish(),
-  payout_email: email.nullish(),
-  metadata: metadata.nullish(),
-};
-
-export const partnerCreate = takes<PartnerInput>()({ email, slug, ...optional });
-
-export const partnerPatch = takes<PartnerPatch>()({
-  email: email.optional(),
-  slug: slug.optional(),
-  status: z.enum(PARTNER_STATUSES).optional(),
-  ...optional,
-  apply_from: applyFrom,
-});
+export const partnerPatch = takes<PartnerPatch>()({ ...patchShape(PARTNER), apply_from: applyFrom });
 
 /** A partner, its payout details in full only for who may pay (ACCESS-12). */
 function shown(partner: Partner, ctx: Pick<Reader, "may">): PartnerView {

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { getEndpoint, listDeliveries, viewDelivery } from "../../core/webhooks/history.ts";
 import {
   createEndpoint,
@@ -6,28 +5,19 @@ import {
   listEndpoints,
   updateEndpoint,
   type EndpointInput,
+  type EndpointPatch,
   type EndpointWithSecret,
 } from "../../core/webhooks/endpoints.ts";
 import { viewEndpoint } from "../../core/kernel/views.ts";
-import { SUBSCRIPTIONS } from "../../domain/event.ts";
-import { checkTargetUrl, MAX_TARGET_URL_LENGTH } from "../../domain/target-url.ts";
 import { deliveryQuery } from "../queries.ts";
+import { ENDPOINT } from "../../resources/endpoint.ts";
+import { createShape, patchShape } from "../../resources/field.ts";
 import { created, deleted, json, ok, route } from "../route.ts";
-import { takes, text } from "../validate.ts";
+import { takes } from "../validate.ts";
 
-/** Judged at create and at PATCH alike (HOOK-7); the resolver is asked before every attempt. */
-const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
-  const checked = checkTargetUrl(value);
-  if (!checked.ok) issues.addIssue({ code: "custom", message: `The URL ${checked.reason}.` });
-});
+export const endpointCreate = takes<EndpointInput>()(createShape(ENDPOINT));
 
-export const endpointCreate = takes<EndpointInput>()({
-  url,
-  events: z.array(z.enum(SUBSCRIPTIONS)).min(1),
-  description: text(500, 0).nullish(),
-});
-
-export const endpointPatch = endpointCreate.extend({ active: z.boolean() }).partial();
+export const endpointPatch = takes<EndpointPatch>()(patchShape(ENDPOINT));
 
 /** The only reply that shows the secret (HOOK-8). */
 function viewWithSecret({ endpoint, secret }: EndpointWithSecret) {

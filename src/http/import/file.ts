@@ -12,8 +12,9 @@ import {
   type ColumnCells,
   type ImportField,
   type MatchedColumn,
-} from "../../domain/import-columns.ts";
-import { importProduct } from "../../domain/import-product.ts";
+} from "./columns.ts";
+import { importProduct } from "./product.ts";
+import { PARTNER_TEXTS } from "../../resources/partner.ts";
 import { runInSlices, SliceCounter } from "../../lib/slices.ts";
 import { hasExpectedForm, readCustomerLine } from "./customer-line.ts";
 import type { ImportFile, ImportOrder, LineCells, NamedCell, ReadLine } from "./line.ts";
@@ -104,7 +105,7 @@ function columnCells(order: ImportOrder, lines: readonly CsvLine[]): ColumnCells
   };
 }
 
-const FREE_TEXTS: ReadonlySet<ImportField> = new Set(["name", "first_name", "last_name"]);
+const FREE_TEXTS: ReadonlySet<ImportField> = new Set(["name", ...PARTNER_TEXTS]);
 
 function cellsOf({ columns, places, further }: ImportFile, { line, cells }: CsvLine): LineCells {
   const each = (field: ImportField): NamedCell[] =>

@@ -1,5 +1,5 @@
-import type { ImportField, ImportKind, MatchedColumn } from "../../domain/import-columns.ts";
-import type { ImportProductId } from "../../domain/import-product.ts";
+import type { ImportField, ImportKind, MatchedColumn } from "./columns.ts";
+import type { ImportProductId } from "./product.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 

@@ -10,18 +10,19 @@ import {
   splitPromotionCodes,
   type CellReading,
 } from "../../domain/import-cell.ts";
-import type { ImportField } from "../../domain/import-columns.ts";
+import type { ImportField } from "./columns.ts";
 import { PAYOUT_METHODS, TRANSFER_METHOD, type PayoutMethod } from "../../domain/partner.ts";
 import type { ProviderName, VendorName } from "../../domain/provider-name.ts";
 import { TRANSFER_SERVICE, VENDOR_NAMES, vendorNamed } from "../../providers/registry.ts";
-import { codeText } from "../api/codes.ts";
+import { CODE } from "../../resources/code.ts";
+import { PARTNER_TEXTS } from "../../resources/partner.ts";
 import { partnerCreate } from "../api/partners.ts";
 import { parseInput, problemText } from "../pages/forms.ts";
 import { unread, type ImportFile, type LineCells, type LineNote, type ReadLine } from "./line.ts";
 
 const partnerLine = partnerCreate.omit({ slug: true, metadata: true });
 const payoutEmail = partnerLine.shape.payout_email;
-type Input = Record<keyof PartnerLine["input"], unknown>;
+type Input = Partial<Record<keyof PartnerLine["input"], unknown>>;
 
 /**
  * A line of a file of partners. It is refused only if it does not identify its partner: any other cell that cannot be read is
@@ -53,8 +54,8 @@ const leftOut = (message: string, effect = "") => `${message} Left out.${effect 
 
 /** The partner's details. Those that the schema refuses are left out one by one; without an address there is no partner. */
 function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): CellReading<PartnerLine["input"]> {
-  const named = splitName(cell("name"));
-  const hasOwnNames = cell("first_name") !== "" || cell("last_name") !== "";
+  const texts = Object.fromEntries(PARTNER_TEXTS.map((column) => [column, cell(column) || null]));
+  if (!texts["first_name"] && !texts["last_name"]) Object.assign(texts, splitName(cell("name")));
   const payout = payoutAddress(each("payout_email"), notes);
   const method = readPayoutMethod(cell("payout_method"), TRANSFER_WORDS);
   if (!method.ok) {
@@ -73,8 +74,7 @@ function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): Cell
   }
   const input: Input = {
     email: cell("email"),
-    first_name: hasOwnNames ? cell("first_name") || null : named.first_name,
-    last_name: hasOwnNames ? cell("last_name") || null : named.last_name,
+    ...texts,
     commission_pct: Number.isNaN(rate) ? null : rate,
     payout_method: (method.ok ? method.value : null) ?? (payout === null ? null : "wallet"),
     payout_email: payout,
@@ -122,7 +122,7 @@ function readPromotionCodes(cell: string, provider: ProviderName | null): CellRe
       const example = `${VENDOR_NAMES[0]}:${own.slice(0, 60).toWellFormed()}`;
       return { ok: false, message: `Choose the provider of the codes, or write it before each: ${example}.` };
     }
-    const code = codeText.safeParse(own);
+    const code = CODE.code.write.safeParse(own);
     if (!code.success) return { ok: false, message: code.error.issues[0]?.message ?? "This is no code." };
     codes.push({ provider: of, code: code.data });
   }

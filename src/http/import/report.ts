@@ -1,6 +1,6 @@
 import type { Given } from "../../core/imports/partner-lines.ts";
-import type { ImportKind, MatchedColumn } from "../../domain/import-columns.ts";
-import type { ImportProductId } from "../../domain/import-product.ts";
+import type { ImportKind, MatchedColumn } from "./columns.ts";
+import type { ImportProductId } from "./product.ts";
 import type { LineNote } from "./line.ts";
 
 export const ROW_OUTCOMES = ["added", "completed", "unchanged", "left_out", "refused"] as const;

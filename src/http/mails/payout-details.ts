@@ -1,9 +1,10 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
-import type { PayoutDetail, PayoutDetailsChange } from "../../core/kernel/payout-details.ts";
+import type { PayoutDetailsChange } from "../../core/kernel/payout-details.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { maskAddress } from "../../domain/mask.ts";
 import { PAYOUT_METHODS, WALLET_SERVICE } from "../../domain/partner.ts";
 import { oneLine } from "../../lib/mail.ts";
+import type { PayoutDetail } from "../../resources/partner.ts";
 import { payoutMethodText } from "../pages/parts/payout-method.ts";
 import { actorText, SELF } from "./actor-text.ts";
 import type { Letter } from "./letter.ts";

@@ -1,43 +1,17 @@
 import * as z from "zod";
 import type { ApplicationResult } from "../../core/applications/decide.ts";
 import type { ApplicationView, viewApplicationData } from "../../core/kernel/views.ts";
-import { APPLICATION_STATUSES, type Answer } from "../../domain/application.ts";
-import { allOf, idOf, listOf, once, shows, timestamp } from "./fields.ts";
+import { APPLICATION } from "../../resources/application.ts";
+import { pick, readShape } from "../../resources/field.ts";
+import { allOf, listOf, once, shows } from "./fields.ts";
 
-const application = once(() =>
-  shows<ApplicationView>()({
-    id: idOf("application"),
-    program_id: idOf("program"),
-    status: z.enum(APPLICATION_STATUSES),
-    email: z
-      .string()
-      .nullable()
-      .describe("Confirmed by a link. Null, like everything the person wrote, once it has been deleted."),
-    name: z.string().nullable(),
-    website: z.string().nullable(),
-    answers: z.array(shows<Answer>()({ question: z.string(), answer: z.string() })).nullable(),
-    terms_version: z.int().nullable().describe("The version of the terms that were agreed to."),
-    consented_at: timestamp.nullable(),
-    partner_id: idOf("partner")
-      .nullable()
-      .describe("The partner who was made of it, by id; null unless it is approved."),
-    note: z.string().nullable(),
-    created_at: timestamp,
-    decided_at: timestamp.nullable(),
-    updated_at: timestamp,
-  }),
-);
+const application = once(() => shows<ApplicationView>()(readShape(APPLICATION)));
 
 /** What webhooks and decisions show. */
 const applicationData = once(() =>
-  shows<ReturnType<typeof viewApplicationData>>()({
-    id: idOf("application"),
-    program_id: idOf("program"),
-    status: z.enum(APPLICATION_STATUSES),
-    partner_id: idOf("partner").nullable(),
-    created_at: timestamp,
-    decided_at: timestamp.nullable(),
-  }),
+  shows<ReturnType<typeof viewApplicationData>>()(
+    pick(readShape(APPLICATION), ["id", "program_id", "status", "partner_id", "created_at", "decided_at"]),
+  ),
 );
 
 /** The result for one of several. */

@@ -10,7 +10,8 @@ import { ERRORS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from
 import { pathExample } from "./example-id.ts";
 import { replyExample, sentExample } from "./example-states.ts";
 import { REPLY_EXAMPLES } from "./examples.ts";
-import { EXAMPLE_TIME, REQUEST_EXAMPLES } from "./request-examples.ts";
+import { EXAMPLE_TIME } from "../../resources/output.ts";
+import { REQUEST_EXAMPLES } from "./request-examples.ts";
 import { described, parameterText } from "./field-texts.ts";
 import { replies } from "./replies.ts";
 import { OUTSIDE } from "./outside.ts";

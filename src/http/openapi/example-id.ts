@@ -1,14 +1,9 @@
 import { ID_PREFIXES } from "../../lib/id.ts";
-import { VENDOR_NAMES } from "../../providers/registry.ts";
+import { EXAMPLE_PROVIDER, exampleId } from "../../resources/output.ts";
 import { singular } from "./field-texts.ts";
 
-/** An id as the service mints them. */
-export function exampleId(prefix: string): string {
-  return `${prefix}_01kj41r9q0x5v7n2m8w3d6t4bz`;
-}
-
 const IN_PATHS: Record<string, string> = {
-  ...{ provider: String(VENDOR_NAMES[0]), program_id: exampleId("prog"), slug: "jane", section: "partners" },
+  ...{ provider: String(EXAMPLE_PROVIDER), program_id: exampleId("prog"), slug: "jane", section: "partners" },
   ...{ file: "payout.paid.json", guide: "start" },
 };
 

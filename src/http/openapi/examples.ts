@@ -1,75 +1,31 @@
 import { bySecretSet, byVendor, SECRET_SETTINGS } from "../../providers/registry.ts";
-import { exampleId as id } from "./example-id.ts";
-import type { ReplyName } from "./replies.ts";
+import { APPLICATION } from "../../resources/application.ts";
+import { CLAIM } from "../../resources/claim.ts";
+import { CODE } from "../../resources/code.ts";
+import { COMMISSION, RATE_EXAMPLE } from "../../resources/commission.ts";
+import { ENDPOINT } from "../../resources/endpoint.ts";
+import { EVENT } from "../../resources/event.ts";
+import { exampleOf, pick } from "../../resources/field.ts";
+import { FLOW } from "../../resources/flow.ts";
 import {
-  apiKeyCreate,
-  codeCreate,
-  endpointCreate,
-  EXAMPLE_TIME,
-  flowCreate,
-  memberCreate,
-  partnerCreate,
-  PROVIDER,
-} from "./request-examples.ts";
-
-const AT = EXAMPLE_TIME;
-const LATER = "2026-03-31T00:00:00.000Z";
+  EXAMPLE_LATER,
+  EXAMPLE_PROVIDER as PROVIDER,
+  EXAMPLE_TIME as AT,
+  exampleId as id,
+} from "../../resources/output.ts";
+import { PARTNER } from "../../resources/partner.ts";
+import { PAYMENT } from "../../resources/payment.ts";
+import { PAYOUT } from "../../resources/payout.ts";
+import { PROGRAM } from "../../resources/program.ts";
+import { API_KEY, MEMBER } from "../../resources/team.ts";
+import type { ReplyName } from "./replies.ts";
 
 const listOf = (item: unknown) => ({ data: [item], total: 1, page: 1, per_page: 20, next_cursor: null });
 
-const own = { program_id: id("prog") };
-const stamps = { created_at: AT, updated_at: AT };
-
-const program = {
-  id: id("prog"),
-  name: "Example Shop",
-  owner_email: "owner@example.com",
-  domain: "shop.example.com",
-  currency: "USD",
-  default_commission_pct: 20,
-  payout_term: "NET-15",
-  min_payout_cents: 5000,
-  cookie_days: 60,
-  attribution: "last",
-  code_precedence: "link",
-  auto_approve_days: 30,
-  live_only: true,
-  brand_color: "#0f766e",
-  time_zone: "Europe/Berlin",
-  applications: "review",
-  slug: "example-shop",
-  questions: ["Who reads you?", "How did you hear of us? (optional)"],
-  terms: "Do not bid on our name.",
-  terms_version: 2,
-  sale_amounts: "shown",
-  assets: [{ name: "Wide banner", kind: "banner", content: "https://cdn.shop.example/wide.png" }],
-  ...bySecretSet((of) => of === SECRET_SETTINGS[0]),
-  api_key_last4: "x9Qw",
-  api_key_last_used_at: AT,
-  ...stamps,
-};
-const member = { id: id("mem"), ...own, ...memberCreate, ...stamps };
-const partner = {
-  id: id("par"),
-  ...own,
-  ...partnerCreate,
-  last_name: null,
-  status: "invited",
-  payout_method: null,
-  payout_email: null,
-  provider_a_account_id: null,
-  metadata: null,
-  ...stamps,
-};
-const applicationData = {
-  ...{ id: id("app"), ...own, status: "approved", partner_id: id("par"), created_at: AT, decided_at: LATER },
-};
-const application = {
-  ...{ ...applicationData, email: "jane@example.com", name: "Jane Roe", website: "https://jane.example.com/" },
-  answers: [{ question: "Who reads you?", answer: "People who bake." }],
-  ...{ terms_version: 2, consented_at: AT, note: null, updated_at: LATER },
-};
-const code = { id: id("cod"), ...own, partner_id: id("par"), ...codeCreate, created_at: AT };
+const program = { ...exampleOf(PROGRAM), ...bySecretSet((of) => of === SECRET_SETTINGS[0]) };
+const partner = exampleOf(PARTNER);
+const application = exampleOf(APPLICATION);
+const applicationData = pick(application, ["id", "program_id", "status", "partner_id", "created_at", "decided_at"]);
 const sums = {
   total_commissions: 3,
   total_earned_cents: 6000,
@@ -77,59 +33,10 @@ const sums = {
   approved_cents: 4000,
   paid_cents: 0,
 };
-const flow = { id: id("flw"), ...own, ...flowCreate, event: "transaction_completed", active: true, ...stamps };
-const rate = { source: "flow", action_type: "percentage", action_value: 30 };
-const commission = {
-  id: id("com"),
-  ...own,
-  partner_id: id("par"),
-  payment_id: id("pmt"),
-  flow_id: id("flw"),
-  payout_id: null,
-  kind: "sale",
-  source_commission_id: null,
-  status: "approved",
-  flagged: false,
-  review_reason: null,
-  rejected_reason: null,
-  amount_cents: 3600,
-  txn_amount_cents: 12000,
-  currency: "USD",
-  provider: PROVIDER,
-  provider_transaction_id: "in_1RTa2b",
-  subscription_id: null,
-  customer_email: "customer@example.com",
-  rate,
-  note: null,
-  created_at: AT,
-  approved_at: AT,
-  paid_at: null,
-  updated_at: AT,
-  hold_until: null,
-};
-const payment = {
-  id: id("pmt"),
-  ...own,
-  provider: PROVIDER,
-  provider_transaction_id: "in_1RTa2b",
-  outcome: "commission",
-  partner_id: id("par"),
-  ref: "jane",
-  code_id: null,
-  currency: "USD",
-  txn_amount_cents: 12000,
-  adjusted_cents: 0,
-  customer_email: "customer@example.com",
-  customer_id: "cus_9s6XKz",
-  subscription_id: null,
-  ...stamps,
-  event: "transaction_completed",
-};
-const claimData = {
-  ...{ id: id("clm"), program_id: id("prog"), partner_id: id("par"), status: "granted", payment_id: id("pmt") },
-  ...{ created_at: AT, decided_at: LATER },
-};
-const claim = { ...claimData, order_id: "order-9001", day: null, email_domain: null, note: null };
+const commission = { ...exampleOf(COMMISSION), hold_until: null };
+const payment = exampleOf(PAYMENT);
+const claim = exampleOf(CLAIM);
+const claimData = pick(claim, ["id", "program_id", "partner_id", "status", "payment_id", "created_at", "decided_at"]);
 const condition = { field: "txn_amount_cents", op: "gt", value: 10000, saw: 12000, held: true };
 const paymentWithTrace = {
   ...payment,
@@ -142,7 +49,7 @@ const paymentWithTrace = {
     partner_slug: "jane",
     flows: [{ flow_id: id("flw"), name: "Big orders", priority: 10, matched: true, conditions: [condition] }],
     flow_id: id("flw"),
-    rate,
+    rate: RATE_EXAMPLE,
     txn_amount_cents: 12000,
     adjusted_cents: 0,
     amount_cents: 3600,
@@ -150,47 +57,11 @@ const paymentWithTrace = {
   },
   commissions: [commission],
 };
-const payout = {
-  id: id("pay"),
-  ...own,
-  partner_id: id("par"),
-  amount_cents: 3600,
-  currency: "USD",
-  status: "pending",
-  method: "wallet",
-  recipient: "j****e@example.com",
-  period_start: null,
-  period_end: LATER,
-  due_at: "2026-04-15T00:00:00.000Z",
-  commission_count: 1,
-  reference: null,
-  failure_code: null,
-  failure_message: null,
-  created_at: LATER,
-  paid_at: null,
-  updated_at: LATER,
-};
-const event = {
-  id: id("evt"),
-  ...own,
-  type: "partner.created",
-  payload: { partner_id: id("par"), email: "jane@example.com", slug: "jane", status: "invited" },
-  actor: { type: "api_key", id: "key_5f3c9a1e7b20d846", name: "x9Qw" },
-  changes: null,
-  created_at: AT,
-};
+const payout = exampleOf(PAYOUT);
 const dropped = {
   ...{ bot: 6, duplicate: 1, flood: 0, unknown_ref: 0, partner_deactivated: 0, over_budget: 0, database_full: 0 },
 };
-const endpoint = {
-  id: id("whe"),
-  ...own,
-  ...endpointCreate,
-  description: null,
-  active: true,
-  disabled_at: null,
-  ...stamps,
-};
+const endpoint = exampleOf(ENDPOINT);
 const secret = "whsec_c2lnbmluZyBzZWNyZXQsIDMyIHJhbmRvbSBieXRlcy4=";
 const commissionData = {
   id: id("com"),
@@ -246,7 +117,7 @@ const unconnected = {
 };
 const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 
-const key = { id: id("key"), ...own, ...apiKeyCreate, last4: "x9Qw", created_at: AT, last_used_at: null };
+const key = exampleOf(API_KEY);
 
 /** One of each reply; tests hold them to their schemas. */
 export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
@@ -315,8 +186,8 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
       { id: "app_unknown", ok: false, error: { code: "not_found", message: "No such application." } },
     ],
   },
-  Code: code,
-  CodeList: { data: [code] },
+  Code: exampleOf(CODE),
+  CodeList: { data: [exampleOf(CODE)] },
   CodeSummary: {
     data: [
       {
@@ -325,14 +196,14 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
       },
     ],
   },
-  Member: member,
-  MemberList: { data: [member] },
-  Flow: flow,
-  FlowList: { data: [flow] },
+  Member: exampleOf(MEMBER),
+  MemberList: { data: [exampleOf(MEMBER)] },
+  Flow: exampleOf(FLOW),
+  FlowList: { data: [exampleOf(FLOW)] },
   ClickTaken: { known: true },
   ClickSummary: { data: [{ day: "2026-03-02", recorded: 40, dropped }], recorded: 40, dropped },
-  Event: event,
-  EventList: listOf(event),
+  Event: exampleOf(EVENT),
+  EventList: listOf(exampleOf(EVENT)),
   Endpoint: endpoint,
   EndpointList: { data: [endpoint] },
   EndpointWithSecret: { ...endpoint, secret },
@@ -420,8 +291,8 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   PayoutGeneration: {
     dry_run: false,
     period_start: null,
-    period_end: LATER,
-    due_at: payout.due_at,
+    period_end: EXAMPLE_LATER,
+    due_at: PAYOUT.due_at.example,
     payouts: [payout],
     skipped: [],
     totals: [{ currency: "USD", payouts: 1, amount_cents: 3600, skipped: 0, skipped_cents: 0 }],

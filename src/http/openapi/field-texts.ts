@@ -1,12 +1,25 @@
 import { ID_PREFIXES } from "../../lib/id.ts";
+import { APPLICATION } from "../../resources/application.ts";
+import { CLAIM } from "../../resources/claim.ts";
+import { CODE } from "../../resources/code.ts";
+import { COMMISSION } from "../../resources/commission.ts";
+import { ENDPOINT } from "../../resources/endpoint.ts";
+import { EVENT } from "../../resources/event.ts";
+import type { Fields } from "../../resources/field.ts";
+import { FLOW } from "../../resources/flow.ts";
+import { PARTNER } from "../../resources/partner.ts";
+import { PAYMENT } from "../../resources/payment.ts";
+import { PAYOUT } from "../../resources/payout.ts";
+import { PROGRAM } from "../../resources/program.ts";
+import { API_KEY, MEMBER } from "../../resources/team.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
- * What the fields of the document mean, where their schema does not say: by name, or as `parent.name`. The parent is the
+ * The texts of fields that are no column of a resource, or of several: by name, or as `parent.name`. The parent is the
  * field that holds it or the first word of the schema's name: `Partner.status` is of every `Partner…`. Of a parameter it
  * is `query` or `path`. A provider's own fields are here without its name: `webhook_secret`.
  */
-export const FIELD_TEXTS: Record<string, string> = {
+const OWN_TEXTS: Record<string, string> = {
   // Of many things
   program_id: "The program that it belongs to.",
   partner_id: "The partner, by id.",
@@ -32,55 +45,20 @@ export const FIELD_TEXTS: Record<string, string> = {
   status_code: "The HTTP status that was answered; null where nothing was.",
 
   // Team
-  "Member.email": "The address that the member signs in to the dashboard with.",
-  "Member.role":
-    "`owner` may do everything; `finance` reads everything and decides on commissions and payouts; `viewer` reads everything but payout details.",
 
   // Program
-  owner_email: "The address that receives the program's e-mails: always an owner's.",
-  default_commission_pct: "The percentage for payments that neither a flow nor a partner's own rate decides.",
-  payout_term: "`NET-` and the number of days (0 to 365) from the end of a period until its payouts are due.",
-  min_payout_cents: "A smaller payout is carried forward to the next one. Smallest units of each currency.",
-  cookie_days: "How many days the script keeps a partner's reference in the browser.",
-  attribution: "Whether the first link that a visitor followed counts, or the last.",
-  code_precedence: "Which one counts when a payment has both a link's reference and a promotion code.",
-  auto_approve_days:
-    "How many days after the payment, or after its first report if that is later, a commission without a flag is approved. Null: commissions are approved by hand.",
-  live_only: "True: the providers' test events make no commission.",
-  brand_color: "The color of e-mails to partners, as `#rrggbb`; null for the default.",
-  time_zone: "The time zone of the times on pages and of the days in e-mails, such as Europe/Berlin.",
-  applications: "Whether people can apply at `/join/<slug or id>`, and how that is decided.",
-  questions: "The questions for applicants; one that ends with `(optional)` may be left unanswered.",
-  terms: "What applicants agree to.",
-  sale_amounts: "Whether partners see in the portal what their customers paid.",
-  assets: "Material for partners: the https address of a picture or page, or a text with `{link}` in it.",
   "assets.name": "The name that partners see.",
   "assets.kind": "Which kind of material it is.",
   "assets.content": "The address or the text.",
-  "Program.name": "The program's name in pages and e-mails.",
-  "Program.domain": "The host name of the site that links lead to, without a scheme.",
-  "Program.currency":
-    "The currency of what leads earn and of commissions added by hand, as ISO 4217. Fixed once there is a commission or a lead.",
-  "Program.slug": "The program's name in the address of its application page; null: its id is used.",
   "Program.program": "The program.",
   webhook_secret: "The secret that verifies the provider's webhooks. Write-only; null removes it.",
   webhook_secret_set: "Whether the webhook secret is set.",
   api_key: "The key that the provider's API is called with. Write-only; null removes it.",
   api_key_set: "Whether the API key is set.",
-  api_key_last4: "The last four characters of the program's API key.",
-  api_key_last_used_at: "When the API was last called with this key.",
 
   // Partner
-  slug: "The partner's reference in links: 1 to 64 letters, digits, - or _. Unique in the program, ignoring case.",
-  first_name: "The first name.",
-  last_name: "The last name.",
-  commission_pct: "The partner's own percentage. Null: the program's default.",
-  payout_method: "How the partner is paid; null while none is chosen.",
-  payout_email: "The address that `wallet` payouts go to.",
   account_id: "The partner's connected account at the provider; null before onboarding.",
   "AccountForget.account_id": "The account that is forgotten, as the partner has it now.",
-  metadata: "A JSON object of your own, of up to 8 KiB.",
-  "Partner.status": "Only `active` partners earn. A new one is `invited`.",
   "Partner.stats": "Totals of the commissions that are not rejected, in the program's currency.",
   total_commissions: "How many commissions.",
   clicks: "How many clicks were recorded.",
@@ -95,43 +73,22 @@ export const FIELD_TEXTS: Record<string, string> = {
   country: "The country of the partner's new account, as two upper-case letters of ISO 3166.",
 
   // Applications and claims
-  "Application.status": "`pending` until it is decided.",
-  "Application.name": "The name that the person gave.",
-  "Application.note": "The note to the person when the application was declined.",
-  "Application.partner_id": "The partner who was made of it, by id; null unless it is approved.",
-  website: "The website where the person wants to promote the program.",
-  answers: "The answers to the program's questions.",
   question: "The question as it was asked.",
   answer: "What the person answered.",
-  consented_at: "When the terms were agreed to.",
   decided_at: "When it was decided; null while it is open.",
   "Applications.ids": "The applications, by id.",
   "Applications.status": "The decision on each.",
   "Applications.note": "A note to those who are declined.",
-  "Claim.status": "`open` until it is decided.",
   "Claim.payment_id": "The payment to give to the partner, by id; may be left out where only one fits.",
-  "Claim.note": "A note to the partner with the answer.",
 
   // Codes and flows
-  "Code.code": "The code that customers enter.",
   "CodeSummary.code": "The code that customers enter.",
-  "Code.provider": "The provider that has the code.",
-  "Code.partner_id": "The partner who has it, by id.",
-  provider_code_id: "The provider's id of the promotion code, coupon or discount.",
   move: "True: takes the code from the partner who has it, which is otherwise 409.",
-  "Flow.name": "A name of your own.",
-  "Flow.event": "What it decides: payments, or leads that your server reports.",
-  action_type: "Whether `action_value` is a percentage or a flat amount.",
-  action_value:
-    "A percentage, or for `flat` an amount in smallest units of the payment's currency, of the program's for a lead.",
-  conditions: "All of them must hold; without one it applies to every payment.",
   "conditions.field": "What is compared.",
   "conditions.op": "How it is compared. `gt` and `lt` are for amounts, `contains` for texts.",
   "conditions.value": "What it is compared with: an amount in smallest units, or a text, ignoring case.",
   "conditions.saw": "What the payment had; null if it had nothing.",
   "conditions.held": "Whether the condition held.",
-  priority: "The highest is tried first.",
-  "Flow.active": "Whether the flow is in use.",
   "Flow.flow": "The flow to try; with `flow_id`, a change of that flow: what is left out stays as it is.",
   "Flow.flow_id": "The flow to try, by id; without `flow`, it is tried as it is, switched on.",
   "Flow.partner_id": "The partner whose rate to try, by id.",
@@ -154,11 +111,13 @@ export const FIELD_TEXTS: Record<string, string> = {
   "Received.outcome": "What the report led to.",
 
   // Payments and commissions
+  "CommissionUpdate.flagged": "Whether a person should look before it is approved.",
+  "rate.action_type": FLOW.action_type.text,
+  "rate.action_value": FLOW.action_value.text,
   outcome: "A commission, or the reason why there is none.",
   ref: "The reference that the payment carried: a partner's slug.",
   provider_transaction_id: "The provider's id of the payment.",
   subscription_id: "The provider's id of the subscription.",
-  customer_id: "The provider's id of the customer.",
   customer_email: "The customer's address; null where it is unknown or erased.",
   txn_amount_cents: "What the customer paid, net of tax. Smallest units of the currency.",
   adjusted_cents: "How much of it was refunded or charged back. Smallest units of the currency.",
@@ -175,15 +134,9 @@ export const FIELD_TEXTS: Record<string, string> = {
   rate: "The rate that applied.",
   "trace.amount_cents": "The commission; null where there is none. Smallest units of the currency.",
   commissions: "Its commissions.",
-  source_commission_id: "For a clawback, the commission that it corrects: what it takes back or, above 0, adds.",
-  "Commission.status": "`pending`, then `approved`, then `paid`; or `rejected`.",
-  rejected_reason: "Why it was rejected.",
-  flagged: "Whether a person should look before it is approved.",
-  approved_at: "When it was approved.",
   hold_until:
     "For one that is pending, when it approves itself; null where a person has to: it is flagged, or the program has no `auto_approve_days`.",
   paid_at: "When it was paid.",
-  "Commission.amount_cents": "What the partner earns; a negative amount is taken back. Smallest units of the currency.",
   "Commission.amount": "What the partner earns. Smallest units of the currency.",
   "Commission.revenue": "What the customer paid, net of tax. Smallest units of the currency.",
   "Commission.reason": "Why it is rejected; only with that status.",
@@ -210,16 +163,8 @@ export const FIELD_TEXTS: Record<string, string> = {
   posted_at: "When it was posted.",
 
   // Payouts
-  "Payout.status": "`pending`, then `processing`, `paid`, `failed` or `canceled`.",
-  "Payout.method": "How it is paid; null if the partner has chosen no method.",
+  "skipped.commission_count": PAYOUT.commission_count.text,
   "payouts.method": "How it would be paid; null if the partner has chosen no method.",
-  period_start: "The beginning of the period; null: from the first commission on.",
-  period_end: "The end of the period.",
-  due_at: "When it is due: the end of the period plus the payout term.",
-  commission_count: "How many commissions it holds.",
-  reference: "Your own note of the payment, such as the bank's reference.",
-  failure_code: "Why the transfer failed, as the provider's code.",
-  failure_message: "Why the transfer failed, in the provider's words.",
   dry_run: "True: nothing is written, and the reply shows what would be.",
   "skipped.reason": "Why it is carried forward.",
   totals: "The sums of all of them, by currency.",
@@ -248,13 +193,9 @@ export const FIELD_TEXTS: Record<string, string> = {
   "Click.program_id": "The program's id, as in the script tag.",
 
   // Events, endpoints, deliveries
-  "Event.type": "What happened.",
+  "PingData.description": ENDPOINT.description.text,
   "actor.type": "What kind of caller it was.",
   "actor.name": "The caller's name.",
-  "Endpoint.url": "Where events are sent: https, a public address.",
-  events: "The event types to send; `*` means all.",
-  description: "A description of your own.",
-  active: "Whether events are sent to the endpoint.",
   deliveries: "The newest deliveries.",
   previous_secret_valid_until:
     "Until when `webhook-signature` has a signature of the previous secret too; null if that one can no longer be read.",
@@ -360,6 +301,20 @@ export const FIELD_TEXTS: Record<string, string> = {
   "path.section": "The section's name.",
 };
 
+const RESOURCES: Record<string, Fields> = {
+  ...{ Program: PROGRAM, Member: MEMBER, Api: API_KEY, Partner: PARTNER, Application: APPLICATION, Code: CODE },
+  ...{ Flow: FLOW, Commission: COMMISSION, Payment: PAYMENT, Claim: CLAIM, Payout: PAYOUT, Endpoint: ENDPOINT },
+  Event: EVENT,
+};
+
+const RESOURCE_TEXTS = Object.entries(RESOURCES).flatMap(([noun, fields]) =>
+  Object.entries(fields).flatMap(([column, { text }]) =>
+    text === undefined ? [] : [[`${noun}.${ownName(column)}`, text]],
+  ),
+);
+
+export const FIELD_TEXTS: Record<string, string> = { ...OWN_TEXTS, ...Object.fromEntries(RESOURCE_TEXTS) };
+
 /** Every property of a schema of the document with a text of what it is; `name` is the schema's. */
 export function described(name: string, schema: JsonSchema): JsonSchema {
   return withTexts(schema, [name, /^[A-Z][a-z]+/.exec(name)?.[0] ?? name]);
@@ -396,9 +351,14 @@ function withText(schema: JsonSchema, text: string | undefined): JsonSchema {
 }
 
 function textOf(key: string, schema: JsonSchema, parents: string[]): string | undefined {
-  const own = key.replace(/^provider_[a-z]_/, "");
+  const own = ownName(key);
   const texts = [...parents.map((parent) => `${parent}.${own}`), own].map((name) => FIELD_TEXTS[name]);
   return texts.find((text) => text !== undefined) ?? (key === "id" ? idText(schema) : undefined);
+}
+
+/** A provider's own field without the provider's name. */
+function ownName(key: string): string {
+  return key.replace(/^provider_[a-z]_/, "");
 }
 
 /** What an id is of follows from its prefix. */

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { ID_PREFIXES, type IdKind } from "../../lib/id.ts";
 
 /** Makes a thing when it is first asked for: what only the document needs costs nothing at a cold start. */
 export function once<T>(make: () => T): () => T {
@@ -32,24 +31,3 @@ export function listOf<T extends z.ZodType>(item: T) {
 export function allOf<T extends z.ZodType>(item: T) {
   return z.strictObject({ data: z.array(item) });
 }
-
-export function idOf(kind: IdKind) {
-  return prefixed(`${ID_PREFIXES[kind]}_`);
-}
-
-export function prefixed(prefix: string) {
-  return z.string().regex(new RegExp(`^${prefix}`));
-}
-
-export const timestamp = z.string().meta({ format: "date-time" });
-
-/** An amount in a reply, which may be a sum. */
-export const cents = z.int().brand<"Cents">();
-
-/** What a rule gives: by its type a percentage or an amount. */
-export const actionValue = z.number().brand<"Cents" | "Percent">();
-
-export const currencyCode = z.string().meta({ pattern: "^[A-Z]{3}$" });
-
-/** Whatever JSON object. */
-export const bag = z.record(z.string(), z.unknown());

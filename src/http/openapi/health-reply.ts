@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { viewFilling, viewLate } from "../health.ts";
-import { shows, timestamp } from "./fields.ts";
+import { timestamp } from "../../resources/output.ts";
+import { shows } from "./fields.ts";
 
 /** What `/healthz` answers (HTTP-18). */
 export const health = () =>

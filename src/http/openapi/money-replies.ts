@@ -5,36 +5,30 @@ import type { JournalEntry, PartnerBalance } from "../../core/ledger/journal.ts"
 import type { Reconciling, ShownDifference } from "../../core/reconcile/now.ts";
 import type { SimulatedPayment, Simulation } from "../../core/programs/simulate.ts";
 import type {
-  viewClaim,
+  ClaimView,
+  CommissionView,
+  PaymentView,
+  PayoutView,
   viewClaimData,
   viewClaimWithPayments,
-  viewCommission,
   viewCommissionData,
-  viewPayment,
   viewPaymentWithTrace,
-  viewPayout,
 } from "../../core/kernel/views.ts";
-import { CLAIM_STATUSES } from "../../domain/claim.ts";
-import { COMMISSION_KINDS, COMMISSION_STATUSES, REVIEW_REASONS, type Rate } from "../../domain/commission.ts";
-import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type FlowTrace } from "../../domain/flow.ts";
+import { COMMISSION_STATUSES } from "../../domain/commission.ts";
+import { CONDITION_FIELDS, CONDITION_OPS, type FlowTrace } from "../../domain/flow.ts";
 import { JOURNAL_ACCOUNTS } from "../../domain/journal.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
-import { PAYOUT_STATUSES, SKIP_REASONS } from "../../domain/payout.ts";
-import { PROVIDER_NAMES } from "../../providers/registry.ts";
+import { SKIP_REASONS } from "../../domain/payout.ts";
 import { CHECKS, type Checked } from "../../domain/reconciliation.ts";
 import { CANDIDATE_SOURCES, REF_SOURCES } from "../../domain/reference.ts";
-import { actionValue, bag, cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";
-
-const provider = once(() => z.enum(PROVIDER_NAMES));
-
-const rate = once(() =>
-  shows<Pick<Rate, keyof Rate>>()({
-    source: z.enum(["flow", "partner", "program", "manual"]),
-    action_type: z.enum(FLOW_ACTION_TYPES),
-    action_value: actionValue,
-  }),
-);
+import { CLAIM } from "../../resources/claim.ts";
+import { COMMISSION, rateSchema } from "../../resources/commission.ts";
+import { pick, readShape } from "../../resources/field.ts";
+import { bag, cents, currencyCode, idOf, timestamp } from "../../resources/output.ts";
+import { PAYMENT } from "../../resources/payment.ts";
+import { PAYOUT } from "../../resources/payout.ts";
+import { listOf, once, shows } from "./fields.ts";
 
 const reconciling = once(() =>
   shows<Reconciling>()({
@@ -62,41 +56,7 @@ const reconciling = once(() =>
   }),
 );
 
-const commission = once(() =>
-  shows<ReturnType<typeof viewCommission>>()({
-    id: idOf("commission"),
-    program_id: idOf("program"),
-    partner_id: idOf("partner"),
-    payment_id: idOf("payment").nullable(),
-    flow_id: idOf("flow").nullable(),
-    payout_id: idOf("payout").nullable().describe("The payout that holds it; as long as one does, it cannot change."),
-    kind: z
-      .enum(COMMISSION_KINDS)
-      .describe("A `clawback` corrects a commission that is already paid; a `lead` comes from a flow for leads."),
-    source_commission_id: idOf("commission").nullable(),
-    status: z.enum(COMMISSION_STATUSES),
-    flagged: z.boolean().describe("Flagged commissions are never approved automatically."),
-    review_reason: z
-      .enum([...REVIEW_REASONS, "manual"])
-      .nullable()
-      .describe("Why a person should look at it; `manual` if a person flagged it."),
-    rejected_reason: z.string().nullable(),
-    amount_cents: cents,
-    txn_amount_cents: cents,
-    currency: currencyCode,
-    provider: provider().nullable(),
-    provider_transaction_id: z.string().nullable(),
-    subscription_id: z.string().nullable(),
-    customer_email: z.string().nullable(),
-    rate: rate(),
-    note: z.string().nullable(),
-    created_at: timestamp,
-    approved_at: timestamp.nullable(),
-    paid_at: timestamp.nullable(),
-    updated_at: timestamp,
-    hold_until: timestamp.nullable(),
-  }),
-);
+const commission = once(() => shows<CommissionView>()({ ...readShape(COMMISSION), hold_until: timestamp.nullable() }));
 
 const commissionData = once(() =>
   shows<ReturnType<typeof viewCommissionData>>()({
@@ -134,27 +94,7 @@ const bulkResult = once(() =>
   ]),
 );
 
-const paymentFields = once(() => ({
-  id: idOf("payment"),
-  program_id: idOf("program"),
-  provider: provider(),
-  provider_transaction_id: z.string(),
-  outcome: z.enum(OUTCOMES).nullable(),
-  partner_id: idOf("partner").nullable(),
-  ref: z.string().nullable(),
-  code_id: idOf("code").nullable().describe("The partner's promotion code that decided it."),
-  currency: currencyCode,
-  txn_amount_cents: cents,
-  adjusted_cents: cents,
-  customer_email: z.string().nullable(),
-  customer_id: z.string().nullable(),
-  subscription_id: z.string().nullable(),
-  created_at: timestamp,
-  updated_at: timestamp,
-  event: z.enum(FLOW_EVENTS).describe("A payment, or a lead that your server reported, which has the amount 0."),
-}));
-
-const payment = once(() => shows<ReturnType<typeof viewPayment>>()(paymentFields()));
+const payment = once(() => shows<PaymentView>()(readShape(PAYMENT)));
 
 const value = once(() => z.union([z.number(), z.string()]));
 
@@ -180,7 +120,7 @@ type PaymentWithTrace = ReturnType<typeof viewPaymentWithTrace>;
 
 const paymentWithTrace = once(() =>
   shows<PaymentWithTrace>()({
-    ...paymentFields(),
+    ...readShape(PAYMENT),
     trace: shows<PaymentWithTrace["trace"]>()({
       outcome: z.enum(OUTCOMES).nullable(),
       ref: z.string().nullable(),
@@ -198,7 +138,7 @@ const paymentWithTrace = once(() =>
       partner_slug: z.string().nullable(),
       flows: z.array(flowTrace()).describe("The flows in the order tried, with the values that their conditions saw."),
       flow_id: idOf("flow").nullable(),
-      rate: rate().nullable(),
+      rate: rateSchema().nullable(),
       txn_amount_cents: cents,
       adjusted_cents: cents,
       amount_cents: cents.nullable(),
@@ -209,61 +149,21 @@ const paymentWithTrace = once(() =>
 );
 
 const claimData = once(() =>
-  shows<ReturnType<typeof viewClaimData>>()({
-    id: idOf("claim"),
-    program_id: idOf("program"),
-    partner_id: idOf("partner"),
-    status: z.enum(CLAIM_STATUSES),
-    payment_id: idOf("payment").nullable().describe("The payment that was decided on."),
-    created_at: timestamp,
-    decided_at: timestamp.nullable(),
-  }),
+  shows<ReturnType<typeof viewClaimData>>()(
+    pick(readShape(CLAIM), ["id", "program_id", "partner_id", "status", "payment_id", "created_at", "decided_at"]),
+  ),
 );
 
-const claimFields = once(() => ({
-  ...claimData().shape,
-  order_id: z.string().nullable().describe("As the partner entered it. Null if the claim names a day."),
-  day: z.string().nullable().describe("The day of the sale that the partner entered: 2026-11-02."),
-  email_domain: z.string().nullable().describe("With `day`, the domain of the customer's e-mail address."),
-  note: z.string().nullable(),
-}));
-
-const claim = once(() => shows<ReturnType<typeof viewClaim>>()(claimFields()));
+const claim = once(() => shows<ClaimView>()(readShape(CLAIM)));
 
 const claimWithPayments = once(() =>
   shows<ReturnType<typeof viewClaimWithPayments>>()({
-    ...claimFields(),
+    ...readShape(CLAIM),
     payments: z.array(paymentWithTrace()).describe("The payments that fit the claim."),
   }),
 );
 
-const payoutFields = once(() => ({
-  id: idOf("payout"),
-  program_id: idOf("program"),
-  partner_id: idOf("partner"),
-  amount_cents: cents,
-  currency: currencyCode,
-  status: z.enum(PAYOUT_STATUSES),
-  method: z.enum(PAYOUT_METHODS).nullable(),
-  recipient: z
-    .string()
-    .nullable()
-    .describe(
-      "Where the money goes, masked; fixed when the payout was generated. Null if the partner had no details for the method.",
-    ),
-  period_start: timestamp.nullable(),
-  period_end: timestamp,
-  due_at: timestamp,
-  commission_count: z.int(),
-  reference: z.string().nullable(),
-  failure_code: z.string().nullable(),
-  failure_message: z.string().nullable(),
-  created_at: timestamp,
-  paid_at: timestamp.nullable(),
-  updated_at: timestamp,
-}));
-
-const payout = once(() => shows<ReturnType<typeof viewPayout>>()(payoutFields()));
+const payout = once(() => shows<PayoutView>()(readShape(PAYOUT)));
 
 const sum = once(() => ({
   partner_id: idOf("partner"),
@@ -382,7 +282,7 @@ export const moneyReplies = once(() => ({
   ClaimWithPayments: claimWithPayments(),
   Payout: payout(),
   PayoutList: listOf(payout()),
-  PayoutWithCommissions: z.strictObject({ ...payoutFields(), commissions: z.array(commission()) }),
+  PayoutWithCommissions: z.strictObject({ ...readShape(PAYOUT), commissions: z.array(commission()) }),
   PayoutGeneration: generation(),
   Simulation: simulation(),
 }));

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { READ_TROUBLES, VENDOR_TROUBLES } from "../../domain/read-trouble.ts";
-import { timestamp } from "./fields.ts";
+import { timestamp } from "../../resources/output.ts";
 
 /** What is said of the reading of a provider's list of events. */
 export const readingFields = () => ({

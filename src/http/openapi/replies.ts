@@ -15,35 +15,36 @@ import type {
   viewEvent,
   viewCode,
   viewFlow,
-  viewPartner,
+  PartnerView,
   viewProgram,
   viewStats,
 } from "../../core/kernel/views.ts";
+import type { Member } from "../../core/kernel/rows.ts";
 import type { CodeStats } from "../../core/partners/code-stats.ts";
-import { ACTOR_TYPES } from "../../domain/actor.ts";
-import { APPLICATION_MODES } from "../../domain/application.ts";
 import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
-import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../../domain/import-columns.ts";
-import { IMPORT_PRODUCT_IDS } from "../../domain/import-product.ts";
-import { SENT_EVENT_TYPES, SUBSCRIPTIONS } from "../../domain/event.ts";
-import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type Condition } from "../../domain/flow.ts";
-import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
+import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../import/columns.ts";
+import { IMPORT_PRODUCT_IDS } from "../import/product.ts";
+import { SENT_EVENT_TYPES } from "../../domain/event.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
-import { ASSET_KINDS } from "../../domain/asset.ts";
-import { SCOPES } from "../../domain/scope.ts";
-import { ATTRIBUTIONS, CODE_PRECEDENCES, SALE_AMOUNTS } from "../../domain/program.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
-import { AUDIT_EVENT_TYPES, byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
+import { byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
 import { ROW_OUTCOMES, type viewImport } from "../import/report.ts";
-import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
+import { CODE } from "../../resources/code.ts";
+import { ENDPOINT } from "../../resources/endpoint.ts";
+import { EVENT } from "../../resources/event.ts";
+import { readShape } from "../../resources/field.ts";
+import { FLOW } from "../../resources/flow.ts";
+import { bag, cents, currencyCode, idOf, prefixed, timestamp } from "../../resources/output.ts";
+import { PARTNER } from "../../resources/partner.ts";
+import { PROGRAM } from "../../resources/program.ts";
+import { API_KEY, MEMBER } from "../../resources/team.ts";
+import { allOf, listOf, once, shows } from "./fields.ts";
 import { applicationReplies } from "./application-replies.ts";
 import { health } from "./health-reply.ts";
 import { moneyReplies } from "./money-replies.ts";
 import { readingFields } from "./reading-reply.ts";
-import { teamReplies } from "./team-replies.ts";
-import { percentage } from "../validate.ts";
 
 const error = once(() =>
   z.strictObject({
@@ -66,73 +67,12 @@ const error = once(() =>
 );
 
 const program = once(() =>
-  shows<ReturnType<typeof viewProgram>>()({
-    id: idOf("program"),
-    name: z.string(),
-    owner_email: z.string(),
-    domain: z.string().nullable(),
-    currency: currencyCode,
-    default_commission_pct: percentage,
-    payout_term: z.string(),
-    min_payout_cents: cents,
-    cookie_days: z.int(),
-    attribution: z.enum(ATTRIBUTIONS),
-    code_precedence: z.enum(CODE_PRECEDENCES),
-    auto_approve_days: z
-      .int()
-      .nullable()
-      .describe(
-        "How many days after the payment, or after its first report if that is later, a commission without a flag is approved. Null: commissions are approved by hand.",
-      ),
-    live_only: z.boolean(),
-    brand_color: z.string().nullable(),
-    time_zone: z.string(),
-    applications: z.enum(APPLICATION_MODES),
-    slug: z.string().nullable(),
-    questions: z.array(z.string()),
-    terms: z.string().nullable(),
-    terms_version: z.int().describe("Counts up when the terms change."),
-    sale_amounts: z.enum(SALE_AMOUNTS),
-    assets: z.array(z.object({ name: z.string(), kind: z.enum(ASSET_KINDS), content: z.string() })),
-    ...bySecretSet(() => z.boolean()),
-    api_key_last4: z.string(),
-    api_key_last_used_at: timestamp.nullable(),
-    created_at: timestamp,
-    updated_at: timestamp,
-  }),
+  shows<ReturnType<typeof viewProgram>>()({ ...readShape(PROGRAM), ...bySecretSet(() => z.boolean()) }),
 );
 
-const apiKeyFields = once(() => ({
-  id: idOf("api_key"),
-  program_id: idOf("program"),
-  name: z.string().describe("What the key is for; the audit log shows this name."),
-  scopes: z.array(z.enum(SCOPES)).describe("What the key may do."),
-  last4: z.string().describe("The last four characters of the key."),
-  created_at: timestamp,
-  expires_at: timestamp.nullable().describe("When the key stops working; null: never."),
-  last_used_at: timestamp.nullable().describe("When the key was last used, to the hour; null: never."),
-}));
+const apiKey = once(() => shows<ReturnType<typeof viewApiKey>>()(readShape(API_KEY)));
 
-const apiKey = once(() => shows<ReturnType<typeof viewApiKey>>()(apiKeyFields()));
-
-const partnerFields = once(() => ({
-  id: idOf("partner"),
-  program_id: idOf("program"),
-  email: z.string(),
-  first_name: z.string().nullable(),
-  last_name: z.string().nullable(),
-  slug: z.string(),
-  status: z.enum(PARTNER_STATUSES),
-  commission_pct: percentage.nullable(),
-  payout_method: z.enum(PAYOUT_METHODS).nullable(),
-  payout_email: z.string().nullable().describe("Masked for a key without the scope `payouts`."),
-  provider_a_account_id: z.string().nullable().describe("Masked for a key without the scope `payouts`."),
-  metadata: bag.nullable(),
-  created_at: timestamp,
-  updated_at: timestamp,
-}));
-
-const partner = once(() => shows<ReturnType<typeof viewPartner>>()(partnerFields()));
+const partner = once(() => shows<PartnerView>()(readShape(PARTNER)));
 
 const sums = once(() => ({
   total_commissions: z.int(),
@@ -150,39 +90,9 @@ const stats = once(() =>
   }),
 );
 
-const flow = once(() =>
-  shows<ReturnType<typeof viewFlow>>()({
-    id: idOf("flow"),
-    program_id: idOf("program"),
-    name: z.string(),
-    event: z.enum(FLOW_EVENTS),
-    action_type: z.enum(FLOW_ACTION_TYPES),
-    action_value: z.number(),
-    conditions: z.array(
-      shows<Condition>()({
-        field: z.enum(CONDITION_FIELDS),
-        op: z.enum(CONDITION_OPS),
-        value: z.union([z.number(), z.string()]),
-      }),
-    ),
-    priority: z.number(),
-    active: z.boolean(),
-    created_at: timestamp,
-    updated_at: timestamp,
-  }),
-);
+const flow = once(() => shows<ReturnType<typeof viewFlow>>()(readShape(FLOW)));
 
-const code = once(() =>
-  shows<ReturnType<typeof viewCode>>()({
-    id: idOf("code"),
-    program_id: idOf("program"),
-    partner_id: idOf("partner"),
-    provider: z.enum(VENDOR_NAMES),
-    code: z.string(),
-    provider_code_id: z.string().nullable(),
-    created_at: timestamp,
-  }),
-);
+const code = once(() => shows<ReturnType<typeof viewCode>>()(readShape(CODE)));
 
 const codeStats = once(() =>
   shows<CodeStats>()({
@@ -200,29 +110,7 @@ const codeStats = once(() =>
   }),
 );
 
-const event = once(() =>
-  shows<ReturnType<typeof viewEvent>>()({
-    id: idOf("event"),
-    program_id: idOf("program"),
-    type: z.enum(AUDIT_EVENT_TYPES),
-    payload: bag.describe(
-      "Its fields depend on the type. A click has `ref`, `landing`, `referrer`, `partner_id`, `sub` if the link has one, and `country`: the visitor's (ISO 3166-1 alpha-2), null if it is not known.",
-    ),
-    actor: z
-      .strictObject({
-        type: z.enum(ACTOR_TYPES),
-        id: z.string().nullable().describe("A partner's id, a member's address, or the id of a provider's event."),
-        name: z.string().nullable(),
-      })
-      .nullable()
-      .describe("Who did it; null for events from before this was recorded."),
-    changes: z
-      .record(z.string(), z.tuple([z.unknown(), z.unknown()]))
-      .nullable()
-      .describe("For a change, each field's old and new value; secrets and payout details are masked."),
-    created_at: timestamp,
-  }),
-);
+const event = once(() => shows<ReturnType<typeof viewEvent>>()(readShape(EVENT)));
 
 const dropped = once(() =>
   shows<Dropped>()({
@@ -244,19 +132,9 @@ const clickSummary = once(() =>
   }),
 );
 
-const endpointFields = once(() => ({
-  id: idOf("endpoint"),
-  program_id: idOf("program"),
-  url: z.string(),
-  events: z.array(z.enum(SUBSCRIPTIONS)),
-  description: z.string().nullable(),
-  active: z.boolean(),
-  disabled_at: timestamp.nullable().describe("When it was disabled because deliveries failed."),
-  created_at: timestamp,
-  updated_at: timestamp,
-}));
+const endpoint = once(() => shows<ReturnType<typeof viewEndpoint>>()(readShape(ENDPOINT)));
 
-const endpoint = once(() => shows<ReturnType<typeof viewEndpoint>>()(endpointFields()));
+const member = once(() => shows<Member>()(readShape(MEMBER)));
 
 const secret = once(() => prefixed("whsec_").describe("The signing secret; no other reply shows it."));
 
@@ -408,7 +286,7 @@ export const replies = once(() => ({
   ProgramList: listOf(program()),
   ProgramWithKey: z.strictObject({ program: program(), api_key: shownKey() }),
   ApiKeyList: allOf(apiKey()),
-  ApiKeyWithText: z.strictObject({ ...apiKeyFields(), api_key: shownKey() }),
+  ApiKeyWithText: z.strictObject({ ...readShape(API_KEY), api_key: shownKey() }),
   SignInLink: z.strictObject({ url: z.string(), expires_at: timestamp }),
   Resealing: z.strictObject({
     resealed: z.int().min(0).describe("How many values this call resealed."),
@@ -422,7 +300,7 @@ export const replies = once(() => ({
   Destination: destination(),
   Partner: partner(),
   PartnerList: listOf(partner()),
-  PartnerWithStats: z.strictObject({ ...partnerFields(), stats: stats() }),
+  PartnerWithStats: z.strictObject({ ...readShape(PARTNER), stats: stats() }),
   Onboarding: z.strictObject({
     partner_id: idOf("partner"),
     provider_a_account_id: z.string().nullable(),
@@ -444,13 +322,13 @@ export const replies = once(() => ({
   Event: event(),
   EventList: listOf(event()),
   ...{ Endpoint: endpoint(), EndpointList: allOf(endpoint()) },
-  EndpointWithSecret: z.strictObject({ ...endpointFields(), secret: secret() }),
+  EndpointWithSecret: z.strictObject({ ...readShape(ENDPOINT), secret: secret() }),
   EndpointWithNewSecret: z.strictObject({
-    ...endpointFields(),
+    ...readShape(ENDPOINT),
     secret: secret(),
     previous_secret_valid_until: timestamp.nullable(),
   }),
-  EndpointWithDeliveries: z.strictObject({ ...endpointFields(), deliveries: z.array(delivery()) }),
+  EndpointWithDeliveries: z.strictObject({ ...readShape(ENDPOINT), deliveries: z.array(delivery()) }),
   PingData: pingData(),
   Delivery: delivery(),
   DeliveryList: listOf(delivery()),
@@ -465,7 +343,8 @@ export const replies = once(() => ({
     outcome: z.enum(EVENT_OUTCOMES),
     reason: z.string().optional().describe("Why the event was ignored."),
   }),
-  ...{ ...teamReplies(), ...applicationReplies() },
+  ...{ Member: member(), MemberList: allOf(member()) },
+  ...applicationReplies(),
   ...moneyReplies(),
 }));
 

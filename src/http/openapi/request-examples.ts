@@ -1,23 +1,18 @@
 /** Examples of what is sent. */
-import { VENDOR_NAMES } from "../../providers/registry.ts";
-import { exampleId as id } from "./example-id.ts";
+import { CODE } from "../../resources/code.ts";
+import { ENDPOINT } from "../../resources/endpoint.ts";
+import { exampleOf, pick } from "../../resources/field.ts";
+import { FLOW } from "../../resources/flow.ts";
+import { EXAMPLE_TIME, exampleId as id } from "../../resources/output.ts";
+import { PARTNER } from "../../resources/partner.ts";
+import { API_KEY, MEMBER } from "../../resources/team.ts";
 
-export const [PROVIDER] = VENDOR_NAMES;
-
-export const EXAMPLE_TIME = "2026-03-02T09:30:00.000Z";
-
-export const memberCreate = { email: "accounts@example.com", role: "finance" };
-export const partnerCreate = { email: "jane@example.com", slug: "jane", first_name: "Jane", commission_pct: 25 };
-export const codeCreate = { code: "JANE20", provider: PROVIDER, provider_code_id: "promo_1RTa2b" };
-export const flowCreate = {
-  name: "Big orders",
-  action_type: "percentage",
-  action_value: 30,
-  conditions: [{ field: "txn_amount_cents", op: "gt", value: 10000 }],
-  priority: 10,
-};
-export const endpointCreate = { url: "https://hooks.example.com/affiliates", events: ["commission.created"] };
-export const apiKeyCreate = { name: "Reporting", scopes: ["read"], expires_at: "2036-12-31T00:00:00.000Z" };
+const memberCreate = pick(exampleOf(MEMBER), ["email", "role"]);
+const partnerCreate = pick(exampleOf(PARTNER), ["email", "slug", "first_name", "commission_pct"]);
+const codeCreate = pick(exampleOf(CODE), ["code", "provider", "provider_code_id"]);
+const flowCreate = pick(exampleOf(FLOW), ["name", "action_type", "action_value", "conditions", "priority"]);
+const endpointCreate = pick(exampleOf(ENDPOINT), ["url", "events"]);
+const apiKeyCreate = pick(exampleOf(API_KEY), ["name", "scopes", "expires_at"]);
 
 /** One of each request body of the API and the operator, by the name of its schema. */
 export const REQUEST_EXAMPLES: Record<string, unknown> = {

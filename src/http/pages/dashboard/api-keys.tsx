@@ -8,7 +8,7 @@ import {
   rotateApiKey,
   type MadeApiKey,
 } from "../../../core/programs/api-keys.ts";
-import type { ApiKey, Decided } from "../../../core/kernel/rows.ts";
+import type { ApiKey } from "../../../core/kernel/rows.ts";
 import { MAX_API_KEY_NAME, SCOPES, type Scope } from "../../../domain/scope.ts";
 import { iso, MINUTE } from "../../../lib/time.ts";
 import { apiKeyCreate } from "../../api/api-keys.ts";
@@ -82,11 +82,7 @@ export const apiKeys = new Hono<PageEnv>()
 const NEW_KEY = { name: "", scopes: ["read"], expires_at: "" };
 
 /** A key in the list. */
-export type Listed = Decided<
-  ApiKey,
-  "id" | "name" | "scopes" | "last4" | "created_at" | "expires_at" | "last_used_at",
-  "program_id" | "hash"
->;
+export type Listed = Pick<ApiKey, "id" | "name" | "scopes" | "last4" | "created_at" | "expires_at" | "last_used_at">;
 
 function KeyTable({ keys, now }: { keys: readonly Listed[]; now: number }) {
   return (

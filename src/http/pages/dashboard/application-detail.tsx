@@ -1,5 +1,5 @@
 import type { SamePerson } from "../../../core/applications/applications.ts";
-import type { Application, Decided } from "../../../core/kernel/rows.ts";
+import type { Application } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Form, TextArea, Actions } from "../parts/form.tsx";
@@ -14,11 +14,10 @@ import { type Sent } from "../act.ts";
 const AT = "/dashboard/partners/applications";
 
 /** An application in the details. */
-export type Detailed = Decided<
+export type Detailed = Pick<
   Application,
   | ("id" | "status" | "email" | "name" | "website" | "answers" | "terms_version" | "consented_at")
-  | ("partner_id" | "note" | "created_at" | "decided_at"),
-  "program_id" | "token_hash" | "updated_at"
+  | ("partner_id" | "note" | "created_at" | "decided_at")
 >;
 
 interface DetailProps {

@@ -2,7 +2,6 @@ import type { Context } from "hono";
 import { getApplication, listApplications, readApplication } from "../../../core/applications/applications.ts";
 import { approveApplication, decideApplications, declineApplication } from "../../../core/applications/decide.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
-import type { Decided } from "../../../core/kernel/rows.ts";
 import type { ApplicationView } from "../../../core/kernel/views.ts";
 import { listPartners } from "../../../core/partners/partners.ts";
 import { APPLICATION_STATUSES } from "../../../domain/application.ts";
@@ -47,10 +46,9 @@ function ChosenActions() {
 }
 
 /** An application in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   ApplicationView,
-  "id" | "status" | "email" | "name" | "website" | "partner_id" | "note" | "created_at" | "decided_at",
-  "program_id" | "answers" | "terms_version" | "consented_at" | "updated_at"
+  "id" | "status" | "email" | "name" | "website" | "partner_id" | "note" | "created_at" | "decided_at"
 >;
 
 function pickPending({ id, name, email, status }: Listed) {

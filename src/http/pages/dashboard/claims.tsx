@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { getClaim, listClaims } from "../../../core/claims/claims.ts";
 import { declineClaim, grantClaim } from "../../../core/claims/decide.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
-import type { Decided, SaleClaim } from "../../../core/kernel/rows.ts";
+import type { SaleClaim } from "../../../core/kernel/rows.ts";
 import type { ClaimView } from "../../../core/kernel/views.ts";
 import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
 import { CLAIM_STATUSES, MAX_CLAIM_NOTE } from "../../../domain/claim.ts";
@@ -27,11 +27,10 @@ import { Choice } from "../parts/filter-fields.tsx";
 const AT = "/dashboard/claims";
 
 /** A claim in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   ClaimView,
   | ("id" | "partner_id" | "status" | "order_id" | "day" | "email_domain" | "payment_id" | "note")
-  | ("created_at" | "decided_at"),
-  "program_id"
+  | ("created_at" | "decided_at")
 >;
 
 const LIST: ListOf<typeof claimQuery, Listed> = {
@@ -169,11 +168,10 @@ async function claimPage(c: Context<PageEnv>, id: string, sent?: Sent) {
 }
 
 /** A claim in its details. */
-export type Detailed = Decided<
+export type Detailed = Pick<
   SaleClaim,
   | ("id" | "partner_id" | "status" | "order_id" | "day" | "email_domain" | "note")
-  | ("created_at" | "decided_at" | "payment_id"),
-  "program_id"
+  | ("created_at" | "decided_at" | "payment_id")
 >;
 
 function ClaimFacts({ claim, partner }: { claim: Detailed; partner: PartnerName | undefined }) {

@@ -1,5 +1,5 @@
 import { canBecome } from "../../../domain/commission.ts";
-import type { Commission, Decided } from "../../../core/kernel/rows.ts";
+import type { Commission } from "../../../core/kernel/rows.ts";
 import type { CommissionDetail } from "../../../core/commissions/detail.ts";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Field, Form } from "../parts/form.tsx";
@@ -105,16 +105,10 @@ function StatusActions({ story: { commission, payout } }: { story: CommissionDet
 }
 
 /** A commission in the details. */
-export type Detailed = Decided<
+export type Detailed = Pick<
   Commission,
   | ("id" | "kind" | "status" | "flagged" | "rejected_reason" | "provider" | "subscription_id")
-  | ("created_at" | "approved_at" | "paid_at"),
-  // In the title, the calculation, the warning, and what is shown of its partner, payment and payout.
-  | ("amount_cents" | "txn_amount_cents" | "currency" | "rate" | "note" | "source_commission_id")
-  | ("review_reason" | "review_reasons" | "partner_id" | "payment_id" | "flow_id" | "payout_id")
-  | ("provider_transaction_id" | "customer_email")
-  // Not for people.
-  | ("program_id" | "dismissed_reasons" | "event_id" | "seen_at" | "updated_at")
+  | ("created_at" | "approved_at" | "paid_at")
 >;
 
 type FactsProps = Omit<CommissionDetail, "commission"> & { commission: Detailed };

@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import { listCommissions } from "../../../core/commissions/commissions.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
-import type { Decided } from "../../../core/kernel/rows.ts";
 import type { CommissionView } from "../../../core/kernel/views.ts";
 import type { PartnerName } from "../../../core/partners/display-names.ts";
 import { commissionQuery } from "../../queries.ts";
@@ -19,12 +18,11 @@ export const COMMISSIONS = "/dashboard/commissions";
 export type CommissionListFilter = Filter<z.output<typeof commissionQuery>>;
 
 /** A commission in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   CommissionView,
   | ("id" | "partner_id" | "payout_id" | "kind" | "status" | "flagged" | "review_reason" | "provider")
   | ("amount_cents" | "txn_amount_cents" | "currency" | "created_at" | "approved_at" | "paid_at")
-  | ("provider_transaction_id" | "subscription_id" | "customer_email" | "note" | "rejected_reason"),
-  "program_id" | "payment_id" | "flow_id" | "source_commission_id" | "rate" | "updated_at" | "hold_until"
+  | ("provider_transaction_id" | "subscription_id" | "customer_email" | "note" | "rejected_reason")
 >;
 
 function StatusCell({ row }: { row: Listed }) {

@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import { getCustomer, listCustomers, type Customer } from "../../../core/customers/customers.ts";
 import { eraseCustomer } from "../../../core/customers/erase.ts";
-import type { Decided } from "../../../core/kernel/rows.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { sumUp, type Amount, type Amounts } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
@@ -35,10 +34,9 @@ export function CustomerCell({ customer }: { customer: Customer }) {
 }
 
 /** A customer in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   Omit<Customer, "revenue"> & { revenue: Amounts },
-  ("id" | "provider" | "customer_id" | "email" | "partner_id" | "first_seen" | "last_seen") | ("payments" | "revenue"),
-  never
+  ("id" | "provider" | "customer_id" | "email" | "partner_id" | "first_seen" | "last_seen") | ("payments" | "revenue")
 >;
 
 /** What of each currency is in one cell of a file. */

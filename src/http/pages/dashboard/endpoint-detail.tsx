@@ -1,5 +1,5 @@
 import { listDeliveries, type AttemptRecord, type DeliveryRecord } from "../../../core/webhooks/history.ts";
-import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
+import type { Endpoint } from "../../../core/kernel/rows.ts";
 import { deliveryQuery } from "../../queries.ts";
 import { PageHead } from "../layout.tsx";
 import { ListFilter, ListFoot, ListTable, timeColumn, type ListOf, type Shown } from "../list.tsx";
@@ -186,16 +186,7 @@ function resultText({ status_code, error }: AttemptRecord): string {
 }
 
 /** An endpoint in the details. */
-export type Detailed = Decided<
-  Endpoint,
-  "url" | "description" | "events" | "active" | "failing_since" | "failure_count",
-  // In the warning.
-  | "disabled_at"
-  // Shown once, when it is made.
-  | ("secret" | "secret_previous" | "secret_previous_until")
-  // Not for people.
-  | ("id" | "program_id" | "deleted_at" | "created_at" | "updated_at")
->;
+export type Detailed = Pick<Endpoint, "url" | "description" | "events" | "active" | "failing_since" | "failure_count">;
 
 function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string }) {
   return (

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/programs/flows.ts";
-import type { Decided, Flow, Program } from "../../../core/kernel/rows.ts";
+import type { Flow, Program } from "../../../core/kernel/rows.ts";
 import type { Shown } from "../../../core/kernel/stale.ts";
 import { simulateFlow } from "../../../core/programs/simulate.ts";
 import { actionOf, flowProblem, givenConditions } from "../../../domain/flow.ts";
@@ -295,10 +295,9 @@ function settingFormat(program: Program): MoneyFormat {
 }
 
 /** A flow in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   Flow,
-  "id" | "name" | "event" | "action_type" | "action_value" | "conditions" | "priority" | "active",
-  "program_id" | "created_at" | "updated_at"
+  "id" | "name" | "event" | "action_type" | "action_value" | "conditions" | "priority" | "active"
 >;
 
 function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; program: Program }) {

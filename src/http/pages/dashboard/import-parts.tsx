@@ -1,8 +1,10 @@
 import { MAX_IMPORT_LINES } from "../../../core/imports/partners.ts";
-import { type ImportField, type ImportKind, type MatchedColumn } from "../../../domain/import-columns.ts";
-import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
+import { type ImportField, type ImportKind, type MatchedColumn } from "../../import/columns.ts";
+import { importProduct, IMPORT_PRODUCT_IDS } from "../../import/product.ts";
 import type { ImportRow, ReadColumn, RowOutcome } from "../../import/report.ts";
 import type { ImportOrder } from "../../import/line.ts";
+import { importLabels } from "../../../resources/field.ts";
+import { PARTNER } from "../../../resources/partner.ts";
 import { providerName } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { CopyBlock } from "../parts/copy.tsx";
@@ -10,7 +12,7 @@ import { Field, SelectField, TextArea } from "../parts/form.tsx";
 import { Badge, countText, plural } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Table } from "../parts/table.tsx";
-import { importFields } from "../../../domain/import-columns.ts";
+import { importFields } from "../../import/columns.ts";
 import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 
 const PARTNERS_EXAMPLE = `email,code,first_name,last_name,commission_pct
@@ -110,21 +112,15 @@ export function HowItLooks() {
   );
 }
 
-const FIELD_LABELS: Record<ImportField, string> = {
-  email: "E-mail",
+const FIELD_LABELS = {
+  ...importLabels(PARTNER),
   name: "Full name",
-  first_name: "First name",
-  last_name: "Last name",
   code: "Partner's code or link",
   promotion_codes: "Promotion codes",
-  status: "State",
-  commission_pct: "Commission in percent",
-  payout_method: "Payout method",
-  payout_email: "E-mail for payouts",
   customer_id: "Customer's id at the provider",
   customer_email: "Customer's e-mail",
   partner_email: "Partner's e-mail",
-};
+} satisfies Record<ImportField, string>;
 
 /** Which column was taken for what, to be changed; shown at once where it has to be. */
 export function ColumnChoices(props: { order: ImportOrder; columns: readonly MatchedColumn[]; open: boolean }) {

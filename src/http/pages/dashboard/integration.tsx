@@ -2,7 +2,7 @@ import { Hono, type Context } from "hono";
 import { makeDestination } from "../../../core/inbound/destination.ts";
 import { reconcileEvents } from "../../../core/inbound/read-list.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
-import { dataParam, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
+import { dataParam, IMPORT_PRODUCT_IDS } from "../../import/product.ts";
 import { CONSENT_CALL } from "../../../domain/installation.ts";
 import { AppError, type ErrorCode } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";

@@ -1,6 +1,5 @@
 import { listLeads, type Lead } from "../../../core/customers/leads.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
-import type { Decided } from "../../../core/kernel/rows.ts";
 import { leadQuery } from "../../queries.ts";
 import { partnerColumn, textColumn, type ListOf } from "../list.tsx";
 import { When } from "../parts/figures.tsx";
@@ -11,11 +10,10 @@ import { listPage } from "../list-page.tsx";
 const PAYMENTS = "/dashboard/payments";
 
 /** A lead in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   Lead,
   | ("id" | "provider_transaction_id" | "outcome" | "partner_id" | "ref" | "customer_email" | "customer_id")
-  | ("created_at" | "first_sale"),
-  never
+  | ("created_at" | "first_sale")
 >;
 
 function CustomerCell({ lead: { id, customer_email, customer_id } }: { lead: Listed }) {

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { daysOf } from "../../../core/overview/days.ts";
 import { createCode, deleteCode, listCodesWithStats } from "../../../core/partners/codes.ts";
 import { getPartner } from "../../../core/partners/partners.ts";
-import type { Decided, PartnerCode, Program } from "../../../core/kernel/rows.ts";
+import type { PartnerCode, Program } from "../../../core/kernel/rows.ts";
 import { MAX_CODE } from "../../../domain/code.ts";
 import { VENDOR_NAMES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
@@ -100,11 +100,7 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
 }
 
 /** A code in the list. */
-export type Listed = Decided<
-  PartnerCode,
-  "id" | "code" | "provider" | "provider_code_id" | "created_at",
-  "program_id" | "partner_id" | "code_key" | "ended_at"
->;
+export type Listed = Pick<PartnerCode, "id" | "code" | "provider" | "provider_code_id" | "created_at">;
 
 function CodeTable({ codes, at }: { codes: readonly Listed[]; at: string }) {
   return (

@@ -1,5 +1,5 @@
 import type { PartnerOverview } from "../../../core/overview/overview.ts";
-import type { Decided, Partner, Program } from "../../../core/kernel/rows.ts";
+import type { Partner, Program } from "../../../core/kernel/rows.ts";
 import type { CurrencyStats } from "../../../core/kernel/views.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { PageHead } from "../layout.tsx";
@@ -13,8 +13,8 @@ import { UtcDays } from "../parts/spans.tsx";
 import { referralLink, redirectLink } from "../parts/snippets.ts";
 import { Facts } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
-import { WALLET_SERVICE } from "../../../domain/partner.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
+import { PARTNER, PARTNER_TEXTS, type PartnerText } from "../../../resources/partner.ts";
 import { ActionLink, IfMay, Masked } from "../rights.tsx";
 
 interface PartnerDetailProps {
@@ -132,13 +132,14 @@ function PartnerActions({ partner }: { partner: Partner }) {
   );
 }
 
+const IN_TITLE: ReadonlySet<PartnerText> = new Set(["first_name", "last_name"]);
+
 /** A partner in the details. */
-export type Detailed = Decided<
+export type Detailed = Pick<
   Partner,
   | ("id" | "email" | "slug" | "commission_pct" | "metadata" | "created_at")
-  | ("payout_method" | "payout_email" | "provider_a_account_id"),
-  // In the title, and what is not for people.
-  "first_name" | "last_name" | "status" | "program_id" | "search_text" | "updated_at"
+  | ("payout_method" | "payout_email" | "provider_a_account_id")
+  | PartnerText
 >;
 
 function PartnerFacts({ partner, program }: { partner: Detailed; program: Program }) {
@@ -149,16 +150,21 @@ function PartnerFacts({ partner, program }: { partner: Detailed; program: Progra
         rows={[
           ["E-mail", partner.email],
           ["Slug", <code>{partner.slug}</code>],
+          ...PARTNER_TEXTS.map((column) =>
+            IN_TITLE.has(column) || partner[column] === null
+              ? null
+              : ([PARTNER[column].form.label, partner[column]] as const),
+          ),
           [
             "Rate",
             partner.commission_pct === null
               ? `${program.default_commission_pct}\u00a0% (the program's)`
               : `${partner.commission_pct}\u00a0%`,
           ],
-          ["Paid by", payoutMethodText(partner.payout_method)],
+          [PARTNER.payout_method.form.label, payoutMethodText(partner.payout_method)],
           partner.payout_email === null
             ? null
-            : [`E-mail at ${WALLET_SERVICE}`, <Masked>{partner.payout_email}</Masked>],
+            : [PARTNER.payout_email.form.label, <Masked>{partner.payout_email}</Masked>],
           partner.provider_a_account_id === null
             ? null
             : [

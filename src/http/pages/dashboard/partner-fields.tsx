@@ -1,52 +1,40 @@
+import type { Child } from "hono/jsx";
 import type { EditForm } from "../edits.ts";
 import type { FormFields } from "../forms.ts";
 import { Field, Form, SelectField } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import type { Partner, Program } from "../../../core/kernel/rows.ts";
-import type { PartnerInput } from "../../../core/partners/partners.ts";
-import { WALLET_SERVICE } from "../../../domain/partner.ts";
+import { columnsWith, maxLengthOf, pick, type AnyField, type ColumnsWith } from "../../../resources/field.ts";
+import { PARTNER, PARTNER_TEXTS } from "../../../resources/partner.ts";
 
-/** What of a partner is typed: everything that can be given but `metadata`, which the API alone takes. */
-type Typed = Exclude<keyof PartnerInput, "metadata">;
+type Typed = ColumnsWith<typeof PARTNER, "form">;
+
+const TYPED = columnsWith(PARTNER, "form");
 
 /** The fields of a partner as a form shows them: what was typed, and of what was not sent what is stored. */
 export type PartnerValues = Record<Typed | "apply_from", string>;
 
 export function partnerValues(stored: Partner | null, fields?: FormFields): PartnerValues {
-  const text = (name: Typed) => fields?.given(name) ?? String(stored?.[name] ?? "");
-  return {
-    email: text("email"),
-    slug: text("slug"),
-    first_name: text("first_name"),
-    last_name: text("last_name"),
-    commission_pct: text("commission_pct"),
-    payout_method: text("payout_method"),
-    payout_email: text("payout_email"),
-    apply_from: fields?.text("apply_from") ?? "",
-  };
+  const texts = TYPED.map((name) => [name, fields?.given(name) ?? String(stored?.[name] ?? "")]);
+  return { ...(Object.fromEntries(texts) as Record<Typed, string>), apply_from: fields?.text("apply_from") ?? "" };
 }
 
 /** Of a partner that is edited (PAGE-30). */
 export const PARTNER_FORM: EditForm<Partner> = {
-  columns: ({ email, slug, first_name, last_name, commission_pct, payout_method, payout_email }) => ({
-    ...{ email, slug, first_name, last_name, commission_pct, payout_method, payout_email },
-  }),
+  columns: (partner) => pick(partner, TYPED),
   texts: (partner) => partnerValues(partner),
   changes: ({ id }) => ({ type: "partner.updated", about: ["partner_id", id] }),
 };
 
 /** What was typed, as the schemas of the API take it. */
 export function partnerInput(fields: FormFields): Record<Typed, unknown> {
-  return {
-    email: fields.given("email"),
-    slug: fields.given("slug"),
-    first_name: fields.textOrNull("first_name"),
-    last_name: fields.textOrNull("last_name"),
-    commission_pct: fields.numberOrNull("commission_pct"),
-    payout_method: fields.textOrNull("payout_method"),
-    payout_email: fields.textOrNull("payout_email"),
+  const read = (name: Typed) => {
+    const { needed, form }: AnyField = PARTNER[name];
+    if (needed) return fields.given(name);
+    return form?.type === "number" ? fields.numberOrNull(name) : fields.textOrNull(name);
   };
+  return Object.fromEntries(TYPED.map((name) => [name, read(name)])) as Record<Typed, unknown>;
 }
 
 /** The address is enough to invite somebody: the rest can be added later. */
@@ -69,23 +57,37 @@ export function InviteForm() {
   );
 }
 
+interface ColumnFieldProps {
+  name: Typed;
+  hint?: Child;
+  unit?: string;
+  maxlength?: number;
+}
+
+/** The field of a column, as its resource describes it. */
+function ColumnField({ name, ...own }: ColumnFieldProps) {
+  const { form, write, needed }: AnyField = PARTNER[name];
+  const maxlength = maxLengthOf(write);
+  return (
+    <Field
+      name={name}
+      label={form?.label}
+      type={form?.type === "email" ? "email" : "text"}
+      {...(maxlength === undefined ? {} : { maxlength })}
+      required={needed === true}
+      {...(form?.type === "number" ? { inputmode: "decimal" } : { autocomplete: "off" })}
+      hint={form?.hint}
+      {...own}
+    />
+  );
+}
+
 export function PartnerFields({ program, isNew }: { program: Program; isNew: boolean }) {
   return (
     <>
-      <Field
-        name="email"
-        label="E-mail address"
-        type="email"
-        maxlength={254}
-        required={true}
-        autocomplete="off"
-        hint="The partner signs in with it."
-      />
-      <Field
+      <ColumnField name="email" />
+      <ColumnField
         name="slug"
-        label="Slug"
-        required={true}
-        autocomplete="off"
         maxlength={64}
         hint={
           isNew ? (
@@ -98,13 +100,12 @@ export function PartnerFields({ program, isNew }: { program: Program; isNew: boo
         }
       />
       <div class="fields two">
-        <Field name="first_name" label="First name" autocomplete="off" maxlength={200} />
-        <Field name="last_name" label="Last name" autocomplete="off" maxlength={200} />
+        {PARTNER_TEXTS.map((name) => (
+          <ColumnField name={name} />
+        ))}
       </div>
-      <Field
+      <ColumnField
         name="commission_pct"
-        label="Own commission rate"
-        inputmode="decimal"
         unit="%"
         hint={`Leave empty for the program's ${program.default_commission_pct} %. Flows that match come first.`}
       />
@@ -117,14 +118,8 @@ export function PartnerFields({ program, isNew }: { program: Program; isNew: boo
 function PayoutFields() {
   return (
     <div class="fields two">
-      <SelectField name="payout_method" label="Paid by" options={PAYOUT_METHOD_OPTIONS} />
-      <Field
-        name="payout_email"
-        label={`E-mail at ${WALLET_SERVICE}`}
-        type="email"
-        maxlength={254}
-        autocomplete="off"
-      />
+      <SelectField name="payout_method" label={PARTNER.payout_method.form.label} options={PAYOUT_METHOD_OPTIONS} />
+      <ColumnField name="payout_email" />
     </div>
   );
 }

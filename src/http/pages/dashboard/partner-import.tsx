@@ -2,14 +2,14 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { decodeCsv } from "../../../domain/csv-encoding.ts";
 import { emailKey } from "../../../domain/email.ts";
-import { importFields, IMPORT_KINDS, type ImportField } from "../../../domain/import-columns.ts";
+import { importFields, IMPORT_KINDS, type ImportField } from "../../import/columns.ts";
 import {
   dataParam,
   importProduct,
   IMPORT_PRODUCT_IDS,
   LINK_PARAM_PATTERN,
   type ImportProduct,
-} from "../../../domain/import-product.ts";
+} from "../../import/product.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { countRows, importFile, type ChooseColumns, type ImportedFile } from "../../import/file.ts";
 import type { ImportRow } from "../../import/report.ts";

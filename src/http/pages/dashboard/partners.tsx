@@ -12,7 +12,7 @@ import {
 } from "../../../core/partners/partners.ts";
 import { forgetAccount } from "../../../core/partners/onboarding.ts";
 import { invitePartner } from "../../../core/sessions/invite.ts";
-import type { Decided, Partner } from "../../../core/kernel/rows.ts";
+import type { Partner } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
 import { PARTNER_STATUSES, SEARCHED_WORDS } from "../../../domain/partner.ts";
 import { AppError } from "../../../lib/errors.ts";
@@ -62,11 +62,10 @@ function Undo({ id, was }: { id: string; was: string | undefined }) {
 }
 
 /** A partner in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   PartnerView,
   | ("id" | "email" | "first_name" | "last_name" | "slug" | "status" | "commission_pct")
-  | ("payout_method" | "created_at" | "updated_at"),
-  "program_id" | "payout_email" | "provider_a_account_id" | "metadata"
+  | ("payout_method" | "created_at" | "updated_at")
 >;
 
 function PartnerCell({ partner }: { partner: Listed }) {

@@ -1,4 +1,3 @@
-import type { Decided } from "../../../core/kernel/rows.ts";
 import type { PaymentView } from "../../../core/kernel/views.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
@@ -25,11 +24,10 @@ const AT = "/dashboard/payments";
 const FINAL: readonly Outcome[] = ["commission", ...COUNTED_ELSEWHERE];
 
 /** A payment in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   PaymentView,
   | ("id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at" | "event")
-  | ("provider_transaction_id" | "ref" | "adjusted_cents" | "customer_email" | "customer_id" | "subscription_id"),
-  "program_id" | "code_id" | "updated_at"
+  | ("provider_transaction_id" | "ref" | "adjusted_cents" | "customer_email" | "customer_id" | "subscription_id")
 >;
 
 function PaymentCell({ payment }: { payment: Listed }) {

@@ -1,5 +1,5 @@
 import type { PartnerName } from "../../../core/partners/display-names.ts";
-import type { Commission, Decided, Payout, Program } from "../../../core/kernel/rows.ts";
+import type { Commission, Payout, Program } from "../../../core/kernel/rows.ts";
 import type { RecipientChange } from "../../../core/payouts/recipient.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
@@ -67,15 +67,10 @@ export function PayoutDetail({ payout, commissions, recipientChange, partner, pr
 }
 
 /** A payout in the details. */
-export type Detailed = Decided<
+export type Detailed = Pick<
   Payout,
   | ("id" | "status" | "method" | "recipient" | "reference")
-  | ("period_start" | "period_end" | "due_at" | "created_at" | "paid_at"),
-  // In the title, the warning, and what is shown of its partner and commissions.
-  | ("amount_cents" | "currency" | "failure_code" | "failure_message" | "partner_id" | "commission_count")
-  // Not for people.
-  | ("program_id" | "recipient_sealed" | "updated_at")
-  | ("attempt" | "attempt_params" | "attempt_started_at" | "reconcile_at")
+  | ("period_start" | "period_end" | "due_at" | "created_at" | "paid_at")
 >;
 
 interface PayoutFactsProps extends Pick<PayoutDetailProps, "partner" | "recipientChange"> {

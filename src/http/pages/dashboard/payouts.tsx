@@ -8,7 +8,7 @@ import { parsePage } from "../../../core/kernel/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
 import { readRecipientChange } from "../../../core/payouts/recipient.ts";
 import { sayTransfer } from "../../../core/payouts/say.ts";
-import type { Decided, Payout } from "../../../core/kernel/rows.ts";
+import type { Payout } from "../../../core/kernel/rows.ts";
 import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
@@ -122,11 +122,10 @@ function ExportMenu({ status }: { status: string | undefined }) {
 }
 
 /** A payout in the list. */
-export type Listed = Decided<
+export type Listed = Pick<
   PayoutView,
   | ("id" | "partner_id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
-  | ("commission_count" | "due_at" | "created_at" | "period_start" | "period_end" | "reference" | "paid_at"),
-  "program_id" | "failure_code" | "failure_message" | "updated_at"
+  | ("commission_count" | "due_at" | "created_at" | "period_start" | "period_end" | "reference" | "paid_at")
 >;
 
 function Choose({ row, names }: { row: Listed; names: Names }) {

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { addMember, listMembers, removeMember, updateMember } from "../../../core/sessions/members.ts";
-import type { Decided, Member } from "../../../core/kernel/rows.ts";
+import type { Member } from "../../../core/kernel/rows.ts";
 import { MEMBER_ROLES, ROLE_TITLES, type MemberRole } from "../../../domain/member.ts";
 import { AppError, notFound } from "../../../lib/errors.ts";
 import { memberCreate, memberPatch } from "../../api/members.ts";
@@ -154,7 +154,7 @@ async function teamPage(c: Context<PageEnv>, { fields, problems, refused }: Team
 }
 
 /** A member in the list. */
-export type Listed = Decided<Member, "id" | "email" | "role" | "created_at", "program_id" | "updated_at">;
+export type Listed = Pick<Member, "id" | "email" | "role" | "created_at">;
 
 function MemberTable({ members }: { members: readonly Listed[] }) {
   return (

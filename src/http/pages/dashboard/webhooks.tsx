@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { recover, redeliver, rotateSecret, sendPing } from "../../../core/webhooks/actions.ts";
-import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
+import type { Endpoint } from "../../../core/kernel/rows.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -155,12 +155,7 @@ export const webhooks = new Hono<PageEnv>()
   });
 
 /** An endpoint in the list. */
-export type Listed = Decided<
-  Endpoint,
-  "id" | "url" | "description" | "events" | "active" | "disabled_at" | "created_at",
-  | ("program_id" | "secret" | "secret_previous" | "secret_previous_until")
-  | ("failing_since" | "failure_count" | "deleted_at" | "updated_at")
->;
+export type Listed = Pick<Endpoint, "id" | "url" | "description" | "events" | "active" | "disabled_at" | "created_at">;
 
 function EndpointTable({ endpoints }: { endpoints: readonly Listed[] }) {
   return (

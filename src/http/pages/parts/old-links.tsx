@@ -1,4 +1,4 @@
-import { dataParam, importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
+import { dataParam, importProduct, IMPORT_PRODUCT_IDS } from "../../import/product.ts";
 import { Table } from "./table.tsx";
 
 /** What the script tag needs so that the links of the product an owner comes from go on working. */

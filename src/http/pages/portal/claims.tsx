@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import * as z from "zod";
 import { createClaim, listOwnClaims, type ClaimInput } from "../../../core/claims/claims.ts";
-import type { Decided, SaleClaim } from "../../../core/kernel/rows.ts";
+import type { SaleClaim } from "../../../core/kernel/rows.ts";
 import { isDate } from "../../../domain/time-zone.ts";
 import { claimDomain, MAX_ORDER_ID, type ClaimAnswer } from "../../../domain/claim.ts";
 import type { Outcome } from "../../../domain/payment.ts";
@@ -122,11 +122,9 @@ async function claimsPage(c: Context<PageEnv>, { fields, problems, theirs }: Cla
 }
 
 /** A claim as its partner sees it. */
-export type OwnClaim = Decided<
-  SaleClaim,
-  "status" | "order_id" | "day" | "email_domain" | "note" | "created_at",
-  "id" | "program_id" | "partner_id" | "payment_id" | "decided_at"
-> & { answer: ClaimAnswer };
+export type OwnClaim = Pick<SaleClaim, "status" | "order_id" | "day" | "email_domain" | "note" | "created_at"> & {
+  answer: ClaimAnswer;
+};
 
 function ClaimTable({ claims: shown }: { claims: readonly OwnClaim[] }) {
   return (

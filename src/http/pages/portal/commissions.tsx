@@ -1,7 +1,6 @@
 import { Hono } from "hono";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { listCommissions } from "../../../core/commissions/commissions.ts";
-import type { Decided } from "../../../core/kernel/rows.ts";
 import type { CommissionView } from "../../../core/kernel/views.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import type { PageEnv } from "../../session.ts";
@@ -60,14 +59,10 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
 });
 
 /** A commission in the partner's list: no customer, and nothing that leads to one (PAGE-8). */
-export type Listed = Decided<
+export type Listed = Pick<
   CommissionView,
   | ("kind" | "status" | "flagged" | "rejected_reason" | "amount_cents" | "txn_amount_cents" | "currency")
-  // The reason only where it keeps a commission out of payouts, and not in words.
-  | ("rate" | "note" | "created_at" | "payout_id" | "review_reason" | "hold_until"),
-  | ("customer_email" | "provider" | "provider_transaction_id" | "subscription_id" | "payment_id")
-  | ("flow_id" | "source_commission_id")
-  | ("id" | "program_id" | "partner_id" | "approved_at" | "paid_at" | "updated_at")
+  | ("rate" | "note" | "created_at" | "payout_id" | "review_reason" | "hold_until")
 >;
 
 interface CommissionTableProps {

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { lastDays } from "../../../core/partners/code-stats.ts";
 import { listCodesWithStats } from "../../../core/partners/codes.ts";
-import type { Decided, PartnerCode } from "../../../core/kernel/rows.ts";
+import type { PartnerCode } from "../../../core/kernel/rows.ts";
 import { readPartnerOverview } from "../../../core/overview/overview.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
@@ -70,11 +70,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
 });
 
 /** A code as its partner sees it. */
-export type OwnCode = Decided<
-  PartnerCode,
-  "code",
-  ("id" | "program_id" | "partner_id" | "provider" | "code_key" | "provider_code_id") | ("created_at" | "ended_at")
->;
+export type OwnCode = Pick<PartnerCode, "code">;
 
 function Codes({ codes }: { codes: readonly OwnCode[] }) {
   if (codes.length === 0) return null;

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import type { Commission, Decided } from "../../../core/kernel/rows.ts";
+import type { Commission } from "../../../core/kernel/rows.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../../core/kernel/views.ts";
 import { openRecipient } from "../../../core/payouts/recipient.ts";
 import { MOST_LINES, readStatement, statementLines } from "../../../core/payouts/statement.ts";
@@ -104,11 +104,10 @@ async function* statementCsv(lines: AsyncIterable<Commission[]>, program: OwnPro
 }
 
 /** A payout in its statement. */
-export type Detailed = Decided<
+export type Detailed = Pick<
   PayoutView,
   | ("id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
-  | ("period_start" | "period_end" | "commission_count" | "due_at" | "created_at" | "paid_at" | "reference"),
-  ("failure_code" | "failure_message") | ("program_id" | "partner_id" | "updated_at")
+  | ("period_start" | "period_end" | "commission_count" | "due_at" | "created_at" | "paid_at" | "reference")
 >;
 
 /** A period ends with the first instant that it no longer has. */

@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { parsePage } from "../../../core/kernel/list-page.ts";
-import type { Decided } from "../../../core/kernel/rows.ts";
 import type { PayoutView } from "../../../core/kernel/views.ts";
 import { listPayouts } from "../../../core/payouts/payouts.ts";
 import { readWithoutDetails } from "../../../core/payouts/take-details.ts";
@@ -54,13 +53,10 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
 });
 
 /** A payout in the partner's list. */
-export type Listed = Decided<
+export type Listed = Pick<
   PayoutView,
   | ("id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
-  | ("commission_count" | "due_at" | "created_at" | "paid_at"),
-  // Between the owner and the provider.
-  | ("reference" | "failure_code" | "failure_message")
-  | ("program_id" | "partner_id" | "period_start" | "period_end" | "updated_at")
+  | ("commission_count" | "due_at" | "created_at" | "paid_at")
 >;
 
 function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {

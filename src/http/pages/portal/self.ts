@@ -1,18 +1,16 @@
 import type { Context } from "hono";
 import type { PageEnv } from "../../session.ts";
-import type { Decided, Partner, Program } from "../../../core/kernel/rows.ts";
+import type { Partner, Program } from "../../../core/kernel/rows.ts";
 
 /** A partner as the portal shows it to the partner. */
-export type Self = Decided<
+export type Self = Pick<
   Partner,
   | ("id" | "email" | "first_name" | "last_name" | "slug" | "commission_pct")
-  | ("payout_method" | "payout_email" | "provider_a_account_id"),
-  // The owner's, and what is not for people.
-  "metadata" | "status" | "program_id" | "search_text" | "created_at" | "updated_at"
+  | ("payout_method" | "payout_email" | "provider_a_account_id")
 >;
 
 /** The program as the portal shows it. */
-export type OwnProgram = Decided<
+export type OwnProgram = Pick<
   Program,
   | "id"
   | "name"
@@ -25,11 +23,7 @@ export type OwnProgram = Decided<
   | "assets"
   | "sale_amounts"
   | "auto_approve_days"
-  | "time_zone",
-  | ("owner_email" | "cookie_days" | "attribution" | "code_precedence" | "live_only")
-  | "brand_color"
-  | ("shard" | "api_key_hash" | "api_key_last4" | "api_key_created_at" | "api_key_last_used_at")
-  | ("applications" | "slug" | "questions" | "terms" | "terms_version" | "created_at" | "updated_at")
+  | "time_zone"
 >;
 
 /** The partner whose session it is; the portal lets nobody else in. */

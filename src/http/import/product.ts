@@ -1,5 +1,5 @@
-import type { ColumnNames } from "./import-columns.ts";
-import type { PartnerStatus } from "./partner.ts";
+import type { ColumnNames } from "./columns.ts";
+import type { PartnerStatus } from "../../domain/partner.ts";
 
 /** A product that owners migrate from: its link parameters and its column names. */
 export interface ImportProduct {

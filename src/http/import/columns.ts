@@ -1,13 +1,15 @@
+import { importNames } from "../../resources/field.ts";
+import { PARTNER } from "../../resources/partner.ts";
+
 /** Kinds of imports: partners, or the customers they referred. */
 export const IMPORT_KINDS = ["partners", "customers"] as const;
 export type ImportKind = (typeof IMPORT_KINDS)[number];
 
 const COMMON = {
   partners: {
-    email: ["email", "e-mail", "email address", "partner email", "affiliate email", "promoter email", "contact email"],
+    ...importNames(PARTNER),
     name: ["name", "full name", "partner name", "affiliate name", "promoter name", "partner", "affiliate", "promoter"],
-    first_name: ["first name", "given name", "partner first name", "affiliate first name"],
-    last_name: ["last name", "surname", "family name", "partner last name", "affiliate last name"],
+    // The first becomes the slug of a new partner.
     code: [
       ...["slug", "code", "token", "ref id", "referral id", "referral code", "ref code", "affiliate code"],
       ...["partner code", "promoter code", "tracking parameter", "tracking code", "link token", "link key"],
@@ -19,16 +21,6 @@ const COMMON = {
       ...["coupon", "discount codes", "discount code", "voucher codes", "voucher code", "vouchers", "voucher"],
       ...["affiliate coupons", "affiliate coupon", "affiliate coupon code", "partner coupon", "partner coupon code"],
     ],
-    status: ["status", "state", "account status", "partner status", "affiliate status", "enrollment status"],
-    commission_pct: [
-      "commission_pct",
-      "commission rate",
-      "commission percent",
-      "commission percentage",
-      "commission %",
-    ],
-    payout_method: ["payout method", "payment method", "payout type", "preferred payout method", "payout option"],
-    payout_email: ["payout email", "paypal email", "paypal", "payment email", "affiliate paypal email", "wise email"],
   },
   customers: {
     customer_id: [

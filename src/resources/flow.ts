@@ -1,0 +1,72 @@
+import * as z from "zod";
+import type { flows } from "../db/schema.ts";
+import {
+  CONDITION_FIELDS,
+  CONDITION_OPS,
+  conditionProblem,
+  FLOW_ACTION_TYPES,
+  FLOW_EVENTS,
+  MAX_CONDITIONS,
+  type Condition,
+} from "../domain/flow.ts";
+import { resource } from "./field.ts";
+import { text } from "./input.ts";
+import { idColumn, string, TIME } from "./output.ts";
+
+export type Flow = typeof flows.$inferSelect;
+
+const condition = z
+  .strictObject({
+    field: z.enum(CONDITION_FIELDS),
+    op: z.enum(CONDITION_OPS),
+    value: z.union([z.number(), text(500, 0)], "This must be a number or a text."),
+  })
+  .superRefine((value, issues) => {
+    const problem = conditionProblem(value);
+    if (problem) issues.addIssue({ code: "custom", path: [problem.path], message: problem.message });
+  });
+
+const shownCondition = () =>
+  z.strictObject({
+    field: z.enum(CONDITION_FIELDS),
+    op: z.enum(CONDITION_OPS),
+    value: z.union([z.number(), z.string()]),
+  } satisfies Record<keyof Condition, unknown>);
+
+export const FLOW = resource<Flow>()({
+  id: idColumn("flow"),
+  program_id: idColumn("program"),
+  name: {
+    ...{ audit: "plain", read: string, example: "Big orders", write: text(200), needed: true },
+    text: "A name of your own.",
+  },
+  event: {
+    ...{ audit: "plain", read: () => z.enum(FLOW_EVENTS), example: "transaction_completed" },
+    write: z.enum(FLOW_EVENTS),
+    text: "What it decides: payments, or leads that your server reports.",
+  },
+  action_type: {
+    ...{ audit: "plain", read: () => z.enum(FLOW_ACTION_TYPES), example: "percentage" },
+    ...{ write: z.enum(FLOW_ACTION_TYPES), needed: true },
+    text: "Whether `action_value` is a percentage or a flat amount.",
+  },
+  action_value: {
+    ...{ audit: "plain", read: () => z.number(), example: 30, write: z.number(), needed: true },
+    text: "A percentage, or for `flat` an amount in smallest units of the payment's currency, of the program's for a lead.",
+  },
+  conditions: {
+    ...{ audit: "plain", read: () => z.array(shownCondition()), write: z.array(condition).max(MAX_CONDITIONS) },
+    example: [{ field: "txn_amount_cents", op: "gt", value: 10000 }],
+    text: "All of them must hold; without one it applies to every payment.",
+  },
+  priority: {
+    ...{ audit: "plain", read: () => z.number(), example: 10, write: z.number() },
+    text: "The highest is tried first.",
+  },
+  active: {
+    ...{ audit: "plain", read: () => z.boolean(), example: true, write: z.boolean() },
+    text: "Whether the flow is in use.",
+  },
+  created_at: TIME,
+  updated_at: TIME,
+});

@@ -1,0 +1,190 @@
+import * as z from "zod";
+import type { programs } from "../db/schema.ts";
+import {
+  APPLICATION_MODES,
+  MAX_QUESTION,
+  MAX_QUESTIONS,
+  MAX_TERMS,
+  PROGRAM_SLUG_PATTERN,
+} from "../domain/application.ts";
+import { ASSET_KINDS, assetProblem, MAX_ASSET_CONTENT, MAX_ASSET_NAME, MAX_ASSETS } from "../domain/asset.ts";
+import { isCurrency } from "../domain/currency.ts";
+import { ATTRIBUTIONS, CODE_PRECEDENCES, normalDomain, PAYOUT_TERM_PATTERN, SALE_AMOUNTS } from "../domain/program.ts";
+import { normalTimeZone } from "../domain/time-zone.ts";
+import { isVisible } from "../domain/visible.ts";
+import { resource } from "./field.ts";
+import { cents as centsInput, percentage, text } from "./input.ts";
+import {
+  cents,
+  currencyCode,
+  EXAMPLE_TIME,
+  idColumn,
+  INTERNAL,
+  nullableString,
+  string,
+  TIME,
+  timestamp,
+} from "./output.ts";
+
+export type ProgramColumns = typeof programs.$inferSelect;
+
+const name = text(200).refine(
+  (value) => value === "" || isVisible(value),
+  "This must have a character that can be seen.",
+);
+
+/** A host name, kept in lower case. */
+const domain = text(253).transform((value, issues) => {
+  const normal = normalDomain(value);
+  if (normal !== null) return normal;
+  issues.addIssue({ code: "custom", message: "This must be a host name, such as shop.example.com." });
+  return z.NEVER;
+});
+
+/** Kept in lower case. */
+const brandColor = z
+  .string()
+  .regex(/^#[0-9a-fA-F]{6}$/, "This must be # and six hexadecimal digits, such as #3730a3.")
+  .transform((value) => value.toLowerCase());
+
+/** Kept as the tz database writes it. */
+const timeZone = text(64).transform((value, issues) => {
+  const normal = normalTimeZone(value);
+  if (normal !== null) return normal;
+  issues.addIssue({ code: "custom", message: "This must be a time zone of the tz database, such as Europe/Berlin." });
+  return z.NEVER;
+});
+
+/** None is null. */
+const questions = z
+  .array(z.string().meta({ minLength: 1, maxLength: MAX_QUESTION }))
+  .max(MAX_QUESTIONS, `A program asks at most ${MAX_QUESTIONS} questions of its own.`)
+  .refine(
+    (asked) => asked.every((one) => text(MAX_QUESTION).safeParse(one).success),
+    `A question has 1 to ${MAX_QUESTION} characters.`,
+  )
+  .refine((asked) => new Set(asked).size === asked.length, "Ask each question once.")
+  .transform((asked) => (asked.length > 0 ? asked : null));
+
+/** None is null. */
+const assets = z
+  .array(z.strictObject({ name: text(MAX_ASSET_NAME), kind: z.enum(ASSET_KINDS), content: text(MAX_ASSET_CONTENT) }))
+  .max(MAX_ASSETS, `A program has at most ${MAX_ASSETS} of them.`)
+  .superRefine((listed, issues) => {
+    for (const [i, asset] of listed.entries()) {
+      const problem = assetProblem(asset);
+      if (problem !== null) issues.addIssue({ code: "custom", message: `Number ${i + 1}: ${problem}` });
+    }
+  })
+  .transform((listed) => (listed.length > 0 ? listed : null));
+
+export const PROGRAM = resource<ProgramColumns>()({
+  id: idColumn("program"),
+  name: {
+    ...{ audit: "plain", read: string, example: "Example Shop", write: name },
+    text: "The program's name in pages and e-mails.",
+  },
+  owner_email: {
+    ...{ audit: "plain", read: string, example: "owner@example.com" },
+    text: "The address that receives the program's e-mails: always an owner's.",
+  },
+  domain: {
+    ...{ audit: "plain", read: nullableString, example: "shop.example.com", write: domain.nullable() },
+    text: "The host name of the site that links lead to, without a scheme.",
+  },
+  currency: {
+    ...{ audit: "plain", read: () => currencyCode, example: "USD" },
+    write: z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD."),
+    text: "The currency of what leads earn and of commissions added by hand, as ISO 4217. Fixed once there is a commission or a lead.",
+  },
+  default_commission_pct: {
+    ...{ audit: "plain", read: () => percentage, example: 20, write: percentage },
+    text: "The percentage for payments that neither a flow nor a partner's own rate decides.",
+  },
+  payout_term: {
+    ...{ audit: "plain", read: string, example: "NET-15" },
+    write: z.string().regex(PAYOUT_TERM_PATTERN, "This must be NET- and the days, 0 to 365: NET-30."),
+    text: "`NET-` and the number of days (0 to 365) from the end of a period until its payouts are due.",
+  },
+  min_payout_cents: {
+    ...{ audit: "plain", read: () => cents, example: 5000, write: centsInput.min(0) },
+    text: "A smaller payout is carried forward to the next one. Smallest units of each currency.",
+  },
+  cookie_days: {
+    ...{ audit: "plain", read: () => z.int(), example: 60, write: z.int().min(1).max(365) },
+    text: "How many days the script keeps a partner's reference in the browser.",
+  },
+  attribution: {
+    ...{ audit: "plain", read: () => z.enum(ATTRIBUTIONS), example: "last", write: z.enum(ATTRIBUTIONS) },
+    text: "Whether the first link that a visitor followed counts, or the last.",
+  },
+  code_precedence: {
+    ...{ audit: "plain", read: () => z.enum(CODE_PRECEDENCES), example: "link", write: z.enum(CODE_PRECEDENCES) },
+    text: "Which one counts when a payment has both a link's reference and a promotion code.",
+  },
+  auto_approve_days: {
+    ...{ audit: "plain", read: () => z.int().nullable(), example: 30, write: z.int().min(0).max(365).nullable() },
+    text: "How many days after the payment, or after its first report if that is later, a commission without a flag is approved. Null: commissions are approved by hand.",
+  },
+  live_only: {
+    ...{ audit: "plain", read: () => z.boolean(), example: true, write: z.boolean() },
+    text: "True: the providers' test events make no commission.",
+  },
+  brand_color: {
+    ...{ audit: "plain", read: nullableString, example: "#0f766e", write: brandColor.nullable() },
+    text: "The color of e-mails to partners, as `#rrggbb`; null for the default.",
+  },
+  time_zone: {
+    ...{ audit: "plain", read: string, example: "Europe/Berlin", write: timeZone },
+    text: "The time zone of the times on pages and of the days in e-mails, such as Europe/Berlin.",
+  },
+  applications: {
+    ...{ audit: "plain", read: () => z.enum(APPLICATION_MODES), example: "review", write: z.enum(APPLICATION_MODES) },
+    text: "Whether people can apply at `/join/<slug or id>`, and how that is decided.",
+  },
+  slug: {
+    ...{ audit: "plain", read: nullableString, example: "example-shop" },
+    write: z
+      .string()
+      .regex(PROGRAM_SLUG_PATTERN, "This must be 1 to 64 small letters, digits or -, with no - at either end.")
+      .nullable(),
+    text: "The program's name in the address of its application page; null: its id is used.",
+  },
+  questions: {
+    ...{ audit: "plain", read: () => z.array(z.string()), write: questions.nullable() },
+    example: ["Who reads you?", "How did you hear of us? (optional)"],
+    text: "The questions for applicants; one that ends with `(optional)` may be left unanswered.",
+  },
+  terms: {
+    ...{ audit: "plain", read: nullableString, example: "Do not bid on our name.", write: text(MAX_TERMS).nullable() },
+    text: "What applicants agree to.",
+  },
+  terms_version: {
+    ...{ audit: "plain", read: () => z.int(), example: 2 },
+    text: "Counts up when the terms change.",
+  },
+  sale_amounts: {
+    ...{ audit: "plain", read: () => z.enum(SALE_AMOUNTS), example: "shown", write: z.enum(SALE_AMOUNTS) },
+    text: "Whether partners see in the portal what their customers paid.",
+  },
+  assets: {
+    audit: "plain",
+    read: () => z.array(z.object({ name: z.string(), kind: z.enum(ASSET_KINDS), content: z.string() })),
+    example: [{ name: "Wide banner", kind: "banner", content: "https://cdn.shop.example/wide.png" }],
+    write: assets.nullable(),
+    text: "Material for partners: the https address of a picture or page, or a text with `{link}` in it.",
+  },
+  shard: INTERNAL,
+  api_key_hash: INTERNAL,
+  api_key_last4: {
+    ...{ audit: "plain", read: string, example: "x9Qw" },
+    text: "The last four characters of the program's API key.",
+  },
+  api_key_created_at: { audit: "plain" },
+  api_key_last_used_at: {
+    ...{ audit: null, read: () => timestamp.nullable(), example: EXAMPLE_TIME },
+    text: "When the API was last called with this key.",
+  },
+  created_at: TIME,
+  updated_at: TIME,
+});

@@ -15,6 +15,9 @@ export type Method = "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
 /** A method and a path as the router spells it: `GET /api/v1/partners/:id`. */
 export type Address = `${Method} /${string}`;
 
+/** Never empty: a key without a scope may do nothing. */
+type Scopes = readonly [Scope, ...Scope[]];
+
 /** The part of a route that the document shows; `openapi/document.ts` adds what every route of its kind has. */
 export interface Documented {
   method: Method;
@@ -23,7 +26,7 @@ export interface Documented {
   operation: string;
   tag: Tag;
   /** The scopes that a key needs for a route under /api/v1, all of them (ACCESS-11). */
-  scope?: readonly Scope[];
+  scope?: Scopes;
   summary: string;
   description?: string;
   query?: z.ZodObject;
@@ -174,10 +177,7 @@ export function route<
   View = Result,
   Q extends Query = undefined,
   B extends Body = undefined,
->(
-  at: At,
-  spec: Spec<At, Caller, Q, B, S, Result, View> & { scope: readonly Scope[] },
-): Route<At, Called<Q, B, S, View>> {
+>(at: At, spec: Spec<At, Caller, Q, B, S, Result, View> & { scope: Scopes }): Route<At, Called<Q, B, S, View>> {
   return serve(at, spec, (c) => c.var.ctx);
 }
 

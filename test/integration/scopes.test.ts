@@ -1,6 +1,7 @@
 /** Which key may do what: each route of the API with each scope (ACCESS-11). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
 import { SCOPES, type Scope } from "../../src/domain/scope.ts";
 import { API } from "../../src/http/routes.ts";
 import { newKey, type TestKey } from "../support/keys.ts";
@@ -51,6 +52,11 @@ describe("the scopes of a key", () => {
     program = await makeProgram();
     await makePartner(program);
     for (const scope of SCOPES) keys.set(scope, await newKey(program, [scope]));
+  });
+
+  it("are declared for each address under /api/v1 (ACCESS-11)", () => {
+    const served = app.routes.filter(({ method, path }) => method !== "ALL" && path.startsWith("/api/v1/"));
+    expect(served.map(({ method, path }) => `${method} ${path}`)).toEqual(ROUTES.map(({ name }) => name));
   });
 
   it("that a field needs in addition are in the reference where its route is described (HTTP-32)", async () => {

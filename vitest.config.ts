@@ -2,11 +2,19 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { unstable_readConfig } from "wrangler";
 import { quietWrangler } from "./src/dev/quiet.ts";
 
 quietWrangler();
 process.env["WRANGLER_LOG"] ??= "warn";
-const { PROPERTY_RUNS = "30", PROPERTY_SEED, FUZZ_RUNS = "2000", FUZZ_SEED, MONTH_DAYS = "1" } = process.env;
+const {
+  PROPERTY_RUNS = "30",
+  PROPERTY_SEED,
+  FUZZ_RUNS = "2000",
+  FUZZ_SEED,
+  MONTH_DAYS = "1",
+  TEST_RUNTIME,
+} = process.env;
 const wrangler = { configPath: "./wrangler.toml" };
 const bindings = {
   ENVIRONMENT: "development",
@@ -48,12 +56,14 @@ const packages = [
   ...["drizzle-orm", "drizzle-orm/d1", "drizzle-orm/sqlite-core"],
   ...["fast-check", "stripe", "@paddle/paddle-node-sdk", "standardwebhooks"],
 ];
-// What they try acts on all programs at once (crons, queues, objects): each has a runtime and a database of its own.
-const DEPLOYMENT_WIDE = [
-  "test/integration/{admin,audit-trail,click-archive,click-flush,click-month,click-roll-up,click-split,click-wake,commissions-approve,endpoint-health,erasure,journal,large-sums,overview,recount,reprocess-erasure,reseal,retention,rows-read,schema,worker-handlers}.test.ts",
-  "test/integration/{outbound,payouts,sweep}-*.test.ts",
-  "test/integration/read-list*.test.ts",
-  "test/integration/reconcile*.test.ts",
+// What needs the Workers runtime itself: its streams, rate limits, alarms, cryptography and rewriter of HTML, the rows that
+// D1 counts and the plans that its SQLite makes.
+const IN_WORKERS = [
+  "test/conformance/**/*.test.ts",
+  "test/integration/{body-limits,click,http,inbound-stranger,installation,openapi-live,outbound-delivery,outbound-lanes,pages-posted,passkeys,periodic-mails}.test.ts",
+  "test/integration/click-{archive,budget,flush,flush-time,known,month,roll-up,split,wake}.test.ts",
+  "test/integration/{claims,claims-matches,customers-rows,event-counts,journal,overview,pages-budget,pages-events,pages-money,partners,payouts-scale,query-plans,reconcile-round,recount}.test.ts",
+  "test/integration/rows-read*.test.ts",
 ];
 const SHARDED = "test/integration/shard*.test.ts";
 const JOBS = "test/integration/jobs*.test.ts";
@@ -66,11 +76,6 @@ const exampleProvider = {
       ? `${code}export { providerExample } from "../../test/support/example-provider.ts";\n`
       : undefined,
 };
-// Property suites that need only the database: in Node, on SQLite in the process, they take 40 % of the CPU time.
-const IN_PROCESS = [
-  "test/integration/{codes,ledger-interleavings,ledger-money,ledger-order,payouts-conservation,payouts-transfer,reported-facts}.property.test.ts",
-  "test/integration/read-list-death.test.ts",
-];
 const platform = fileURLToPath(new URL("test/simulate/platform.ts", import.meta.url));
 // As wrangler's rules load them.
 const texts = {
@@ -79,8 +84,50 @@ const texts = {
   load: async (id: string) =>
     /\.(txt|css)$/.test(id) ? `export default ${JSON.stringify(await readFile(id, "utf8"))};` : undefined,
 };
-const { TEST_MIGRATIONS: _, ...variables } = bindings;
-const setupFiles = ["./test/support/seed.ts", "./test/support/setup.ts"];
+const { TEST_MIGRATIONS: _, ...given } = bindings;
+const { vars } = unstable_readConfig({ config: wrangler.configPath });
+const setupFiles = ["./test/support/seed.ts", "./test/support/reset.ts", "./test/support/setup.ts"];
+const setup = { setupFiles, sequence: { setupFiles: "list" as const }, isolate: false };
+// The database is SQLite in the process: a suite takes a tenth of its time in the Workers runtime.
+const inNode = {
+  extends: true as const,
+  resolve: { alias: { "cloudflare:workers": platform, "cloudflare:test": platform } },
+  test: {
+    ...setup,
+    // hono is to be one module for what is bundled and for what is not.
+    deps: { optimizer: { ssr: { enabled: false } } },
+    provide: {
+      bindings: { ...(vars as Record<string, string>), ...given },
+      // Databases beside the first one.
+      furtherDatabases: [
+        ["/integration/shard", 1],
+        ["/integration/jobs", 31],
+      ] as [suite: string, count: number][],
+    },
+  },
+};
+
+const inWorkers = (name: string, plugin: typeof workers, include: string[], exclude: string[] = []) => ({
+  extends: true as const,
+  plugins: [plugin],
+  test: { ...setup, name, include, exclude },
+});
+const PROGRAMS = ["test/integration/**/*.test.ts"];
+// The nightly run has the Workers runtime for all of them.
+const integration =
+  TEST_RUNTIME === "workers"
+    ? [
+        inWorkers("programs", workers, PROGRAMS, [...IN_WORKERS, EXAMPLE_PROVIDER, SHARDED, JOBS]),
+        inWorkers("shards", twoDatabases, [SHARDED]),
+        inWorkers("jobs", allDatabases, [JOBS]),
+      ]
+    : [
+        {
+          ...inNode,
+          plugins: [texts],
+          test: { ...inNode.test, name: "programs", include: PROGRAMS, exclude: [...IN_WORKERS, EXAMPLE_PROVIDER] },
+        },
+      ];
 
 export default defineConfig({
   // The vendors' packages name source files that they do not ship.
@@ -105,78 +152,23 @@ export default defineConfig({
           isolate: false,
         },
       },
-      // Each test in a program of its own: they share a runtime and its database, as programs share a deployment.
-      {
-        extends: true,
-        plugins: [workers],
-        test: {
-          name: "programs",
-          include: ["test/{integration,conformance}/**/*.test.ts"],
-          exclude: [...DEPLOYMENT_WIDE, ...IN_PROCESS, SHARDED, JOBS, EXAMPLE_PROVIDER],
-          setupFiles,
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        plugins: [workers],
-        test: {
-          name: "deployment",
-          include: DEPLOYMENT_WIDE,
-          exclude: IN_PROCESS,
-          setupFiles: ["./test/support/reset.ts", ...setupFiles],
-          sequence: { setupFiles: "list" },
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        plugins: [texts],
-        resolve: { alias: { "cloudflare:workers": platform, "cloudflare:test": platform } },
-        test: {
-          name: "in-process",
-          include: IN_PROCESS,
-          setupFiles: ["./test/support/reset.ts", ...setupFiles],
-          sequence: { setupFiles: "list" },
-          isolate: false,
-          provide: { bindings: variables },
-        },
-      },
+      inWorkers("workers", workers, IN_WORKERS),
+      ...integration,
       // A service with one provider more.
       {
-        extends: true,
-        plugins: [workers, exampleProvider],
-        test: { name: "example-provider", include: [EXAMPLE_PROVIDER], setupFiles },
+        ...inNode,
+        plugins: [texts, exampleProvider],
+        test: { ...inNode.test, name: "example-provider", include: [EXAMPLE_PROVIDER] },
       },
-      // These two are left out of `npm test`, which is to be quick.
+      // Here the queue runs unasked.
+      inWorkers("journey", cloudflareTest({ wrangler, miniflare: { bindings } }), ["test/journey/**/*.test.ts"]),
+      // Those from here on are left out of `npm test`, which is to be quick.
       {
         extends: true,
         plugins: [workers],
         test: { name: "apart-nightly", include: ["test/nightly/**/*.test.ts"], isolate: false },
       },
-      {
-        extends: true,
-        plugins: [workers],
-        test: { name: "apart-fuzz", include: ["test/fuzz/**/*.test.ts"], setupFiles },
-      },
-      // A deployment of two databases.
-      {
-        extends: true,
-        plugins: [twoDatabases],
-        test: { name: "shards", include: [SHARDED], setupFiles, isolate: false },
-      },
-      // A deployment of 32 databases.
-      {
-        extends: true,
-        plugins: [allDatabases],
-        test: { name: "jobs", include: [JOBS], setupFiles, isolate: false },
-      },
-      // Here the queue runs unasked.
-      {
-        extends: true,
-        plugins: [cloudflareTest({ wrangler, miniflare: { bindings } })],
-        test: { name: "journey", include: ["test/journey/**/*.test.ts"], setupFiles },
-      },
+      inWorkers("apart-fuzz", workers, ["test/fuzz/**/*.test.ts"]),
     ],
   },
 });

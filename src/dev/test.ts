@@ -2,7 +2,8 @@
  * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
  * `npm run test:browser`: those in test/browser, which need a Chromium. `npm run test:faults`: those in test/faults,
  * which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or `FUZZ_RUNS`.
- * `npm run test:nightly`: test/nightly, and the property tests, a month of clicks, the fuzz and the faults with new seeds.
+ * `npm run test:nightly`: test/nightly, all suites in the Workers runtime, and the property tests, a month of clicks, the
+ * fuzz and the faults with new seeds.
  * `npm test -- <file or name>` passes its arguments on to vitest alone. Each failure is printed again at the end, on a line
  * that begins with `failed: `; the last line sums up all: `N passed, N failed`.
  */
@@ -25,6 +26,10 @@ try {
     results.push(await runVitest(["test/fuzz", ...rest], { FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "20000" }));
   } else if (first === "nightly") {
     results.push(await runVitest(["--project=apart-nightly"]));
+    // The suites that run in Node by day.
+    results.push(
+      await runVitest(["--project=programs", "--project=shards", "--project=jobs"], { TEST_RUNTIME: "workers" }),
+    );
     results.push(await runVitest(["property", "click-month"], { PROPERTY_RUNS: "400", MONTH_DAYS: "30" }));
     results.push(await runVitest(["test/fuzz"], { FUZZ_RUNS: "20000" }));
     results.push(await runNodeTests(["faults"], []));

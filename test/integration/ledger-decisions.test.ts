@@ -286,6 +286,7 @@ describe("a canceled payout's sale and its refund are one again (LAW-5)", () => 
   it("the month that is generated again pays what is due, not what was", async () => {
     const { program, refund } = await approvedSale();
     const period_end = new Date(Date.now() + 1).toISOString();
+    await scheduler.wait(2);
     const [payout] = await generate(program, { period_end });
     await refund(10_000);
     await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);

@@ -2,8 +2,9 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { ClickCounter } from "./bundle.ts";
 import type { PlayedDatabase } from "./database.ts";
-import { time } from "./played-globals.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns as AllTurns } from "./turns.ts";
+
+type Turns = Pick<AllTurns, "gate" | "waitUntil">;
 
 /** The platform marks what it would answer to a second try. */
 function lost(): Error {
@@ -63,13 +64,13 @@ class PlayedObject {
   }
 
   /** Its alarm, where it is due: it is rung once, and again where the object goes meanwhile. */
-  async ring(isLost: boolean): Promise<void> {
-    if (this.#keptAlarm === null || this.#keptAlarm > time.now) return;
+  async ring(now: number, isLost: boolean): Promise<void> {
+    if (this.#keptAlarm === null || this.#keptAlarm > now) return;
     this.#alarm = null;
     this.#keptAlarm = null;
     if (isLost) return;
     await this.#run((object) => object.alarm()).catch(() => {
-      this.#alarm ??= time.now + 2_000;
+      this.#alarm ??= now + 2_000;
       this.#keptAlarm ??= this.#alarm;
     });
   }
@@ -80,6 +81,11 @@ class PlayedObject {
     if (!table) return null;
     const [row] = this.#rowsOf("select epoch, coalesce((select max(last) from batches), 0) as last from object", []);
     return row as { epoch: string; last: number };
+  }
+
+  /** Looks into the object and its storage, as nobody outside can. */
+  async inside<T>(run: (object: ClickCounter, state: { storage: object }) => Promise<T> | T): Promise<T> {
+    return this.#run(async (object) => run(object, { storage: this.#storageOf(this.#life!) }));
   }
 
   die(): void {
@@ -130,7 +136,7 @@ class PlayedObject {
           check();
           if (!/^\s*select/i.test(sql)) this.#written(life);
           const rows = this.#rowsOf(sql, values);
-          return Object.assign(rows, { toArray: () => rows });
+          return Object.assign(rows, { toArray: () => rows, one: () => rows[0] });
         },
       },
       transactionSync: (run: () => unknown) => {
@@ -216,13 +222,22 @@ export class PlayedObjects {
     return this.#stubOf(name, async () => {});
   }
 
-  #stubOf(name: string, isKept: IsKept): Stub {
+  /** Looks into an object, as nobody outside can. */
+  inside<T>(name: string, run: (object: ClickCounter, state: { storage: object }) => Promise<T> | T): Promise<T> {
+    return this.#objectOf(name).inside(run);
+  }
+
+  #objectOf(name: string): PlayedObject {
     let object = this.#objects.get(name);
     if (!object) {
       object = new PlayedObject(name, this.#turns, this.#make);
       this.#objects.set(name, object);
     }
-    const found = object;
+    return object;
+  }
+
+  #stubOf(name: string, isKept: IsKept): Stub {
+    const found = this.#objectOf(name);
     const call = async <T>(run: (one: ClickCounter) => Promise<T>, isSilent = true): Promise<T> => {
       await isKept();
       return found.call(run, isSilent ? ["after", "silence"] : ["after"]);
@@ -243,8 +258,8 @@ export class PlayedObjects {
   }
 
   /** Every alarm that is due, some of which never ring: of objects that the cron knows. */
-  async ring(isLost: (name: string) => boolean): Promise<void> {
-    await Promise.all([...this.#objects.values()].map((object) => object.ring(isLost(object.name))));
+  async ring(now: number, isLost: (name: string) => boolean): Promise<void> {
+    await Promise.all([...this.#objects.values()].map((object) => object.ring(now, isLost(object.name))));
   }
 
   /** How many clicks are not in the database of theirs. */

@@ -26,12 +26,34 @@ export interface Call {
 interface Bound {
   sql: string;
   values: SQLInputValue[];
+  /** Whether a row is a list of its values: those of two columns of one name are two. */
+  isRaw?: boolean;
 }
 
 interface Answer {
   results: Record<string, unknown>[];
   success: true;
-  meta: { changes: number; rows_read: number; rows_written: number; last_row_id: number; duration: number };
+  meta: Meta;
+}
+
+/** SQLite does not count the rows that a statement reads and writes as D1 does. */
+class Meta {
+  readonly changes: number;
+  readonly size_after = 0;
+  readonly last_row_id = 0;
+  readonly duration = 0;
+
+  constructor(changes: number) {
+    this.changes = changes;
+  }
+
+  get rows_read(): never {
+    throw new Error("the rows that a statement reads are counted in the Workers runtime alone");
+  }
+
+  get rows_written(): never {
+    throw new Error("the rows that a statement writes are counted in the Workers runtime alone");
+  }
 }
 
 /** Carries out statements in one transaction, or none of them. */
@@ -82,7 +104,8 @@ class Statement implements Bound {
   }
 
   async raw(): Promise<unknown[][]> {
-    return (await this.all()).results.map((row) => Object.values(row));
+    const [answer] = await this.#ask([{ sql: this.sql, values: this.values, isRaw: true }]);
+    return answer!.results as unknown as unknown[][];
   }
 }
 
@@ -155,19 +178,21 @@ export class PlayedDatabase {
     this.onCall({ statements, rows: answers?.map(({ results }) => results) ?? null, error });
   }
 
-  #rowsOf({ sql, values }: Bound): Answer {
+  #rowsOf({ sql, values, isRaw = false }: Bound): Answer {
     if (values.length > MAX_PARAMETERS) throw new Error("too many SQL variables");
     if (values.some((value) => typeof value === "string" && isLonger(value, MAX_VALUE_BYTES))) {
       throw new Error("string or blob too big");
     }
-    let prepared = this.#prepared.get(sql);
+    const key = isRaw ? `raw ${sql}` : sql;
+    let prepared = this.#prepared.get(key);
     if (!prepared) {
       if (isLonger(sql, MAX_SQL_BYTES)) throw new Error("statement too long");
       const statement = this.sqlite.prepare(sql);
       const reads = READS.test(sql);
       statement.setReadBigInts(!reads);
+      statement.setReturnArrays(isRaw);
       prepared = { statement, hasRows: statement.columns().length > 0, reads };
-      this.#prepared.set(sql, prepared);
+      this.#prepared.set(key, prepared);
     }
     const { statement, hasRows, reads } = prepared;
     const results = !hasRows ? [] : reads ? readRows(statement, values) : exactRows(statement, values);
@@ -175,7 +200,7 @@ export class PlayedDatabase {
     return {
       results,
       success: true,
-      meta: { changes, rows_read: 0, rows_written: 0, last_row_id: 0, duration: 0 },
+      meta: new Meta(changes),
     };
   }
 }

@@ -1,22 +1,30 @@
 /**
  * `cloudflare:workers` and `cloudflare:test` for suites that run the service in Node: D1 is SQLite in this process, which
- * `stand-in.test.ts` compares with D1.
+ * `stand-in.test.ts` compares with D1. Rate limits are not bound, and no alarm rings.
  */
-import { inject } from "vitest";
+import { expect, inject } from "vitest";
 import { addByteReader } from "./byte-reader.ts";
+import { PlayedObjects } from "./click-objects.ts";
 import { PlayedDatabase } from "./database.ts";
 import { migrations } from "./deployment.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     bindings: Record<string, string>;
+    furtherDatabases: [suite: string, count: number][];
   }
 }
 
 /** A variable: the types of the Worker and of Node exclude each other. */
 const SERVICE = "../../src/index.ts";
 
-type Service = { fetch(request: Request, env: object, execution: Work): Promise<Response> };
+interface Service {
+  default: { fetch(request: Request, env: object, execution: Work): Promise<Response> };
+  ClickCounter: new (state: object, env: object) => never;
+}
+
+// Loaded late, because the service imports this module.
+const loadService = async () => (await import(/* @vite-ignore */ SERVICE)) as Service;
 
 export class DurableObject {
   readonly ctx: unknown;
@@ -36,21 +44,122 @@ interface Work {
 
 addByteReader();
 
-const openDatabase = () => new PlayedDatabase(migrations, async (call) => call(), null);
-let database = openDatabase();
+const put = (name: string, value: unknown) =>
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+
+put("scheduler", { wait: async (ms: number) => new Promise((resolve) => void setTimeout(resolve, ms)) });
+// The Workers runtime does not ask for `duplex`, and keeps `cf`.
+put(
+  "Request",
+  class extends Request {
+    readonly cf: unknown;
+
+    constructor(input: RequestInfo | URL, init?: RequestInit & { cf?: unknown }) {
+      super(input, { duplex: "half", ...init } as RequestInit);
+      this.cf = init?.cf ?? (input as { cf?: unknown }).cf;
+    }
+  },
+);
+
+/** One object for all files: the service and the tests keep what they know by it. */
+class Database implements Binding {
+  private played: PlayedDatabase | null = null;
+
+  private get binding(): Binding {
+    this.played ??= new PlayedDatabase(migrations, async (call) => call(), null);
+    return this.played.binding;
+  }
+
+  prepare(sql: string) {
+    return this.binding.prepare(sql);
+  }
+
+  async batch(...given: Parameters<Binding["batch"]>) {
+    return this.binding.batch(...given);
+  }
+
+  withSession() {
+    return this.binding.withSession();
+  }
+
+  async exec(sql: string): Promise<void> {
+    await this.binding.prepare(sql).run();
+  }
+
+  reset(): void {
+    this.played?.close();
+    this.played = null;
+  }
+}
+
+/** A bucket of R2. */
+class Bucket {
+  readonly #objects = new Map<string, Uint8Array<ArrayBuffer>>();
+
+  async put(key: string, bytes: ArrayBuffer | Uint8Array<ArrayBuffer>): Promise<void> {
+    this.#objects.set(key, new Uint8Array(bytes));
+  }
+
+  async head(key: string) {
+    const bytes = this.#objects.get(key);
+    return bytes ? { key, size: bytes.byteLength } : null;
+  }
+
+  async get(key: string) {
+    const bytes = this.#objects.get(key);
+    return bytes ? { key, size: bytes.byteLength, body: new Blob([bytes]).stream() } : null;
+  }
+
+  async list({ prefix = "" } = {}) {
+    return { objects: [...this.#objects.keys()].filter((key) => key.startsWith(prefix)).map((key) => ({ key })) };
+  }
+
+  async delete(key: string): Promise<void> {
+    this.#objects.delete(key);
+  }
+}
+
+let ClickCounter: Service["ClickCounter"];
+const turns = { gate: async <T>(call: () => T) => call(), waitUntil: () => {} };
+const openObjects = () => new PlayedObjects(turns, (state) => new ClickCounter(state, env));
+let objects = openObjects();
+
+const CLICKS = {
+  getByName: (name: string) =>
+    new Proxy(
+      { name },
+      {
+        get: (stub, member) =>
+          member in stub
+            ? stub.name
+            : async (...given: unknown[]) => {
+                ({ ClickCounter } = await loadService());
+                const object = objects.getByName(name) as unknown as Record<
+                  PropertyKey,
+                  (...args: unknown[]) => unknown
+                >;
+                return object[member]!(...given);
+              },
+      },
+    ),
+};
+
 const queue = { send: async () => {}, sendBatch: async () => {} };
+const main = new Database();
+const further = Array.from({ length: 31 }, () => new Database());
 
 export const env: Record<string, unknown> = {
   ...inject("bindings"),
-  // One object for all files: the service and the tests keep what they know by it.
-  DB: {
-    prepare: (sql: string) => database.binding.prepare(sql),
-    batch: (...given: Parameters<Binding["batch"]>) => database.binding.batch(...given),
-    withSession: () => database.binding.withSession(),
-  },
-  DELIVERIES: queue,
-  DELIVERIES_DEAD: queue,
+  ...{ DB: main, ARCHIVE: new Bucket(), CLICKS, DELIVERIES: queue, DELIVERIES_DEAD: queue },
 };
+
+export async function runInDurableObject<T>(
+  { name }: { name: string },
+  run: Parameters<typeof objects.inside<T>>[1],
+): Promise<T> {
+  ({ ClickCounter } = await loadService());
+  return objects.inside(name, run);
+}
 
 const open = new WeakMap<object, Promise<unknown>[]>();
 
@@ -71,20 +180,79 @@ export async function waitOnExecutionContext(context: Work): Promise<void> {
   }
 }
 
+interface Message {
+  id: string;
+  body: unknown;
+}
+
+/** What the consumer answered for: the messages of a batch, one by one or all at once. */
+interface Batch {
+  ids: string[];
+  acked: string[];
+  retried: { msgId: string; delaySeconds?: number }[];
+  isAcked: boolean;
+  retry: { retry: boolean; delaySeconds?: number };
+}
+
+const batches = new WeakMap<object, Batch>();
+
+export function createMessageBatch(name: string, given: Message[]): object {
+  const result: Batch = {
+    ids: given.map(({ id }) => id),
+    acked: [],
+    retried: [],
+    isAcked: false,
+    retry: { retry: false },
+  };
+  const messages = given.map((message) => ({
+    ...message,
+    ack: () => void result.acked.push(message.id),
+    retry: (how = {}) => void result.retried.push({ msgId: message.id, ...how }),
+  }));
+  const ackAll = () => void (result.isAcked = true);
+  const batch = {
+    queue: name,
+    messages,
+    ackAll,
+    retryAll: (how = {}) => void (result.retry = { retry: true, ...how }),
+  };
+  batches.set(batch, result);
+  return batch;
+}
+
+export async function getQueueResult(batch: object, context: Work): Promise<object> {
+  await waitOnExecutionContext(context);
+  const { ids, acked, retried, isAcked, retry } = batches.get(batch)!;
+  const explicitAcks = ids.filter((id) => acked.includes(id));
+  return { outcome: "ok", ackAll: isAcked, retryBatch: retry, explicitAcks, retryMessages: retried };
+}
+
+export function createScheduledController({ scheduledTime = new Date(), cron = "" } = {}): object {
+  return { scheduledTime: Number(scheduledTime), cron, noRetry: () => {} };
+}
+
 export const exports = {
   default: {
     async fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-      // Loaded late, because the service imports this module.
-      const { default: service } = (await import(/* @vite-ignore */ SERVICE)) as { default: Service };
+      const { default: service } = await loadService();
       return service.fetch(new Request(input, init), env, createExecutionContext());
     },
   },
 };
 
-/** The database has its schema from the start. */
+/** A database has its schema from the start. */
 export async function applyD1Migrations(): Promise<void> {}
 
+/** Empties everything, and binds as many databases as the suite's deployment has. */
 export async function reset(): Promise<void> {
-  database.close();
-  database = openDatabase();
+  const { testPath = "" } = expect.getState();
+  const [, count = 0] = inject("furtherDatabases").find(([suite]) => testPath.includes(suite)) ?? [];
+  for (const database of [main, ...further]) database.reset();
+  for (const [at, database] of further.entries()) {
+    if (at < count) env[`DB_${at + 1}`] = database;
+    else delete env[`DB_${at + 1}`];
+  }
+  env["ARCHIVE"] = new Bucket();
+  objects.close();
+  objects = openObjects();
 }

@@ -254,7 +254,7 @@ class Run {
       this.#world.databases.some((one) => one.look("select 1 from click_objects where name = ?", name).length > 0);
     const isLost = (name: string) => fail?.happens(0.05) === true && isKnown(name);
     clicks.isGone = isLost;
-    const alarms = () => clicks.ring(isLost);
+    const alarms = () => clicks.ring(time.now, isLost);
     const replies = await turns.drive<Reply | void>(
       [...operations.map(({ run }) => run), ...visits.map(({ run }) => run), alarms],
       luck,
@@ -274,7 +274,7 @@ class Run {
     clicks.isGone = () => false;
     for (let i = 0; i < 5 && clicks.waiting(databases) > 0; i++) {
       time.advance(120_000);
-      await this.#do(() => clicks.ring(() => false));
+      await this.#do(() => clicks.ring(time.now, () => false));
     }
     const waiting = clicks.waiting(databases);
     if (waiting > 0 && !isLast) return;

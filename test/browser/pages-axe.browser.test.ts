@@ -44,17 +44,33 @@ async function problemsOf(page: Page): Promise<string[]> {
     const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
     return ids.filter((id, i) => ids.indexOf(id) !== i);
   });
-  // The page's own policy forbids foreign script, so the checker comes in by the back door of the debugger.
-  await page.evaluate(await readAxe());
-  const { violations } = await page.evaluate(() => (globalThis as unknown as WithAxe).axe.run(document, {}));
-  const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   return [
     ...(wider > 0 ? [`wider than the screen by ${wider} px`] : []),
     ...out.map((text) => `runs out of its place: ${text}`),
     ...twice.map((id) => `two elements have the id ${id}`),
     ...broken.map((word) => `a line ends inside the word ${word}`),
-    ...grave.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`)),
+    ...(await graveFindings(page, {})),
   ];
+}
+
+/** What axe-core finds that is serious or critical. */
+async function graveFindings(page: Page, options: { runOnly?: string[] }): Promise<string[]> {
+  // The page's own policy forbids foreign script, so the checker comes in by the back door of the debugger.
+  await page.evaluate(await readAxe());
+  const { violations } = await page.evaluate(
+    (given) => (globalThis as unknown as WithAxe).axe.run(document, given),
+    options,
+  );
+  const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return grave.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
+}
+
+/** In the dark a page differs by its colors alone. */
+async function darkProblemsOf(page: Page): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: "dark" });
+  const found = await graveFindings(page, { runOnly: ["color-contrast", "link-in-text-block"] });
+  await page.emulateMedia({ colorScheme: "light" });
+  return found.map((text) => `dark: ${text}`);
 }
 
 /** Runs in the page: words on two lines. Only addresses and what is longer than a word may be broken: names, ids. */
@@ -116,7 +132,7 @@ async function visit(page: Page, pages: Record<string, string>): Promise<void> {
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(world.url + path);
     await page.locator("details").evaluateAll((all) => all.forEach((one) => one.setAttribute("open", "")));
-    const found = await problemsOf(page);
+    const found = [...(await problemsOf(page)), ...(await darkProblemsOf(page))];
     if (found.length > 0) problems[name] = found;
   }
   assert.deepEqual(problems, {});
@@ -129,35 +145,33 @@ it("has an address for every page that is to be looked at", () => {
 });
 
 for (const width of [1280, 360]) {
-  for (const dark of [false, true]) {
-    describe(`axe-core, ${dark ? "dark" : "light"}, ${width} px (PAGE-1)`, () => {
-      it("finds nothing serious on the owner's pages", async () => {
-        const page = await world.visitor({ dark, width });
-        await signInOwner(world, page, OWNER);
-        await visit(page, seeded.pages.owner);
-        await page.context().close();
-      });
-
-      it("finds nothing serious on the pages of a program that has nothing yet", async () => {
-        const page = await world.visitor({ dark, width });
-        await signInOwner(world, page, FRESH);
-        await visit(page, Object.fromEntries([...PLACES, "/switch"].map((place) => [place, place])));
-        await page.context().close();
-      });
-
-      it("finds nothing serious on the partner's pages, and where one signs in", async () => {
-        const page = await world.visitor({ dark, width });
-        await visit(page, { "sign in": "/sign-in", "use a link": `/sign-in?token=${"A".repeat(43)}` });
-        await page.goto(`${world.url}/sign-in`);
-        await page.getByLabel("E-mail address").fill("nonsense");
-        await page.getByRole("button", { name: "E-mail me a link" }).click();
-        assert.deepEqual(await problemsOf(page), []);
-        await signInPartner(world, page, seeded.partner_email);
-        await visit(page, seeded.pages.partner);
-        await page.context().close();
-      });
+  describe(`axe-core, ${width} px, light and dark (PAGE-1)`, () => {
+    it("finds nothing serious on the owner's pages", async () => {
+      const page = await world.visitor({ width });
+      await signInOwner(world, page, OWNER);
+      await visit(page, seeded.pages.owner);
+      await page.context().close();
     });
-  }
+
+    it("finds nothing serious on the pages of a program that has nothing yet", async () => {
+      const page = await world.visitor({ width });
+      await signInOwner(world, page, FRESH);
+      await visit(page, Object.fromEntries([...PLACES, "/switch"].map((place) => [place, place])));
+      await page.context().close();
+    });
+
+    it("finds nothing serious on the partner's pages, and where one signs in", async () => {
+      const page = await world.visitor({ width });
+      await visit(page, { "sign in": "/sign-in", "use a link": `/sign-in?token=${"A".repeat(43)}` });
+      await page.goto(`${world.url}/sign-in`);
+      await page.getByLabel("E-mail address").fill("nonsense");
+      await page.getByRole("button", { name: "E-mail me a link" }).click();
+      assert.deepEqual(await problemsOf(page), []);
+      await signInPartner(world, page, seeded.partner_email);
+      await visit(page, seeded.pages.partner);
+      await page.context().close();
+    });
+  });
 }
 
 describe("an import", () => {

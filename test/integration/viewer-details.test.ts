@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { maskAccount, maskAddress } from "../../src/domain/mask.ts";
+import { ROUTE_SCOPES } from "../../src/http/scopes.ts";
 import { newId } from "../../src/lib/id.ts";
 import { newKey } from "../support/keys.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
@@ -122,6 +123,26 @@ describe("payout details on the pages of a viewer (TEAM-1)", () => {
   });
 });
 
+/** Routes that a key with these scopes may call; what ends an object comes last. */
+function routesOf(...scopes: string[]): [method: string, path: string][] {
+  const order = ["GET", "POST", "PATCH", "DELETE"];
+  return Object.entries(ROUTE_SCOPES)
+    .filter(([, needs]) => needs.every((scope) => scopes.includes(scope)))
+    .map(([route]) => route.split(" ") as [string, string])
+    .toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b));
+}
+
+async function shownBy(scopes: ("read" | "write" | "payouts")[], methods: string[]): Promise<string[]> {
+  const key = await newKey(stocked.program, scopes);
+  const shown = [];
+  for (const [method, path] of routesOf(...scopes).filter(([one]) => methods.includes(one))) {
+    const body = method === "POST" || method === "PATCH" ? {} : undefined;
+    const reply = await key.api(method, pageAddress(path, { ...stocked.ids, integrations: "provider_a" }), body);
+    if (seenIn(JSON.stringify(reply.body), IN_FULL).length > 0) shown.push(`${method} ${path}`);
+  }
+  return shown;
+}
+
 describe("payout details in replies to a key without `payouts` (ACCESS-12)", () => {
   it("are never whole, also where an earlier version wrote them so", async () => {
     const { partner, ids } = stocked;
@@ -140,9 +161,26 @@ describe("payout details in replies to a key without `payouts` (ACCESS-12)", () 
   it("leave what is the owner's own as it was, however deep", async () => {
     const key = await newKey(stocked.program, ["read", "write"]);
     const deep = JSON.parse(`${"[".repeat(900)}${"]".repeat(900)}`) as unknown;
-    const metadata = { recipient: ACCOUNT, deep };
+    const metadata = { recipient: "acct_1OfAnotherSystem", deep };
     await key.api("PATCH", `/api/v1/partners/${stocked.partner.id}`, { metadata });
     const { status, body } = await key.api<{ data: { changes: unknown }[] }>("GET", "/api/v1/events?per_page=1");
     expect([status, body.data[0]!.changes]).toEqual([200, { metadata: [expect.anything(), metadata] }]);
+  });
+
+  it("are shown to a key with `payouts`, where it reads a partner and what was sent of one", async () => {
+    expect((await shownBy(["read", "payouts"], ["GET"])).toSorted()).toEqual([
+      "GET /api/v1/partners",
+      "GET /api/v1/partners/:id",
+      "GET /api/v1/payouts",
+      "GET /api/v1/payouts/export.csv",
+      "GET /api/v1/webhooks/:id",
+      "GET /api/v1/webhooks/:id/deliveries",
+    ]);
+  });
+
+  // Last, because it ends what the other tests look at.
+  it("are shown by no route to a key without it", async () => {
+    expect(await shownBy(["read"], ["GET"])).toEqual([]);
+    expect(await shownBy(["read", "write"], ["GET", "POST", "PATCH", "DELETE"])).toEqual([]);
   });
 });

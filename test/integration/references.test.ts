@@ -49,6 +49,19 @@ async function ownedBy(program: TestProgram): Promise<Record<string, { id: strin
 }
 
 describe("candidates of a payment (REF-1, REF-2)", () => {
+  it("go by their places, whichever event of the payment carries them", async () => {
+    const customer = { id: "cus_1", metadata: { service_ref: "joe" } };
+    const sale = [
+      sessionCompleted({ ref: null, invoice: "in_1", subscription: "sub_1", object: { customer } }),
+      invoicePaid({ id: "in_1", ref: "jane", subscription: "sub_1", customer: "cus_1" }),
+    ];
+    for (const events of orders(sale)) {
+      const program = await programOf("jane", "joe");
+      for (const event of events) await sendA(program, event);
+      expect((await ownedBy(program))["in_1"]?.slug).toBe("jane");
+    }
+  });
+
   it("a foreign client_reference_id hides no metadata.service_ref", async () => {
     const program = await programOf("jane");
     const session = sessionCompleted({ ref: "cart-77", metadata: { service_ref: "JANE" }, customer: "cus_1" });

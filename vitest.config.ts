@@ -4,6 +4,7 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-worker
 import { defineConfig } from "vitest/config";
 import { unstable_readConfig } from "wrangler";
 import { quietWrangler } from "./src/dev/quiet.ts";
+import { mutantsPlugin, ROUNDS } from "./test/mutants/rounds.ts";
 
 quietWrangler();
 process.env["WRANGLER_LOG"] ??= "warn";
@@ -14,6 +15,7 @@ const {
   FUZZ_SEED,
   MONTH_DAYS = "1",
   TEST_RUNTIME,
+  MUTANTS_ROUND = "0",
 } = process.env;
 const wrangler = { configPath: "./wrangler.toml" };
 const bindings = {
@@ -112,6 +114,8 @@ const inWorkers = (name: string, plugin: typeof workers, include: string[], excl
   plugins: [plugin],
   test: { ...setup, name, include, exclude },
 });
+const round = Number(MUTANTS_ROUND);
+const mutantOf = ROUNDS[round] ?? new Map<string, number>();
 const PROGRAMS = ["test/integration/**/*.test.ts"];
 // The nightly run has the Workers runtime for all of them.
 const integration =
@@ -169,6 +173,21 @@ export default defineConfig({
         test: { name: "apart-nightly", include: ["test/nightly/**/*.test.ts"], isolate: false },
       },
       inWorkers("apart-fuzz", workers, ["test/fuzz/**/*.test.ts"]),
+      // Each suite with a mistake that it is to find.
+      {
+        ...inNode,
+        plugins: [texts, mutantsPlugin(round)],
+        test: {
+          ...inNode.test,
+          name: "apart-mutants",
+          include: [...mutantOf.keys()].map((suite) => `test/${suite}.test.ts`),
+          setupFiles: [...setupFiles, "./test/mutants/setup.ts"],
+          // A mistake may make a test wait for what does not come.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+          provide: { ...inNode.test.provide, mutantOf: Object.fromEntries(mutantOf) },
+        },
+      },
     ],
   },
 });

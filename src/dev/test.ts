@@ -32,7 +32,7 @@ try {
     );
     results.push(await runVitest(["property", "click-month"], { PROPERTY_RUNS: "400", MONTH_DAYS: "30" }));
     results.push(await runVitest(["test/fuzz"], { FUZZ_RUNS: "20000" }));
-    results.push(await runNodeTests(["faults"], []));
+    results.push(await runNodeTests(["faults", "mutants"], []));
   } else if (first === undefined) {
     // Side by side: the tools' tests mostly wait for processes. Their report is shown after the other.
     const output = join(reports, "tools.txt");

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { maskAccount, maskAddress } from "../../src/domain/mask.ts";
-import { ROUTE_SCOPES } from "../../src/http/scopes.ts";
+import { ROUTES } from "../../src/http/routes.ts";
 import { newId } from "../../src/lib/id.ts";
 import { newKey } from "../support/keys.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
@@ -126,9 +126,8 @@ describe("payout details on the pages of a viewer (TEAM-1)", () => {
 /** Routes that a key with these scopes may call; what ends an object comes last. */
 function routesOf(...scopes: string[]): [method: string, path: string][] {
   const order = ["GET", "POST", "PATCH", "DELETE"];
-  return Object.entries(ROUTE_SCOPES)
-    .filter(([, needs]) => needs.every((scope) => scopes.includes(scope)))
-    .map(([route]) => route.split(" ") as [string, string])
+  return ROUTES.filter(({ scope }) => scope?.every((one) => scopes.includes(one)))
+    .map(({ method, path }): [string, string] => [method, path])
     .toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b));
 }
 

@@ -1,0 +1,181 @@
+/** Mistakes in single expressions, and for each the suite that finds it. */
+export interface Mutant {
+  /** Below `src`. */
+  file: string;
+  /** An expression that the file has once. */
+  from: string;
+  to: string;
+  /** Below `test`, without its ending. */
+  suite: string;
+}
+
+type Row = [from: string, to: string, suite: string];
+
+const mutants = (file: string, ...rows: Row[]): Mutant[] =>
+  rows.map(([from, to, suite]) => ({ file, from, to, suite }));
+
+export const MUTANTS: readonly Mutant[] = [
+  ...mutants(
+    "domain/money.ts",
+    ["(2n * product + divisor) / (2n * divisor)", "product / divisor", "unit/money"],
+    ["raised > most ? most : raised", "raised", "unit/money"],
+  ),
+  ...mutants(
+    "domain/commission.ts",
+    ["rest > 0 ? rate.action_value : NOTHING", "rate.action_value", "unit/commission.property"],
+    ["seen_at > created_at ? seen_at : created_at", "created_at", "integration/commissions-approve"],
+    ['of("approved") ?? of("pending")', 'of("pending") ?? of("approved")', "integration/ledger-rules"],
+    ['row.kind === "clawback" && row.status === "rejected" && !isLocked(row)', "false", "integration/ledger-decisions"],
+    ['kept?.status === "rejected" ? null : target', "target", "integration/unsettleable-decisions"],
+  ),
+  ...mutants(
+    "domain/payout.ts",
+    ["now - created_at < REPEATS_FOR_MS", "true", "integration/payouts-open-transfer"],
+    ["period.period_start >= period.period_end", "false", "integration/payouts-generate"],
+    ["Math.min(Math.max(wait, MINUTE_MS), HOUR_MS)", "MINUTE_MS", "unit/payout"],
+    ["reconcile_at > now && reconcile_at <= now + TRANSFER_LEASE_MS + MINUTE_MS", "false", "integration/payouts-pay"],
+  ),
+  ...mutants(
+    "domain/reference.ts",
+    [
+      'code_precedence === "code" ? [...inTime, ...refs] : [...refs, ...inTime]',
+      "[...refs, ...inTime]",
+      "integration/codes",
+    ],
+    ["held === undefined || held.created_at <= occurred_at", "true", "integration/codes"],
+    ['known || state.event === "lead_created"', "known", "integration/lead-flows"],
+    ["seen.size < seen.add(slugKey(ref)).size", "true", "integration/references"],
+    ["rank(a.place) - rank(b.place)", "0", "integration/references"],
+    ["isOfOneSale(other.fact, fact)", "false", "integration/codes-of-one-sale"],
+    ["named.get(one) === named.get(other)", "true", "integration/codes-of-one-sale"],
+    ["last.get(keeper) === slugKey(ref)", "false", "integration/repeated-references"],
+    [
+      "isImported(fact) ? paidAt : paidAt + ATTRIBUTION_SLACK_MS",
+      "paidAt + 10 * ATTRIBUTION_SLACK_MS",
+      "integration/references",
+    ],
+    ["isLate && !granted.includes(led.partner.id)", "isLate", "integration/claims"],
+  ),
+  ...mutants(
+    "domain/payment-state.ts",
+    [
+      "first((fact) => fact.customer_email) ?? addressAt(facts, customer_id, occurred_at)",
+      "first((fact) => fact.customer_email)",
+      "integration/customer-addresses",
+    ],
+    ["Number(a.written_off ?? false) - Number(b.written_off ?? false)", "0", "integration/partial-payments"],
+    ["larger(left, standing(charge))", "left", "integration/refund-links"],
+    ["larger(stated, done)", "stated", "integration/vendor-stories"],
+    ["smaller(amount_cents, whole)", "amount_cents", "integration/payment-currencies"],
+    ["mulDivHalfUp(fromGross, state.base_cents, state.gross_cents)", "fromGross", "integration/ledger"],
+    ["all.every((fact) => fact.test)", "all.some((fact) => fact.test)", "integration/test-mode"],
+  ),
+  ...mutants(
+    "domain/twin.ts",
+    ["apart <= within_ms", "true", "integration/payment-twins"],
+    ["byTime(earliest(own), earliest(other)) > 0", "true", "integration/payment-twins"],
+  ),
+  ...mutants(
+    "domain/rules.ts",
+    ["Date.parse(rule.valid_until) > until", "false", "integration/ledger-rules"],
+    ["rule.seq > applied", "true", "integration/apply-from"],
+  ),
+  ...mutants("domain/code.ts", ["one.ended_at === null || one.ended_at > at", "true", "integration/code-names"]),
+  ...mutants(
+    "domain/flow.ts",
+    ['typeof saw === "string" ? saw.toLowerCase() : saw', "saw", "integration/flows"],
+    ["failed ? { ...flow, conditions: [failed] } : flow", "flow", "unit/flow.property"],
+  ),
+  ...mutants(
+    "domain/erasure.ts",
+    ["isApart(text, at - 1, -1) && isApart(text, at + address.length, 1)", "true", "unit/erasure"],
+    ['text.includes("%") && isAmongWords(unescapedUrl(text), addresses)', "false", "unit/erasure"],
+    ['fact.kind === "customer" ? { ...fact, email: null } : fact', "fact", "integration/erasure-whole"],
+  ),
+  ...mutants("domain/shard.ts", ["digit === undefined ? 0 : DIGITS.indexOf(digit)", "0", "integration/shards-tenancy"]),
+  ...mutants(
+    "core/ledger/plan.ts",
+    ["isOwn ? decision.review_reasons : []", "decision.review_reasons", "integration/ledger-flags"],
+    ["amount_cents > 0 ? disputed : []", "disputed", "integration/ledger-flags"],
+    [
+      "state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id)",
+      "state.decisions",
+      "integration/ledger-decisions",
+    ],
+    ["published(before) !== published(after)", "true", "integration/ledger"],
+    ['decision.state.event === "lead_created" ? "lead" : "sale"', '"sale"', "integration/leads"],
+  ),
+  ...mutants(
+    "core/ledger/settle.ts",
+    ["isRequested ? new Set() : nobodysIn(state)", "new Set()", "integration/ledger-slugs"],
+    ["error instanceof BalanceTooLarge && !isTooLarge", "false", "integration/large-amounts"],
+  ),
+  ...mutants("core/ledger/facts.ts", ["event.ignored === null ? body : null", "body", "integration/retention"]),
+  ...mutants(
+    "core/kernel/list-page.ts",
+    ["isOldest ? texts.toReversed() : texts", "texts", "integration/list-page"],
+    ["isOldest ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`]", "[sql`desc`, sql`<`]", "integration/pages-lists"],
+  ),
+  ...mutants("core/payouts/payouts.ts", [
+    "filter.partner_id === undefined ? undefined : eq(payouts.partner_id, filter.partner_id)",
+    "undefined",
+    "integration/payouts",
+  ]),
+  ...mutants(
+    "core/commissions/bulk.ts",
+    ["before.updated_at > (unchanged_since ?? before.updated_at)", "false", "integration/commissions-bulk"],
+    ["before.flagged && !change.include_flagged", "false", "integration/commissions-bulk"],
+    ["matched - eligible", "0", "integration/commissions-matching"],
+  ),
+  ...mutants("core/partners/partners.ts", ["(input[field] ?? null) !== null", "false", "integration/scopes"]),
+  ...mutants(
+    "providers/signature.ts",
+    ["signatures.length < MAX_SIGNATURES", "true", "unit/provider-a-verify"],
+    ["Math.abs(Math.floor(now / 1000) - Number(timestamp)) <= TOLERANCE_SECONDS", "true", "unit/provider-b-verify"],
+  ),
+  ...mutants(
+    "providers/provider-a/payment.ts",
+    [
+      'session.payment_status === "no_payment_required" ? NOTHING : amount_total',
+      "amount_total",
+      "unit/provider-a-session",
+    ],
+    ["tax > amount_total", "false", "unit/provider-a-session"],
+    ["smaller(settled, asked)", "settled", "unit/provider-a-invoice"],
+    ["amount_captured ?? (isHeld ? NOTHING : amount)", "amount", "integration/payment-intents"],
+    [
+      "isByHand && (paid_out_of_band === true || (amount_paid_off_stripe ?? NOTHING) > NOTHING)",
+      "false",
+      "integration/payment-twins",
+    ],
+  ),
+  ...mutants("providers/provider-b/events.ts", ['event_id.startsWith("ntfsimevt_")', "false", "unit/provider-b"]),
+  ...mutants(
+    "http/idempotency.ts",
+    ["REPEATABLE.has(c.res.status)", "true", "integration/idempotency"],
+    ["isStored && c.res.ok", "false", "integration/atomicity"],
+    ["key.length < 1 || key.length > MAX_KEY_LENGTH", "false", "integration/idempotency"],
+  ),
+  ...mutants(
+    "http/validate.ts",
+    ["/\\.\\d{3}\\d*[1-9]/.test(given) ? ms + 1 : ms", "ms", "integration/events"],
+    ["bareDate ? ms + DAY : ms", "ms", "integration/stats"],
+  ),
+  ...mutants("http/rate-limit.ts", ["keys.site === keys.network", "true", "integration/rate-limit"]),
+  ...mutants(
+    "clicks/seen.ts",
+    ["before !== undefined && now - before < this.#window", "before !== undefined", "unit/click-seen"],
+    ["this.#times.size <= this.#limit && now - at < this.#window", "now - at < this.#window", "unit/click-seen"],
+  ),
+  ...mutants(
+    "clicks/known.ts",
+    ["this.#failedAt !== null && now - this.#failedAt < PAUSE", "false", "unit/click-known"],
+    ["this.#waiting.size >= MAX_WAITING", "false", "unit/click-known"],
+  ),
+  ...mutants("clicks/region.ts", [
+    'typeof location?.colo === "string" ? location.colo : ""',
+    '""',
+    "unit/click-region",
+  ]),
+  ...mutants("clicks/accept.ts", ["taken > 0 && length > MAX_BATCH_LENGTH", "false", "integration/click-accept"]),
+];

@@ -26,7 +26,7 @@ export function reusablePart<Name extends string>(
 /** The texts around the parameters. */
 function written(part: SQL): { texts: StringChunk[]; params: unknown[] } {
   const query = dialect.sqlToQuery(part);
-  const texts = query.sql.replaceAll(/\s*\n\s*/g, " ").split("?");
+  const texts = query.sql.replaceAll(/\n */g, " ").split("?");
   if (texts.length !== query.params.length + 1) throw new Error(`a question mark in the text: ${query.sql}`);
   return { texts: texts.map((text) => new StringChunk(text)), params: query.params };
 }

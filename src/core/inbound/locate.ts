@@ -105,10 +105,10 @@ export async function locateByClaim(base: Ctx, event: Claimed): Promise<{ ctx: P
   const { provider, claim } = event;
   const { program_id } = claim;
   let unfit: { ctx: ProgramCtx; verdict: Verdict } | null = null;
-  const judge = async (ctx: ProgramCtx) => {
-    const judged = { ctx, verdict: await verifyBy(ctx, event) };
-    if (unfit?.verdict !== "wrong_signature") unfit = judged;
-    return judged.verdict === "verified" ? judged : null;
+  const verify = async (ctx: ProgramCtx) => {
+    const result = { ctx, verdict: await verifyBy(ctx, event) };
+    if (unfit?.verdict !== "wrong_signature") unfit = result;
+    return result.verdict === "verified" ? result : null;
   };
   let asked: Asked | null = null;
   if (program_id !== null && isProgramId(program_id)) {
@@ -116,13 +116,13 @@ export async function locateByClaim(base: Ctx, event: Claimed): Promise<{ ctx: P
     const home = onShard(base, shardOfProgram(program_id));
     asked = home && (await claimedAndStoring(home, provider, claim));
     const claimed = asked?.found.find(({ ctx }) => ctx.program.id === program_id);
-    const verified = claimed && (await judge(claimed.ctx));
+    const verified = claimed && (await verify(claimed.ctx));
     if (verified) return verified;
   }
   if (claim.transaction_id === null && claim.subscription_id === null) return unfit;
   const { found, failure } = await programsStoring(base, provider, claim, [], asked);
   for (const { ctx } of found) {
-    const verified = ctx.program.id === program_id ? null : await judge(ctx);
+    const verified = ctx.program.id === program_id ? null : await verify(ctx);
     if (verified) return verified;
   }
   if (failure) throw failure.reason;

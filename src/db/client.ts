@@ -1,10 +1,10 @@
-import { fillPlaceholders, sql, type Placeholder, type SQL } from "drizzle-orm";
+import { fillPlaceholders, sql, type Placeholder, type Query, type SQL } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
-import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
+import { DrizzleD1Database, SQLiteD1Session } from "drizzle-orm/d1";
 import { wrapDatabase } from "./wrap-database.ts";
 import { boundedDatabase } from "./bounded-database.ts";
 import { joined } from "./parts.ts";
-import { writeDirectly, type Dialect } from "./query-text.ts";
+import { DirectDialect } from "./query-text.ts";
 
 export type Database = DrizzleD1Database & { $client: D1Database };
 
@@ -16,9 +16,19 @@ export function openDatabase(binding: D1Database): Database {
 }
 
 function clientOf(binding: D1Database): Database {
-  const database = drizzle(binding);
-  writeDirectly((database as unknown as { dialect: Dialect }).dialect);
-  return database;
+  const dialect = new DirectDialect();
+  const session = new Session(binding, dialect, undefined);
+  return Object.assign(new DrizzleD1Database("async", dialect, session, undefined), { $client: binding });
+}
+
+/** Counts the columns that a built select reads. */
+class Session extends SQLiteD1Session<Record<string, never>, Record<string, never>> {
+  override prepareQuery(
+    ...given: Parameters<SQLiteD1Session<Record<string, never>, Record<string, never>>["prepareQuery"]>
+  ) {
+    const [, fields] = given;
+    return Object.assign(super.prepareQuery(...given), { columns: fields?.length });
+  }
 }
 
 /** A client holds only its binding, and creating one takes a good part of the time of a small read. */
@@ -34,23 +44,23 @@ export function countStatements(db: Database, onSent: (statements: number) => vo
   );
 }
 
-export type Statement = BatchItem<"sqlite">;
+/** A built query, or raw SQL, which is prepared as it is. */
+export type Statement = BatchItem<"sqlite"> & (PreparedQuery | { prepare(): PreparedQuery });
 
 /** The rows of each statement, in the order of the statements. */
 export type Rows<T extends readonly Statement[]> = {
   [K in keyof T]: T[K] extends { _: { result: infer R } } ? R : never;
 };
 
-/** The part of a query that drizzle's own batch uses. */
 interface PreparedQuery {
-  /** The columns of a built select; absent for raw SQL. */
-  fields?: readonly unknown[];
-  getQuery(): { sql: string; params: unknown[] };
-  mapResult(result: unknown, isFromBatch: boolean): unknown;
+  /** The number of columns of a built select; absent for raw SQL. */
+  columns?: number | undefined;
+  getQuery(): Query;
+  mapResult(result: unknown, isFromBatch?: boolean): unknown;
 }
 
 function prepare(statement: Statement): PreparedQuery {
-  return (statement as unknown as { _prepare(): PreparedQuery })._prepare();
+  return "prepare" in statement ? statement.prepare() : statement;
 }
 
 /**
@@ -68,11 +78,11 @@ export function reusable<T extends Statement>(
     }
     const { query, sql, params } = made;
     const filled: PreparedQuery = {
-      ...(query.fields ? { fields: query.fields } : {}),
+      columns: query.columns,
       getQuery: () => ({ sql, params: fillPlaceholders(params, values) }),
       mapResult: (result, isFromBatch) => query.mapResult(result, isFromBatch),
     };
-    return { _prepare: () => filled } as unknown as T;
+    return { prepare: () => filled } as unknown as T;
   };
 }
 
@@ -100,7 +110,7 @@ export function atMost(rows: number): Placeholder {
 
 /** One statement's rows as lists of values, in the order of its columns: the cheapest form of a read. */
 export async function runRaw<Row extends unknown[]>(db: Database, statement: SQL): Promise<Row[]> {
-  const { sql, params } = prepare(db.run(statement)).getQuery();
+  const { sql, params } = db.run(statement).getQuery();
   return db.$client
     .prepare(sql)
     .bind(...params)
@@ -123,7 +133,7 @@ export async function runBatch<const T extends readonly Statement[]>(db: Databas
     const query = queries[i]!;
     const [row] = result.results ?? [];
     // Rows arrive as objects: if two columns have one name, the first is lost and the later ones shift.
-    if (query.fields && row && Object.keys(row).length < query.fields.length) {
+    if (query.columns !== undefined && row && Object.keys(row).length < query.columns) {
       throw new Error(`two columns of a select have one name: ${query.getQuery().sql}`);
     }
     return query.mapResult(result, true);

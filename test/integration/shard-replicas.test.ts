@@ -260,7 +260,7 @@ describe("with READ_REPLICATION on", () => {
           let bookmark: string | null = null;
           let seen = 0;
           for (const [i, what] of steps.entries()) {
-            const with_ = (): Record<string, string> => (bookmark === null ? {} : { [BOOKMARK_HEADER]: bookmark });
+            const bookmarked = (): Record<string, string> => (bookmark === null ? {} : { [BOOKMARK_HEADER]: bookmark });
             let reply: { status: number; headers: Headers; body: List };
             if (what === "catch up") {
               await catchUp(program);
@@ -273,13 +273,13 @@ describe("with READ_REPLICATION on", () => {
             }
             if (what === "write") {
               const made = { email: `w${i}@p.example`, slug: `w${i}` };
-              reply = await callAt<List>(replicate(), api_key, "POST", PARTNERS, with_(), made);
+              reply = await callAt<List>(replicate(), api_key, "POST", PARTNERS, bookmarked(), made);
               seen += 1;
             } else if (what === "program") {
-              reply = await callAt<List>(replicate(), api_key, "GET", "/api/v1/programs/me", with_());
+              reply = await callAt<List>(replicate(), api_key, "GET", "/api/v1/programs/me", bookmarked());
             } else {
               const faults = what === "copy fails" ? { copy: { before: away } } : {};
-              reply = await callAt<List>(replicate(faults), api_key, "GET", PARTNERS, with_());
+              reply = await callAt<List>(replicate(faults), api_key, "GET", PARTNERS, bookmarked());
               expect(reply.body.data.length).toBeGreaterThanOrEqual(seen);
               seen = reply.body.data.length;
             }

@@ -158,10 +158,10 @@ export function sumsAsAmounts({ amount, pct }: Given): unknown[] {
   // @ts-expect-error -- they are never equal
   const same = amount === pct;
   // @ts-expect-error -- a percentage among amounts
-  const larger_ = larger(amount, pct);
+  const percentage = larger(amount, pct);
   // @ts-expect-error -- a percentage ordered among amounts
   const order = compareAmounts(amount, pct);
-  return [added, mixed, doubled, part, less, most, counted, same, larger_, order];
+  return [added, mixed, doubled, part, less, most, counted, same, percentage, order];
 }
 
 /** Read by the compiler alone. */

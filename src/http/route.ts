@@ -62,16 +62,14 @@ export interface Reply<S extends Status = Status> {
   headers?: Record<string, string>;
 }
 
-/** A route that is served. `Client` is what the typed client sees of it. */
-export interface Route<At extends Address = Address, Client = unknown> extends Documented {
-  at: At;
+/** A route that is served. */
+export interface Route extends Documented {
+  at: Address;
   /** The names that it takes in the query string; others are refused (HTTP-6). */
   parameters: ReadonlySet<string>;
   /** Whether the reply of a POST is stored in the transaction of its change, for a request that is repeated (HTTP-10). */
   is_stored: boolean;
   respond: (c: Context<AppEnv>) => Promise<Response>;
-  /** Types alone. */
-  client?: Client;
 }
 
 /** A body of JSON: 415 for another media type, 400 for broken JSON, 422 with the field's path. */
@@ -158,14 +156,6 @@ type ParamName<Path extends string> = Path extends `${string}:${infer Name}/${in
     ? Name
     : never;
 
-/** A route as the typed client calls it (`src/dev/build-client.ts`). */
-export interface Called<Q extends Query, B extends Body, S, View> {
-  query: Q;
-  body: B;
-  status: S;
-  view: View;
-}
-
 /**
  * A route of the API. It is written here alone: the router, the scopes of keys, the known parameters, the document, the typed
  * client and the walks of the tests are made from it.
@@ -177,7 +167,7 @@ export function route<
   View = Result,
   Q extends Query = undefined,
   B extends Body = undefined,
->(at: At, spec: Spec<At, Caller, Q, B, S, Result, View> & { scope: Scopes }): Route<At, Called<Q, B, S, View>> {
+>(at: At, spec: Spec<At, Caller, Q, B, S, Result, View> & { scope: Scopes }): Route {
   return serve(at, spec, (c) => c.var.ctx);
 }
 
@@ -189,7 +179,7 @@ export function operatorRoute<
   View = Result,
   Q extends Query = undefined,
   B extends Body = undefined,
->(at: At, spec: Spec<At, Ctx, Q, B, S, Result, View>): Route<At> {
+>(at: At, spec: Spec<At, Ctx, Q, B, S, Result, View>): Route {
   return serve(at, spec, (c) => c.var.operator);
 }
 
@@ -210,11 +200,11 @@ interface AnySpec extends Omit<Documented, "method" | "path" | "query" | "body">
   handle: (input: never) => unknown;
 }
 
-function serve<At extends Address>(
-  at: At,
+function serve(
+  at: Address,
   { view: given, handle, query, body, ...documented }: AnySpec,
   actingOf: (c: Context<AppEnv>) => unknown,
-): Route<At, never> {
+): Route {
   const [method, path] = at.split(" ") as [Method, string];
   const status = [documented.reply].flat()[0]?.status as ContentfulStatusCode;
   const view = given as ((result: unknown, ctx: ProgramCtx) => unknown) | undefined;

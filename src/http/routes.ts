@@ -23,7 +23,7 @@ import { webhooks } from "./api/webhooks.ts";
 import type { Route } from "./route.ts";
 
 /** Every route of the API, in the order of the document; of two with one address the first answers. */
-export const API = [
+export const API: readonly Route[] = [
   ...apiKeys,
   ...programs,
   ...integrations,

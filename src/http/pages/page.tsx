@@ -1,18 +1,16 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import { createContext, useContext } from "hono/jsx";
-import type { Child } from "hono/jsx";
+import { createContext, useContext, type Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Bindings } from "../../env.ts";
 import { pathOf } from "../request-path.ts";
 import { NO_FRAME } from "../security-headers.ts";
 import { MADE_FOR_FIELD, madeForToken } from "../kept-form.ts";
 import { FORM_FIELD, newFormNonce } from "../posted.ts";
-import type { Session } from "../../core/sessions/sessions.ts";
+import { type Session, isFresh } from "../../core/sessions/sessions.ts";
 import { CSRF_FIELD, type PageEnv } from "../session.ts";
 import { PageZone } from "./locale.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
-import { isFresh } from "../../core/sessions/sessions.ts";
 import { pageOfForm, ReaderContext, type Reader } from "./rights.tsx";
 
 /** For a page that shows another address of this origin in a frame. */

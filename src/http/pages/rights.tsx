@@ -1,6 +1,5 @@
 /** What each page and form of the dashboard needs of the member who asks (TEAM-1): the one place that says so. */
-import { createContext, useContext } from "hono/jsx";
-import type { Child } from "hono/jsx";
+import { createContext, useContext, type Child } from "hono/jsx";
 import type { pathOf } from "../request-path.ts";
 import { needsProof, roleMay, type MemberRole, type Right } from "../../domain/member.ts";
 

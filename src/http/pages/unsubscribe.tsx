@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { actingAs, type ProgramCtx } from "../../core/kernel/context.ts";
 import { isReaderAt, readSwitchedOff, switchMails } from "../../core/kernel/mail-preferences.ts";
 import { openProgram } from "../../core/programs/programs.ts";

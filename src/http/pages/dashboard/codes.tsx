@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { UNKNOWN_AMONG } from "../../../core/kernel/seen-codes.ts";
 import { giveCodeToSlug, readUnknownCodes, type UnknownCode } from "../../../core/partners/unknown-codes.ts";
 import { readCodeStats } from "../../../core/partners/code-stats.ts";

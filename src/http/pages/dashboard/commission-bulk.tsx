@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import * as z from "zod";
 import {
   previewMatching,
@@ -16,14 +15,14 @@ import { commissionBulk } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { commissionQuery } from "../../queries.ts";
 import { filterOf, leaveOutUnknown, refuseLeftOut, type Filter } from "../filters.ts";
-import { FormFields, parseInput, problemText } from "../forms.ts";
+import { parseInput, problemText } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { countText, Flag, plural, Sums, sumsText } from "../parts/figures.tsx";
 import { Checkbox, Field, Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Empty, Facts } from "../parts/table.tsx";
 import { COMMISSIONS as AT, filterFacts, type CommissionListFilter } from "./commission-list.tsx";
+import { sentFields } from "../act.ts";
 
 const MOVES = {
   approve: { status: "approved", verb: "Approve", kind: "primary" },
@@ -33,7 +32,7 @@ type Move = keyof typeof MOVES;
 
 /** `/dashboard/commissions/bulk`: the ticked ones of a page. */
 export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
-  const fields = new FormFields(await c.req.formData());
+  const fields = await sentFields(c);
   const status = fields.text("status");
   const reason = (status === "rejected" && fields.text("reason")) || null;
   const back = `${AT}?${new URLSearchParams(fields.text("back")).toString()}`;
@@ -74,12 +73,15 @@ function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged 
   const verb = status === MOVES.reject.status ? "Reject" : "Approve";
   return framed(
     c,
-    { title: "Commissions", at: AT },
+    {
+      title: "Commissions",
+      at: AT,
+      head: {
+        title: done === 0 ? "Nothing was changed" : `${plural(done, "commission")} ${status}`,
+        back: { href: back, label: "Back to the commissions" },
+      },
+    },
     <>
-      <PageHead
-        title={done === 0 ? "Nothing was changed" : `${plural(done, "commission")} ${status}`}
-        back={{ href: back, label: "Back to the commissions" }}
-      />
       <section class="card stack form-narrow">
         <p>
           <Flag label={`${countText(flagged.length)} flagged`} /> {flagged.length === 1 ? "It was" : "They were"} left
@@ -122,7 +124,7 @@ export const commissionsMatching = new Hono<PageEnv>()
   .get("/", (c) => confirmPage(c, moveOf(c)))
   .post("/", async (c) => {
     const move = moveOf(c);
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const filter = matchingOf(c);
     refuseLeftOut(c);
     const status = MOVES[move].status;
@@ -200,9 +202,13 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
   const title = `${verb} all that match`;
   return framed(
     c,
-    { title, at: AT, status: problem === undefined ? 200 : 422 },
+    {
+      title,
+      at: AT,
+      status: problem === undefined ? 200 : 422,
+      head: { back: { href: backUrl(filter), label: "Commissions" } },
+    },
     <>
-      <PageHead title={title} back={{ href: backUrl(filter), label: "Commissions" }} />
       {problem === undefined ? null : <Problem text={problem} />}
       <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
         {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
@@ -298,13 +304,16 @@ function goOnPage(c: Context<PageEnv>, given: Unfinished) {
   const { verb, status, kind } = MOVES[move];
   return framed(
     c,
-    { title: `${verb} all that match`, at: AT },
+    {
+      title: `${verb} all that match`,
+      at: AT,
+      head: {
+        title: `${plural(done, "commission")} ${status}, ${countText(report.remaining)} left`,
+        back: { href: backUrl(filter), label: "Commissions" },
+        lede: "What is done stays. Go on with the rest, now or later.",
+      },
+    },
     <>
-      <PageHead
-        title={`${plural(done, "commission")} ${status}, ${countText(report.remaining)} left`}
-        back={{ href: backUrl(filter), label: "Commissions" }}
-        lede="What is done stays. Go on with the rest, now or later."
-      />
       <Form action={matchingUrl(move, filter)} class="actions">
         <input type="hidden" name="seen_at" value={seen_at} />
         <input type="hidden" name="plain" value={String(report.remaining)} />
@@ -323,9 +332,13 @@ function goOnPage(c: Context<PageEnv>, given: Unfinished) {
 function problemPage(c: Context<PageEnv>, back: string, lines: string[]) {
   return framed(
     c,
-    { title: "Commissions", at: AT, status: 422 },
+    {
+      title: "Commissions",
+      at: AT,
+      status: 422,
+      head: { title: "Not all could be changed", back: { href: back, label: "Back to the commissions" } },
+    },
     <>
-      <PageHead title="Not all could be changed" back={{ href: back, label: "Back to the commissions" }} />
       <Notice tone="bad">
         {lines.map((line) => (
           <p>{line}</p>

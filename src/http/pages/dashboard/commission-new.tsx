@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { createManualCommission } from "../../../core/commissions/commissions.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";

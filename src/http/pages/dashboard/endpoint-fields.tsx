@@ -3,8 +3,8 @@ import type { Endpoint } from "../../../core/kernel/rows.ts";
 import { EVENTS, OUTBOUND_EVENT_TYPES } from "../../../domain/event.ts";
 import { MAX_TARGET_URL_LENGTH } from "../../../domain/target-url.ts";
 import type { EditForm } from "../edits.ts";
-import type { FormFields, Problems } from "../forms.ts";
-import { Checkbox, Field } from "../parts/form.tsx";
+import type { FormFields } from "../forms.ts";
+import { Checkbox, Field, useProblems } from "../parts/form.tsx";
 
 /** An endpoint as its form shows it. */
 interface EndpointValues {
@@ -43,7 +43,8 @@ export function endpointInput(fields: FormFields): Record<keyof EndpointInput, u
   };
 }
 
-export function EndpointFields({ problems }: { problems: Problems | undefined }) {
+export function EndpointFields() {
+  const problems = useProblems();
   const problem = problems?.fields.events;
   return (
     <>

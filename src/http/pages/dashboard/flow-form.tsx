@@ -7,14 +7,13 @@ import {
   givenConditions,
   MAX_CONDITIONS,
   type Condition,
+  CONDITION_FIELDS,
 } from "../../../domain/flow.ts";
 import type { EditForm } from "../edits.ts";
 import { FormFields, moneyValue, parseMoney } from "../forms.ts";
 import { Checkbox, Field, SelectField } from "../parts/form.tsx";
 import { EVENT_TEXTS, FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
-import { ApplyFromField } from "./apply-from.tsx";
-import { CONDITION_FIELDS } from "../../../domain/flow.ts";
-import { applyFromInput } from "./apply-from.tsx";
+import { ApplyFromField, applyFromInput } from "./apply-from.tsx";
 
 /** A flow as its form shows it: amounts with the decimals of the program's currency. */
 export interface FlowValues {

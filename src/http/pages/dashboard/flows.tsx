@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/programs/flows.ts";
 import type { Flow, Program } from "../../../core/kernel/rows.ts";
 import type { Shown } from "../../../core/kernel/stale.ts";

@@ -1,19 +1,16 @@
 import { MAX_IMPORT_LINES } from "../../../core/imports/partners.ts";
-import { type ImportField, type ImportKind, type MatchedColumn } from "../../import/columns.ts";
+import { importFields, type ImportField, type ImportKind, type MatchedColumn } from "../../import/columns.ts";
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../import/product.ts";
 import type { ImportRow, ReadColumn, RowOutcome } from "../../import/report.ts";
 import type { ImportOrder } from "../../import/line.ts";
 import { importLabels } from "../../../resources/field.ts";
 import { PARTNER } from "../../../resources/partner.ts";
-import { providerName } from "../../../providers/registry.ts";
-import type { Problems } from "../forms.ts";
+import { providerName, PROVIDER_NAMES } from "../../../providers/registry.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Field, SelectField, TextArea } from "../parts/form.tsx";
 import { Badge, countText, plural } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Table } from "../parts/table.tsx";
-import { importFields } from "../../import/columns.ts";
-import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 
 const PARTNERS_EXAMPLE = `email,code,first_name,last_name,commission_pct
 ada@example.com,ada,Ada,Lovelace,25
@@ -29,7 +26,7 @@ const KINDS: Record<ImportKind, string> = {
 };
 
 /** What the file is and how it is to be read. */
-export function OrderFields({ order, problems }: { order: ImportOrder; problems: Problems | undefined }) {
+export function OrderFields({ order }: { order: ImportOrder }) {
   return (
     <>
       <SelectField
@@ -59,7 +56,6 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
         name="param"
         label="Query parameter of the old links"
         value={order.param}
-        problems={problems}
         placeholder="via"
         maxlength={32}
         hint="Only where it is not the product's usual one: the word between ? and = in a link."
@@ -83,11 +79,11 @@ function ProviderField({ order }: { order: ImportOrder }) {
   );
 }
 
-export function FileFields({ csv, problems }: { csv: string; problems: Problems | undefined }) {
+export function FileFields({ csv }: { csv: string }) {
   return (
     <>
-      <Field name="file" label="CSV file" type="file" accept=".csv,text/csv,text/plain" problems={problems} />
-      <TextArea name="csv" label="Or paste it here" value={csv} rows={8} problems={problems} code={true} />
+      <Field name="file" label="CSV file" type="file" accept=".csv,text/csv,text/plain" />
+      <TextArea name="csv" label="Or paste it here" value={csv} rows={8} code={true} />
     </>
   );
 }

@@ -14,12 +14,12 @@ import { installationQuery } from "../../api/integrations.ts";
 import { statusOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
 import { scriptUrl, siteReachOf } from "../../site-reach.ts";
-import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { When } from "../parts/figures.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { ConnectionState } from "./connection-state.tsx";
+import { sentFields } from "../act.ts";
 
 const AT = "/dashboard/integration";
 
@@ -34,7 +34,7 @@ interface CheckState {
 export const integrationCheck = new Hono<PageEnv>()
   .get("/", (c) => checkPage(c))
   .post("/", async (c) => {
-    const typed = new FormFields(await c.req.formData()).text("url");
+    const typed = (await sentFields(c)).text("url");
     // People write an address as they say it.
     const url = typed === "" || typed.includes("://") ? typed : `https://${typed}`;
     const parsed = parseInput(installationQuery, url === "" ? {} : { url });
@@ -79,20 +79,22 @@ async function checkPage(c: Context<PageEnv>, { url, found, problems, status }: 
   const clicks = await readLastClick(c.var.ctx);
   return framed(
     c,
-    { title: "Check the installation", at: AT, status: status ?? 200 },
+    {
+      title: "Check the installation",
+      at: AT,
+      status: status ?? 200,
+      head: {
+        back: { href: AT, label: "Integration" },
+        lede: "We open a page of your site as a visitor would, and say what is missing.",
+      },
+    },
     <>
-      <PageHead
-        title="Check the installation"
-        back={{ href: AT, label: "Integration" }}
-        lede="We open a page of your site as a visitor would, and say what is missing."
-      />
       <section class="card">
         <Form action={`${AT}/check`} class="stack form-narrow" problems={problems}>
           <Field
             name="url"
             label="Page of your site"
             value={url ?? (program.domain === null ? null : `https://${program.domain}/`)}
-            problems={problems}
             required={true}
             maxlength={2048}
             placeholder="https://shop.example/"

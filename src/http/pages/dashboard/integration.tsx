@@ -11,9 +11,8 @@ import { listReadBody } from "../../api/integrations.ts";
 import { destinationsOf, readsOf } from "../../connect.ts";
 import { statusOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput } from "../forms.ts";
+import { parseInput } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
@@ -21,6 +20,7 @@ import { apiSnippet, redirectLink, referralLink, saleSnippet, scriptTag, tagMana
 import { ActionLink } from "../rights.tsx";
 import { Checkout } from "./checkout.tsx";
 import { placeAfter, resultIn, type ActionResult } from "./provider-actions.tsx";
+import { sentFields } from "../act.ts";
 
 const AT = "/dashboard/integration";
 const EXAMPLE_SLUG = "ada";
@@ -32,7 +32,7 @@ export const integration = new Hono<PageEnv>()
     return integrationPage(c, done && { provider: c.req.query("provider") ?? "", ...done });
   })
   .post("/:provider/reconcile", async (c) => {
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const provider = c.req.param("provider");
     const since = fields.startOfDate("since", c.var.session.program.time_zone);
     const parsed = parseInput(listReadBody, since === "" ? {} : { since });
@@ -43,7 +43,7 @@ export const integration = new Hono<PageEnv>()
     });
   })
   .post("/:provider/destination", async (c) => {
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const provider = c.req.param("provider");
     const input = { provider, origin: publicUrl(c.env), replace: fields.text("replace") === "yes" };
     return act(c, provider, async () => {
@@ -74,12 +74,15 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
   const param = product === undefined ? null : dataParam(product);
   return framed(
     c,
-    { title: "Integration", at: AT, status: statusAfter(pressed) },
+    {
+      title: "Integration",
+      at: AT,
+      status: statusAfter(pressed),
+      head: {
+        lede: "Three steps: keep the partner's reference on your site, pass it to the checkout, and let the payment provider report payments to us.",
+      },
+    },
     <>
-      <PageHead
-        title="Integration"
-        lede="Three steps: keep the partner's reference on your site, pass it to the checkout, and let the payment provider report payments to us."
-      />
       {program.domain === null ? (
         <Notice tone="warn">
           <p>

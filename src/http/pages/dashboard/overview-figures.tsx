@@ -1,11 +1,10 @@
 import type { Overview, Standing } from "../../../core/overview/overview.ts";
-import { type Days } from "../../../core/overview/days.ts";
+import { type Days, instantsOf } from "../../../core/overview/days.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { amountOf, compareCurrencies } from "../../../domain/amount.ts";
 import { addUp } from "../../../domain/money.ts";
 import { changeText, Count, countText, Money, shareText, Stat } from "../parts/figures.tsx";
 import { Table } from "../parts/table.tsx";
-import { instantsOf } from "../../../core/overview/days.ts";
 
 /** Where the partners' money is, a row for each currency. */
 export function MoneyTable({ overview, program }: { overview: Overview; program: Program }) {

@@ -9,7 +9,6 @@ import { DAY, iso } from "../../../lib/time.ts";
 import { providerName, VENDORS } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { dayText } from "../locale.ts";
 import { Badge, countText, Flag, plural, Sums, When } from "../parts/figures.tsx";
 import { ActionButton } from "../parts/form.tsx";
@@ -35,9 +34,8 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const seen = await readOverview(c.var.ctx, days);
   return framed(
     c,
-    { title: "Overview", at: "/dashboard" },
+    { title: "Overview", at: "/dashboard", head: { actions: <InviteForm /> } },
     <>
-      <PageHead title="Overview" actions={<InviteForm />} />
       <Books books={seen.books} />
       <Decisions overview={seen} program={program} now={c.var.now} />
       <IfMay right="manage">

@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { daysOf } from "../../../core/overview/days.ts";
 import { createCode, deleteCode, listCodesWithStats } from "../../../core/partners/codes.ts";
 import { getPartner } from "../../../core/partners/partners.ts";

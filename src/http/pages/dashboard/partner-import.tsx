@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { decodeCsv } from "../../../domain/csv-encoding.ts";
 import { emailKey } from "../../../domain/email.ts";
 import { importFields, IMPORT_KINDS, type ImportField } from "../../import/columns.ts";
@@ -18,7 +17,6 @@ import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Form } from "../parts/form.tsx";
 import { plural } from "../parts/figures.tsx";
@@ -27,6 +25,7 @@ import { Preview, PreviewPlace } from "../parts/preview.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
 import { scriptTag } from "../parts/snippets.ts";
 import { ColumnChoices, FileFields, HowItLooks, OrderFields, Rows, UnreadCells } from "./import-parts.tsx";
+import { sentFields } from "../act.ts";
 
 const PARTNERS = "/dashboard/partners";
 const AT = `${PARTNERS}/import` as const;
@@ -48,7 +47,7 @@ interface Sent {
 export const partnerImport = new Hono<PageEnv>()
   .get("/", (c) => uploadPage(c, { order: readOrder(new FormFields(new FormData())), csv: "" }))
   .post("/", async (c) => {
-    const sent = await readForm(new FormFields(await c.req.formData()));
+    const sent = await readForm(await sentFields(c));
     if (sent.problems) return uploadPage(c, sent, sent.problems);
     const imported = await importFile(c.var.ctx, sent.order, sent.csv, sent.choose, !sent.isConfirmed);
     if (!imported.ok && imported.columns.length === 0) return uploadPage(c, sent, about("csv", imported.message));
@@ -101,17 +100,22 @@ function readChoice(fields: FormFields, { kind }: ImportOrder): ChooseColumns {
 function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "csv">, problems?: Problems) {
   return framed(
     c,
-    { title: "Import", at: AT, previews: true, status: problems ? 422 : 200 },
+    {
+      title: "Import",
+      at: AT,
+      previews: true,
+      problems,
+      head: {
+        title: "Import partners and customers",
+        back: { href: PARTNERS, label: "Partners" },
+        lede: "From the product you come from, or a file of your own. You see what will happen before anything does.",
+      },
+    },
     <>
-      <PageHead
-        title="Import partners and customers"
-        back={{ href: PARTNERS, label: "Partners" }}
-        lede="From the product you come from, or a file of your own. You see what will happen before anything does."
-      />
       <div class="grid">
         <Form class="card stack" multipart={true} problems={problems} preview={true}>
-          <OrderFields order={order} problems={problems} />
-          <FileFields csv={csv} problems={problems} />
+          <OrderFields order={order} />
+          <FileFields csv={csv} />
           <div class="actions">
             <button type="submit" class="primary">
               Preview
@@ -137,9 +141,13 @@ function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: Imported
   const said = judged.ok ? summary(order, counts) : judged.message;
   return framed(
     c,
-    { title: "Import: preview", at: AT, status: judged.ok ? 200 : 422 },
+    {
+      title: "Import: preview",
+      at: AT,
+      status: judged.ok ? 200 : 422,
+      head: { title: "Preview of the import", back: { href: AT, label: "Another file" } },
+    },
     <>
-      <PageHead title="Preview of the import" back={{ href: AT, label: "Another file" }} />
       <Preview said={said}>
         <Notice tone={judged.ok && counts.refused === 0 ? "calm" : "warn"}>
           <p>{said}</p>
@@ -202,9 +210,8 @@ function donePage(c: Context<PageEnv>, { order }: Sent, imported: Extract<Import
   const origin = publicUrl(c.env);
   return framed(
     c,
-    { title: "Import: done", at: AT },
+    { title: "Import: done", at: AT, head: { title: "Import done", back: { href: PARTNERS, label: "Partners" } } },
     <>
-      <PageHead title="Import done" back={{ href: PARTNERS, label: "Partners" }} />
       <Notice tone="good">
         <p>
           {order.kind === "partners"

@@ -29,16 +29,14 @@ import { partnerText } from "../parts/partner.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { ActionLink } from "../rights.tsx";
-import { isPreview, previewPage } from "./apply-from.tsx";
-import { PARTNER_FORM, PartnerFields, partnerValues, type PartnerValues } from "./partner-fields.tsx";
+import { isPreview, previewPage, applyFromInput } from "./apply-from.tsx";
+import { PARTNER_FORM, PartnerFields, partnerValues, type PartnerValues, partnerInput } from "./partner-fields.tsx";
 import { PartnerDetail } from "./partner-detail.tsx";
 import { act, press, change, sentFields } from "../act.ts";
 import { doneAt, FLASH } from "../flash.ts";
 import { listPage } from "../list-page.tsx";
 import type { Place } from "../layout.tsx";
 import { Choice } from "../parts/filter-fields.tsx";
-import { applyFromInput } from "./apply-from.tsx";
-import { partnerInput } from "./partner-fields.tsx";
 
 const AT = "/dashboard/partners";
 const DAYS = 30;

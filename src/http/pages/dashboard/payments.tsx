@@ -2,7 +2,7 @@ import type { PaymentView } from "../../../core/kernel/views.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/ledger/payments.ts";
-import { OUTCOMES, type Outcome } from "../../../domain/payment.ts";
+import { OUTCOMES, type Outcome, COUNTED_ELSEWHERE } from "../../../domain/payment.ts";
 import { VENDOR_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { paymentQuery } from "../../queries.ts";
@@ -16,7 +16,6 @@ import { Trace } from "../parts/trace.tsx";
 import { EVENT_TEXTS, OUTCOME_TEXTS } from "../parts/words.ts";
 import { FLASH, doneAt } from "../flash.ts";
 import { listPage } from "../list-page.tsx";
-import { COUNTED_ELSEWHERE } from "../../../domain/payment.ts";
 
 const AT = "/dashboard/payments";
 

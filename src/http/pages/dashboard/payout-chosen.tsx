@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { Payout } from "../../../core/kernel/rows.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { payPayout } from "../../../core/payouts/pay.ts";
@@ -12,7 +11,6 @@ import { logFailure, requestOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, parseInput, problemText } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { Badge, Money, plural, sumsText } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -21,6 +19,7 @@ import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered, nearestText, obstacleTo } from "../parts/payout-move.ts";
 import { Table } from "../parts/table.tsx";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
+import { sentFields } from "../act.ts";
 
 const AT = "/dashboard/payouts";
 
@@ -32,7 +31,7 @@ export const MAX_CHOSEN: Record<Move, number> = { mark_paid: 100, pay: 50 };
 /** `/dashboard/payouts/chosen`: several payouts at once, never without showing first which, and how much. */
 export const payoutChosen = new Hono<PageEnv>()
   .post("/", async (c) => {
-    const chosen = chosenIn(new FormFields(await c.req.formData()));
+    const chosen = chosenIn(await sentFields(c));
     if (!chosen)
       return problemPage(c, `Choose one to ${MAX_CHOSEN.mark_paid} payouts first, or to pay one to ${MAX_CHOSEN.pay}.`);
     const { move, ids } = chosen;
@@ -54,17 +53,18 @@ export const payoutChosen = new Hono<PageEnv>()
     const title = move === "pay" ? `Pay through ${TRANSFER_SERVICE}?` : "Mark as paid?";
     return framed(
       c,
-      { title, at: AT },
-      <>
-        <PageHead
-          title={title}
-          back={{ href: AT, label: "Payouts" }}
-          lede={
+      {
+        title,
+        at: AT,
+        head: {
+          back: { href: AT, label: "Payouts" },
+          lede:
             move === "pay"
               ? "The amounts are transferred to the partners' connected accounts at once. Transfers cannot be taken back from here."
-              : "For money you have sent some other way. These payouts and their commissions become paid, and that is final."
-          }
-        />
+              : "For money you have sent some other way. These payouts and their commissions become paid, and that is final.",
+        },
+      },
+      <>
         {left > 0 ? (
           <Notice tone="warn">
             <p>{plural(left, "chosen payout")} cannot be changed that way and stays as it is.</p>
@@ -98,7 +98,7 @@ export const payoutChosen = new Hono<PageEnv>()
     );
   })
   .post("/confirmed", async (c) => {
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const chosen = chosenIn(fields);
     const parsed = parseInput(payoutMarkPaid, { reference: fields.textOrNull("reference") });
     if (!chosen) return problemPage(c, "Nothing was chosen.");
@@ -126,9 +126,12 @@ async function resultPage(c: Context<PageEnv>, { move }: Selection, results: rea
   const verb = move === "pay" ? "sent" : "paid";
   return framed(
     c,
-    { title: "Payouts", at: AT },
+    {
+      title: "Payouts",
+      at: AT,
+      head: { title: `${plural(done.length, "payout")} ${verb}${sums}`, back: { href: AT, label: "Payouts" } },
+    },
     <>
-      <PageHead title={`${plural(done.length, "payout")} ${verb}${sums}`} back={{ href: AT, label: "Payouts" }} />
       <p>
         <a class="button" href={`${AT}?status=pending`}>
           Pending payouts
@@ -239,9 +242,13 @@ function chosenIn(fields: FormFields): Selection | null {
 function problemPage(c: Context<PageEnv>, message: string) {
   return framed(
     c,
-    { title: "Payouts", at: AT, status: 422 },
+    {
+      title: "Payouts",
+      at: AT,
+      status: 422,
+      head: { title: "Nothing was changed", back: { href: AT, label: "Payouts" } },
+    },
     <>
-      <PageHead title="Nothing was changed" back={{ href: AT, label: "Payouts" }} />
       <Notice tone="bad">
         <p>{message}</p>
       </Notice>

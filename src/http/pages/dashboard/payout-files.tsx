@@ -3,7 +3,6 @@ import { countWalletPayouts, MOST_IN_UPLOAD } from "../../../core/payouts/export
 import { WALLET_SERVICE } from "../../../domain/partner.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { Count, countText } from "../parts/figures.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 
@@ -15,13 +14,16 @@ export const payoutFiles = new Hono<PageEnv>().get("/", async (c) => {
   const most = countText(MOST_IN_UPLOAD);
   return framed(
     c,
-    { title: `Files for ${WALLET_SERVICE}`, at: AT },
+    {
+      title: `Files for ${WALLET_SERVICE}`,
+      at: AT,
+      head: {
+        title: `Files for mass payments of ${WALLET_SERVICE}`,
+        lede: `Upload each as it is at ${WALLET_SERVICE}, then mark its payouts as paid. Until then the next file has them again.`,
+        back: { href: AT, label: "Payouts" },
+      },
+    },
     <>
-      <PageHead
-        title={`Files for mass payments of ${WALLET_SERVICE}`}
-        lede={`Upload each as it is at ${WALLET_SERVICE}, then mark its payouts as paid. Until then the next file has them again.`}
-        back={{ href: AT, label: "Payouts" }}
-      />
       <section class="card flush">
         {currencies.length === 0 ? (
           <Empty title="Nothing to pay there">

@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payouts/generate.ts";
@@ -11,18 +10,18 @@ import { iso } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
 import { timeRange } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, parseInput, problemsOf, problemText, type Problems } from "../forms.ts";
+import { type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { countText, Money, moneyText, plural, Sums, sumsText, When } from "../parts/figures.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Notice, Refused } from "../parts/notice.tsx";
 import { PartnerLink, partnerText } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered } from "../parts/payout-move.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { MAX_CHOSEN } from "./payout-chosen.tsx";
+import { act } from "../act.ts";
 
 const AT = "/dashboard/payouts";
 /** What the page lists of each; the sums are exact. */
@@ -41,21 +40,15 @@ const previewQuery = timeRange.pick({ to: true });
 /** `/dashboard/payouts/new`: what a run would pay and what it would carry forward, before it is made. */
 export const payoutNew = new Hono<PageEnv>()
   .get("/", (c) => previewPage(c))
-  .post("/", async (c) => {
-    const fields = new FormFields(await c.req.formData());
-    const parsed = parseInput(timeRange.shape.from.unwrap(), fields.text("period_end"));
-    if (!parsed.ok) return previewPage(c, parsed.problems);
-    try {
-      const made = await generatePayouts(c.var.ctx, {
-        period_start: null,
-        period_end: parsed.value,
-        dry_run: false,
-      });
-      return donePage(c, made);
-    } catch (error) {
-      return previewPage(c, problemsOf(error));
-    }
-  });
+  .post("/", (c) =>
+    act(c, {
+      schema: timeRange.shape.from.unwrap(),
+      input: (fields) => fields.text("period_end"),
+      verb: async (period_end) =>
+        donePage(c, await generatePayouts(c.var.ctx, { period_start: null, period_end, dry_run: false })),
+      page: ({ problems }) => previewPage(c, problems),
+    }),
+  );
 
 async function previewPage(c: Context<PageEnv>, problems?: Problems) {
   const filter = filterOf(c, previewQuery);
@@ -70,19 +63,18 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
   const { program } = c.var.session;
   return framed(
     c,
-    { title: "Prepare payouts", at: AT, status: problems ? 422 : 200 },
+    {
+      title: "Prepare payouts",
+      at: AT,
+      problems,
+      head: {
+        back: { href: AT, label: "Payouts" },
+        lede: "Approved commissions that no payout holds, one payout per partner and currency. Nothing is paid yet by preparing.",
+      },
+    },
     <>
-      <PageHead
-        title="Prepare payouts"
-        back={{ href: AT, label: "Payouts" }}
-        lede="Approved commissions that no payout holds, one payout per partner and currency. Nothing is paid yet by preparing."
-      />
       <PeriodForm to={filter.texts.to} />
-      {problems ? (
-        <Notice tone="bad">
-          <p>{problemText(problems)}</p>
-        </Notice>
-      ) : null}
+      <Refused problems={problems} />
       <WithoutDetails plan={plan} names={names} />
       <section class="card flush">
         <div class="card-head">
@@ -186,9 +178,8 @@ function donePage(c: Context<PageEnv>, made: Generation) {
   const count = made.totals.reduce((sum, total) => sum + total.payouts, 0);
   return framed(
     c,
-    { title: "Payouts prepared", at: AT },
+    { title: "Payouts prepared", at: AT, head: { back: { href: AT, label: "Payouts" } } },
     <>
-      <PageHead title="Payouts prepared" back={{ href: AT, label: "Payouts" }} />
       <Notice tone="good">
         <p>
           {count === 0

@@ -1,12 +1,11 @@
 import type { Program } from "../../../core/kernel/rows.ts";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { Vendor, SecretField, VendorName } from "../../../providers/provider.ts";
-import type { SecretSetting } from "../../../providers/registry.ts";
+import { type SecretSetting, providerName } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { ConnectionState } from "./connection-state.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
-import { providerName } from "../../../providers/registry.ts";
 
 const AT = "/dashboard/settings";
 

@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { Child } from "hono/jsx";
 import * as z from "zod";
 import { getEvent } from "../../../core/events/events.ts";
@@ -12,7 +11,6 @@ import { iso } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import type { Names } from "../list.tsx";
 import { Badge, countText, Money, Sums, When } from "../parts/figures.tsx";
 import { Field } from "../parts/form.tsx";
@@ -32,9 +30,8 @@ export const search = new Hono<PageEnv>().get("/", async (c) => {
   if (place !== null) return c.redirect(place, 303);
   return framed(
     c,
-    { title: "Find", at: "/dashboard" },
+    { title: "Find", at: "/dashboard", head: {} },
     <>
-      <PageHead title="Find" />
       <form method="get" action={AT} class="filter" role="search" aria-label="All sections">
         <Field
           name="search"

@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { regenerateApiKey, updateProgram } from "../../../core/programs/programs.ts";
@@ -20,11 +19,9 @@ import { Notice } from "../parts/notice.tsx";
 import { scriptTag } from "../parts/snippets.ts";
 import { IfMay } from "../rights.tsx";
 import { FirstKey } from "./api-keys.tsx";
-import { isPreview, previewPage } from "./apply-from.tsx";
-import { PROGRAM_FORM, ProgramFields, programValues } from "./program-fields.tsx";
+import { isPreview, previewPage, applyFromInput } from "./apply-from.tsx";
+import { PROGRAM_FORM, ProgramFields, programValues, programInput } from "./program-fields.tsx";
 import { ProviderSecrets } from "./provider-secret.tsx";
-import { applyFromInput } from "./apply-from.tsx";
-import { programInput } from "./program-fields.tsx";
 import { change, sentFields } from "../act.ts";
 import { FLASH, doneAt } from "../flash.ts";
 

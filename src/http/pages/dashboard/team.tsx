@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { addMember, listMembers, removeMember, updateMember } from "../../../core/sessions/members.ts";
 import type { Member } from "../../../core/kernel/rows.ts";
 import { MEMBER_ROLES, ROLE_TITLES, type MemberRole } from "../../../domain/member.ts";

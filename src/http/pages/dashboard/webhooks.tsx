@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { recover, redeliver, rotateSecret, sendPing } from "../../../core/webhooks/actions.ts";
 import type { Endpoint } from "../../../core/kernel/rows.ts";
 import {
@@ -280,7 +279,7 @@ function newPage(c: Context<PageEnv>, fields?: FormFields, problems?: Problems) 
       ...{ title: "Add endpoint", at: AT, problems, values: endpointValues(null, fields) },
       ...{ back: { href: AT, label: "Webhooks" }, submit: "Add endpoint", cancel: "Cancel" },
     },
-    <EndpointFields problems={problems} />,
+    <EndpointFields />,
   );
 }
 
@@ -291,6 +290,6 @@ function editPage(c: Context<PageEnv>, { row, shown, fields, problems }: Edit<En
       ...{ title: "Edit endpoint", at: AT, problems, values: endpointValues(row, fields), shown },
       ...{ back: placeOf(row.id), submit: "Save", cancel: "Cancel" },
     },
-    <EndpointFields problems={problems} />,
+    <EndpointFields />,
   );
 }

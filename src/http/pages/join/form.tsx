@@ -120,16 +120,12 @@ interface JoinFormProps {
 
 export function JoinForm({ program, values, stamp, problems }: JoinFormProps) {
   return (
-    <Form class="stack" problems={problems}>
+    <Form class="stack" problems={problems} values={values}>
       <input type="hidden" name={STAMP_FIELD} value={stamp} />
+      <Field name="name" label="Your name" required={true} autocomplete="name" maxlength={200} />
       <Field
-        {...{ name: "name", label: "Your name", value: values["name"], problems }}
-        required={true}
-        autocomplete="name"
-        maxlength={200}
-      />
-      <Field
-        {...{ name: "email", label: "E-mail address", value: values["email"], problems }}
+        name="email"
+        label="E-mail address"
         type="email"
         required={true}
         autocomplete="email"
@@ -138,25 +134,21 @@ export function JoinForm({ program, values, stamp, problems }: JoinFormProps) {
         hint="We send you a link to confirm it."
       />
       <Field
-        {...{ name: "website", label: "Website or profile", value: values["website"], problems }}
+        name="website"
+        label="Website or profile"
         autocomplete="url"
         inputmode="url"
         maxlength={MAX_WEBSITE}
         placeholder="www.example.com"
       />
       {(program.questions ?? []).map((question, i) => (
-        <TextArea
-          {...{ name: answerName(i), value: values[answerName(i)], problems, ...readQuestion(question) }}
-          maxlength={MAX_ANSWER}
-        />
+        <TextArea {...{ name: answerName(i), ...readQuestion(question) }} maxlength={MAX_ANSWER} />
       ))}
       <div class="visually-hidden" aria-hidden="true">
         <label for="f-trap">Leave this empty</label>
         <input id="f-trap" name={TRAP} tabindex={-1} autocomplete="off" />
       </div>
-      {program.terms === null ? null : (
-        <Terms text={program.terms} checked={values["terms"] === "on"} problems={problems} />
-      )}
+      {program.terms === null ? null : <Terms text={program.terms} checked={values["terms"] === "on"} />}
       <button type="submit" class="primary wide">
         Apply
       </button>
@@ -164,7 +156,7 @@ export function JoinForm({ program, values, stamp, problems }: JoinFormProps) {
   );
 }
 
-function Terms({ text: terms, ...box }: { text: string; checked: boolean; problems: Problems | undefined }) {
+function Terms({ text: terms, ...box }: { text: string; checked: boolean }) {
   return (
     <>
       <div class="terms" role="region" aria-label="Terms" tabindex={0}>

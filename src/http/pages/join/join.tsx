@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { openJoin, proveAddress, takeForm, type Proof } from "../../../core/applications/apply.ts";
 import type { ProgramCtx } from "../../../core/kernel/context.ts";
@@ -27,6 +26,7 @@ import {
   type StampedForm,
 } from "./form.tsx";
 import { programText } from "../parts/shown-name.ts";
+import { sentFields } from "../act.ts";
 
 /** `/join/<program slug or id>`: the public page for applications (JOIN-1 to JOIN-5). */
 export const join = new Hono<PageEnv>()
@@ -38,7 +38,7 @@ export const join = new Hono<PageEnv>()
   .post("/:program", async (c) => {
     const ctx = await programOf(c);
     const { program } = ctx;
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const shown = { values: joinValues(program, fields), stamp: fields.text(STAMP_FIELD) };
     try {
       await limitByAddress(c, "join");
@@ -57,7 +57,7 @@ export const join = new Hono<PageEnv>()
   })
   .post("/:program/confirm", async (c) => {
     await limitByAddress(c);
-    const token = new FormFields(await c.req.formData()).text("token");
+    const token = (await sentFields(c)).text("token");
     const proof: Proof = TOKEN_PATTERN.test(token)
       ? await proveAddress(c.var.base, token)
       : { outcome: "link_refused" };

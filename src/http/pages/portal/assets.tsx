@@ -3,7 +3,6 @@ import { bannerHtml, textWithLink, type Asset } from "../../../domain/asset.ts";
 import { partnerLink, sitePage } from "../../../domain/link.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { referralLink } from "../parts/snippets.ts";
 import { Empty } from "../parts/table.tsx";
@@ -17,9 +16,8 @@ export const assets = new Hono<PageEnv>().get("/", (c) => {
   const { slug } = selfOf(c);
   return framed(
     c,
-    { title: "Banners and texts", at: AT },
+    { title: "Banners and texts", at: AT, head: { lede: `From ${name}, with your link in them: copy and use them.` } },
     <>
-      <PageHead title="Banners and texts" lede={`From ${name}, with your link in them: copy and use them.`} />
       {listed === null || domain === null ? (
         <section class="card flush">
           <Empty

@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { createClaim, listOwnClaims, type ClaimInput } from "../../../core/claims/claims.ts";
 import type { SaleClaim } from "../../../core/kernel/rows.ts";

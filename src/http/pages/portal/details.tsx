@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { StaleChange } from "../../../core/kernel/stale.ts";
 import { startOnboarding } from "../../../core/partners/onboarding.ts";
 import { updatePartner } from "../../../core/partners/partners.ts";

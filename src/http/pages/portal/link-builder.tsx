@@ -6,7 +6,7 @@ import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import type { Problems } from "../forms.ts";
 import { CopyLine } from "../parts/copy.tsx";
-import { Field } from "../parts/form.tsx";
+import { Field, FieldsOf } from "../parts/form.tsx";
 import { QrFigure } from "../parts/qr.tsx";
 import { redirectLink } from "../parts/snippets.ts";
 
@@ -92,27 +92,25 @@ export function LinkBuilder({ built: { typed, problems, domain, link, short } }:
       <details class="builder" open={Object.keys(typed).length > 0}>
         <summary>Link to another page, or count each place apart</summary>
         <form method="get" action="/portal" class="stack" novalidate={true} aria-label="Build a link">
-          <Field
-            name="page"
-            label={`Page of ${domain}`}
-            value={typed["page"]}
-            problems={problems}
-            inputmode="url"
-            maxlength={MAX_PAGE}
-            placeholder={`https://${domain}/pricing`}
-          />
-          <Field
-            name="sub"
-            label="Sub-id"
-            value={typed["sub"]}
-            problems={problems}
-            maxlength={64}
-            placeholder="newsletter"
-            hint="Where you will place the link: your clicks are counted for each sub-id."
-          />
-          {UTM_NAMES.map((name) => (
-            <Field name={name} label={UTM_LABELS[name]} value={typed[name]} problems={problems} maxlength={100} />
-          ))}
+          <FieldsOf values={typed} problems={problems}>
+            <Field
+              name="page"
+              label={`Page of ${domain}`}
+              inputmode="url"
+              maxlength={MAX_PAGE}
+              placeholder={`https://${domain}/pricing`}
+            />
+            <Field
+              name="sub"
+              label="Sub-id"
+              maxlength={64}
+              placeholder="newsletter"
+              hint="Where you will place the link: your clicks are counted for each sub-id."
+            />
+            {UTM_NAMES.map((name) => (
+              <Field name={name} label={UTM_LABELS[name]} maxlength={100} />
+            ))}
+          </FieldsOf>
           <div class="actions">
             <button type="submit" class="primary">
               Make the link

@@ -5,7 +5,6 @@ import type { PartnerCode } from "../../../core/kernel/rows.ts";
 import { readPartnerOverview } from "../../../core/overview/overview.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { CopyLine } from "../parts/copy.tsx";
 import { countText, percentText } from "../parts/figures.tsx";
@@ -34,12 +33,16 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const rate = partner.commission_pct ?? program.default_commission_pct;
   return framed(
     c,
-    { title: "Overview", at: "/portal", status: built?.problems ? 422 : 200 },
+    {
+      title: "Overview",
+      at: "/portal",
+      status: built?.problems ? 422 : 200,
+      head: {
+        title: first ? `Hello ${first}` : "Your overview",
+        lede: `You earn ${percentText(rate)} of what your customers pay at ${programText(program)}, unless a special rate applies.`,
+      },
+    },
     <>
-      <PageHead
-        title={first ? `Hello ${first}` : "Your overview"}
-        lede={`You earn ${percentText(rate)} of what your customers pay at ${programText(program)}, unless a special rate applies.`}
-      />
       {unpayable !== null && c.var.session.limited === null ? (
         <Notice tone="warn">
           <p>

@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { Commission } from "../../../core/kernel/rows.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../../core/kernel/views.ts";
 import { openRecipient } from "../../../core/payouts/recipient.ts";
@@ -12,7 +11,6 @@ import { streamOf } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { dateText, inEnglish, usePageZone } from "../locale.ts";
-import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
@@ -33,19 +31,21 @@ export const payoutDetail = new Hono<PageEnv>()
     const to = nameText(recipient?.name ?? null) || selfOf(c).email;
     return framed(
       c,
-      { title: "Payout", at: AT },
-      <>
-        <PageHead
-          title="Statement of your payout"
-          back={{ href: AT, label: "Payouts" }}
-          actions={
+      {
+        title: "Payout",
+        at: AT,
+        head: {
+          title: "Statement of your payout",
+          back: { href: AT, label: "Payouts" },
+          actions:
             lines.length === 0 ? null : (
               <a class="button" href={`${AT}/${payout.id}/statement.csv`}>
                 Download as CSV
               </a>
-            )
-          }
-        />
+            ),
+        },
+      },
+      <>
         {c.var.session.limited === null && payout.status === "pending" && takesDetails(payout) ? (
           <Notice tone="warn">
             <p>

@@ -5,7 +5,6 @@ import { readPartnerStatistics, type Results } from "../../../core/overview/stat
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
-import { PageHead } from "../layout.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { Count, countText, shareText, Stat, Sums } from "../parts/figures.tsx";
 import { dayText } from "../locale.ts";
@@ -25,12 +24,14 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
   const earlier = daysBefore(days);
   return framed(
     c,
-    { title: "Statistics", at: AT },
+    {
+      title: "Statistics",
+      at: AT,
+      head: {
+        lede: `${dayText(days.from)} to ${dayText(days.to)}. Before: ${dayText(earlier.from)} to ${dayText(earlier.to)}.`,
+      },
+    },
     <>
-      <PageHead
-        title="Statistics"
-        lede={`${dayText(days.from)} to ${dayText(days.to)}. Before: ${dayText(earlier.from)} to ${dayText(earlier.to)}.`}
-      />
       <Spans at={AT} days={days} now={c.var.now} />
       <Head now={seen.now} before={seen.before} program={program} />
       <p class="muted small explains">

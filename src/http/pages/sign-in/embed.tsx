@@ -1,16 +1,15 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { openPortalLink, readPortalLink } from "../../../core/sessions/portal-links.ts";
 import { deviceOf } from "../../../domain/device.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { currentSession, isFramed, requireVisit, startSession, type PageEnv } from "../../session.ts";
-import { FormFields } from "../forms.ts";
 import { framedBy, page } from "../page.tsx";
 import { Form } from "../parts/form.tsx";
 import { limitByAddress } from "../limited.ts";
 import { homeOf } from "../return-to.ts";
 import { Welcome } from "./sign-in.tsx";
 import { programText } from "../parts/shown-name.ts";
+import { sentFields } from "../act.ts";
 
 /**
  * `/embed`: where a link of the owner's own site leads (EMBED-1). In a frame it opens the portal at once, in a session of
@@ -47,7 +46,7 @@ export const embed = new Hono<PageEnv>()
   })
   .post("/", async (c) => {
     await limitByAddress(c);
-    return open(c, new FormFields(await c.req.formData()).text("token"));
+    return open(c, (await sentFields(c)).text("token"));
   });
 
 async function open(c: Context<PageEnv>, token: string): Promise<Response> {

@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { sendNow } from "../../../core/kernel/mail-senders.ts";
 import { findIdentity, identitiesOf, identityKey, type Identity } from "../../../core/sessions/identities.ts";
@@ -33,7 +32,7 @@ import {
 } from "../../session.ts";
 import { email } from "../../validate.ts";
 import { hashNetworks } from "../../rate-limit.ts";
-import { FormFields, parseInput, type Problems } from "../forms.ts";
+import { parseInput, type Problems } from "../forms.ts";
 import { Mark, Plain } from "../layout.tsx";
 import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";
@@ -43,6 +42,7 @@ import { Notice } from "../parts/notice.tsx";
 import { PasskeyForm } from "../parts/passkey-form.tsx";
 import { programText } from "../parts/shown-name.ts";
 import { homeOf, returnPath, signInAddress } from "../return-to.ts";
+import { sentFields } from "../act.ts";
 
 /** Signing in and out (PAGE-2). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
 export const signIn = new Hono<PageEnv>()
@@ -64,7 +64,7 @@ export const signIn = new Hono<PageEnv>()
   })
   .post("/sign-in/passkey", async (c) => {
     await limitByAddress(c);
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const credential = fields.text("credential");
     const onward = onwardOf((name) => fields.text(name));
     const answered = await readAnswer(c, "get", credential);
@@ -86,7 +86,7 @@ export const signIn = new Hono<PageEnv>()
   })
   .post("/sign-in", async (c) => {
     await limitByAddress(c);
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const onward = onwardOf((name) => fields.text(name));
     const parsed = parseInput(email, fields.text("email"));
     if (!parsed.ok) {
@@ -104,7 +104,7 @@ export const signIn = new Hono<PageEnv>()
   .get("/sign-in/sent", (c) => sentPage(c, returnPath(c.req.query("to"))))
   .post("/sign-in/confirm", async (c) => {
     await limitByAddress(c);
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const token = fields.text("token");
     const as = fields.text("as") || null;
     const confirmed = TOKEN_PATTERN.test(token)
@@ -137,7 +137,7 @@ export const signIn = new Hono<PageEnv>()
   })
   .post("/switch", async (c) => {
     const { session } = c.var;
-    const fields = new FormFields(await c.req.formData());
+    const fields = await sentFields(c);
     const chosen = findIdentity(await identitiesOf(c.var.base, session.record.email), fields.text("as"));
     if (!chosen) throw new AppError("not_found", "This address has no such account.");
     const opened = await switchSession(c.var.base, session, chosen);
@@ -210,14 +210,12 @@ async function requestPage(c: Context<PageEnv>, { onward, value = "", problems }
         isKept={c.req.query("kept") !== undefined}
       />
       <p class="muted">For partners, and for the people who run a program. We send you a link; there is no password.</p>
-      <Form action="/sign-in" class="stack" problems={problems}>
+      <Form action="/sign-in" class="stack" problems={problems} values={{ email: value }}>
         <Hidden values={carried(onward)} />
         <Field
           name="email"
           label="E-mail address"
           type="email"
-          value={value}
-          problems={problems}
           required={true}
           autocomplete="email"
           inputmode="email"

@@ -422,6 +422,15 @@ async function bodyOf(addresses: string): Promise<string> {
   return bodies.join("");
 }
 
+/** The pages as they are without any mark: each is rendered once, for rows are put back as they were. */
+const unmarked = new Map<string, Promise<string>>();
+
+function unmarkedBody(address: string): Promise<string> {
+  const body = unmarked.get(address) ?? bodyOf(address);
+  unmarked.set(address, body);
+  return body;
+}
+
 function countOf(html: string, text: string): number {
   return (text.startsWith("value=") ? html : textOf(html)).split(text).length - 1;
 }
@@ -441,12 +450,13 @@ describe.each(PAGES)(
         .bind(id)
         .first<Record<string, Stored>>();
       if (mark === "as it is") {
-        expect(await bodyOf(address)).toContain(before?.[column]);
+        expect(await unmarkedBody(address)).toContain(before?.[column]);
         return;
       }
       try {
-        if (Object.keys(where).length > 0) await set(table, id, where);
-        const without = countOf(await bodyOf(address), reads);
+        const isOther = Object.keys(where).length > 0;
+        if (isOther) await set(table, id, where);
+        const without = countOf(await (isOther ? bodyOf(address) : unmarkedBody(address)), reads);
         await set(table, id, { [column]: to });
         expect(countOf(await bodyOf(address), reads)).toBeGreaterThan(without);
       } finally {

@@ -1,4 +1,4 @@
-/** What the pages post, by route: `pages-found.test.ts` fails for one that is not here. */
+/** What the pages post, by route: `pages-walk.test.ts` fails for one that is not here. */
 
 /** Forms that make a thing, and forms that change one: the tests of forms try each of them. */
 export const MAKING = [

@@ -18,8 +18,8 @@ import { filterOf, leaveOutUnknown, refuseLeftOut, type Filter } from "../filter
 import { parseInput, problemText } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { countText, Flag, plural, Sums, sumsText } from "../parts/figures.tsx";
-import { Checkbox, Field, Form } from "../parts/form.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Checkbox, Field, Form, Actions, Hidden } from "../parts/form.tsx";
+import { Notice, Refused } from "../parts/notice.tsx";
 import { Empty, Facts } from "../parts/table.tsx";
 import { COMMISSIONS as AT, filterFacts, type CommissionListFilter } from "./commission-list.tsx";
 import { sentFields } from "../act.ts";
@@ -199,17 +199,15 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
   const [plain, flagged] = [groups.filter((row) => !row.flagged), groups.filter((row) => row.flagged)];
   const [count, held] = [counted(plain), counted(flagged)];
   const facts = filterFacts(filter, names);
-  const title = `${verb} all that match`;
+  const problems = problem === undefined ? undefined : { message: problem, fields: {} };
   return framed(
     c,
     {
-      title,
-      at: AT,
-      status: problem === undefined ? 200 : 422,
+      ...{ title: `${verb} all that match`, at: AT, problems },
       head: { back: { href: backUrl(filter), label: "Commissions" } },
     },
     <>
-      {problem === undefined ? null : <Problem text={problem} />}
+      <Refused problems={problems} />
       <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
         {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
         {count + held === 0 ? (
@@ -243,30 +241,17 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
             {move === "reject" ? (
               <Field name="reason" label="Reason" maxlength={500} hint="The partners see it." />
             ) : null}
-            <input type="hidden" name="seen_at" value={iso(c.var.now)} />
-            <input type="hidden" name="plain" value={String(count)} />
-            <input type="hidden" name="flagged" value={String(held)} />
+            <Hidden values={{ seen_at: iso(c.var.now), plain: String(count), flagged: String(held) }} />
             <p class="muted small">What changes from now on, before you press the button, is left as it is.</p>
-            <div class="actions">
-              <button type="submit" class={count === 0 ? "danger" : kind}>
-                {count === 0
-                  ? `${verb} ${plural(held, "flagged commission")}`
-                  : `${verb} ${plural(count, "commission")}`}
-              </button>
-              <a href={backUrl(filter)}>Back</a>
-            </div>
+            <Actions
+              submit={`${verb} ${count === 0 ? plural(held, "flagged commission") : plural(count, "commission")}`}
+              kind={count === 0 ? "danger" : kind}
+              cancel={{ href: backUrl(filter), label: "Back" }}
+            />
           </>
         )}
       </Form>
     </>,
-  );
-}
-
-function Problem({ text }: { text: string }) {
-  return (
-    <Notice tone="bad">
-      <p>{text}</p>
-    </Notice>
   );
 }
 

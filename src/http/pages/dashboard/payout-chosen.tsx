@@ -9,7 +9,7 @@ import { payoutMarkPaid } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
 import { logFailure, requestOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, parseInput, problemText } from "../forms.ts";
+import { type FormFields, parseInput, problemText } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { Badge, Money, plural, sumsText } from "../parts/figures.tsx";

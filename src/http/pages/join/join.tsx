@@ -9,7 +9,7 @@ import { publicUrl } from "../../../lib/public-url.ts";
 import { retryAfterOf } from "../../errors.ts";
 import { hashNetworks } from "../../rate-limit.ts";
 import { requireVisit, type PageEnv } from "../../session.ts";
-import { FormFields, type Problems } from "../forms.ts";
+import type { FormFields, Problems } from "../forms.ts";
 import { Plain, ProgramName } from "../layout.tsx";
 import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";

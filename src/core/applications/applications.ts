@@ -15,7 +15,7 @@ import { viewApplication, viewApplicationData, type ApplicationView } from "../k
 
 export interface ApplicationFilter extends PageRequest {
   status?: ApplicationStatus | undefined;
-  /** Milliseconds; `to` is the first instant no longer included. */
+  /** Milliseconds; `to` is exclusive. */
   from?: number | undefined;
   to?: number | undefined;
 }
@@ -40,7 +40,7 @@ export async function getApplication(ctx: Reader, id: string): Promise<Applicati
   return application;
 }
 
-/** Who may be the same person: the partner with the address, and earlier applications of it. */
+/** Possibly the same person: the partner with the address, and earlier applications of it. */
 export interface SamePerson {
   partner: { id: string; status: PartnerStatus } | null;
   earlier: { id: string; status: ApplicationStatus; created_at: string }[];
@@ -48,7 +48,7 @@ export interface SamePerson {
 
 const MOST_EARLIER = 10;
 
-/** One application, and who may be the same person. */
+/** One application, with possible earlier records of the same person. */
 export async function readApplication(
   ctx: Reader,
   id: string,
@@ -87,7 +87,7 @@ export function toldOf<E extends ApplicationEvent>(event: E, application: Applic
   };
 }
 
-/** What is said of one that was received. */
+/** The event of a received application. */
 export function received(application: Application): Occurrence {
   return { type: "applications.received", ...toldOf("applications.received", application) };
 }

@@ -28,27 +28,30 @@ import { commitWithPartner, planPartner } from "./new-partner.ts";
 /** Within `FORM_WINDOW`, for one mailbox, over all programs of a database (JOIN-2). */
 const FORMS_PER_ADDRESS = 5;
 const FORM_WINDOW = 15 * MINUTE;
-/** Of a program within an hour, forms whose address is not proved: each is an e-mail to somebody who need not have asked (JOIN-2). */
+/**
+ * A program's unverified forms within an hour: each sends an e-mail to an address that need not have asked for it
+ * (JOIN-2).
+ */
 const UNPROVED: SharedBudget = { most: 500, network: 20, site: 160 };
 const TOKEN_BYTES = 32;
 
-/** What was sent with the form. */
+/** The input of the form. */
 export interface ApplicationInput {
   email: string;
   name: string;
   website: string | null;
   answers: Answer[];
-  /** Null where the program has no terms. */
+  /** Null if the program has no terms. */
   terms_version: number | null;
 }
 
-/** How a form came. */
+/** The origin of a form. */
 export interface FormOrigin {
   networks: HashedNetworks;
   stamp: FormStamp;
 }
 
-/** The part of a stamp that makes it good for one form. */
+/** The part of a stamp that limits it to one form. */
 export interface FormStamp {
   nonce: string;
   /** ISO 8601. */
@@ -56,8 +59,8 @@ export interface FormStamp {
 }
 
 /**
- * The program of a page for applications, by its slug or id, as a visitor finds it; null where there is none, or where it
- * takes none (JOIN-1).
+ * The program of an application page, by its slug or id; null if there is none, or if it accepts no applications
+ * (JOIN-1).
  */
 export async function openJoin(base: BaseCtx, at: string): Promise<ProgramCtx | null> {
   const found = isProgramId(at) ? await programById(base, at) : await programBySlug(base, at);
@@ -77,7 +80,7 @@ async function programById(base: BaseCtx, id: string): Promise<Found | null> {
   return program ? { ctx, program } : null;
 }
 
-/** Of two databases that gave one slug at the same moment, the older program has it. */
+/** If two databases gave one slug at the same moment, the older program has it. */
 async function programBySlug(base: BaseCtx, slug: string): Promise<Found | null> {
   const { said, failure } = await askAll(base, async (on) => {
     const [[program = null]] = await runBatch(on.db, [selectPrograms(on.db).where(eq(programs.slug, slug))]);
@@ -90,11 +93,11 @@ async function programBySlug(base: BaseCtx, slug: string): Promise<Found | null>
 }
 
 /**
- * Takes what was sent with the form, and e-mails the address what holds for it: a link that proves it, or that it has
- * applied, or is a partner's, already (JOIN-4). The same statements whatever holds: nothing of it shows in the reply.
- * @returns `stamp_used` if a form with this stamp was stored before; nothing is written then
- * @throws `rate_limited` for the sixth form of a mailbox within 15 minutes, and if the network's share of the program's
- * unproved forms of the last hour (`UNPROVED`) is used up.
+ * Stores a form, and e-mails the address the actual case: a verification link, or that it already has an application or
+ * a partner (JOIN-4). Runs the same statements in each case, so that the reply does not reveal it. @returns
+ * `stamp_used` if a form with this stamp was stored before; it then writes no row @throws `rate_limited` for the sixth
+ * form of a mailbox within 15 minutes, and if the network's share of the program's unverified forms of the last hour
+ * (`UNPROVED`) is used up.
  */
 export async function takeForm(
   ctx: ProgramCtx,
@@ -107,7 +110,7 @@ export async function takeForm(
   const mailbox = addressKey(email);
   const sent = sql`select count(*) from application_drafts where mailbox = ${mailbox}
     and created_at > ${iso(ctx.now - FORM_WINDOW)}`;
-  // A proof deletes its draft.
+  // Verification deletes its draft.
   const unproved = sql`from application_drafts where program_id = ${ctx.program.id}
     and created_at > ${iso(ctx.now - HOUR)}`;
   const draft = {
@@ -166,20 +169,23 @@ function waitingWith({ db, program }: ProgramCtx, email: string) {
 }
 
 export type Proof =
-  /** Stored now, or by the same link before; `application` says what it is by now, and `partner` who came of it. */
+  /**
+   * Stored now, or by the same link before; `application` is the current state, and `partner` the resulting partner's.
+   */
   | { outcome: "proved"; program: Program; application: Application; partner?: PartnerStatus | undefined }
-  /** One of the same address waits already. */
+  /** The address already has a pending application. */
   | { outcome: "waiting"; program: Program }
   /** A partner has the address. */
   | { outcome: "partner"; program: Program; partner: PartnerStatus }
-  /** The program takes none any more. */
+  /** The program no longer accepts applications. */
   | { outcome: "closed"; program: Program }
   /** Unknown or expired. */
   | { outcome: "link_refused" };
 
 /**
- * Proves the address of an application by the link's token, exactly once, and stores the application; where the program
- * says so, it is a partner in the same transaction (JOIN-5). The same link again changes nothing and has the same outcome.
+ * Verifies the address of an application by the link's token, exactly once, and stores the application; depending on
+ * the program's setting it becomes a partner in the same transaction (JOIN-5). The same link again has no effect and
+ * the same outcome.
  */
 export async function proveAddress(base: BaseCtx, token: string): Promise<Proof> {
   const ctx = onShard(base, shardOfToken(token));
@@ -257,7 +263,7 @@ async function storeApproved(ctx: ProgramCtx, pending: Application, spend: Write
   try {
     await commitWithPartner(ctx, plan);
   } catch (error) {
-    // The address became a partner's at the same moment.
+    // The address was given to a partner at the same moment.
     if (error instanceof AppError && error.code === "already_exists") throw new CommitConflict("lost_race", error.code);
     throw error;
   }

@@ -15,17 +15,17 @@ import { ownedApplication, toldOf } from "./applications.ts";
 import { commitWithPartner, planPartner } from "./new-partner.ts";
 
 /**
- * `pending → approved` (JOIN-6): the applicant is an active partner at once, for the address is proved, and is e-mailed their
- * link and one that signs in.
- * @throws `invalid_transition` where it is decided, `already_exists` where a partner has the address by now.
+ * `pending → approved` (JOIN-6): the applicant is an active partner at once, because the address is verified, and is
+ * e-mailed the partner's link and a sign-in link. @throws `invalid_transition` if it is decided, `already_exists` if a
+ * partner has the address by now.
  */
 export function approveApplication(caller: Caller, id: string): Promise<Application> {
   return decide(caller, id, "approved", null);
 }
 
 /**
- * `pending → declined` (JOIN-6), of which the applicant is notified, with the note where there is one.
- * @throws `invalid_transition` where it is decided.
+ * `pending → declined` (JOIN-6); the applicant is notified, with the note if there is one. @throws `invalid_transition`
+ * if it is decided.
  */
 export function declineApplication(caller: Caller, id: string, note: string | null): Promise<Application> {
   return decide(caller, id, "declined", note);
@@ -38,7 +38,7 @@ export type ApplicationResult =
   | { id: string; ok: true; status: ApplicationDecision }
   | { id: string; ok: false; error: { code: (typeof REFUSALS)[number]; message: string } };
 
-/** Decides several, each in a commit of its own: what is refused for one changes nothing for the others. */
+/** Decides several, each in a commit of its own: a refusal of one does not affect the others. */
 export async function decideApplications(
   caller: Caller,
   ids: readonly string[],
@@ -46,7 +46,7 @@ export async function decideApplications(
   note: string | null,
 ): Promise<ApplicationResult[]> {
   const [ctx] = await prove(caller);
-  // The reply is of all of them: no commit is the one to store it with.
+  // The reply covers all of them, so it is not stored with any single commit.
   const { alongside: _, ...each } = ctx;
   const results: ApplicationResult[] = [];
   for (const id of ids) {

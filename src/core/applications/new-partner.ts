@@ -17,7 +17,7 @@ export interface PlannedPartner {
   notices: Notice[];
 }
 
-/** The partner that an application becomes, active at once, with a free slug made of the name, and a link that signs in. */
+/** Plans the partner of an application: active at once, with a free slug made from the name, and a sign-in link. */
 export async function planPartner(ctx: ProgramCtx, application: Application): Promise<PlannedPartner> {
   const { email, name } = application;
   if (email === null || name === null) throw new AppError("invalid_transition", "What the person wrote is forgotten.");
@@ -36,8 +36,8 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
 }
 
 /**
- * Commits a plan that may make a partner. A slug that was taken meanwhile is a lost race: the next attempt chooses another.
- * @throws `already_exists` where a partner has the address.
+ * Commits a plan that may make a partner. A slug taken meanwhile is a lost race: the next attempt chooses another.
+ * @throws `already_exists` if a partner has the address.
  */
 export async function commitWithPartner(ctx: ProgramCtx, plan: CommitPlan): Promise<void> {
   try {

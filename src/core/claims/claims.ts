@@ -26,19 +26,19 @@ import { viewClaim, viewClaimData, type ClaimView } from "../kernel/views.ts";
 import { paymentsOfOrder } from "../ledger/find.ts";
 import { selectMatches } from "./matches.ts";
 
-/** What a partner enters: the id of an order, or a day (`2026-11-02`) and the domain of the customer's address. */
+/** A partner's input: the id of an order, or a day (`2026-11-02`) and the domain of the customer's address. */
 export type ClaimInput = { order_id: string } | { day: string; email_domain: string };
 
-/** A claim that is kept, or why none is needed: the payment is the partner's already, with this outcome. */
+/** A stored claim, or the reason why none is needed: the payment already belongs to the partner, with this outcome. */
 export type Claimed = { claim: SaleClaim; isNew: boolean } | { theirs: Outcome };
 
-/** A partner's own payment of which nothing is to be decided by a person. */
+/** A partner's own payment that needs no decision by a person. */
 const SETTLED_OWN = sql`p.outcome is not null and p.outcome <> 'partner_deactivated' and p.outcome <> 'merged'`;
 
 /**
- * Keeps what a partner says is theirs; the same again is the same claim (CLAIM-2). One read has all that is needed: by an
- * order's id whether it is the partner's already. Nothing is said of other payments.
- * @throws `invalid_transition` with too many open claims, `rate_limited` with too many within a day (CLAIM-4).
+ * Stores a partner's claim; a repeated claim is the same claim (CLAIM-2). One read collects all input, for an order's
+ * id also whether the payment already belongs to the partner. The result does not reveal other payments. @throws
+ * `invalid_transition` with too many open claims, `rate_limited` with too many within a day (CLAIM-4).
  */
 export async function createClaim(ctx: ProgramCtx, partner_id: string, input: ClaimInput): Promise<Claimed> {
   return untilWon(async () => {
@@ -79,7 +79,7 @@ export async function createClaim(ctx: ProgramCtx, partner_id: string, input: Cl
       });
     } catch (error) {
       if (!(error instanceof CommitConflict) || error.kind !== "unique") throw error;
-      // The same was entered at the same moment: it is read again.
+      // The same claim was made at the same moment: it is read again.
       throw new CommitConflict("lost_race", error.constraint);
     }
     return { claim, isNew: true };
@@ -127,7 +127,7 @@ function refuseTooMany({ open, today }: { open: number; today: number }): void {
   }
 }
 
-/** Nothing that may have to be forgotten: the log stays. */
+/** Excludes every field that an erasure may have to delete, because the log is permanent. */
 export function claimPayload(row: SaleClaim): EventPayloads["claim.created"] {
   const { id: claim_id, partner_id, status, payment_id } = row;
   return { claim_id, partner_id, status, payment_id };
@@ -180,11 +180,11 @@ export async function listClaims(ctx: Reader, filter: ClaimFilter): Promise<Page
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
-/** A claim with the payments that it can be about, each with its commissions. */
+/** A claim with the payments that it can match, each with its commissions. */
 export interface ClaimWithPayments {
   claim: SaleClaim;
   payments: { payment: Payment; commissions: Commission[] }[];
-  /** Whose claim it is, as it is now. */
+  /** The current program and partner of the claim. */
   program: Program;
 }
 

@@ -21,21 +21,21 @@ import { claimPayload, selectClaim } from "./claims.ts";
 import { selectAnswering, selectMatches } from "./matches.ts";
 
 export interface GrantInput {
-  /** Needed where the claim can be about several payments, or about none that was found. */
+  /** Required if the claim matches several payments, or none that was found. */
   payment_id?: string | undefined;
 }
 
 export interface DeclineInput {
-  /** What the partner reads beside the answer. */
+  /** Shown to the partner with the answer. */
   note?: string | null | undefined;
 }
 
 /**
- * Gives a payment to the partner who claims it: the partner's reference is remembered for the customer of the payment, as
- * of its time, and what it serves is settled (CLAIM-5). Where the payment names the partner already there is nothing to
- * remember; one that was refused because the partner was deactivated is decided again. Decided once.
- * @throws `invalid_transition` where the claim is decided, the partner deactivated, the payment another partner's, or
- * where nothing says whose payment it is; `validation_failed` where it is not clear which payment is meant.
+ * Gives a payment to the partner who claims it: stores the partner's reference for the customer of the payment, as of
+ * its time, and settles the payments to which it applies (CLAIM-5). If the payment already names the partner, no
+ * reference is stored; a payment that was refused because the partner was deactivated is decided again. A claim is
+ * decided once. @throws `invalid_transition` if the claim is decided, the partner deactivated, the payment another
+ * partner's, or its customer unknown; `validation_failed` if it is ambiguous which payment is meant.
  */
 export async function grantClaim(caller: Caller, id: string, { payment_id }: GrantInput): Promise<SaleClaim> {
   const { ctx, after, payment, facts } = await untilWon(async () => {
@@ -57,7 +57,7 @@ export async function grantClaim(caller: Caller, id: string, { payment_id }: Gra
         decided(ctx, after),
         refuseWhere(ctx, isChanged(payment, partner)),
         ...(facts.length > 0 ? await rememberReferences(ctx, payment, facts) : []),
-        // That the claim was granted is read in settling the payment, also where this call ends before.
+        // Settling the payment reads that the claim was granted, even if this call ends before.
         unsettle(ctx, sql`id = ${payment.id}`),
       ],
       occurrences: [
@@ -78,10 +78,10 @@ export async function grantClaim(caller: Caller, id: string, { payment_id }: Gra
   return after;
 }
 
-/** Says no to a claim, with an optional note. Decided once. @throws `invalid_transition` where it is decided. */
+/** Declines a claim, with an optional note. A claim is decided once. @throws `invalid_transition` if it is decided. */
 export async function declineClaim(caller: Caller, id: string, { note }: DeclineInput): Promise<SaleClaim> {
   return untilWon(async () => {
-    // Of those of a day none is meant.
+    // A claim by day names no single payment.
     const [ctx, [claim], [partner], [payment = null]] = await prove(
       caller,
       selectClaim(caller, id),
@@ -156,13 +156,16 @@ function noPayment(): never {
   throw invalidField("payment_id", "There is no such payment.");
 }
 
-/** What it is decided on must be what its facts say. */
+/** The decision has to be based on the payment's settled facts. */
 async function settleFirst(ctx: ProgramCtx, payment: Payment): Promise<never> {
   await settle(ctx, payment);
   throw new CommitConflict("lost_race", "the payment was not settled");
 }
 
-/** What is to be remembered so that the payment is the partner's: of the nearest that the provider names of its customer. */
+/**
+ * The reference to store so that the payment belongs to the partner: for the nearest object that the provider names of
+ * its customer.
+ */
 function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
   if (partner.status === "deactivated") {
     throw new AppError("invalid_transition", "The partner is deactivated. Make the partner active again first.");
@@ -180,13 +183,13 @@ function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
   throw new AppError("invalid_transition", "The provider names no customer of this payment: it cannot be attributed.");
 }
 
-/** True where the payment or the partner is no longer as it was read. */
+/** True if the payment or the partner has changed since it was read. */
 function isChanged({ id, facts_revision }: Payment, partner: Partner) {
   return sql`exists (select 1 from payments where id = ${id} and facts_revision <> ${facts_revision})
     or exists (select 1 from partners where id = ${partner.id} and updated_at <> ${partner.updated_at})`;
 }
 
-/** Once, and of a claim that no erasure has emptied meanwhile: the kept reply says which sale it is about. */
+/** Decides once, and only a claim that no erasure has emptied meanwhile, because the stored reply contains its sale. */
 function decided(ctx: ProgramCtx, { order_id, email_domain, ...after }: SaleClaim): Write {
   const { id, status, payment_id, note, decided_at } = after;
   const same = sql`order_id is ${order_id} and email_domain is ${email_domain}`;

@@ -1,4 +1,4 @@
-/** Which payments a claim can be about. */
+/** The payments that a claim can match. */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
@@ -8,7 +8,7 @@ import type { Reader } from "../kernel/context.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { isClaimable, paymentsOfDay, paymentsOfOrder } from "../ledger/find.ts";
 
-/** The newest that fit a claim by day and domain. */
+/** The newest that match a claim by day and domain. */
 function fitting({ programId }: Reader, id: string): SQL {
   const of = (what: string) => sql`(select ${sql.raw(what)} from claims
     where id = ${id} and program_id = ${programId} and day is not null)`;
@@ -16,7 +16,7 @@ function fitting({ programId }: Reader, id: string): SQL {
     order by p.created_at desc limit ${literal(MAX_CLAIM_PAYMENTS)})`;
 }
 
-/** The ids of the payments that a claim can be about, and of the one that was decided on. */
+/** The ids of the payments that a claim can match, and of the decided one. */
 function matchesOf(ctx: Reader, id: string): SQL {
   const own = sql`from claims where id = ${id} and program_id = ${ctx.programId}`;
   return unionOf(
@@ -48,7 +48,10 @@ export function selectMatches(ctx: Reader, id: string) {
   ] as const;
 }
 
-/** The payment that a declined claim is answered by, of its order's: one that can be granted before what counts elsewhere. */
+/**
+ * The payment that answers a declined claim: among those of its order one that can be granted, before one that counts
+ * elsewhere.
+ */
 export function selectAnswering(ctx: Reader, id: string) {
   const order = sql`select order_id from claims
     where id = ${id} and program_id = ${ctx.programId} and order_id is not null`;

@@ -17,12 +17,12 @@ import { OWNER, type Owner, type Work } from "../kernel/job.ts";
 import { isCounted } from "../kernel/uncounted-clicks.ts";
 
 const PROGRAMS_AT_ONCE = 50;
-/** Days that are noted, and looked up, at once. */
+/** Days that are recorded, and looked up, at once. */
 const DAYS_AT_ONCE = 5_000;
 
 /**
- * Notes the days of clicks that ended `retentionDays` days ago or earlier and are still in the database; a day whose
- * clicks came late is noted again. Reads as many rows as there are days with clicks.
+ * Records the days of clicks that ended at least `retentionDays` days ago and are still in the database; a day with
+ * late clicks is recorded again. Reads as many rows as there are days with clicks.
  */
 export function noteArchivableDays({ db, now }: Pick<BaseCtx, "db" | "now">, retentionDays: number): Work {
   const end = utcDay(now - retentionDays * DAY);
@@ -48,17 +48,17 @@ export function noteArchivableDays({ db, now }: Pick<BaseCtx, "db" | "now">, ret
 }
 
 interface NotedDays extends Owner {
-  /** Which are left, the first of them last. */
+  /** The remaining days, the first of them last. */
   days: string[];
-  /** Up to where the first of them is moved. */
+  /** The position within the first of them. */
   after: string | null;
   failure: { error: unknown } | null;
 }
 
 /**
- * Moves noted days of clicks into the archive; counts stay as they are. Resumable at any point, and may run twice at
- * once: a stretch is written under a name made of what it holds, and one transaction then records it and deletes exactly
- * its rows, or does nothing where another run was first. `onCall` is notified of the calls of the archive.
+ * Moves recorded days of clicks into the archive; counts do not change. Resumable at any point, and safe to run twice
+ * at once: a stretch is written under a name derived from its content, and one transaction then records it and deletes
+ * exactly its rows, or has no effect if another run was first. `onCall` is notified of the calls of the archive.
  */
 export function archiveNotedDays(
   ctx: Pick<BaseCtx, "db" | "now">,
@@ -67,7 +67,7 @@ export function archiveNotedDays(
 ): Work<NotedDays> {
   const { db } = ctx;
   return {
-    // Six statements, and what one stretch takes of the archive.
+    // Six statements, and the archive calls of one stretch.
     cost: 6 + CALLS_A_STRETCH,
     async due(after) {
       const rows = await shaped(
@@ -83,7 +83,7 @@ export function archiveNotedDays(
       try {
         noted.after = await archiveNext(ctx, archive, onCall, noted);
       } catch (error) {
-        // The days behind it are not kept waiting.
+        // A failing day does not delay the next ones.
         noted.failure = { error };
         noted.after = null;
       }
@@ -95,7 +95,7 @@ export function archiveNotedDays(
   };
 }
 
-/** Moves the next stretch of a day. Gives up to where, or null when the day is done. */
+/** Moves the next stretch of a day. Returns its end, or null if the day is done. */
 async function archiveNext(
   ctx: Pick<BaseCtx, "db" | "now">,
   archive: Archive,
@@ -130,7 +130,7 @@ async function readClicks(
   );
 }
 
-/** Changes nothing where another run has moved one of the clicks already. */
+/** Has no effect if another run has moved one of the clicks already. */
 async function moveStretch(
   { db, now }: Pick<BaseCtx, "db" | "now">,
   archive: Archive,

@@ -1,4 +1,4 @@
-/** How many clicks of a program are recorded on a UTC day (TRACK-26). Beyond that they are only counted. */
+/** The budget of recorded clicks of a program on a UTC day (TRACK-26). Clicks beyond it are only counted. */
 import { eq, gt, sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { clickDrops, programs } from "../../db/schema.ts";
@@ -13,11 +13,14 @@ import { programFields } from "../kernel/program-rows.ts";
 import type { Program } from "../kernel/rows.ts";
 import { countUncountedIn } from "../kernel/uncounted-clicks.ts";
 
-/** Clicks of one program in one flush, from which on the flush counts those that no roll-up has counted yet. */
+/** Clicks of one program in one flush from which on the flush also counts those that no roll-up has counted yet. */
 const MANY = 100;
-/** Of smaller flushes those with such an id do so, about one click in a thousand: to count them reads a row for each. */
+/**
+ * Smaller flushes do so if they contain such an id, about one click in a thousand, because counting reads a row for
+ * each.
+ */
 const SAMPLED = /00$/;
-/** Days before that say what is usual: the median of these, those without a click included. */
+/** The days that define the usual number: their median, including days without a click. */
 const USUAL_DAYS = 28;
 
 interface DayOfClicks {
@@ -49,8 +52,8 @@ export function daysOf(
 }
 
 /**
- * The statement of a flush that closes the days of programs whose budget is used up: the row of `click_drops` says so from
- * then on. `days` is the JSON of `daysOf`. The flush that reaches the budget is recorded as a whole.
+ * The statement of a flush that closes the days of programs whose budget is used up, by a row of `click_drops`. `days`
+ * is the JSON of `daysOf`. The flush that reaches the budget is recorded as a whole.
  */
 export function closeDays(days: string): SQL {
   const program_id = sql`d.value ->> 'program_id'`;
@@ -83,7 +86,7 @@ interface ClosedDays extends Owner {
   days: number;
 }
 
-/** Stores the e-mail to the owner about days that were closed: one for each, and one a day. Null where nothing is sent. */
+/** Stores the e-mail to the owner about closed days: one for each, and one a day. Null if e-mail is not set up. */
 export function mailClosedDays(ctx: Ctx): Work<ClosedDays> | null {
   if (!ctx.mailer) return null;
   return {
@@ -108,7 +111,7 @@ export function mailClosedDays(ctx: Ctx): Work<ClosedDays> | null {
           ownerMails: [{ kind: "clicks_over_budget" }],
         });
       } catch (error) {
-        // Another run has done it.
+        // Another run has stored it.
         if (!(error instanceof CommitConflict)) throw error;
       }
       return false;

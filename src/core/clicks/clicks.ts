@@ -22,17 +22,20 @@ import { isNearlyFull, noteSize } from "../kernel/database-size.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 import { closeDays, daysOf, isClosed } from "./budget.ts";
 
-/** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
+/** A stretch of one object's arrivals: after number `from` up to number `to`. */
 export interface ClickFlush {
-  /** The object's name, for the cron that looks after clicks that nobody comes for; it names the database. */
+  /** The object's name, which contains the database; the cron uses it to recover clicks without a flush. */
   object: string;
-  /** Identity of the object's storage: its cursor in the database belongs to it. */
+  /** The identity of the object's storage, to which its cursor in the database belongs. */
   epoch: string;
-  /** Up to where the object knows its arrivals to be there, `from` unless given: what is beyond may be on its way, or lost. */
+  /**
+   * The arrivals up to here are known to be in the database, `from` by default: later ones may be in flight, or lost.
+   */
   known?: number;
   /**
-   * After where it still keeps all of them, `known` unless given. There the cursor begins where the database has none: one that
-   * was restored may have lost it together with what the object knows to be there, and all of that is sent again.
+   * The object still stores all arrivals after this one, `known` by default. The cursor begins here if the database has
+   * none: a restored one may have lost it together with arrivals that the object knows as flushed, which are then all
+   * sent again.
    */
   oldest?: number;
   from: number;
@@ -41,9 +44,11 @@ export interface ClickFlush {
   now: number;
 }
 
-/** Clicks for each row of counts, from which on a flush counts them itself: for a tenth of a row each, at most. */
+/**
+ * Clicks for each row of counts from which on a flush counts them itself, at a cost of at most a tenth of a row each.
+ */
 const COUNTED_AT_ONCE = 10;
-/** After the first click that waits, the first roll-up comes so much later. */
+/** Time from the first waiting click to the first roll-up. */
 const FIRST_ROLL_UP = 10 * MINUTE;
 
 /**
@@ -89,7 +94,7 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
     ]);
   };
   try {
-    // By the cursor all of them are new, and the key of the log holds it to that; where it does not, each is looked up.
+    // By the cursor all of them are new, and the log's key enforces it; if it does not hold, each is looked up.
     const [{ meta }] = await write(true).catch((error: unknown) => {
       if (conflictIn(error)?.kind !== "unique") throw error;
       return write(false);
@@ -108,7 +113,7 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
   return flushClicks(bindings, { ...flush, from: cursor, arrivals: flush.arrivals.slice(cursor - flush.from) });
 }
 
-/** Makes a click object known to the cron and gives its storage a cursor; repeating it changes nothing. */
+/** Makes a click object known to the cron and gives its storage a cursor; repeating it has no effect. */
 export async function registerClickObject(
   bindings: DatabaseBindings,
   object: Pick<ClickFlush, "object" | "epoch" | "from" | "now">,
@@ -123,7 +128,7 @@ export async function registerClickObject(
   return object.from;
 }
 
-/** The host to which a program's redirect links lead, or null where the program or its domain is unknown. */
+/** The host to which a program's redirect links lead, or null if the program or its domain is unknown. */
 export async function findProgramDomain(db: Database, program_id: string): Promise<string | null> {
   const [row] = await shaped(db, { domain: orNull(text) }, sql`select domain from programs where id = ${program_id}`);
   return row?.domain ?? null;
@@ -135,7 +140,7 @@ export interface RefKey {
   slug_key: string;
 }
 
-/** The positions of those references that lead to an active partner, in one query by keys. */
+/** The positions of the references that lead to an active partner, in one query by keys. */
 export async function findActiveRefs(
   bindings: DatabaseBindings,
   shard: number,
@@ -191,7 +196,10 @@ function countedOnly(arrival: Arrival): Arrival {
   return "dropped" in arrival ? arrival : { created_at, program_id, dropped: "database_full" };
 }
 
-/** By program, reference and minute, so that the database looks each partner up once and not once per click. */
+/**
+ * Groups arrivals by program, reference and minute, so that the database looks each partner up once and not once per
+ * click.
+ */
 function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[] } {
   const groups = new Map<string, Group>();
   const drops = new Map<string, Drop>();
@@ -220,8 +228,8 @@ function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[]
 }
 
 /**
- * Programs of which there are so many clicks that counting them takes few rows: one for each partner, two for each hour,
- * and those of their pages and sub-ids, and of where the visitors came from.
+ * Programs with so many clicks that counting them takes few rows in comparison: one for each partner, two for each
+ * hour, and those of pages, sub-ids and origins.
  */
 function densePrograms(groups: readonly Group[]): Set<string> {
   const dense = new Set<string>();
@@ -249,7 +257,7 @@ function densePrograms(groups: readonly Group[]): Set<string> {
   return dense;
 }
 
-/** The clicks of a group by what they are counted by: how many, and which, unless all of them are new. */
+/** The clicks of a group by their sources: the number, and the ids unless all of them are new. */
 function sourcesOf(clicks: Group["clicks"], allNew: boolean) {
   return COUNTED_KINDS.flatMap((kind) =>
     [...Map.groupBy(clicks, (click) => sourceOf(click, kind))].flatMap(([value, own]) =>
@@ -274,7 +282,7 @@ function moveCursor({ epoch, from, to, now }: ClickFlush): SQL {
     where id = ${cursorId(epoch, from)}`;
 }
 
-/** How far each of the objects is in the database, by its epoch; one that never was there is missing. */
+/** The position of each object in the database, by its epoch; an unknown object is missing. */
 export async function readCursors(db: Database, epochs: readonly string[]): Promise<Map<string, number>> {
   const rows = await shaped(
     db,
@@ -284,14 +292,16 @@ export async function readCursors(db: Database, epochs: readonly string[]): Prom
   return new Map(rows.map(({ id }) => [id.slice(0, id.lastIndexOf(":")), Number(id.slice(id.lastIndexOf(":") + 1))]));
 }
 
-/** Of a group `g`: whether its program's clicks of the day are only counted. */
+/** For a group `g`: whether its program's clicks of the day are only counted. */
 const IS_CLOSED = isClosed(sql`g.value ->> 'program_id'`, sql`substr(g.value ->> 'at', 1, 10)`);
 
 /** Each group with its partner; `cross join` keeps the order, which looks up by key twice per group. */
 const RESOLVED = sql`cross join partner_slugs s on s.program_id = g.value ->> 'program_id' and s.slug_key = g.value ->> 'ref_key'
   cross join partners p on p.id = s.partner_id and p.status <> 'deactivated' and not ${IS_CLOSED}`;
 
-/** How many of a group's clicks are not in the log yet: counts rest on rows, even if a cursor were lost. */
+/**
+ * The number of a group's clicks that are not in the log yet, so that counts follow the rows even if a cursor was lost.
+ */
 const UNKNOWN_CLICKS = unknownOf(sql`g.value`);
 
 function unknownOf(counted: SQL): SQL {
@@ -299,7 +309,7 @@ function unknownOf(counted: SQL): SQL {
     (select 1 from events e where e.program_id = s.program_id and e.id = i.value))`;
 }
 
-/** Makes programs whose clicks wait known to the roll-up. What is before `until` when this is over is counted at once. */
+/** Makes programs with waiting clicks known to the roll-up. Clicks before `until` are counted at once. */
 function awaitRollUp(counted: string, next_at: string): SQL {
   return sql`insert into click_rollups (program_id, until, next_at)
     select p.id, min(g.value ->> 'first'), ${next_at}
@@ -310,8 +320,8 @@ function awaitRollUp(counted: string, next_at: string): SQL {
 }
 
 /**
- * Groups by how far their program is rolled up, which says whether the flush counts them itself: most it does not, and their
- * partners are not looked up then. `until` is the first id of a minute, so none is cut.
+ * Groups by the position of their program's roll-up, which decides whether the flush counts them itself: most it does
+ * not, and then skips the lookup of their partners. `until` is the first id of a minute, so no group is cut.
  */
 function groupsOf(counted: string): SQL {
   return sql`json_each(${counted}) g left join click_rollups r on r.program_id = g.value ->> 'program_id'`;
@@ -339,7 +349,7 @@ function countEvents(counted: string, count: SQL): SQL {
     from ${groupsOf(counted)} ${RESOLVED} where ${COUNTED_HERE}`);
 }
 
-/** Drops of programs that do not exist are nobody's: they leave no row, whatever a stranger sends. */
+/** Drops of unknown programs leave no row, whatever a stranger sends. */
 function countDrops(counted: string, drops: string): SQL {
   return sql`insert into click_drops (program_id, day, reason, count)
     select program_id, day, reason, sum(count) from (
@@ -358,7 +368,7 @@ function countDrops(counted: string, drops: string): SQL {
     on conflict (program_id, day, reason) do update set count = count + excluded.count`;
 }
 
-/** Of the click `c` that came by a reference of the partner `p`. */
+/** For the click `c` that came by a reference of the partner `p`. */
 const FIELDS = {
   ref: sql`p.slug`,
   landing: sql`c.value ->> 'landing'`,

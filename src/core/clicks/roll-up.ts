@@ -9,12 +9,15 @@ import type { BaseCtx } from "../kernel/context.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
-/** So many clicks may wait in a program, by its last rate, and so long: they are read for every total. */
+/**
+ * The limits of waiting clicks in a program, by its last rate, and of their waiting time, because every total reads
+ * them.
+ */
 export const WAITING = 4_000;
 export const MAX_GAP = 3 * HOUR;
-/** Clicks are in the log by then; one that comes later is counted as it comes. */
+/** Clicks are in the log by then; a later one is counted on arrival. */
 const SETTLED_AFTER = MINUTE;
-/** Events that are read at once, where fewer whole minutes do not hold more. */
+/** Events that are read at once, unless fewer whole minutes contain more. */
 const EVENTS_AT_ONCE = 20_000;
 const PROGRAMS_AT_ONCE = 50;
 
@@ -25,9 +28,9 @@ interface Waiting extends Owner {
 }
 
 /**
- * Brings the clicks that flushes left into the kept counts, each exactly once: one transaction counts the rows between
- * two ids and moves `until` from the first to the second, or does nothing. A row of counts is written for all clicks of
- * a partner since the last time, so this waits until they are many, or three hours are over.
+ * Adds the clicks that flushes left to the kept counts, each exactly once: one transaction counts the rows between two
+ * ids and moves `until` from the first to the second, or has no effect. A row of counts is written for all clicks of a
+ * partner since the last time, so the roll-up waits for many clicks, or three hours.
  */
 export function rollUpClicks(ctx: Pick<BaseCtx, "db" | "now">): Work<Waiting> {
   const { db, now } = ctx;
@@ -53,11 +56,11 @@ export function rollUpClicks(ctx: Pick<BaseCtx, "db" | "now">): Work<Waiting> {
 
 interface Stretch {
   to: string;
-  /** When the rest is due, where there is any. */
+  /** When the rest is due, if there is any. */
   next_at: string;
 }
 
-/** How far the next step goes, in whole minutes. */
+/** The end of the next step, in whole minutes. */
 async function findStretch(
   { db, now }: Pick<BaseCtx, "db" | "now">,
   { key, until }: Waiting,
@@ -82,7 +85,7 @@ async function findStretch(
   return { to: firstIdAt("event", minute), next_at: iso(now) };
 }
 
-/** False where another run was first. */
+/** False if another run was first. */
 async function countStretch(
   { db }: Pick<BaseCtx, "db">,
   { key, until, next_at }: Waiting,

@@ -12,28 +12,28 @@ import {
 import type { Reader } from "../kernel/context.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 
-/** Clicks that one page of the site, or one sub-id, brought. */
+/** Clicks by one page of the site, or by one sub-id. */
 export interface ClickSource {
   value: string;
   clicks: number;
 }
 
 export interface ClickSources {
-  /** Those with the most clicks, the first of them first. */
+  /** The sources with the most clicks, in order. */
   top: ClickSource[];
-  /** Clicks of all the others. */
+  /** Clicks of all other sources. */
   others: number;
 }
 
-/** As many of a kind are listed. */
+/** Sources of a kind that are listed. */
 const LISTED = 20;
 
 type AnyKind = SourceKind | ProgramSourceKind;
 type SourceRow = ClickSource & { kind: AnyKind };
 
 /**
- * A partner's clicks in some UTC days, both included, by page and by sub-id, from the kept counts and the clicks that are
- * not rolled up yet. As many rows are read as there are values, at most 51 of a kind for each day.
+ * A partner's clicks in some UTC days, both included, by page and by sub-id, from the kept counts and the clicks that
+ * are not rolled up yet. It reads as many rows as there are values, at most 51 of a kind for each day.
  */
 export async function readClickSources(
   ctx: Reader,
@@ -49,7 +49,7 @@ export function selectClickSources(ctx: Reader, partner_id: string, days: { from
   return selectSources(ctx, partner_id, days, sql`and payload ->> 'partner_id' = ${partner_id}`);
 }
 
-/** The same of the program as a whole. Its rows are for `programSourcesOf`. */
+/** The statement for the program as a whole. Its rows are for `programSourcesOf`. */
 export function selectProgramSources(ctx: Reader, days: { from: string; to: string }) {
   return selectSources(ctx, WHOLE_PROGRAM, days, sql``);
 }

@@ -8,7 +8,7 @@ import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 export interface ClickSummaryFilter {
   /** Milliseconds, inclusive. */
   from: number;
-  /** Milliseconds, the first instant no longer included. */
+  /** Milliseconds, exclusive. */
   to: number;
   partner_id?: string | undefined;
 }
@@ -23,8 +23,8 @@ export interface ClickSummary {
 }
 
 /**
- * Clicks by UTC day, recorded and dropped by reason, from the kept counts and the clicks that are not rolled up yet:
- * as many rows are read as there are of these, of days and of reasons, whatever the number of clicks. A dropped click
+ * Clicks by UTC day, recorded and dropped by reason, from the kept counts and the clicks that are not rolled up yet: it
+ * reads as many rows as there are of these, of days and of reasons, whatever the number of clicks. A dropped click
  * belongs to no partner, so for one partner only the recorded ones are reported.
  */
 export async function summarizeClicks(

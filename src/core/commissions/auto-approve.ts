@@ -15,7 +15,7 @@ import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
 import { daysBefore, isSettled, recordApprovals } from "../ledger/decisions.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
-/** What one transaction takes. */
+/** Commissions in one transaction. */
 const COMMISSIONS_AT_ONCE = 2_000;
 const PROGRAMS_AT_ONCE = 50;
 
@@ -24,8 +24,8 @@ interface Due extends Owner {
 }
 
 /**
- * With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment was made
- * and first seen (COM-6). Two runs at once approve each commission once.
+ * Approves each pending, unflagged commission `auto_approve_days` after its payment was made and first seen (COM-6).
+ * Two concurrent runs approve each commission once.
  */
 export function approveDueCommissions(ctx: Ctx): Work<Due> {
   return {
@@ -46,15 +46,15 @@ export function approveDueCommissions(ctx: Ctx): Work<Due> {
 }
 
 /**
- * Old enough: its hold began `days` of UTC or more before now. What is not settled waits: a fact that came, a dispute, may be
- * about to flag it.
+ * Due: the hold began at least `days` UTC days ago. An unsettled payment waits, because a new fact, such as a dispute,
+ * may be about to flag its commission.
  */
 function isDue(now: number, days: SQL): SQL {
   return sql`c.status = 'pending' and c.flagged = 0 and ${isSettled(sql`c.payment_id`)}
     and ${HOLD_BEGINS} <= ${daysBefore(iso(now), days)}`;
 }
 
-/** By the setting of that moment: the program was read when the run began. */
+/** Uses the current setting, because the program was read when the run began. */
 async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
   const days = sql`(select auto_approve_days from programs where id = ${program.id})`;
   const due = sql`from commissions c where c.program_id = ${program.id} and ${isDue(ctx.now, days)}`;
@@ -93,8 +93,8 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
 }
 
 /**
- * Of due commissions those for which the balances have room whatever the order: the accounts that hold all of theirs, as
- * many of them as the program's balance holds. The other accounts wait, and hold up none (PAY-22).
+ * Due commissions that fit into the balances in any order: the accounts that have room for all of theirs, as many as
+ * the program's balance can take. The other accounts wait, and do not delay others (PAY-22).
  */
 function fittingOf(due: SQL): SQL {
   const kept = (partner: SQL) => sql`coalesce((select abs(b.amount_cents) from balances b

@@ -33,7 +33,7 @@ export interface BulkChange {
   status: CommissionStatus;
   /** Only with `rejected`. */
   reason?: string | undefined;
-  /** Flagged ones wait for a person who looks at them: without this no filter takes them, and none is approved. */
+  /** Flagged ones wait for a review: without this no filter selects them, and none is approved. */
   include_flagged?: boolean | undefined;
 }
 
@@ -48,16 +48,16 @@ export type BulkResult =
 export interface BulkReport {
   matched: number;
   changed: number;
-  /** Left as they are: flagged, in a payout, or of a status from which there is no such move. */
+  /** Unchanged: flagged, in a payout, or in a status without such a move. */
   skipped: number;
-  /** Not reached in this call: the same call again goes on. */
+  /** Not reached in this call: repeat the call to continue. */
   remaining: number;
 }
 
 /**
- * Moves commissions, each for itself: what is refused for one changes nothing for the others. One read and one commit,
- * however many they are; again only for as long as others change the same rows in between. It is answered once what hangs on
- * them is settled (COM-8): where that fails, that is thrown, and the changes hold.
+ * Moves commissions individually: a refusal of one does not affect the others. One read and one commit, whatever their
+ * number, repeated only if others change the same rows in between. It answers once the dependent differences are
+ * settled (COM-8): if settling fails, it throws, but the changes are stored.
  */
 export async function updateCommissions(
   caller: Caller,
@@ -71,10 +71,10 @@ export async function updateCommissions(
 }
 
 interface MoveOptions {
-  /** Whether these are all of the request, named one by one: its reply is kept with the change. */
+  /** Whether these are all ids of the request, so that its reply is stored with the change. */
   isWhole: boolean;
   unchanged_since: string | undefined;
-  /** So many payments are settled with it. */
+  /** Payments that are settled with it. */
   most: number;
 }
 
@@ -133,20 +133,21 @@ const LEFT_OUT = "It is flagged: look at it first. `include_flagged` takes it al
 /** Commissions in one transaction, and transactions in one call. */
 const STEP = 500;
 const STEPS = 10;
-/** No step begins after so long: whoever asked waits for all of them. */
+/** No step begins after this time, because the caller waits for all of them. */
 const WORK_MS = 10 * SECOND;
 
-/** What whoever decides was shown: so many, at an instant. What was changed after it is left as it is. */
+/** The state that the person saw: a number of commissions at an instant. Later changes are skipped. */
 export interface SeenMatching {
   at: string;
   count: number;
 }
 
 /**
- * Moves all that match, oldest first, in steps that are each whole: broken off at any point, the same call goes
- * on with the rest. No more of them than there were when it began: what comes meanwhile is for the next call.
- * @throws `forbidden` before it begins, for a key that may not make all of the changes (ACCESS-13); `invalid_transition` for more than were `seen`; after the last step, the first failure of settling what hangs on
- * them (COM-8).
+ * Moves all that match, oldest first, in steps that are each complete: after an interruption, the same call continues
+ * with the rest. It moves at most the number that there were when it began; later ones are left to the next call.
+ * @throws `forbidden` before it begins, for a key that may not make all of the changes (ACCESS-13);
+ * `invalid_transition` for more than were `seen`; after the last step, the first failure to settle dependent
+ * differences (COM-8).
  */
 export async function updateMatching(
   caller: Caller,
@@ -170,7 +171,7 @@ export async function updateMatching(
   let failure: Tried["failure"];
   for (let step = 0; step < STEPS && statuses.length > 0 && done < eligible && clock() - began <= WORK_MS; step++) {
     const most = Math.min(STEP, eligible - done);
-    // One status at a time: what was moved is no longer in its index, so no step reads over it.
+    // One status at a time: moved commissions leave its index, so no step reads over them.
     const ids = await nextStep(caller, { ...match, status: statuses[0] }, change, { unchanged_since, most });
     const options = { isWhole: false, unchanged_since, most: MAX_INLINE - settled };
     const made = await moveChosen(caller, ids, change, options);
@@ -184,7 +185,7 @@ export async function updateMatching(
   return { matched, changed: done, skipped: matched - eligible, remaining: Math.max(eligible - done, 0) };
 }
 
-/** What a bulk change would move, by currency, the flagged ones apart. */
+/** Commissions that a bulk change would move, by currency, flagged ones separately. */
 export interface BulkGroup extends Amount {
   flagged: boolean;
   count: number;
@@ -192,7 +193,7 @@ export interface BulkGroup extends Amount {
   least_cents: Cents;
 }
 
-/** How many match, and what could be moved of them. Changes nothing. */
+/** Counts the matching commissions and those that could be moved. Changes no row. */
 export async function previewMatching(
   ctx: Reader,
   match: CommissionMatch,
@@ -223,7 +224,7 @@ export async function previewMatching(
   };
 }
 
-/** The oldest of those that are left: fewer than `most` are the last of them. */
+/** The oldest of the remaining ones: fewer than `most` are the last of them. */
 async function nextStep(
   ctx: Reader,
   match: CommissionMatch,
@@ -242,12 +243,12 @@ async function nextStep(
   return rows.map(({ id }) => id);
 }
 
-/** The statuses that a match lets in and from which there is a move to `status`. */
+/** The statuses that a match includes and from which there is a move to `status`. */
 function movableFrom(match: CommissionMatch, status: CommissionStatus): CommissionStatus[] {
   return COMMISSION_STATUSES.filter((from) => (match.status ?? from) === from && canBecome(from, status));
 }
 
-/** Whether a commission may move: by its status, no payout holds it, and it is as it was seen. */
+/** Whether a commission may move: by its status, in no payout, and unchanged since it was seen. */
 function movable(match: CommissionMatch, status: CommissionStatus, unchanged_since: string | undefined): SQL {
   const from = movableFrom(match, status);
   const isUnchanged = unchanged_since === undefined ? sql`true` : sql`${commissions.updated_at} <= ${unchanged_since}`;
@@ -255,7 +256,7 @@ function movable(match: CommissionMatch, status: CommissionStatus, unchanged_sin
     and +${commissions.status} in (select value from json_each(${JSON.stringify(from)})))`;
 }
 
-/** One compare-and-set over all the rows of a bulk change: all of them or, where one was changed meanwhile, none. */
+/** One compare-and-set over all rows of a bulk change: all of them or, if one was changed meanwhile, none. */
 function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: ChangedCommission }[]): Write {
   const rows = changes.map(({ before, after }) => ({
     id: before.id,

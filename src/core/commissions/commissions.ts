@@ -30,14 +30,14 @@ import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
 import { commissionChanged, commissionCreated, type ChangedCommission } from "../ledger/plan.ts";
 import { raise, settleEach } from "../ledger/settle.ts";
 
-/** Which commissions are meant: the query of the list. */
+/** Selects commissions, as the query of the list does. */
 export interface CommissionMatch {
   status?: CommissionStatus | undefined;
   partner_id?: string | undefined;
   payout_id?: string | undefined;
   provider?: ProviderName | undefined;
   flagged?: boolean | undefined;
-  /** Milliseconds; `to` is the first instant no longer included. */
+  /** Milliseconds; `to` is exclusive. */
   from?: number | undefined;
   to?: number | undefined;
 }

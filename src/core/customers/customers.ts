@@ -39,7 +39,7 @@ export interface CustomerFilter extends PageRequest {
   /** Who had the customer's newest payment that has a partner. */
   partner_id?: string | undefined;
   provider?: ProviderName | undefined;
-  /** Milliseconds; `to` is the first instant no longer included. */
+  /** Milliseconds; `to` is exclusive. */
   from?: number | undefined;
   to?: number | undefined;
 }

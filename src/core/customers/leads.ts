@@ -13,7 +13,7 @@ export interface LeadFilter extends PageRequest {
   /** Whether it counts for a partner (PORTAL-4). */
   credited?: boolean | undefined;
   partner_id?: string | undefined;
-  /** Milliseconds; `to` is the first instant no longer included. */
+  /** Milliseconds; `to` is exclusive. */
   from?: number | undefined;
   to?: number | undefined;
 }

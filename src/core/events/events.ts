@@ -19,7 +19,7 @@ export interface EventFilter extends PageRequest {
   type?: EventKind | undefined;
   /** Milliseconds, inclusive. */
   from?: number | undefined;
-  /** Milliseconds, the first instant no longer included. */
+  /** Milliseconds, exclusive. */
   to?: number | undefined;
 }
 

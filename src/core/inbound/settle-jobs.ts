@@ -15,7 +15,7 @@ import { finishOpenEvents } from "./receive.ts";
 /** Younger work belongs to the request that does it at this moment. */
 const LEFT_AFTER = MINUTE;
 
-/** Of one program and of all together: what one look takes. */
+/** The limit of one step, for one program and for all together. */
 const ITEMS_AT_ONCE = 50;
 const PROGRAMS_AT_ONCE = 20;
 

@@ -7,7 +7,7 @@ import { StorageUnavailable } from "../../lib/errors.ts";
 import { gunzip, gzip } from "../../lib/gzip.ts";
 import { SECOND } from "../../lib/time.ts";
 
-/** The bucket of archived clicks, as far as it is used. */
+/** The used part of the bucket of archived clicks. */
 export type Archive = Pick<R2Bucket, "put" | "head" | "get">;
 
 export type ClickStretch = InferSelectModel<typeof clickArchives>;
@@ -23,19 +23,19 @@ export interface StoredClick {
 
 export const STORED_CLICK: Columns<StoredClick> = { id: text, payload: text, created_at: text };
 
-/** Clicks of one object: one of these is read, unpacked and parsed whole for a page. */
+/** Clicks of one object, which is read, unpacked and parsed whole for a page. */
 export const STRETCH_CLICKS = 2_000;
 
-/** Calls to the bucket by which a stretch is written. */
+/** Calls to the bucket that write a stretch. */
 export const CALLS_A_STRETCH = 2;
 
-/** A call to the bucket takes no longer. */
+/** Timeout of a call to the bucket. */
 const ANSWER_WITHIN = 10 * SECOND;
 
 /**
- * Puts clicks of one program and day, oldest first, into an object and sees that it is there. Named by what it holds, so
- * that doing it again changes nothing. Returns its key.
- * @throws {StorageUnavailable} where the bucket did not take it.
+ * Writes clicks of one program and day, oldest first, into an object and verifies that it exists. Its name is derived
+ * from its content, so that a repetition has no effect. Returns its key. @throws {StorageUnavailable} if the bucket
+ * refuses it.
  */
 export async function writeStretch(
   archive: Archive,
@@ -60,7 +60,7 @@ export async function writeStretch(
   return key;
 }
 
-/** What a line of an object says. */
+/** The content of a line of an object. */
 export interface ArchivedClick {
   id: string;
   program_id: string;
@@ -70,8 +70,8 @@ export interface ArchivedClick {
 }
 
 /**
- * The clicks of a stretch, oldest first: all of them and no other program's, or none.
- * @throws {StorageUnavailable} where the bucket is away or does not hold what it was given.
+ * The clicks of a stretch, oldest first: all of them and no other program's, or none. @throws {StorageUnavailable} if
+ * the bucket is away or its object is not the written one.
  */
 export async function readStretch(archive: Archive | null, stretch: ClickStretch): Promise<ArchivedClick[]> {
   return within(async () => {

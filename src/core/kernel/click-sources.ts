@@ -1,16 +1,16 @@
 /**
- * Clicks by where they came from: of a partner by page of the site and sub-id, of the whole program by page, referring host and
- * country. Of each kind so many values a day have a count of their own; the clicks of all others are counted together, under
- * the empty value, which no click has.
+ * Clicks by source: a partner's by page of the site and sub-id, the whole program's by page, referring host and
+ * country. A limited number of values of each kind has its own count for a day; the clicks of all others are counted
+ * together, under the empty value, which no click has.
  */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, literals } from "../../db/client.ts";
 
-/** Fields of a click's payload, of those that a partner's clicks are counted by. */
+/** Fields of a click's payload by which a partner's clicks are counted. */
 export const SOURCE_KINDS = ["landing", "sub"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** Of those that the program's clicks are counted by, whoever's they are. */
+/** Fields by which the program's clicks are counted. */
 export const PROGRAM_KINDS = ["landing", "referrer", "country"] as const;
 export type ProgramSourceKind = (typeof PROGRAM_KINDS)[number];
 
@@ -18,21 +18,21 @@ export type ProgramSourceKind = (typeof PROGRAM_KINDS)[number];
 export const COUNTED_KINDS = [...new Set([...SOURCE_KINDS, ...PROGRAM_KINDS])];
 export const COUNTED_KINDS_JSON = JSON.stringify(COUNTED_KINDS);
 
-/** Values of a kind that are counted apart, for each partner, or the program, and UTC day. */
+/** Values of a kind with their own count, for each partner, or the program, and UTC day. */
 export const MOST_SOURCES = 50;
 
-/** In place of a partner: the program as a whole. */
+/** Replaces the partner for the program as a whole. */
 export const WHOLE_PROGRAM = "";
 
-/** In place of a host, which has no such characters: the browser said no page that the visitor came from. */
+/** Replaces the host if the browser reported no referring page; a host has no such characters. */
 export const NO_REFERRER = "(none)";
 
-/** No host is longer. */
+/** The longest host. */
 const MOST_HOST = 253;
 
 /**
- * What is kept of clicks: rows of `program_id`, `partner_id`, `day`, `kind`, `value` and `n` become those by which each is
- * counted, for its partner and for the program. A value may come several times.
+ * The kept counts of clicks: converts rows of `program_id`, `partner_id`, `day`, `kind`, `value` and `n` to the rows by
+ * which each click is counted, for its partner and for the program. A value may occur several times.
  */
 export function countedRows(rows: SQL): SQL {
   const after = sql`substr(value, instr(value, '://') + 3)`;
@@ -46,14 +46,14 @@ export function countedRows(rows: SQL): SQL {
     from source where kind in ${literals(PROGRAM_KINDS)}`;
 }
 
-/** As much of a click as `countedRows` reads of a kind: many pages that lead here have one host. */
+/** The part of a click that `countedRows` reads for a kind: for a referrer only its host, which many pages share. */
 export function sourceOf<Kind extends string>(click: Record<Kind, string | undefined>, kind: Kind): string | undefined {
   return kind === "referrer" ? (HOST.exec(click[kind] ?? "")?.[0] ?? "") : click[kind];
 }
 
 const HOST = new RegExp(`^[^:]*://[^/?#]{0,${MOST_HOST}}`, "u");
 
-/** Adds clicks to the kept counts: rows as `countedRows` takes them. */
+/** Adds clicks to the kept counts, in the rows of `countedRows`. */
 export function addToSources(rows: SQL): SQL {
   return sql`insert into click_sources (program_id, partner_id, day, kind, value, count)
     select program_id, partner_id, day, kind,

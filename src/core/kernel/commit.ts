@@ -20,41 +20,43 @@ import { securityMails } from "./security-mails.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
 import type { OutboundData } from "./views.ts";
 
-/** A change of state, and how many rows it must touch for the whole commit to hold. */
+/** A change of state, and the number of rows it must change for the commit to be valid. */
 export interface Write {
   statement: Statement;
-  /** Rows that must change; anything else is a lost race and nothing at all is written. Absent: not checked. */
+  /**
+   * Rows that must change; any other number is a lost race, and the whole commit is not written. Absent: not checked.
+   */
   expect?: number;
 }
 
-/** An occurrence for the audit log, and the webhook that it is sent as, if any, as the catalogue has them. */
+/** An occurrence for the audit log, and the webhook that it is sent as, if any, according to the catalogue. */
 export type Occurrence = { [T in AuditEventType]: OccurrenceOf<T> }[AuditEventType];
 
 type OccurrenceOf<T extends AuditEventType> = Changed<T> &
   Sent<T> & {
     type: T;
     payload: EventPayloads[T];
-    /** What is said of it by e-mail. */
+    /** The content of its e-mail. */
     payoutDetails?: PayoutDetailsChange | null;
-    /** Minted by the caller where a row refers to the event; otherwise here. */
+    /** Made by the caller if a row refers to the event; otherwise here. */
     id?: string;
   };
 
-/** What changed, where the type is one of a change (`core/kernel/changes.ts`); who did it is the context's actor. */
+/** The changed fields, if the type is a change's (`core/kernel/changes.ts`); the actor is the context's. */
 type Changed<T extends AuditEventType> = T extends ChangeEventType ? { changes: Changes } : { changes?: never };
 
-/** What is subscribed to is sent; what is not, is not. */
+/** A type with subscriptions must be sent, any other must not. */
 type Sent<T extends AuditEventType> = [SentAs<T>] extends [never]
   ? { outbound?: never }
   : { outbound: { event: SentAs<T>; data: OutboundData[SentAs<T>] } };
 
 /**
  * Occurrences that the database itself writes, one for each row of `from`: for changes of more rows than a request
- * reads. The query is asked after the writes, several times, and must give the same rows each time. `id` of the event
- * (see `eventIds`), `payload` and, where something is sent, `data` are JSON. `changes` are those of every row.
+ * reads. The query runs after the writes, several times, and must return the same rows each time. `id` of the event
+ * (see `eventIds`), `payload` and, if it is sent, `data` are JSON. `changes` are the same for every row.
  */
 export type SelectedOccurrences = { [T in SelectedType]: SelectedOf<T> }[SelectedType];
-/** Owners are e-mailed of each one of the others, which so have to be known. */
+/** Events about which owners are e-mailed individually are excluded, because they have to be known. */
 type SelectedType = Exclude<AuditEventType, SecurityEventType>;
 
 type SelectedOf<T extends AuditEventType> = Changed<T> &
@@ -79,23 +81,23 @@ export interface CommitPlan {
   writes: Write[];
   occurrences: Occurrence[];
   selected?: SelectedOccurrences[];
-  /** What is said of it by e-mail, beside changed payout details. */
+  /** Its e-mails, in addition to those about changed payout details. */
   notices?: Notice[];
-  /** E-mails about it that are written when they are sent: of more rows than a request reads. */
+  /** E-mails about it that are composed when they are sent: for more rows than a request reads. */
   mailsAbout?: MailsAbout[];
-  /** What of it needs the owner. */
+  /** Its e-mails about tasks for the owner. */
   ownerMails?: OwnerMail[];
-  /** What the caller answers with, for the stored reply of an idempotent request. */
+  /** The caller's result, for the stored reply of an idempotent request. */
   result?: unknown;
 }
 
 /**
  * THE write path: the writes, their audit events, the event counts, and one delivery row for every active endpoint
- * subscribed at this moment (for one that is not active, a note of what it misses), in one D1 batch, which is one
- * transaction, with the e-mails about it, those of PROOF-4 among them; then the wake-ups. All of it or nothing (architecture, invariant 1). Returns the ids of the
- * audit events, in order.
+ * subscribed at this moment (for an inactive one, a record of the missed event), in one D1 batch, which is one
+ * transaction, with the e-mails about it, including those of PROOF-4; then the wake-ups. All of it or nothing
+ * (architecture, invariant 1). Returns the ids of the audit events, in order.
  *
- * @throws {CommitConflict} when a guard or a unique index refused; nothing was written. `rate_limited` beyond the
+ * @throws {CommitConflict} if a guard or a unique index refused; then no row was written. `rate_limited` beyond the
  * program's budget of invitations.
  */
 export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[]> {
@@ -105,7 +107,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   }));
   const alongside = ctx.alongside && plan.result !== undefined ? await ctx.alongside(plan.result) : null;
   const mails = await mailsOf(ctx, plan);
-  // For these nobody is woken: they can wait for the minute's job.
+  // These have no wake-up: the job that runs every minute sends them.
   const ownerMails = ctx.mailer ? (plan.ownerMails ?? []).map((mail) => insertOwnerMail(ctx, mail)) : [];
   const security = securityMails(ctx, occurrences);
   const own = [...writesOf(ctx, plan), ...(alongside?.statements ?? []), ...mails, ...ownerMails];
@@ -147,14 +149,14 @@ async function mailsOf(
   return [...written, ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
 }
 
-/** By program, the types of webhooks to which nothing was subscribed of late, as far as this isolate has seen. */
+/** By program, the types of webhooks that recently had no subscription, as far as this isolate knows. */
 const unheard = remember<string, ReadonlySet<string>>(1_000);
 const UNHEARD_MS = 10 * MINUTE;
 
 /**
- * Runs the writes and the statements of their events in one batch; gives the deliveries that it made. Where nothing was
- * subscribed of late, one guard says so in place of the statements that would send nothing; where it does not hold, nothing
- * was written and all is run.
+ * Runs the writes and the statements of their events in one batch; returns the deliveries that it made. If a type
+ * recently had no subscription, one guard replaces the statements that would send it; if the guard fails, the batch
+ * wrote no row and is repeated in full.
  */
 async function transact(
   ctx: ProgramCtx,
@@ -198,8 +200,9 @@ async function run(ctx: ProgramCtx, statements: readonly Statement[]): Promise<r
 }
 
 /**
- * Ids of events about rows that no request reads, as SQL over the id of the row: the time of the commit and its own
- * chance, then the row's. So a statement that changes the row names the event that the same commit writes about it.
+ * Ids of events about rows that no request reads, as SQL over the id of the row: the time and randomness of the commit,
+ * then the row's own characters. So a statement that changes the row can name the event that the same commit writes
+ * about it.
  */
 export function eventIds(now: number): (row_id: SQL) => SQL {
   const stem = newId("event", now).slice(0, -OF_ROW);
@@ -209,10 +212,10 @@ export function eventIds(now: number): (row_id: SQL) => SQL {
 /** Of the 16 random characters of an id. */
 const OF_ROW = 12;
 
-/** What is written about occurrences, beside what they are about. */
+/** The statements about occurrences. */
 interface Source {
   events: Statement[];
-  /** The webhooks, and their types; null where nothing is sent. The last of the statements gives the deliveries. */
+  /** The webhooks, and their types; null if none are sent. The last statement returns the deliveries. */
   messages: { sent: readonly string[]; statements: () => Statement[] } | null;
 }
 
@@ -223,7 +226,7 @@ function givenSource(ctx: ProgramCtx, occurrences: (Occurrence & { id: string })
       ? [{ id, event: sent.event, body: JSON.stringify({ event: sent.event, timestamp: created_at, data: sent.data }) }]
       : [],
   );
-  // As texts, which the database does not read: it takes nothing that is nested deeper than 1,000.
+  // As texts, which the database does not parse: it refuses nesting deeper than 1,000.
   const events = occurrences.map(({ id, type, payload, changes }) => ({
     id,
     type,
@@ -267,7 +270,7 @@ function messagesOf(ctx: ProgramCtx, sent: readonly string[], messages: SQL): So
   };
 }
 
-/** The guard of `storeReplyBeside`: this request was taken for dead and another one does its work. */
+/** The guard of `storeReplyBeside`: this request was considered dead and another one does its work. */
 function takenOverIn(error: unknown): AppError | null {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (/NOT NULL constraint failed: commit_guards/.test(at.message)) {
@@ -311,7 +314,7 @@ function insertMessages({ program, now }: ProgramCtx, messages: SQL): SQL {
     where exists (select 1 from webhook_endpoints e where e.program_id = ${program.id} and ${SUBSCRIBED})`;
 }
 
-/** What an endpoint that is not active now would have been sent: `recover` may send this later, and nothing else. */
+/** The events that an inactive endpoint would have received: `recover` may send only these later. */
 function insertMissed({ program }: ProgramCtx, messages: SQL): SQL {
   return sql`insert into missed_deliveries (endpoint_id, event_id)
     select e.id, m.value ->> 'id'
@@ -329,8 +332,8 @@ function insertDeliveries({ program, now }: ProgramCtx, messages: SQL): SQL {
 }
 
 /**
- * A delivery id minted inside the statement: the database alone knows how many endpoints are subscribed. Of hexadecimal
- * characters, 64 random bits: minted one by one, those of an id cost half of what the statement does.
+ * A delivery id made inside the statement, because only the database knows how many endpoints are subscribed. Uses
+ * hexadecimal characters, 64 random bits: making those of an id one by one costs half of the statement's time.
  */
 function deliveryId(now: number): SQL {
   return sql`${newId("delivery", now).slice(0, -RANDOM_CHARACTERS)} || lower(hex(randomblob(${literal(RANDOM_CHARACTERS / 2)})))`;

@@ -1,8 +1,8 @@
-/** Changes that the database refuses: the guards of a batch, and what a failed batch says. */
+/** Changes that the database refuses: the guards of a batch, and the errors of a failed batch. */
 import { sql, type SQL } from "drizzle-orm";
 import { AppError } from "../../lib/errors.ts";
 
-/** Nothing was written: a guard found another state than the one read, or a unique index found a duplicate. */
+/** No row was written: a guard found another state than the one read, or a unique index found a duplicate. */
 export class CommitConflict extends Error {
   readonly kind: "lost_race" | "unique";
   /** For `unique`: the index or columns that SQLite named. */
@@ -16,7 +16,10 @@ export class CommitConflict extends Error {
   }
 }
 
-/** Nothing was written: a balance would have passed 2^51 - 1. The sum of a partner's four is exact up to there (PAY-22). */
+/**
+ * No row was written: a balance would have exceeded 2^51 - 1. The sum of a partner's four is exact up to there
+ * (PAY-22).
+ */
 export class BalanceTooLarge extends AppError {
   constructor(cause: unknown) {
     super("validation_failed", "This would take a balance beyond 2^51 - 1 smallest units, the most that is kept.", {
@@ -25,17 +28,17 @@ export class BalanceTooLarge extends AppError {
   }
 }
 
-/** Fails the batch where the condition holds, as a lost race; writes no row itself. */
+/** Fails the batch as a lost race if the condition holds; writes no row itself. */
 export function refuseIf(condition: SQL): SQL {
   return sql`insert into commit_guards (lost_race) select 1 where ${condition}`;
 }
 
-/** Fails the batch where the statement before it did not change exactly `expect` rows. */
+/** Fails the batch if the statement before it did not change exactly `expect` rows. */
 export function refuseUnlessChanged(expect: number): SQL {
   return refuseIf(sql`changes() <> ${expect}`);
 }
 
-/** As a trigger of `balances` says it. */
+/** The error of a trigger of `balances`. */
 export function tooLargeIn(error: unknown): BalanceTooLarge | null {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (at.message.includes("balance too large")) return new BalanceTooLarge(error);
@@ -43,7 +46,7 @@ export function tooLargeIn(error: unknown): BalanceTooLarge | null {
   return null;
 }
 
-/** D1 names the constraint that failed only in the text of the error, possibly wrapped by drizzle. */
+/** D1 names the failed constraint only in the text of the error, possibly wrapped by drizzle. */
 export function conflictIn(error: unknown): CommitConflict | null {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     const unique = /UNIQUE constraint failed: ([^:]+?)(?:: SQLITE|$)/.exec(at.message);

@@ -1,4 +1,4 @@
-/** What a program keeps of each vendor: a row of `provider_connections`, read with the program's own. */
+/** A program's connection to each vendor: a row of `provider_connections`, read with the program's own. */
 import { getTableColumns, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { jsonObject } from "../../db/json-object.ts";
@@ -7,7 +7,7 @@ import type { VendorName } from "../../domain/provider-name.ts";
 
 export type Connection = Omit<InferSelectModel<typeof providerConnections>, "program_id" | "provider">;
 
-/** A reading of a provider's list that has read nothing. */
+/** The initial state of reading a provider's list. */
 export const UNREAD = {
   complete_from: null,
   complete_until: null,
@@ -16,11 +16,11 @@ export const UNREAD = {
   trouble: null,
 };
 
-/** SQL for what stays of the row's reading with another key: what was being taken in is so still (IN-15). */
+/** SQL for the part of the row's reading that another key keeps: an event that is being ingested (IN-15). */
 export const STILL_TAKING: SQL<string | null> = sql`iif(reading -> '$.taking' is null, null,
   json_set(${JSON.stringify(UNREAD)}, '$.taking', reading -> '$.taking'))`;
 
-/** By provider; none where nothing was ever kept of it. */
+/** By provider; absent if the program never stored a setting of it. */
 export interface Connections {
   [provider: VendorName]: Connection;
 }
@@ -50,7 +50,7 @@ export function hasSameKey(program: { id: string; connections: Connections }, pr
     and provider = ${provider} and api_key is ${connectionOf(program, provider).api_key})`;
 }
 
-/** Whether the last event that came is of the vendor's test mode. */
+/** Whether the last event that arrived belongs to the vendor's test mode. */
 export function isLastOfTest({ last_event_at, last_test_event_at }: Connection): boolean {
   return last_event_at !== null && last_test_event_at !== null && last_test_event_at >= last_event_at;
 }

@@ -21,8 +21,8 @@ import { lacksScope } from "./scopes.ts";
 export type { Statement } from "../../db/client.ts";
 
 /**
- * What a read needs in addition to its input, before it is known who acts: nothing that is written to the audit log can be
- * done with it. Time comes in as `now` (ms) and chance through ids minted from it; nothing in core reads a clock.
+ * The context of a read, before the actor is known: it cannot write to the audit log. Time is passed in as `now` (ms)
+ * and randomness through ids made from it; core never reads a clock.
  */
 export interface BaseCtx {
   /** The database of `shard`. */
@@ -30,61 +30,74 @@ export interface BaseCtx {
   shard: number;
   /** The deployment's other databases (`core/kernel/shards.ts`). */
   databases: Databases;
-  /** The bucket of clicks beyond their retention, where one is bound. */
+  /** The bucket of clicks beyond their retention, if one is bound. */
   archive: Archive | null;
   now: number;
-  /** Where no webhook is sent. */
+  /** Hosts to which no webhook is sent. */
   ownHosts: OwnHosts;
   /** Seals and opens secrets at rest. */
   sealer: Sealer;
-  /** Puts wake-ups for these deliveries of a shard on the queue; losing them loses nothing, the sweep finds the rows. */
+  /**
+   * Puts wake-ups for these deliveries of a shard on the queue; a lost one does no harm, because the sweep finds the
+   * rows.
+   */
   wake: (delivery_ids: string[], shard: number) => void;
-  /** Null where a deployment has no e-mail: then nobody is notified. */
+  /** Null if the deployment has no e-mail: then no notices are stored. */
   mailer: Mailer | null;
 }
 
-/** What a verb needs in addition to its input: every event that it writes has this actor. */
+/** The context of a verb: every event that it writes has this actor. */
 export interface Ctx extends BaseCtx {
   actor: Actor;
 }
 
-/** The same context, with somebody who acts: the one way from a `BaseCtx` to a `Ctx`. */
+/** The same context with an actor: the only way from a `BaseCtx` to a `Ctx`. */
 export function actingAs<C extends BaseCtx>(ctx: C, actor: Actor): C & Ctx {
   return { ...ctx, actor };
 }
 
 /** Encrypts and decrypts secrets for storage (`lib/seal.ts` over the deployment's key). */
 export interface Sealer {
-  /** The beginning of every value that `seal` makes. No value of an older key has it. */
+  /** The prefix of every value that `seal` makes; values of older keys have another. */
   mark(): Promise<string>;
-  /** What begins every value that can be opened, of which others may be tampered with or another place's. */
+  /**
+   * The prefixes of every value that can be opened; some of those values may be tampered with or belong to another
+   * place.
+   */
   openable(): Promise<string[]>;
   seal(plain: string, place: SealedPlace): Promise<Sealed>;
   /**
-   * Null when no known key sealed it, it was sealed for another place, or it was tampered with: a deployment that has lost a key
-   * goes on without what it sealed.
+   * Null if no known key sealed it, it was sealed for another place, or it was tampered with: a deployment that has
+   * lost a key continues without its values.
    */
   openOrNull(sealed: Sealed, place: SealedPlace): Promise<string | null>;
 }
 
-/** What is read in the name of one program, which is known by its id or by the hash of a key that was presented. */
+/** A context for reads of one program, which is identified by its id or by the hash of a presented key. */
 export interface Reader extends BaseCtx {
-  /** The program's id as SQL, usable in the first read already: `WHERE program_id = ${reader.programId}`. */
+  /** The program's id as SQL, usable already in the first read: `WHERE program_id = ${reader.programId}`. */
   programId: SQL;
-  /** Runs the statements in one round trip and returns their rows; where a key is yet to be proven, that too. */
+  /**
+   * Runs the statements in one round trip and returns their rows; also verifies the key if that is still to be done.
+   */
   read: Read;
-  /** The same for a page of a list: one statement, also where the key is looked up. */
+  /** The same for a page of a list: one statement, even with the lookup of the key. */
   readPage: <View>(parts: PageParts) => Promise<PageRead<View>>;
-  /** Whether who acts may: of an API key its scopes say it, and nothing while the key is not proven; anybody else may. */
+  /**
+   * Whether the actor has the scope: an API key by its scopes, none while the key is not verified; any other actor has
+   * all.
+   */
   may: (scope: Scope) => boolean;
 }
 
-/** The bearer of a key. Only rows prove it: what acts for the program comes with them, and in no other way. */
+/**
+ * The bearer of a key. Only rows verify it: a context that acts for the program is available only together with them.
+ */
 export interface Unproven extends Reader {
   prove: Prove;
   /**
-   * Looks the key up where no read has done it yet. @throws `unauthorized` for an unknown key, `forbidden` for one that lacks
-   * a scope.
+   * Looks the key up if no read has done it yet. @throws `unauthorized` for an unknown key, `forbidden` for one that
+   * lacks a scope.
    */
   authenticate: () => Promise<void>;
   /** See `act`. */
@@ -94,26 +107,29 @@ export interface Unproven extends Reader {
 /** A context that acts for one program. */
 export interface ProgramCtx extends Reader, Ctx {
   program: Program;
-  /** When the API key that acts ends (ISO 8601); null of one that does not, and of anybody else. */
+  /** When the acting API key ends (ISO 8601); null for one without an end, and for any other actor. */
   key_ends_at: string | null;
-  /** Where no row has proven yet who acts: the guard that proves it beside the change, and what notes that it held. */
+  /**
+   * If no row has verified the actor yet: the guard that verifies it together with the change, and the callback for its
+   * success.
+   */
   assumed?: { holds: Statement; held: () => void };
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
   alongside?: (result: unknown) => Promise<Alongside>;
 }
 
-/** What is committed beside a change, and who is notified once it is: a commit that lost its race leaves nothing of it. */
+/** Committed together with a change, and notified once it is: a commit that lost its race leaves none of it. */
 export interface Alongside {
   statements: Statement[];
   committed: () => void;
 }
 
-/** Who calls a verb: a bearer, or somebody who is known already. */
+/** The caller of a verb: a bearer, or an actor that is known already. */
 export type Caller = Unproven | ProgramCtx;
 
 /**
- * The context in which the caller acts, and the rows of the statements; a key is looked up in the same round trip. Of a
- * caller who is known nothing is read where there are no statements. @throws `unauthorized` for an unknown key.
+ * The caller's context, and the rows of the statements; a key is looked up in the same round trip. For a known caller
+ * without statements no read is made. @throws `unauthorized` for an unknown key.
  */
 export async function prove<const T extends readonly Statement[]>(
   caller: Caller,
@@ -123,10 +139,10 @@ export async function prove<const T extends readonly Statement[]>(
 }
 
 /**
- * Does a change that one commit makes and that reads nothing before it. Of a key that this isolate knows of late the change
- * itself is what looks it up: the commit holds only where the key and its program are still what they were, and where they
- * are not, nothing was written and `work` runs again with what is read. So `work` may run twice, and says nothing of the
- * program before its commit. @throws `unauthorized` for an unknown key.
+ * Makes a change with one commit and without a read before it. For a key that this isolate looked up recently the
+ * change itself verifies it: the commit is valid only if the key and its program are unchanged; otherwise no row was
+ * written and `work` runs again with the read state. So `work` may run twice, and must not report the program before
+ * its commit. @throws `unauthorized` for an unknown key.
  */
 export async function act<T>(caller: Caller, work: (ctx: ProgramCtx) => Promise<T>): Promise<T> {
   return "program" in caller ? work(caller) : caller.act(work);
@@ -162,7 +178,7 @@ type PageRow = [text: string | null, total: number | null];
 
 function pageOfRows<View>(rows: readonly PageRow[]): PageRead<View> {
   const texts = rows.flatMap(([text, total]) => (total === null && text !== null ? [text] : []));
-  // The parts of a union come in no promised order; objects begin with their ids, which sort by age.
+  // The parts of a union have no guaranteed order; objects begin with their ids, which sort by age.
   return { total: wholeOf(rows)?.[1] ?? 0, texts: texts.toSorted((a, b) => (a < b ? 1 : -1)) };
 }
 
@@ -181,17 +197,19 @@ async function readPageBy<View>(read: Read, db: Database, { total, rows }: PageP
   return pageOfRows(found.map((row): PageRow => [row.text, row.total]));
 }
 
-/** Whose the keys are that this isolate has looked up of late, by the key's hash; secrets only as they are sealed. */
+/** The holders of keys that this isolate looked up recently, by the key's hash; secrets only in sealed form. */
 const knownHolders = remember<string, Holder>(1_000);
 const REMEMBERED_MS = 10 * SECOND;
 
-/** The same context, whose commit holds only where the key is still this program's; that it held proves the key. */
+/**
+ * The same context, whose commit is valid only if the key still belongs to this program; its success verifies the key.
+ */
 function assuming(ctx: ProgramCtx, same: SQL, onHeld: (ctx: ProgramCtx) => void): ProgramCtx {
   const holds = ctx.db.run(refuseIf(sql`not exists (${same})`));
   return { ...ctx, assumed: { holds, held: () => onHeld(ctx) } };
 }
 
-/** Null where a guard of the commit did not hold: nothing was written. */
+/** Null if a guard of the commit failed: no row was written. */
 async function unlessRefused<T>(work: () => Promise<T>): Promise<{ result: T } | null> {
   try {
     return { result: await work() };
@@ -212,7 +230,10 @@ async function readPageOfKey(db: Database, key: KeyLookup, parts: PageParts) {
   return { holder: text ? key.holderOf(text) : undefined, rows };
 }
 
-/** The holder of a key by the primary, and the rows of a copy; null where it does not answer, or knows the key for no such program. */
+/**
+ * The holder of a key by the primary, and the rows of a replica; null if it does not answer, or does not know the key
+ * for this program.
+ */
 async function askBoth(primary: Database, copy: Database, key: KeyLookup, statements: readonly Statement[]) {
   const sameKey = shaped(primary, { id: orNull(text) }, sql`select ${key.programId} as id`);
   const [[found], copied] = await Promise.all([
@@ -225,10 +246,10 @@ async function askBoth(primary: Database, copy: Database, key: KeyLookup, statem
   return { holder, rows: isSame ? rows : null };
 }
 
-/** Called once, by the read that looks the key up, whatever form it has. */
+/** Called once, by the read that looks the key up. */
 export interface Bearer {
   onFound: (holder: Holder) => void;
-  /** Before the 401; what it throws is answered instead. */
+  /** Called before the 401; an error that it throws is answered instead. */
   onUnknown: () => Promise<void>;
 }
 
@@ -241,7 +262,7 @@ async function foundBy(bearer: Bearer, holder: Holder | undefined): Promise<Hold
   return holder;
 }
 
-/** The scope that a key lacks for what it was presented for. */
+/** The scope that a key lacks for its presented purpose. */
 function lacking({ further }: PresentedKey, { key }: Holder): Scope | undefined {
   return key ? missingScope(further?.needs ?? SCOPES, key.scopes) : undefined;
 }
@@ -253,22 +274,22 @@ function holdersContext(ctx: BaseCtx, { program, key }: Holder, reads: Pick<Read
   return { ...actingAs(ctx, actor), ...reads, program, programId: sql`${program.id}`, may, key_ends_at };
 }
 
-/** A copy of the database that serves reads. */
+/** A replica of the database that serves reads. */
 export interface Copy {
   db: Database;
-  /** Called with each database of which the reply may show something, once the reply has it. */
+  /** Called with each database that contributes to the reply, once it has. */
   onShown: (of: "copy" | "primary") => void;
 }
 
 /**
  * A context for the bearer of an API key, by the key's SHA-256. The first read finds the program and the rows at once;
- * an unknown key answers 401 whatever else was read, and one that lacks a scope 403: the statements of such a key find and
- * write nothing, for they are of no program. So a read is one round trip.
+ * an unknown key answers 401 whatever else was read, and one that lacks a scope 403: the statements of such a key
+ * neither find nor write rows, because they match no program. So a read is one round trip.
  *
  * With a `copy` of the database its reads go there, and the key is looked up on the primary meanwhile: a key that was
- * replaced a moment ago is dead however old the copy is, and rows that the copy gave are used only where it knows the
- * same key for the same program. Where it does not, or does not answer, the rows are read on the primary, and so is all
- * that follows: a request never goes back in time. The program's own row is the primary's.
+ * just replaced is dead however old the replica is, and rows from the replica are used only if it knows the same key
+ * for the same program. If it does not, or does not answer, these and all later rows are read on the primary: a request
+ * never goes back in time. The program's own row is the primary's.
  */
 export function forApiKey(ctx: BaseCtx, presented: PresentedKey, bearer: Bearer, copy: Copy | null = null): Unproven {
   const lookup = keyLookup(presented, ctx.now);
@@ -288,7 +309,7 @@ export function forApiKey(ctx: BaseCtx, presented: PresentedKey, bearer: Bearer,
     copy?.onShown(from ? "copy" : "primary");
     return rows;
   };
-  /** The proven context, and the rows. */
+  /** The verified context, and the rows. */
   const ask = async (statements: readonly Statement[]): Promise<[ProgramCtx, ...unknown[]]> => {
     if (proven) return [proven, ...(await readKnown(statements))];
     if (!copy || statements.length === 0) {
@@ -301,7 +322,7 @@ export function forApiKey(ctx: BaseCtx, presented: PresentedKey, bearer: Bearer,
       copy.onShown("copy");
       return [known, ...rows];
     }
-    // The copy did not answer, or has not heard of this key yet: then what it gave is nobody's.
+    // The replica did not answer, or does not know this key yet: then its rows must not be used.
     isCopyGood = false;
     return [known, ...(await readKnown(statements))];
   };
@@ -329,7 +350,7 @@ export function forApiKey(ctx: BaseCtx, presented: PresentedKey, bearer: Bearer,
       await ask([]);
     },
     async act(work) {
-      // What was changed may be shown.
+      // The changed rows may be shown.
       copy?.onShown("primary");
       const known = proven ? undefined : knownHolders.get(presented.hash, ctx.now);
       if (!known || lacking(presented, known)) return work((await ask([]))[0]);

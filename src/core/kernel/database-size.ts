@@ -1,28 +1,28 @@
-/** How full the databases are: D1 stores a limited size in each, and refuses every write beyond it. */
+/** The fullness of the databases: D1 limits the size of each, and refuses every write beyond it. */
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 
-/** The size (bytes) at which D1 refuses to write, in the paid plan. */
+/** The size (bytes) at which D1 refuses writes, in the paid plan. */
 export const MOST_BYTES = 10_000_000_000;
 /** Percent of it at which the operator is warned, and from which on clicks are only counted. */
 export const WARNED_AT = 70;
 export const NEARLY_FULL_AT = 90;
 
-/** The percent of its largest size that a database has. One trivial read. */
+/** The percentage of its largest size that a database has. One trivial read. */
 export async function readPercentFull(db: Database): Promise<number> {
   const { meta } = await db.run(sql`select 1`);
   return percentOf(meta.size_after);
 }
 
-/** As of the last write of this isolate; of a database that it has not written yet nothing is known. */
+/** As of the last write of this isolate; unknown for a database that it has not written yet. */
 const sizes = new WeakMap<D1Database, number>();
 
-/** Keeps the size (bytes) that a reply of the database gives. */
+/** Stores the size (bytes) in a reply of the database. */
 export function noteSize({ $client }: Database, bytes: number): void {
   sizes.set($client, bytes);
 }
 
-/** Whether what nobody vouches for is to leave the rest of a database to payments (TRACK-27). */
+/** Whether unverified input has to leave the rest of a database to payments (TRACK-27). */
 export function isNearlyFull({ $client }: Database): boolean {
   return percentOf(sizes.get($client) ?? 0) >= NEARLY_FULL_AT;
 }

@@ -1,4 +1,4 @@
-/** How the layers above core come to a database; which one holds a program is decided in one place, `db/shards.ts`. */
+/** Access to databases for the layers above core; only `db/shards.ts` decides which one contains a program. */
 export {
   boundShards,
   databaseFor,

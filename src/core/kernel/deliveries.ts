@@ -7,25 +7,25 @@ import { iso, SECOND } from "../../lib/time.ts";
 import type { BaseCtx, Statement } from "./context.ts";
 
 /**
- * The life of a delivery row. `pending` with `next_attempt_at` → claimed: `delivering` until `claimed_until` → recorded:
- * `pending` again, or final. A claim that is never recorded (the process died) expires, and the same attempt is
- * made again under its number: `attempt_count` grows only when an attempt is recorded, so there are never more than
+ * The life of a delivery row. `pending` with `next_attempt_at` → claimed: `delivering` until `claimed_until` →
+ * recorded: `pending` again, or final. A claim that is never recorded (the process died) expires, and the same attempt
+ * is made again under its number: `attempt_count` grows only when an attempt is recorded, so there are never more than
  * five on record, and none is skipped.
  *
- * A *lane* is what one endpoint has open. Lanes never wait for each other; in each, at most so many attempts are under
- * way at once, everywhere together. While its endpoint is not active a lane rests: its deliveries stay `pending`, and
- * are due as soon as the endpoint is active again.
+ * A *lane* is an endpoint's open deliveries. Lanes never wait for each other; each has a limit of attempts in flight
+ * over all processes. While its endpoint is inactive a lane rests: its deliveries stay `pending`, and are due as soon
+ * as the endpoint is active again.
  */
 
-/** How many attempts to one endpoint may be under way at once. */
+/** Attempts to one endpoint that may be in flight at once. */
 export const MAX_IN_FLIGHT = 10;
 
-/** The same while the endpoint's last attempt failed: a dead endpoint then costs little, and recovers unhurt. */
+/** The same while the endpoint's last attempt failed: a dead endpoint then costs little, and recovers smoothly. */
 export const MAX_IN_FLIGHT_FAILING = 2;
 
 /**
- * How long a claim holds: longer than the waiting, the attempt (5 s) and its recording together take, so that no two
- * attempts of one delivery overlap; and short, because so long an interrupted attempt waits.
+ * The duration of a claim: longer than the waiting, the attempt (5 s) and its recording together, so that no two
+ * attempts of one delivery overlap; and short, because it is the delay of an interrupted attempt.
  */
 export const LEASE_MS = 15 * SECOND;
 
@@ -40,21 +40,21 @@ export interface ClaimedDelivery {
   claimed_until: string;
   url: string;
   secret: Sealed;
-  /** Null when there is none that is still valid. */
+  /** Null if no previous secret is valid. */
   secret_previous: Sealed | null;
-  /** Null when it is no longer kept. */
+  /** Null once it is no longer kept. */
   body: string | null;
 }
 
-/** How many more attempts somebody is ready to make to an endpoint. */
+/** How many more attempts a process can make to an endpoint. */
 export interface LaneWish {
   endpoint_id: string;
   want: number;
-  /** Those of a lower one are served first. */
+  /** Lower ranks are served first. */
   rank: number;
 }
 
-/** A finished attempt, as it is recorded. */
+/** A finished attempt, as recorded. */
 export interface AttemptOutcome {
   started_at: string;
   duration_ms: number;
@@ -72,7 +72,7 @@ export interface FinishedDelivery {
 export interface RecordedDelivery {
   delivery_id: string;
   endpoint_id: string;
-  /** Null when it is final. */
+  /** Null if it is final. */
   next_attempt_at: string | null;
 }
 
@@ -84,13 +84,13 @@ const RECORDED_DELIVERY: Columns<RecordedDelivery> = {
 
 type Clocked = Pick<BaseCtx, "db" | "now">;
 
-/** A wake-up on the queue is heard within this time, or it is lost. */
+/** A wake-up on the queue is received within this time, or lost. */
 const STALLED_AFTER_MS = 5 * SECOND;
 
 /**
- * Claims what is due in the lanes of the named deliveries, the longest due first, one by one around the lanes: at most
- * as many of a lane as were named of it and may be under way, at most `limit` in all. A name is a wake-up, not a
- * choice: what is claimed may be another delivery of its lane. One round trip.
+ * Claims due deliveries in the lanes of the named ones, the longest due first, alternating between the lanes: at most
+ * as many of a lane as were named and may be in flight, at most `limit` in all. A name is a wake-up, not a choice: the
+ * claimed delivery may be another one of its lane. One round trip.
  */
 export async function claimLanesOf(ctx: Clocked, delivery_ids: string[], limit: number): Promise<ClaimedDelivery[]> {
   const wishes = sql`select endpoint_id, count(*) as want, 0 as rank from deliveries
@@ -100,9 +100,9 @@ export async function claimLanesOf(ctx: Clocked, delivery_ids: string[], limit: 
 }
 
 /**
- * Records finished attempts, and in the same transaction claims what is next in the lanes that have a wish, at most
- * as many as were finished. An attempt whose claim has passed to another is not recorded. Repeating it changes nothing:
- * one round trip, also when it fails and is tried again.
+ * Records finished attempts, and in the same transaction claims the next deliveries in the lanes with a wish, at most
+ * as many as were finished. An attempt whose claim has passed to another process is not recorded. Repeating it has no
+ * effect: one round trip, also if it fails and is repeated.
  */
 export async function recordAttempts(
   ctx: Clocked,
@@ -127,13 +127,13 @@ export async function recordAttempts(
   return { recorded, claimed: claimed.map((row) => claimOf(row, now)) };
 }
 
-/** A delivery just made, with what its lane looked like then. */
+/** A delivery just made, with the state of its lane at that time. */
 export interface NewDelivery {
   id: string;
   endpoint_id: string;
-  /** What its lane had due, at least when this row was in; up to twice what may be under way. */
+  /** Due deliveries of its lane once this row was inserted; up to twice the limit in flight. */
   waiting: number;
-  /** Whether something is due for long and nothing is under way: nobody knows of this lane. */
+  /** Whether a delivery has been due for long while none is in flight: no process serves this lane. */
   stalled: number;
 }
 
@@ -148,8 +148,8 @@ export function laneState(now_ms: number): SQL {
 }
 
 /**
- * Which of the new deliveries to wake. Where more waits in a lane than may be under way at once, further wake-ups say
- * nothing new, because each attempt that ends takes the next; unless the lane has stalled.
+ * The new deliveries to wake. If more wait in a lane than may be in flight at once, further wake-ups are useless,
+ * because each attempt that ends takes the next; unless the lane has stalled.
  */
 export function wakeUpsOf(made: NewDelivery[]): string[] {
   return [...Map.groupBy(made, ({ endpoint_id }) => endpoint_id).values()].flatMap((lane) => {
@@ -163,13 +163,13 @@ export function wakeUpsOf(made: NewDelivery[]): string[] {
 export interface DueWakeUp {
   endpoint_id: string;
   delivery_id: string;
-  /** Past or now, or the end of a claim that somebody holds at this moment. */
+  /** Past or now, or the end of a current claim. */
   due_at: string;
 }
 
 const DUE_WAKE_UP: Columns<DueWakeUp> = { endpoint_id: text, delivery_id: text, due_at: text };
 
-/** The endpoints after `after` that have anything open: from one lane to the next in their index, in its order. */
+/** The endpoints after `after` with open deliveries: walks their index from one lane to the next, in its order. */
 function openLanes(after: string): SQL {
   const next = (than: SQL) => sql`select min(c.endpoint_id) from deliveries c indexed by deliveries_lane
     where c.endpoint_id > ${than} and ${OPEN}`;
@@ -178,8 +178,8 @@ function openLanes(after: string): SQL {
 }
 
 /**
- * What the sweep wakes: for each active endpoint the longest due of its lane, as many as may be under way; and the
- * claims that are held now, for their end, because nobody knows whether their holder still lives. At most `lanes` lanes,
+ * The deliveries that the sweep wakes: for each active endpoint the longest due of its lane, as many as may be in
+ * flight; and the claims that are held now, for their end, because their holder may have died. At most `lanes` lanes,
  * those of the first endpoints after `after`, in their order.
  */
 export async function listDue(ctx: Clocked, after: string, lanes: number): Promise<DueWakeUp[]> {
@@ -205,7 +205,7 @@ export async function listDue(ctx: Clocked, after: string, lanes: number): Promi
   );
 }
 
-/** The first endpoints after `after` that are not active, and where claims have run out whose holder is gone. */
+/** The first inactive endpoints after `after` with expired claims. */
 export async function listIdleClaims(ctx: Clocked, after: string, limit: number): Promise<{ endpoint_id: string }[]> {
   return ctx.db.all(sql`
     with recursive ${openLanes(after)}
@@ -216,8 +216,8 @@ export async function listIdleClaims(ctx: Clocked, after: string, limit: number)
 }
 
 /**
- * Ends such claims: while an endpoint is not active nobody takes its deliveries, so they wait for it as `pending`. At
- * most `limit`; gives how many.
+ * Ends such claims: an inactive endpoint's deliveries are not attempted, so they wait for it as `pending`. At most
+ * `limit`; returns their number.
  */
 export async function endIdleClaims(ctx: Clocked, endpoint_id: string, limit: number): Promise<number> {
   const { meta } = await ctx.db.run(sql`update deliveries set status = 'pending', claimed_until = null
@@ -238,7 +238,7 @@ export async function readStatuses(ctx: Pick<BaseCtx, "db">, delivery_ids: strin
   );
 }
 
-/** The index of open deliveries is used only where its own condition is in the query beside the narrower one. */
+/** The index of open deliveries is used only if its own condition is in the query in addition to the narrower one. */
 const OPEN = sql.raw(`c.status in ('pending', 'delivering')`);
 const DELIVERING = sql`c.status = 'delivering' and ${OPEN}`;
 
@@ -273,7 +273,7 @@ const CLAIM_ROW: Columns<ClaimRow> = {
   endpoint: text,
 };
 
-/** The one compare-and-set by which an attempt is begun. `wishes` selects `endpoint_id`, `want` and `rank`. */
+/** The only compare-and-set that begins an attempt. `wishes` selects `endpoint_id`, `want` and `rank`. */
 function claimDue(now_ms: number, wishes: SQL, limit: number): SQL {
   const now = iso(now_ms);
   return sql`
@@ -308,7 +308,7 @@ function claimOf({ attempt_count, endpoint, ...row }: ClaimRow, now: number): Cl
   return { ...row, attempt_number: attempt_count + 1, url, secret, secret_previous: valid ? previous : null };
 }
 
-/** What a finished attempt writes, as one JSON row. */
+/** The columns that a finished attempt writes, as one JSON row. */
 function rowOf({ claim, outcome }: FinishedDelivery, now: number) {
   const { attempt_number } = claim;
   const after = afterAttempt({
@@ -349,7 +349,7 @@ function finishClaims(rows: string): SQL {
 
 interface HealthChange {
   endpoint_id: string;
-  /** Whether an attempt succeeded: then only what failed after it counts. */
+  /** Whether an attempt succeeded: then only later failures count. */
   succeeded: boolean;
   failing_since: string | null;
   failures: number;
@@ -372,7 +372,7 @@ function healthOf(finished: FinishedDelivery[]): HealthChange[] {
   return [...changes.values()];
 }
 
-/** Writes nothing for an endpoint that was well and still is, nor where no attempt is to be recorded. */
+/** Writes no row for an endpoint that was and is healthy, or if there is no attempt to record. */
 function noteHealth(changes: string, rows: string): SQL {
   return sql`update webhook_endpoints as e set
       failing_since = case when h.value ->> 'succeeded' then h.value ->> 'failing_since'
@@ -384,8 +384,8 @@ function noteHealth(changes: string, rows: string): SQL {
 }
 
 /**
- * The statement by which deliveries are made again, in this order; only while the endpoint may be sent to, so a guard on
- * the number of rows shows whether it did.
+ * The statement that makes deliveries again, in this order; only while the endpoint is active, so a guard on the number
+ * of rows shows whether it did.
  */
 export function insertDeliveries(
   ctx: Clocked,

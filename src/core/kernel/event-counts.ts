@@ -6,10 +6,10 @@ import { DAY, HOUR, iso, MINUTE, utcDay } from "../../lib/time.ts";
 import type { Reader } from "./context.ts";
 import { uncountedClicks } from "./uncounted-clicks.ts";
 
-/** What is done and happens in a program, apart from the many clicks. */
+/** Every event except clicks, which are many. */
 export const NOT_CLICKS = "not clicks";
 
-/** Which events; without, all. */
+/** The selected events; all if absent. */
 export type EventKind = AuditEventType | typeof NOT_CLICKS;
 
 /** A stretch of the audit log; without bounds, all of it. */
@@ -17,7 +17,7 @@ export interface EventRange {
   type?: EventKind | undefined;
   /** Milliseconds, inclusive. */
   from?: number | undefined;
-  /** Milliseconds, the first instant no longer included. */
+  /** Milliseconds, exclusive. */
   to?: number | undefined;
 }
 
@@ -37,8 +37,8 @@ export function addToCounts(rows: SQL): SQL {
 }
 
 /**
- * The same for events of one instant, so many of each type, in a text that costs less: a request's own are counted at each
- * of its changes.
+ * The same for events of one instant, by type, in a cheaper text: a request's own events are counted at each of its
+ * changes.
  */
 export function countAt(program_id: string, created_at: string, types: readonly AuditEventType[]): SQL {
   const counts = [...Map.groupBy(types, (type) => type)].map(([type, { length }]) => ({ type, n: length }));
@@ -52,11 +52,11 @@ export function countAt(program_id: string, created_at: string, types: readonly 
 }
 
 /**
- * How many events lie in a range, exactly and without counting them all (HTTP-8: `total` is exact at any size and
- * cheap): whole days, the hours and then the minutes beside them from the kept counts. Only of a minute that the
- * range cuts, one at each end, the shorter part is counted by its rows, and so are the clicks that are not rolled up
- * yet. So whatever the number of events it reads, of each type, one row for every day, at most 23 for the hours and
- * two for the minutes of each end, and the events of half a minute at each end.
+ * The exact number of events in a range, without counting them all (HTTP-8: `total` is exact at any size and cheap):
+ * whole days, then hours and minutes from the kept counts. Only for a minute that the range cuts, one at each end, the
+ * shorter part is counted by its rows, as are the clicks that are not rolled up yet. So whatever the number of events
+ * it reads, of each type, one row for every day, at most 23 for the hours and two for the minutes of each end, and the
+ * events of half a minute at each end.
  */
 export function totalOf(ctx: Reader, range: EventRange): SQL {
   const { from = 0, to = Number.POSITIVE_INFINITY } = range;
@@ -70,21 +70,21 @@ export function totalOf(ctx: Reader, range: EventRange): SQL {
   return joined([...countBetween(ctx, whole, UNITS), ...parts, ...uncounted, sql`0`], sql` + `, "different");
 }
 
-/** A part of a minute whose events are added to those of whole minutes, or taken off them. Milliseconds. */
+/** A part of a minute whose events are added to those of whole minutes, or subtracted. Milliseconds. */
 export interface MinutePart {
   from: number;
   to: number;
   sign: 1 | -1;
 }
 
-/** What lies between a range and the whole minutes that come nearest to it: at most half a minute at each end. */
+/** The parts between a range and the nearest whole minutes: at most half a minute at each end. */
 export function minuteParts({ from = 0, to = Number.POSITIVE_INFINITY }: EventRange): MinutePart[] {
   if (from >= to) return [];
   const parts = [partBetween(from, nearestMinute(from), 1), partBetween(to, nearestMinute(to), -1)];
   return parts.filter((part) => part !== null);
 }
 
-/** From an edge to the whole minute near it: `sign` where that is later. */
+/** From an edge to the nearest whole minute: `sign` if that is later. */
 function partBetween(edge: number, minute: number, sign: 1 | -1): MinutePart | null {
   if (edge < minute) return { from: edge, to: minute, sign };
   return minute < edge ? { from: minute, to: edge, sign: sign === 1 ? -1 : 1 } : null;
@@ -94,7 +94,7 @@ function nearestMinute(ms: number): number {
   return Math.round(ms / MINUTE) * MINUTE;
 }
 
-/** How a whole number of units is counted, the longest first. */
+/** Counting of whole units, the longest first. */
 const UNITS = [
   { length: DAY, count: countDays },
   { length: HOUR, count: countHours },
@@ -124,7 +124,7 @@ function countDays(ctx: Reader, { type, from, to }: Bounded): SQL {
     and day >= ${utcDay(from)} ${Number.isFinite(to) ? sql`and day < ${utcDay(to)}` : sql``} ${ofType(type)})`;
 }
 
-/** Never more than one day of hours: what is beside the whole days. */
+/** Never more than one day of hours, in addition to the whole days. */
 function countHours(ctx: Reader, { type, from, to }: Bounded): SQL {
   return sql`(select coalesce(sum(count), 0) from event_hours where program_id = ${ctx.programId}
     and hour >= ${iso(from).slice(0, 13)} and hour < ${iso(to).slice(0, 13)} ${ofType(type)})`;

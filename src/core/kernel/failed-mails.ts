@@ -8,7 +8,7 @@ import { commit } from "./commit.ts";
 import { CommitConflict } from "./conflict.ts";
 import type { ProgramCtx, Reader } from "./context.ts";
 
-/** An e-mail that nobody got, or of which nobody knows. */
+/** An e-mail that was not delivered, or whose result is unknown. */
 export interface FailedMail {
   id: string;
   kind: MailKind;
@@ -16,7 +16,7 @@ export interface FailedMail {
   status: Extract<MailStatus, "refused" | "failed" | "unknown">;
   error: string | null;
   completed_at: string | null;
-  /** Whether its text is still there. */
+  /** Whether its text is still stored. */
   may_be_sent_again: 0 | 1;
 }
 
@@ -30,10 +30,10 @@ const FAILED: Columns<FailedMail> = {
   may_be_sent_again: flag,
 };
 
-/** So many are listed. */
+/** The limit of listed e-mails. */
 const LISTED = 50;
 
-/** The newest e-mails of a program that did not arrive, or may not have. */
+/** The newest e-mails of a program that were not delivered, or may not have been. */
 export async function readFailedMails(ctx: ProgramCtx): Promise<FailedMail[]> {
   const [rows] = await ctx.read(
     shaped(
@@ -50,8 +50,8 @@ export async function readFailedMails(ctx: ProgramCtx): Promise<FailedMail[]> {
 }
 
 /**
- * Sends an e-mail again that was given up: as if it were new. One that may have arrived is not sent again.
- * @throws `not_found` for one that is none of the program's, did not fail, or whose text is gone.
+ * Resends a failed e-mail as if it were new. One that may have been delivered is not resent. @throws `not_found` for
+ * one that is not the program's, did not fail, or whose text is deleted.
  */
 export async function sendMailAgain(ctx: ProgramCtx, id: string): Promise<void> {
   const due = iso(ctx.now);
@@ -74,11 +74,11 @@ export async function sendMailAgain(ctx: ProgramCtx, id: string): Promise<void> 
   ctx.mailer?.wake(ctx.program.id);
 }
 
-/** The last e-mail to somebody, whose address refused it for good. */
+/** The last e-mail to a reader, if the address refused it permanently. */
 const REFUSED = { recipient: text, reason: orNull(text), at: orNull(text) };
 export type RefusedMail = Row<typeof REFUSED>;
 
-/** A row where the last e-mail to a partner was refused; none where it was sent, or there is none. */
+/** A row if the last e-mail to a partner was refused; none if it was sent, or there is none. */
 export function refusedMail({ db, programId }: Reader, partner_id: string) {
   return shaped(
     db,

@@ -15,7 +15,7 @@ import { lacksScope, requireNoEndBefore } from "./scopes.ts";
 
 /** Replies are kept this long (HTTP-10). */
 const KEPT_FOR = DAY;
-/** A request that took the key and never answered is taken to have died after this long. */
+/** A request that took the key without answering is considered dead after this long. */
 const ABANDONED_AFTER = MINUTE;
 
 export interface StoredReply {
@@ -32,9 +32,9 @@ export interface Claim {
 }
 
 /**
- * Takes an idempotency key for this request, or returns as `stored` the reply that the same request got before.
- * @throws 422 for another request under the same key, 409 while the first one still runs or where its reply is lost, 403 for an API key that lacks a
- * scope of the one that the reply was given to, or that ends before the API key which the reply shows.
+ * Takes an idempotency key for this request, or returns as `stored` the reply that the same request got before. @throws
+ * 422 for another request under the same key, 409 while the first one still runs or if its reply is lost, 403 for an
+ * API key that lacks a scope of the one that got the reply, or that ends before the API key which the reply shows.
  */
 export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: ProgramCtx; stored: StoredReply | null }> {
   const { db, now, programId } = caller;
@@ -78,14 +78,14 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
 }
 
 /**
- * In JSON as `JSON.stringify` writes it: perhaps an API key, which is shown to who could make it alone (ACCESS-12). What is
- * deeper than the reply itself is somebody's metadata.
+ * In JSON as `JSON.stringify` writes it: possibly an API key, which only a key that could make it may see (ACCESS-12).
+ * Deeper fields belong to metadata.
  */
 const SHOWS_KEY = /"api_key":"/;
 
 /**
- * The statement that keeps a reply; replies can hold secrets, so they are sealed. (In a list, because a query is a
- * thenable: returned alone it would be run by whoever awaits this.)
+ * The statement that stores a reply; replies can contain secrets, so they are sealed. (In a list, because a query is a
+ * thenable: returned alone it would be run by the caller's await.)
  */
 async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
   const body = await ctx.sealer.seal(reply.body, replyPlace(ctx.program.id, claim.key));
@@ -96,7 +96,7 @@ async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Pr
   return [ctx.db.update(idempotencyKeys).set(kept).where(isHeld(ctx, claim))];
 }
 
-/** In JSON as `JSON.stringify` writes it: a customer's address, a payment's references, and what a claim says of a sale. */
+/** In JSON as `JSON.stringify` writes it: a customer's address, a payment's references, and a claim's sale. */
 const NAMES_CUSTOMER = /"(?:customer_email|order_id|email_domain)":"|"trace":\{/;
 
 const KEPT_REPLY = columnsOf(idempotencyKeys, "program_id", "key", "claimed_by", "body");
@@ -117,8 +117,9 @@ function namesCustomer({ program }: ProgramCtx): SQL {
 }
 
 /**
- * The writes by which kept replies no longer name these addresses, nor the sales of these claims. `replies` are all, as read:
- * the commit holds only where no other came since and none of those to be changed was sealed again.
+ * The writes that remove these addresses, and the sales of these claims, from stored replies. `replies` are all of
+ * them, as read: the commit is valid only if no other was stored since and none of those to be changed was sealed
+ * again.
  */
 export async function redactedReplies(
   ctx: ProgramCtx,
@@ -149,8 +150,9 @@ export async function redactedReplies(
 }
 
 /**
- * The statements that keep the reply in the same transaction as the change it reports. They fail it where the key has
- * been taken over meanwhile: then another request does the same work (`core/kernel/commit.ts` distinguishes it from a lost race).
+ * The statements that store the reply in the same transaction as the change it reports. They fail the transaction if
+ * the key has been taken over meanwhile: then another request does the same work (`core/kernel/commit.ts` distinguishes
+ * it from a lost race).
  */
 export async function storeReplyBeside(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
   return [
@@ -159,18 +161,18 @@ export async function storeReplyBeside(ctx: ProgramCtx, claim: Claim, reply: Sto
   ];
 }
 
-/** Stores the reply, or gives the key back where a second try may succeed. */
+/** Stores the reply, or releases the key if a second try may succeed. */
 export async function endClaim(ctx: ProgramCtx, claim: Claim, reply: StoredReply | null): Promise<void> {
   const statements = reply ? await storeReply(ctx, claim, reply) : [releaseKey(ctx, claim)];
   await runBatch(ctx.db, statements);
 }
 
-/** The statement that gives a key back after a failure that another try may not meet. */
+/** The statement that releases a key after a failure that another try may avoid. */
 function releaseKey(ctx: ProgramCtx, claim: Claim): Statement {
   return ctx.db.delete(idempotencyKeys).where(and(isHeld(ctx, claim), isNull(idempotencyKeys.status_code)));
 }
 
-/** Of the rows of `idempotency_keys`, those that retention forgets. */
+/** Rows of `idempotency_keys` that retention deletes. */
 export function repliesPast(now: number): SQL {
   return sql`created_at < ${iso(now - KEPT_FOR)}`;
 }

@@ -47,7 +47,7 @@ function isToStranger({ kind }: Pick<NewMail, "kind">): boolean {
   return TO_STRANGERS.includes(kind);
 }
 
-/** Who has a session of the program has accepted. One that a key opened (`portal_links`) is not the person's. */
+/** A reader with a session of the program has accepted. A session that a key opened (`portal_links`) does not count. */
 function counted({ program, now }: ProgramCtx): SQL {
   return sql`from mails m indexed by mails_to_strangers
     where m.kind in ${literals(TO_STRANGERS)} and m.program_id = ${program.id} and m.created_at > ${iso(now - WINDOW)}

@@ -4,13 +4,13 @@ import { shaped, text } from "../../db/rows.ts";
 import { jobRuns } from "../../db/schema.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 
-/** How far a job is in one database. */
+/** The progress of a job in one database. */
 export type JobRun = InferSelectModel<typeof jobRuns>;
 
 /** How often a round of a job begins. */
 export type Rhythm = "minute" | "day" | "month";
 
-/** How a run of a job ended: nothing is left, it goes on, or only what failed is left. */
+/** The end of a run: no work is left, it continues, or only failures are left. */
 export type RunEnd = "finished" | "cut" | "failing";
 
 /** All of them, by the name of the job. One statement. */
@@ -26,18 +26,18 @@ export async function saveRun(db: Database, { job, ...run }: JobRun): Promise<vo
     .onConflictDoUpdate({ target: jobRuns.job, set: run });
 }
 
-/** Forgets jobs that there are no longer, which would stay behind. */
+/** Deletes the rows of jobs that no longer exist. */
 export async function forgetRuns(db: Database, jobs: readonly string[]): Promise<void> {
   await db.run(sql`delete from job_runs where job in (select value from json_each(${JSON.stringify(jobs)}))`);
 }
 
-/** What fails is tried again later the longer it fails, between these. */
+/** Failures are retried less often the longer they last, between these limits. */
 const RETRY = { first: 10 * MINUTE, last: 6 * HOUR, share: 6 };
 
-/** The daily trigger begins a round; this is for the day on which it did not come. */
+/** The daily trigger begins a round; this applies if a day had no trigger. */
 const MISSED_DAY = DAY + HOUR;
 
-/** When the job is to be looked at again; `now` is the end of a run. */
+/** The time of the job's next run; `now` is the end of a run. */
 export function nextRun(every: Rhythm, end: RunEnd, began_at: string, now: number): string {
   if (end === "cut" || every === "minute") return iso(now);
   if (end === "failing") {
@@ -46,17 +46,17 @@ export function nextRun(every: Rhythm, end: RunEnd, began_at: string, now: numbe
   }
   if (every === "day") return iso(now + MISSED_DAY);
   const at = new Date(now);
-  // On the first, what turns due during the day is still of the month before.
+  // On the first, work that becomes due during the day still belongs to the month before.
   if (at.getUTCDate() === 1) return iso(now + RETRY.first);
   return iso(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1));
 }
 
-/** No run takes longer. */
+/** The longest run. */
 const RUN = MINUTE;
 
 /**
- * Since when a job has been through everybody: what was due by then is done, or fails. Of a round that only what fails keeps
- * open the last try counts, which `nextRun` says.
+ * Since when a job has served every owner: work due by then is done, or fails. If only failures keep a round open, the
+ * last try counts, as in `nextRun`.
  */
 export function lastLap({ position, more, failed, began_at, finished_at, next_at }: JobRun): string {
   const isFailing = finished_at === null && position === "" && more === 0 && failed > 0;
@@ -66,20 +66,20 @@ export function lastLap({ position, more, failed, began_at, finished_at, next_at
   return iso(next - wait - RUN);
 }
 
-/** A job that is behind: its round goes on for too long, or does not begin. */
+/** A job that is behind: its round takes too long, or does not begin. */
 export interface LateJob {
   job: string;
   since: string;
-  /** At least so many have something left. */
+  /** At least this many owners have work left. */
   left: number;
-  /** How many of these failed. */
+  /** The number of owners that failed. */
   failed: number;
 }
 
-/** A round that is not over after so long, or has not begun so long after its time, is late. */
+/** A round that is not over after this time, or has not begun this long after its time, is late. */
 const LATE_AFTER = HOUR;
 
-/** In place of a job where none has ever run: no cron came. */
+/** Replaces the job's name if none has ever run, because no cron ran. */
 const EVERY_JOB = "every job";
 
 /** The jobs of one database that are behind. One round trip, of as many rows as there are jobs. */

@@ -9,84 +9,86 @@ import { iso, MINUTE, SECOND } from "../../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
 import { forgetRuns, lastLap, nextRun, readRuns, saveRun, type JobRun, type Rhythm, type RunEnd } from "./job-runs.ts";
 
-/** Something that a job may have work for: a program, an endpoint, a table. */
+/** An owner of work for a job: a program, an endpoint, a table. */
 export interface Owner {
-  /** By which all of them are ordered, as the database orders texts (`compareUtf8`). */
+  /** The key of their order, which is the database's order of texts (`compareUtf8`). */
   key: string;
 }
 
 export const OWNER: Columns<Owner> = { key: text };
 
 /**
- * What a job does in one database, in pieces. Who is served when, how long and in which order is not its affair: that is
- * `runJobs`, the same for all.
+ * The work of a job in one database, in pieces. `runJobs` decides for all jobs which owner is served when, how long and
+ * in which order.
  */
 export interface Work<One extends Owner = Owner> {
-  /** Those after `after` that have work to be done, in the order of their keys, as many as it likes; none at the end. */
+  /** Owners after `after` with work to do, in the order of their keys, any number of them; empty at the end. */
   due(after: string): Promise<One[]>;
-  /** Does a bounded part for one of them; whether more is left. What fails is logged, and the next one served. */
+  /**
+   * Does a bounded part for one owner; returns whether more is left. A failure is logged, and the next owner is served.
+   */
   serve(owner: One): Promise<boolean>;
-  /** How many statements and other calls one `serve` makes at most, a lost race aside. */
+  /** The most statements and other calls of one `serve`, not counting a lost race. */
   cost: number;
-  /** How many are served at the same time; 1 unless given. */
+  /** Owners served at the same time; default 1. */
   atOnce?: number;
-  /** `due` gives everybody in every lap, whether or not there is anything: so what fails waits for the next round. */
+  /** `due` returns every owner in every lap, with or without work: so a failure waits for the next round. */
   everybody?: true;
   /**
-   * No run dies of those that it serves, nor is held up: where it is is written down only where its budget cuts it off. For a
-   * job that serves somebody every minute, which would write two rows each time.
+   * Serving cannot end or delay a run, so its position is stored only if the budget ends the run. For a job with work
+   * every minute, which would write two rows each time.
    */
   unnoted?: true;
 }
 
-/** Work that comes again: idempotent, and harmless when it runs twice at once (JOB-2). */
+/** Periodic work: idempotent, and harmless if it runs twice at once (JOB-2). */
 export interface Job<Context> {
   name: string;
   every: Rhythm;
   /**
-   * A job that goes first: while a round of it is due in the database, this one waits for a later run. One is, where it has
-   * not been through everybody since a round of this job was to begin.
+   * A job that goes first: while a round of it is due in the database, this one waits for a later run. A round is due
+   * if that job has not served every owner since a round of this job was to begin.
    */
   after?: string;
-  /** Null where the deployment does not do this. */
+  /** Null if the deployment does not do this. */
   work(context: Context): Work | null;
 }
 
 /** One database for which jobs run. */
 export interface JobDatabase<Context> {
   ctx: BaseCtx;
-  /** The context of a job, by its name, over `db`; it says of the calls it makes that are no statements. */
+  /** The context of a job, by its name, over `db`; it reports its calls that are not statements. */
   bind(job: string, db: Database, onCall: (calls: number) => void): Context;
 }
 
 export interface Trigger {
-  /** Rounds of these begin; of the others those go on that are not over, or were to begin by now. */
+  /** Rounds of this rhythm begin; of the others, unfinished and overdue rounds continue. */
   begins: Rhythm;
   /** ms */
   now: () => number;
 }
 
-/** Of the platform's 1,000 an invocation: what a lost race sends again stays below as well. */
+/** Of the platform's 1,000 an invocation: repetitions after lost races fit in as well. */
 const STATEMENTS = 900;
-/** So long a run begins new work; the next run goes on. */
+/** How long a run begins new work; the next run continues. */
 const BUDGET_MS = 25 * SECOND;
-/** Where a run is, written before its first work and at its end. */
+/** The position of a run, written before its first work and at its end. */
 const SAVES = 2;
-/** One look at who is due. */
+/** One look at the due owners. */
 const LOOK = 1;
-/** In each database: where its jobs are, and forgetting those that there are no longer. */
+/** In each database: reading the positions of its jobs, and deleting those of jobs that no longer exist. */
 const LOOK_UPS = 2;
-/** So many in a row find the storage away, and the run ends. */
+/** The run ends after this many consecutive steps without storage. */
 const GIVEN_UP_AFTER = 3;
-/** A run that found nothing to do writes that down only so often: well before the job counts as late. */
+/** A run without work stores that only this often: well before the job counts as late. */
 const IDLE_NOTE = 30 * MINUTE;
 
 /**
- * Runs the jobs that are due in all databases side by side, within one budget of statements and of time that goes to
- * where the work is. In each database a job goes on where its last run ended, from one owner to the next: each is served
- * a bounded part, then again in turn while there is budget. One that fails is passed over; so is one with which the run
- * itself dies, because its place is written down before. No job and no database can take what another needs for its
- * next step: each is promised that much, in turns where there is not enough for all.
+ * Runs the due jobs of all databases concurrently, within one budget of statements and time that goes to the work. In
+ * each database a job continues where its last run ended, from one owner to the next: each is served a bounded part,
+ * then again in turn while there is budget. A failing owner is skipped; so is one during which the run dies, because
+ * its position is stored before. No job and no database can take the budget that another needs for its next step: each
+ * is promised that much, in turns if there is not enough for all.
  */
 export async function runJobs<Context>(
   jobs: readonly Job<Context>[],
@@ -120,8 +122,8 @@ export async function runJobs<Context>(
 }
 
 /**
- * Whether a round is to begin of a job that waits for this one, which has not been through everybody since that time: what has
- * turned due by then is done first, whenever this job's own time is. Those that it fails at hold up nobody.
+ * Whether a round is to begin of a job that waits for this one, which has not served every owner since that time: work
+ * that became due by then is done first, whatever this job's own time is. Failures do not delay the other job.
  */
 function isAwaited(
   first: string,
@@ -142,9 +144,9 @@ interface Lane<Context> {
   job: Job<Context>;
   database: JobDatabase<Context>;
   work: Work | null;
-  /** What it needs for its next step. */
+  /** The budget of its next step. */
   part: number;
-  /** What it has sent and nobody has counted yet. */
+  /** Statements sent but not counted yet. */
   sent: number;
 }
 
@@ -156,7 +158,7 @@ function laneOf<Context>(job: Job<Context>, database: JobDatabase<Context>): Lan
   return lane;
 }
 
-/** From minute to minute others come first: as many as the limit has a part for. */
+/** From minute to minute others come first: as many as the limit covers. */
 function inTurns<T extends { part: number }>(lanes: readonly T[], limit: number, now: number): T[] {
   const whole = lanes.reduce((sum, { part }) => sum + part, 0);
   if (whole <= limit) return [...lanes];
@@ -165,7 +167,7 @@ function inTurns<T extends { part: number }>(lanes: readonly T[], limit: number,
   return [...lanes.slice(first), ...lanes.slice(0, first)];
 }
 
-/** Null where the database does not answer. */
+/** Null if the database does not answer. */
 async function readKnown(ctx: BaseCtx, names: ReadonlySet<string>): Promise<Map<string, JobRun> | null> {
   try {
     const runs = await readRuns(ctx.db);
@@ -206,13 +208,14 @@ async function runLane<Context>(lane: Lane<Context>, before: JobRun | undefined,
   if (isNews || Date.parse(before.next_at) <= now - IDLE_NOTE) await note(db, run, shard);
 }
 
-/** Where a run begins: a round that is not over goes on, else a new one begins. */
+/** The start of a run: an unfinished round continues, else a new one begins. */
 function startOf(job: string, before: JobRun | undefined, { begins, now }: Means): JobRun {
   const at = iso(now());
   const fresh = { job, position: "", more: 0, failed: 0, began_at: at, finished_at: null, next_at: at };
   if (!before || before.finished_at !== null) return fresh;
   if (before.position === "") return { ...fresh, began_at: before.began_at };
-  // A round that is to begin before the last one is over: one more lap, for some of its owners are behind the place.
+  // A round that is to begin before the last one is over: one more lap, because some of its owners are behind the
+  // position.
   return { ...before, more: before.more + (begins === "minute" ? 0 : 1) };
 }
 
@@ -220,24 +223,24 @@ async function note(db: Database, run: JobRun, shard: number): Promise<void> {
   try {
     await saveRun(db, run);
   } catch (error) {
-    // The next run begins where this one began, which loses nothing.
+    // The next run begins where this one began, without loss.
     logLine("error", { what: "a job's place is not kept", job: run.job, shard, reason: reasonOf(error) });
   }
 }
 
-/** What a walk does, as far as the budget goes. */
+/** The steps of a walk, within the budget. */
 interface Steps {
-  /** Null where the budget is spent. */
+  /** Null if the budget is spent. */
   due(after: string): Promise<Owner[] | null>;
-  /** Gives those who have more left; null where the budget is spent and nobody was served. */
+  /** Returns the owners with more work left; null if the budget is spent and none was served. */
   serve(owners: readonly Owner[]): Promise<Owner[] | null>;
-  /** How long somebody was served so far, ms. */
+  /** How long an owner was served so far, ms. */
   spent(owner: Owner): number;
-  /** Whether the run had anybody to serve. */
+  /** Whether the run had an owner to serve. */
   readonly isBusy: boolean;
 }
 
-/** One lap after the other from wherever `run` is, and keeps it up to date. */
+/** Walks one lap after the other from the position of `run`, and keeps it up to date. */
 async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps): Promise<RunEnd> {
   for (;;) {
     const again: Owner[] = [];
@@ -259,7 +262,7 @@ async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps):
     run.position = "";
     const isOver = run.more === 0 && again.length === 0;
     while (again.length > 0) {
-      // Who is slow waits for those who had less of the run's time.
+      // A slow owner waits for those who had less of the run's time.
       again.sort((a, b) => steps.spent(a) - steps.spent(b));
       const more = await steps.serve(again.slice(0, atOnce));
       if (!more) return cut();
@@ -267,7 +270,7 @@ async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps):
       again.push(...more);
     }
     if (isOver) return run.failed > 0 && !everybody ? "failing" : "finished";
-    // Another lap: for those that an earlier run left unfinished, and for what has turned due behind this one.
+    // Another lap: for owners that an earlier run left unfinished, and for work that became due behind this one.
     run.more = 0;
     run.failed = 0;
   }
@@ -308,7 +311,7 @@ function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means:
     }
   }
 
-  /** Those who failed in this run: they are not tried again in it. */
+  /** Owners that failed in this run: they are not tried again in it. */
   const failed = new Set<string>();
   const times = openTimes(now);
 
@@ -345,7 +348,7 @@ function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means:
         const isFirst = !isBusy;
         isBusy = true;
         if (isFirst && !work.unnoted) {
-          // Should the run die of these, the next one goes on behind them and comes back later.
+          // If the run dies during these, the next one continues behind them and returns later.
           await note(db, { ...run, position: owners.at(-1)!.key, more: run.more + 1 }, shard);
         }
         return (await Promise.all(owners.map(serveOne))).flat();

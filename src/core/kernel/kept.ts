@@ -1,4 +1,4 @@
-/** Texts that a browser gets back within a short time: a page that was made once, and a form that could not be saved. */
+/** Texts kept for a browser for a short time: a page that was made once, and a form that could not be saved. */
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { keptTexts } from "../../db/schema.ts";
@@ -8,17 +8,17 @@ import { iso } from "../../lib/time.ts";
 import type { Write } from "./commit.ts";
 import type { BaseCtx, ProgramCtx } from "./context.ts";
 
-/** Below what a row of the database holds. */
+/** Below the limit of a database row. */
 const MAX_SEALED = 1_900_000;
 
-/** Whose text it is: nobody can read it without the secret that `id` is the SHA-256 of. */
+/** The owner of a text: reading it requires the secret whose SHA-256 is `id`. */
 export interface KeptKey {
   /** Empty before there is a session. */
   program_id: string;
   id: string;
 }
 
-/** Keeps a text, sealed, for so long (ms); false if it is too large. What is over by now is deleted with it. */
+/** Stores a text, sealed, for so long (ms); false if it is too large. Deletes expired texts as well. */
 export async function keepText(ctx: BaseCtx, key: KeptKey, text: string, lifetime: number): Promise<boolean> {
   const sealed = await ctx.sealer.seal(await packed(text), placeOf(key));
   if (sealed.length > MAX_SEALED) return false;
@@ -29,7 +29,7 @@ export async function keepText(ctx: BaseCtx, key: KeptKey, text: string, lifetim
   return true;
 }
 
-/** The text as it was kept; null if its time is over, or there is none. */
+/** The stored text; null if it has expired, or there is none. */
 export async function readKept(ctx: BaseCtx, key: KeptKey): Promise<string | null> {
   const { program_id, id } = key;
   const [[row]] = await runBatch(ctx.db, [
@@ -44,12 +44,12 @@ export async function readKept(ctx: BaseCtx, key: KeptKey): Promise<string | nul
   return opened === null ? null : unpacked(opened);
 }
 
-/** Deletes all that is kept of a program: it may have the address of a customer who is to be forgotten. */
+/** Deletes all kept texts of a program: they may contain the address of a customer who is to be erased. */
 export function forgetKept({ db, program }: ProgramCtx): Write {
   return { statement: db.delete(keptTexts).where(eq(keptTexts.program_id, program.id)) };
 }
 
-/** Of the rows of `kept_texts`, those that nobody gets back. */
+/** Expired rows of `kept_texts`. */
 export function keptPast(now: number): SQL {
   return sql`kept_until <= ${iso(now)}`;
 }

@@ -1,4 +1,4 @@
-/** How the program of an API key is found: by the key's SHA-256, in the one table that the form of the key names. */
+/** Finds the program of an API key by the key's SHA-256, in the table that the key's form names. */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, reusable, type Database, type Statement } from "../../db/client.ts";
 import { joined } from "../../db/parts.ts";
@@ -9,14 +9,14 @@ import { iso } from "../../lib/time.ts";
 import { PROGRAM_OBJECT, programFields, selectPrograms } from "./program-rows.ts";
 import type { ApiKey, Program } from "./rows.ts";
 
-/** A key that was presented, by its hash. */
+/** A presented key, by its hash. */
 export interface PresentedKey {
   hash: string;
-  /** Of a key beside the program's first, which may do everything: what this request needs. */
+  /** For a key in addition to the program's first, which may do everything: the scopes that this request needs. */
   further: { needs: readonly Scope[] } | null;
 }
 
-/** Whose key it is. `key` is null of the program's first, which has no row of its own. */
+/** The holder of a key. `key` is null for the program's first, which has no row of its own. */
 export interface Holder {
   program: Program;
   key: FurtherKey | null;
@@ -26,15 +26,15 @@ export type FurtherKey = Pick<ApiKey, "id" | "name" | "scopes" | "expires_at" | 
 
 /** The statements and parts of statements that look a key up. */
 export interface KeyLookup {
-  /** The program's id; null where the key is unknown or has ended, or lacks a scope that is needed. */
+  /** The program's id; null if the key is unknown or has ended, or lacks a required scope. */
   programId: SQL;
   select: (db: Database) => Statement;
-  /** Of the rows of `select`. */
+  /** Parses the rows of `select`. */
   holderIn: (rows: unknown) => Holder | undefined;
-  /** One row of the text of the holder and, as a second column, `total`; none where the key is unknown or has ended. */
+  /** One row of the text of the holder and, as a second column, `total`; none if the key is unknown or has ended. */
   selectText: (total: SQL) => SQL;
   holderOf: (text: string) => Holder;
-  /** A row where the key is still the same, and the program as it was read. */
+  /** A row if the key is unchanged, and the program as it was read. */
   selectSame: (holder: Holder) => SQL;
 }
 
@@ -62,8 +62,8 @@ function ofFirstKey(hash: string): KeyLookup {
 }
 
 /**
- * Whether the API key `key_id` of the program can still be used: not expired, not deleted, not replaced. What lets somebody
- * in on behalf of a key is read with this condition, so it ends at the same moment as the key (ACCESS-12).
+ * Whether the API key `key_id` of the program can still be used: not expired, not deleted, not replaced. Access granted
+ * on behalf of a key is read with this condition, so it ends at the same moment as the key (ACCESS-12).
  */
 export function isKeyInForce(program_id: SQL, key_id: SQL, now: number): SQL {
   return sql`(exists (select 1 from api_keys k where k.id = ${key_id} and k.program_id = ${program_id}
@@ -78,8 +78,8 @@ type ValueOrPlace = string | ReturnType<typeof sql.placeholder>;
 const HASH_LENGTH = literal(64);
 
 /**
- * The program of a further key that has not ended. `given` is the key's hash and the time: one value, for a statement that
- * names its program in many places has few to spare.
+ * The program of a further key that has not ended. `given` is the key's hash and the time in one value, because a
+ * statement that names its program in many places has few parameters to spare.
  */
 function furtherProgram(given: ValueOrPlace, scoped = sql``): SQL {
   return sql`(select program_id from (select ${given} as given)
@@ -103,7 +103,7 @@ const holderOfFurtherKey = reusable((db) => {
 
 function ofFurtherKey(hash: string, needs: readonly Scope[], stamp: string): KeyLookup {
   const given = `${hash}${stamp}`;
-  // A JSON list of words of the service's own: each is in it as it is, in quotes.
+  // A JSON list of the service's own words: each occurs unchanged, in quotes.
   const scoped = needs.map((scope) => sql` and instr(scopes, '"' || ${literal(scope)} || '"') > 0`);
   return {
     programId: furtherProgram(given, joined(scoped, sql``, SCOPES.length)),

@@ -37,13 +37,13 @@ export function pagedList<Table extends SQLiteTable & { id: SQLiteColumn }, View
 
 export interface Selection {
   conditions: SQL | undefined;
-  /** The state that the list is narrowed to. */
+  /** The state by which the list is filtered. */
   state: string | undefined;
-  /** Whether the conditions narrow it beyond its program and state: then its rows are counted. */
+  /** Whether the conditions filter beyond program and state: then its rows are counted. */
   narrowed: boolean;
 }
 
-/** A page of a list in the order that is asked for, with its exact total, in one statement together with the program's key. */
+/** A page of a list in the requested order, with its exact total, in one statement together with the program's key. */
 export async function readPage<View extends { id: string }>(
   ctx: Reader,
   list: PagedList<View>,
@@ -74,7 +74,7 @@ export function parsePage<T>({ texts, ...page }: PageOfTexts<T>): Page<T> {
   return { ...page, data: JSON.parse(`[${texts.join(",")}]`) as T[] };
 }
 
-/** The page as JSON, its objects unread. */
+/** The page as JSON, without parsing its objects. */
 export function textOfPage<T>({ texts, ...page }: PageOfTexts<T>): JsonText<Page<T>> {
   return `{"data":[${texts.join(",")}],${JSON.stringify(page).slice(1)}`;
 }
@@ -84,7 +84,7 @@ export function isTimed({ from, to }: { from?: number | undefined; to?: number |
 }
 
 /**
- * How many rows a list has, of one state or of all, from the kept counts: as many rows are read as there are states,
+ * The number of a list's rows, in one state or all, from the kept counts: it reads as many rows as there are states,
  * whatever the length of the list.
  */
 function countedTotal(ctx: Reader, list: PagedList<unknown>["name"], state: string | undefined): SQL {

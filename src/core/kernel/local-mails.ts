@@ -1,16 +1,16 @@
 import type { Mail } from "../../lib/mail.ts";
 
-/** An e-mail that a local service took. */
+/** An e-mail that a local service accepted. */
 export interface LocalMail extends Mail {
   id: string;
 }
 
-/** So many are kept; the local service writes each to a file too (`dev/local-mails.ts`). */
+/** The limit of kept e-mails; the local service also writes each to a file (`dev/local-mails.ts`). */
 const KEPT = 200;
 
 const taken = new Map<string, LocalMail>();
 
-/** Keeps an e-mail in place of sending it; one with an id once. */
+/** Keeps an e-mail instead of sending it; one with an id once. */
 export function keepLocalMail(mail: LocalMail): void {
   if (taken.has(mail.id)) return;
   taken.set(mail.id, mail);
@@ -18,7 +18,7 @@ export function keepLocalMail(mail: LocalMail): void {
   if (taken.size > KEPT && oldest !== undefined) taken.delete(oldest);
 }
 
-/** What the service took since it started, the newest first. */
+/** The e-mails that the service accepted since it started, the newest first. */
 export function localMails(): LocalMail[] {
   return [...taken.values()].toReversed();
 }

@@ -6,7 +6,7 @@ import { commit, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { meantOf, type Shown } from "./stale.ts";
 
-/** Whoever gets e-mails of a program and may choose which. */
+/** A reader of a program's e-mails who may choose the kinds. */
 export type ChoosingReader = Exclude<MailReader, { audience: "applicant" }>;
 
 /** The owner is an empty text in the rows. */
@@ -14,7 +14,7 @@ function keyOf({ partner_id = "" }: ChoosingReader): string {
   return partner_id;
 }
 
-/** Whether an address is the reader's now; false where there is no such reader. */
+/** Whether an address is the reader's now; false if there is no such reader. */
 export async function isReaderAt(ctx: ProgramCtx, reader: ChoosingReader, address: string): Promise<boolean> {
   const known = reader.partner_id
     ? sql`select email from partners where id = ${reader.partner_id} and program_id = ${ctx.program.id}`
@@ -36,8 +36,8 @@ export async function readSwitchedOff(ctx: ProgramCtx, reader: ChoosingReader): 
 }
 
 /**
- * Switches kinds on and off for a reader; the others stay as they are, and so do those that may not be switched off or
- * that the reader does not get. `shown` is which were on in the form that it is from: what is as shown is left as it is.
+ * Switches kinds on and off for a reader; the others do not change, nor do kinds that may not be switched off or that
+ * the reader does not get. `shown` is the state in the form: unchanged boxes are ignored.
  */
 export async function switchMails(
   ctx: ProgramCtx,
@@ -45,7 +45,7 @@ export async function switchMails(
   given: Partial<Record<MailKind, boolean>>,
   shown?: Shown,
 ): Promise<void> {
-  // A box is ticked or not: two who change the same one agree.
+  // A box is ticked or not: two people who change the same one agree.
   const wanted = meantOf(shown ?? {}, given, { shown });
   const own = kindsFor(reader.audience).filter(({ kind, may_be_off }) => may_be_off && wanted[kind] !== undefined);
   const on = own.flatMap(({ kind }) => (wanted[kind] ? [kind] : []));

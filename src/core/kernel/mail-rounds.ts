@@ -1,4 +1,7 @@
-/** When the periodic e-mails of programs are due: at times of their own zones, whatever ends or comes late (MAIL-12, MAIL-13). */
+/**
+ * Due times of programs' periodic e-mails: at times of their own zones, even if a run ends or is late (MAIL-12,
+ * MAIL-13).
+ */
 import { and, eq, sql, type InferSelectModel } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { mailRounds, programs } from "../../db/schema.ts";
@@ -10,20 +13,20 @@ import type { Owner } from "./job.ts";
 import { programFields } from "./program-rows.ts";
 import type { Program } from "./rows.ts";
 
-/** They are due so long after their day has begun. */
+/** They are due this long after the start of the day. */
 export const MORNING = 7 * HOUR;
 
 const PROGRAMS_AT_ONCE = 50;
 
 export type MailRound = InferSelectModel<typeof mailRounds>;
 
-/** A program whose e-mails of a kind are due; its key says since when. */
+/** A program whose e-mails of a kind are due; its key contains the due time. */
 export interface DueRound extends Owner {
   program: Program;
   round: MailRound;
 }
 
-/** The next programs whose round of a kind is due, those that are due the longest first. One statement. */
+/** The next programs with a due round of a kind, the longest due first. One statement. */
 export async function roundsDue(
   { db, now }: Pick<BaseCtx, "db" | "now">,
   kind: PeriodicMail,
@@ -44,7 +47,7 @@ export async function roundsDue(
   return rows.map((row) => ({ ...row, key: `${row.round.next_at} ${row.round.program_id}` }));
 }
 
-/** The statement that reads a program's round of a kind as it is now. */
+/** The statement that reads the current state of a program's round of a kind. */
 export function selectRound({ db, program }: ProgramCtx, kind: PeriodicMail) {
   return db
     .select()
@@ -52,7 +55,7 @@ export function selectRound({ db, program }: ProgramCtx, kind: PeriodicMail) {
     .where(and(eq(mailRounds.program_id, program.id), eq(mailRounds.kind, kind)));
 }
 
-/** Moves a round on; the commit is refused where somebody else has. */
+/** Advances a round; the commit is refused if another run has. */
 export function moveRound({ db }: ProgramCtx, before: MailRound, set: Partial<MailRound>): Write {
   const { program_id, kind, next_at, since, until, position } = before;
   const isSame = sql`${mailRounds.program_id} = ${program_id} and ${mailRounds.kind} = ${kind}

@@ -1,4 +1,4 @@
-/** Who hands e-mails over to be delivered: the platform's binding, an HTTP service, or the log of a local service. */
+/** Senders of e-mails: the platform's binding, an HTTP service, or the log of a local service. */
 import type { MailResult } from "../../domain/mail.ts";
 import { EXPIRED, fetchWithin, withTimeout, startDeadline, type Fetch } from "../../lib/deadline.ts";
 import { readAtMost } from "../../lib/http-body.ts";
@@ -6,31 +6,31 @@ import { keepLocalMail } from "./local-mails.ts";
 import { logInFull, logLine, reasonOf } from "../../lib/log.ts";
 import type { Mail } from "../../lib/mail.ts";
 
-/** One with the id by which a sender knows that it was handed over before. */
+/** An e-mail with the id by which a sender recognizes a repetition. */
 export interface OutgoingMail extends Mail {
   id: string;
 }
 
 export interface MailSender {
   name: string;
-  /** It takes an e-mail with an id once, however often that is handed over within a day. */
+  /** It accepts an e-mail with an id once, however often it is handed over within a day. */
   is_repeatable: boolean;
   /** Never throws. */
   send(mail: OutgoingMail): Promise<MailResult>;
 }
 
-/** What this needs of the deployment: all of it optional. */
+/** The optional settings of the deployment. */
 export interface MailSettings {
   EMAIL?: { send(mail: Mail & { from: string }): Promise<unknown> };
   EMAIL_FROM?: string;
-  /** The HTTP service: its address, its key, and whose API it has. */
+  /** The HTTP service: its address, its key, and its API. */
   EMAIL_API_URL?: string;
   EMAIL_API_KEY?: string;
   EMAIL_API_STYLE?: string;
   ENVIRONMENT: string;
 }
 
-/** The senders of a deployment, the first to be asked first; none outside development where none is set up. */
+/** The senders of a deployment, in the order in which they are tried; empty outside development if none is set up. */
 export function mailSenders(settings: MailSettings, fetch: Fetch): MailSender[] {
   const { EMAIL, EMAIL_FROM: from, EMAIL_API_URL, EMAIL_API_KEY, EMAIL_API_STYLE = "resend", ENVIRONMENT } = settings;
   const style = STYLES[EMAIL_API_STYLE];
@@ -43,7 +43,7 @@ export function mailSenders(settings: MailSettings, fetch: Fetch): MailSender[] 
   return senders;
 }
 
-/** For a local service: `/dev/mails` shows it, and the text goes to the log. */
+/** For a local service: `/dev/mails` shows it, and the text is logged. */
 const LOG: MailSender = {
   name: "log",
   is_repeatable: true,
@@ -55,16 +55,16 @@ const LOG: MailSender = {
   },
 };
 
-/** A code of the binding's own. */
+/** The binding's own codes. */
 const SAID_BY_BINDING = /\bE_[A-Z]/;
 
-/** Codes of the binding's errors that no later attempt ends otherwise. */
+/** Codes of the binding's errors that are permanent. */
 const REFUSED_BY_BINDING = /\bE_(?:RECIPIENT_SUPPRESSED|RECIPIENT_NOT_ALLOWED|VALIDATION_ERROR)\b/;
 
-/** Codes that say there are too many. */
+/** Codes for too many e-mails. */
 const LIMITED_BY_BINDING = /\bE_(?:RATE_LIMIT|DAILY_LIMIT)_EXCEEDED\b/;
 
-/** The platform's `send_email` binding. What it does not take it says with a code: an error without one is no answer. */
+/** The platform's `send_email` binding. A refusal has a code: an error without one is no answer. */
 function bindingSender(binding: NonNullable<MailSettings["EMAIL"]>, from: string): MailSender {
   return {
     name: "binding",
@@ -98,7 +98,7 @@ interface Style {
   path: string;
   headers: (key: string, id: string) => Record<string, string>;
   body: (mail: OutgoingMail, from: string) => unknown;
-  /** Whether an answer says that this address cannot be sent to. */
+  /** Whether an answer reports that this address cannot receive mail. */
   isRefused: (status: number, body: unknown) => boolean;
 }
 
@@ -166,7 +166,8 @@ function resultOf(style: Style, { ok, status, headers }: Response, body: unknown
   const is_said = typeof said === "string" || typeof said === "number";
   const reason = is_said ? `status ${status}, ${`${said}`.slice(0, 60)}` : `status ${status}`;
   if (style.isRefused(status, body)) return { result: "refused", reason };
-  // What broke inside of it may have been taken before; at 409 another attempt under the same key is under way, or was taken.
+  // An e-mail that failed inside the service may have been accepted before; at 409 another attempt under the same key
+  // is running, or was accepted.
   if ((status >= 500 && status !== 503) || status === 409) return { result: "silent", reason };
   return { result: "busy", reason, is_limited: status === 429, retry_after: headers.get("retry-after") };
 }
@@ -184,8 +185,8 @@ function fieldOf(body: unknown, name: string): unknown {
 }
 
 /**
- * Hands over one e-mail now, to the next sender where one does not take it: a sign-in link, which is asked for again where
- * it does not come. Never throws; whether it was taken. `request_id` is that of the request that asked for it.
+ * Hands over one e-mail now, to the next sender if one refuses it: a sign-in link, which the person requests again if
+ * it does not arrive. Never throws; returns whether it was accepted. `request_id` is that of the request.
  */
 export async function sendNow(
   senders: readonly MailSender[],

@@ -14,7 +14,9 @@ type Db = Pick<BaseCtx, "db" | "now">;
 
 type Read = (ctx: Db, claim: ClaimedMail) => Promise<Notice | null>;
 
-/** What each kind is about, but those at times, which `outbound/mail-subjects.ts` reads; null where there is nothing to say. */
+/**
+ * Readers of each kind's subject, except the periodic ones in `outbound/mail-subjects.ts`; null if there is no content.
+ */
 const SUBJECTS: Record<Exclude<KindAbout, PeriodicMail>, Read> = {
   payout_generated: aboutPayout("payout_generated", ["pending", "processing", "failed", "paid"]),
   payout_paid: aboutPayout("payout_paid", ["paid"]),
@@ -22,7 +24,7 @@ const SUBJECTS: Record<Exclude<KindAbout, PeriodicMail>, Read> = {
   security: readSecurityNotice,
 };
 
-/** What an e-mail that is written when it is sent is about, as that is now; null where there is nothing to say any more. */
+/** The current subject of an e-mail that is composed when sent; null if it has no content any more. */
 export async function readSubject(ctx: Db, claim: ClaimedMail): Promise<Notice | null> {
   const { kind, program_id } = claim;
   if (isOwnerNeed(kind)) return readOwnerNeed(ctx, kind, program_id);
@@ -30,10 +32,10 @@ export async function readSubject(ctx: Db, claim: ClaimedMail): Promise<Notice |
   return read ? read(ctx, claim) : null;
 }
 
-/** Of a payout, and the statuses in which there is something to say of it. */
+/** About a payout, in the statuses in which the e-mail has content. */
 function aboutPayout(kind: PayoutMail, statuses: readonly PayoutStatus[]): Read {
   return async ({ db }, { program_id, subject_id }) => {
-    // Of a payout that failed, the number of the attempt follows its id.
+    // For a failed payout, the number of the attempt follows its id.
     const [payout_id = ""] = (subject_id ?? "").split(":");
     const own = and(eq(payouts.id, payout_id), eq(payouts.program_id, program_id));
     const [[program], [payout], [partner]] = await runBatch(db, [

@@ -25,23 +25,25 @@ import type { NewMail } from "./notices.ts";
 
 /**
  * The life of an e-mail's row. `pending` with `next_attempt_at` → claimed: `sending` until `claimed_until` → recorded:
- * `pending` again, or final. Of a claim that is never recorded (the process died) nobody knows whether the e-mail was
- * handed over, nor of an attempt without an answer: from then on it is `unsure`, and is handed over again only by the same
- * sender, if it takes it once.
+ * `pending` again, or final. If a claim is never recorded (the process died), or an attempt has no answer, it is
+ * unknown whether the e-mail was handed over: from then on it is `unsure`, and is handed over again only by the same
+ * sender, if that deduplicates.
  */
 
-/** Longer than an attempt and its recording take. */
+/** Longer than an attempt and its recording. */
 const LEASE_MS = MINUTE;
 
-/** A sender that takes an e-mail once knows its id for so long. */
+/** How long a deduplicating sender remembers an e-mail's id. */
 const REPEATABLE_MS = 20 * HOUR;
 
 type Content = Omit<Mail, "to">;
 
-/** E-mails of one statement, which travel in one parameter: none has as many bytes as a hundredth of what that may have. */
+/**
+ * E-mails of one statement, which are one parameter: each has at most a hundredth of the parameter's limit in bytes.
+ */
 const INSERTED_TOGETHER = 100;
 
-/** The statements that store e-mails, each sealed, with the change that they are about. */
+/** The statements that store e-mails, each sealed, with their change. */
 export async function insertMails(ctx: ProgramCtx, mails: readonly NewMail[]): Promise<Statement[]> {
   const rows = await Promise.all(
     mails.map(async ({ kind, reader, mail: { to, ...content } }) => {
@@ -63,7 +65,9 @@ export async function insertMails(ctx: ProgramCtx, mails: readonly NewMail[]): P
   );
 }
 
-/** E-mails of a kind that are written when they are sent: `from` gives `partner_id`, `recipient` and `subject_id`. */
+/**
+ * E-mails of a kind that are composed when they are sent: `from` returns `partner_id`, `recipient` and `subject_id`.
+ */
 export interface MailsAbout {
   kind: KindAbout;
   from: SQL;
@@ -90,14 +94,14 @@ export interface ClaimedMail {
   program_id: string;
   kind: MailKind;
   recipient: string;
-  /** What it is about, of one that is written when it is sent. */
+  /** The subject of an e-mail that is composed when sent. */
   subject_id: string | null;
   content: Sealed | null;
   attempt_count: number;
   claimed_until: string;
   sender: string;
   created_at: string;
-  /** Whether an earlier attempt may have been taken. */
+  /** Whether an earlier attempt may have succeeded. */
   unsure: 0 | 1 | null;
 }
 
@@ -115,21 +119,21 @@ const CLAIMED: Columns<ClaimedMail> = {
   unsure: orNull(flag),
 };
 
-/** The index of open ones is used only where its own condition is in the query. */
+/** The index of open ones is used only if its own condition is in the query. */
 const OPEN = sql.raw(`status in ('pending', 'sending')`);
 
 const IS_TO_UNPROVED = sql`kind = ${literal(TO_UNPROVED)}`;
-/** Of an e-mail that is over and was not sent. */
+/** For an e-mail that is done without being sent. */
 const KEPT_RECIPIENT = sql`iif(${IS_TO_UNPROVED}, '', recipient)`;
 
-/** Of an e-mail to the owner: whose address that is by now. */
+/** For an e-mail to the owner: the present owner's address. */
 const OWNER_NOW = sql`(select owner_email from programs where programs.id = mails.program_id)`;
-/** Whether an e-mail was stored, or written, for an owner who has left the place since. */
+/** Whether an e-mail was stored, or composed, for a former owner. */
 const IS_TO_FORMER = sql`(partner_id is null and kind in ${literals(TO_OWNER)} and recipient <> ${OWNER_NOW})`;
 
 /**
- * Of an e-mail `m`: nothing but a warning goes to a partner who is deactivated, nothing of a kind that its reader has switched off, and no link
- * that is over by now; nor an invitation to who is in the team no more.
+ * For an e-mail `m`: a deactivated partner receives only warnings; kinds that the reader has switched off, expired
+ * links, and invitations to former team members are not sent.
  */
 function unwanted(now: number): SQL {
   return sql`((m.kind <> ${literal(TO_DEACTIVATED)}
@@ -144,9 +148,9 @@ function unwanted(now: number): SQL {
 type Clocked = Pick<BaseCtx, "db" | "now">;
 
 /**
- * Claims what is due of a program, the longest due first, each for the sender whose turn it is. What a process left behind
- * is ended, or is due again where its sender takes it only once. What nobody was handed goes to the owner of now, and what says so
- * is written again. One round trip.
+ * Claims due e-mails of a program, the longest due first, each for the sender whose turn it is. Claims of a dead
+ * process end, or are due again if their sender deduplicates. An e-mail that was not handed over goes to the present
+ * owner, and is composed again. One round trip.
  */
 export async function claimMails(
   { db, now }: Clocked,
@@ -159,7 +163,7 @@ export async function claimMails(
   const isOpen = sql`${OPEN} and program_id = ${program_id}`;
   const isLeft = sql`status = 'sending' and claimed_until <= ${iso(now)}`;
   const isUnsure = sql`status = 'pending' and unsure = 1 and next_attempt_at <= ${iso(now)}`;
-  // What was not written yet was not handed over either.
+  // An e-mail that is not composed yet was not handed over either.
   const again = sql`(content is null and subject_id is not null or sender in (select value from json_each(${repeatable})) and created_at > ${iso(now - REPEATABLE_MS)}
     and not ${IS_TO_FORMER})`;
   const due = sql`select id from mails indexed by mails_open
@@ -188,8 +192,8 @@ export async function claimMails(
 }
 
 /**
- * What a claimed e-mail says from now on and to which address, whatever changes until it is taken: that of its reader now, not of
- * when it was stored. @returns the claim with it; null where another run holds it by now
+ * Stores the text and address of a claimed e-mail, which then stay until it is accepted: the address is the reader's
+ * now, not the one at storing. @returns the claim with them; null if another run holds it by now
  */
 export async function keepWritten(
   { db, sealer }: Pick<BaseCtx, "db" | "sealer">,

@@ -1,4 +1,6 @@
-/** Rates and flows that are applied from an earlier time (FLOW-11): the change as a fact, and the payments it concerns. */
+/**
+ * Rates and flows that are applied from an earlier time (FLOW-11): the change as a fact, and the payments it affects.
+ */
 import { desc, sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { shaped, textOf, whole } from "../../db/rows.ts";
@@ -21,31 +23,32 @@ import { decideAs, settleUnsettled } from "./settle.ts";
 import type { LedgerState } from "./state.ts";
 import { readAgain, unsettle } from "./concerned-payments.ts";
 
-/** What a change of a rate or a flow may say beside it: the time (ms) from which it applies. */
+/** An optional input of a rate or flow change: the time (ms) from which it applies. */
 export interface ApplyFrom {
   apply_from?: number | undefined;
 }
 
-/** A rule as a change leaves it. */
+/** A rule after a change. */
 export type ChangedRule =
   | { source: "flow"; flow: Flow }
   | { source: "partner"; partner_id: string; rules: PartnerRules }
   | { source: "program"; rules: ProgramRules };
 
-/** Payments that are looked at in one transaction; those of the change's own are settled while its caller waits. */
+/** Payments that are marked in one transaction; those of the change's own are settled while its caller waits. */
 const MARKED_AT_ONCE = 50;
 const PROGRAMS_AT_ONCE = 20;
 /**
- * The id of a payment carries the time of what was first said of it. What was paid later, as by a bank transfer, was so
- * within this time.
+ * A payment's id contains the time of its first report. A payment completed later, for example by bank transfer,
+ * completes within this time.
  */
 const COMPLETED_WITHIN = 60 * DAY;
 /** Sorts after every id of a payment. */
 const AFTER_ALL_IDS = `${ID_PREFIXES.payment}_~`;
 
 /**
- * The time from which a change applies, as it is kept, and in its event; empty where it applies from now on. `isRule` says
- * whether a rule is given that can. @throws `validation_failed` for a time in the future and for one without a rule.
+ * The time from which a change applies, as it is stored, and in its event; empty if it applies from now on. `isRule`
+ * shows whether the change contains such a rule. @throws `validation_failed` for a time in the future and for a change
+ * without a rule.
  */
 export function appliedFrom(
   { now }: Pick<BaseCtx, "now">,
@@ -59,15 +62,15 @@ export function appliedFrom(
 }
 
 /**
- * Part of the transaction of a change, after it; nothing where it applies from now on. The rule as it is now decides every
- * payment made since `apply_from`, whenever the payment was heard of and whatever the rule was in between, until the next
- * change. What is paid or in a payout gets a difference beside it (LAW-4). Marks the newest of these payments as
- * unsettled; `settleApplied` settles them next, and a job marks the others. @throws `forbidden` for a key without `payouts`
- * (ACCESS-13)
+ * Part of the transaction of a change, after it; no writes if it applies from now on. The current rule decides every
+ * payment made since `apply_from`, whenever the payment was reported and whatever the rule was in between, until the
+ * next change. A commission that is paid or in a payout gets a difference beside it (LAW-4). Marks the newest of these
+ * payments as unsettled; `settleApplied` settles them next, and a job marks the others. @throws `forbidden` for a key
+ * without `payouts` (ACCESS-13)
  */
 export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { apply_from?: string }): Write[] {
   if (apply_from === undefined) return [];
-  // It changes what is approved, and what is paid gets an approved difference.
+  // It changes approved commissions, and paid ones get an approved difference.
   requireScope(ctx, "payouts");
   const partner_id = rule.source === "partner" ? rule.partner_id : "";
   const owner = sql`program_id = ${ctx.program.id} and partner_id = ${partner_id}`;
@@ -88,7 +91,10 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
   ];
 }
 
-/** What is compared of a payment as it is: of a decision no more, for its trace may be long and many are read at once. */
+/**
+ * The compared columns of a current payment: only a part of the decision, because its trace may be long and many are
+ * read at once.
+ */
 export const COMPARED = {
   payment_id: payments.id,
   outcome: payments.outcome,
@@ -109,7 +115,7 @@ export interface Compared extends Pick<
   old_flow_id: string | null;
 }
 
-/** What a rule that is applied from an earlier time would change. */
+/** The effect of a rule applied from an earlier time. */
 export interface AppliedPreview {
   /** The newest first. */
   previewed: { compared: Compared; decision: Decision | null }[];
@@ -124,8 +130,8 @@ const MADE = {
 };
 
 /**
- * Those of the `most` newest payments that were made since `apply_from`, and what each would be decided as with the rule
- * applied from then on, as `applyFrom` does it. Writes nothing.
+ * The payments among the `most` newest that were made since `apply_from`, each with its decision under the rule applied
+ * from then on, as `applyFrom` would make it. Writes nothing.
  */
 export async function previewApplied(
   ctx: ProgramCtx,
@@ -133,7 +139,7 @@ export async function previewApplied(
   apply_from: string,
   most: number,
 ): Promise<AppliedPreview> {
-  // Payments are in the order of what was first said of them: how many were made since, kept counts by day say.
+  // Payments are ordered by their first report; the kept counts by day show how many were made since.
   const day = utcDay(Date.parse(apply_from) + DAY - 1);
   const [newest, [counted]] = await ctx.read(
     ctx.db
@@ -160,7 +166,10 @@ export async function previewApplied(
   return { previewed, more: since.length > most || counted!.settled > settled };
 }
 
-/** What settling reads once the rule is applied: it as it is then, and the two newest changes, which end what it was. */
+/**
+ * The state that settling reads once the rule is applied: the current rule, and the two newest changes, which end its
+ * past versions.
+ */
 function withRule(state: LedgerState, rule: ChangedRule, apply_from: string): LedgerState {
   const partner_id = rule.source === "partner" ? rule.partner_id : "";
   const withPast = (before: ChangedRule) =>
@@ -186,14 +195,17 @@ function withRule(state: LedgerState, rule: ChangedRule, apply_from: string): Le
   return { ...state, past: [...state.past, ...past], partners };
 }
 
-/** As the triggers of `past_rules` keep it. */
+/** In the form of the triggers of `past_rules`. */
 function keptOf(rule: ChangedRule): Record<string, unknown> {
   const columns: readonly string[] = RULE_COLUMNS[rule.source];
   const row = Object.entries(rule.source === "flow" ? rule.flow : rule.rules);
   return Object.fromEntries(row.filter(([name]) => columns.includes(name)));
 }
 
-/** Settles what `applyFrom` has marked in the change's own transaction; to be called once that is committed. */
+/**
+ * Settles the payments that `applyFrom` has marked in the change's own transaction; to be called once that is
+ * committed.
+ */
 export async function settleApplied(ctx: ProgramCtx, { apply_from }: ApplyFrom): Promise<void> {
   if (apply_from === undefined) return;
   const marked = sql`from payments indexed by payments_unsettled
@@ -201,7 +213,7 @@ export async function settleApplied(ctx: ProgramCtx, { apply_from }: ApplyFrom):
   await settleUnsettled(ctx, marked);
 }
 
-/** The next payments, of an application that `own` selects. */
+/** The next payments of an application that `own` selects. */
 function nextOf(own: SQL): SQL {
   return sql`select p.id, p.outcome, p.created_at >= a.applies_from as is_since
     from (select * from rule_applications where ${own}) a
@@ -210,8 +222,8 @@ function nextOf(own: SQL): SQL {
 }
 
 /**
- * Marks those of the next payments as unsettled that the change can decide, and moves on; at the end the application goes.
- * What only a person's request makes a commission is among them, for that may be under way.
+ * Marks those of the next payments as unsettled that the change can decide, and advances; at the end the application is
+ * deleted. Payments that earn only at a person's request are included, because such a request may be running.
  */
 function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: SQL): Write[] {
   const run = (statement: SQL) => ({ statement: ctx.db.run(statement) });
@@ -228,7 +240,10 @@ function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: 
   ];
 }
 
-/** Commissions that a change of this source can concern: of a rate those that it decided, or one that comes after it. */
+/**
+ * Commissions that a change of this source can affect: for a rate those that it decided, or that a later source in the
+ * order decided.
+ */
 function concerned(source: RuleSource, own: SQL): SQL {
   if (source === "flow") return sql`true`;
   if (source === "program") return sql`decision ->> '$.rate.source' = 'program'`;
@@ -240,7 +255,10 @@ interface Applying extends Owner {
   program: Program;
 }
 
-/** Marks what is left of changes applied from an earlier time, some at once: the job that settles payments does the rest. */
+/**
+ * Marks the remaining payments of changes applied from an earlier time, some at once: the job that settles payments
+ * does the rest.
+ */
 export function markApplied(ctx: Ctx): Work<Applying> {
   return {
     cost: 6,
@@ -259,7 +277,7 @@ export function markApplied(ctx: Ctx): Work<Applying> {
 
 const APPLICATION = { seq: whole, source: textOf<RuleSource>() };
 
-/** One step for the oldest change of the program; whether there is more to do now. */
+/** One step for the oldest change of the program; returns whether there is more to do now. */
 async function markSome(ctx: ProgramCtx): Promise<boolean> {
   const [applications, waiting] = await ctx.read(
     shaped(
@@ -275,7 +293,7 @@ async function markSome(ctx: ProgramCtx): Promise<boolean> {
     ),
   );
   const [application] = applications;
-  // No more are marked than are soon settled.
+  // Marks only as many as are settled soon.
   if (!application || waiting.length >= MARKED_AT_ONCE) return false;
   const own = sql`program_id = ${ctx.program.id} and seq = ${application.seq}`;
   await commit(ctx, { writes: markNext(ctx, application.source, own), occurrences: [] });

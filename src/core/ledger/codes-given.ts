@@ -1,4 +1,4 @@
-/** The payments that a change of whose a promotion code is concerns: marked in its transaction, settled after it (CODE-3). */
+/** Payments affected by a promotion code's new holder: marked in its transaction, settled after it (CODE-3). */
 import { sql, type SQL } from "drizzle-orm";
 import type { HeldCode } from "../../domain/code.ts";
 import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
@@ -11,17 +11,17 @@ import { settleUnsettled } from "./settle.ts";
 
 type Given = Pick<HeldCode, "code_key" | "provider_code_id"> & { provider: ProviderName };
 
-/** Marks what was made since now with a code that is taken away: a vendor's clock may be ahead. */
+/** Marks payments dated from now on with a code that is taken away: a vendor's clock may be ahead. */
 export function markWithCode(ctx: ProgramCtx, code: Given): Write[] {
   return mark(ctx, code, sql`false`);
 }
 
-/** Marks what waited for a code that is given to a partner, and what was made since now with it. */
+/** Marks payments that waited for a code that is given to a partner, and those dated from now on with it. */
 export function markWaitingForCode(ctx: ProgramCtx, code: Given): Write[] {
   return [{ statement: readAgain(ctx) }, ...mark(ctx, code, WAITS)];
 }
 
-/** The same for many codes, of which no id at the vendor is known. */
+/** The same for many codes without a known id at the vendor. */
 export function markWaitingForCodes(ctx: ProgramCtx, codes: readonly Given[]): Write[] {
   const providers = [...new Set(codes.map(({ provider }) => provider))];
   return [
@@ -50,7 +50,7 @@ function markSeeded(ctx: ProgramCtx, provider: ProviderName, seeds: SQL, waits: 
   ];
 }
 
-/** Settles what was marked in the change's own transaction; to be called once that is committed. */
+/** Settles the payments marked in the change's own transaction; to be called once that is committed. */
 export async function settleMarked(ctx: ProgramCtx): Promise<void> {
   const marked = sql`from payments indexed by payments_unsettled
     where updated_at = ${iso(ctx.now)} and program_id = ${ctx.program.id}`;

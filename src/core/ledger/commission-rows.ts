@@ -9,7 +9,7 @@ import type { Commission } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewCommissionData } from "../kernel/views.ts";
 
-/** What an audit event says of a commission. */
+/** A commission's part of an audit event. */
 export function commissionPayload(commission: Commission): EventPayloads["commission.created"] {
   return {
     commission_id: commission.id,
@@ -26,9 +26,9 @@ export function commissionPayload(commission: Commission): EventPayloads["commis
 }
 
 /**
- * `commission.updated` for each of the commissions `c` that `which` selects by an index: what `commissionChanged`
- * says of one that was read, and the payout that holds it. All of them came `from` one status `to` another, by a
- * statement of the same commit that has set their `event_id` (`eventIds`). Where `isSent`, the webhook goes out as well.
+ * `commission.updated` for each of the commissions `c` that `which` selects by an index, with the fields of
+ * `commissionChanged` and the payout that contains it. All of them moved `from` one status `to` another, by a statement
+ * of the same commit that has set their `event_id` (`eventIds`). If `isSent`, the webhook is sent as well.
  */
 export function movedCommissions(
   ctx: ProgramCtx,
@@ -50,7 +50,9 @@ export function movedCommissions(
 const PAYLOAD = jsonOf(commissions, (row) => ({ ...commissionPayload(row), payout_id: row.payout_id }));
 const DATA = jsonOf(commissions, viewCommissionData);
 
-/** `nextStamp` (core/kernel/updated-at.ts) for every row of a statement: now, but always later than what the column holds. */
+/**
+ * `nextStamp` (core/kernel/updated-at.ts) for every row of a statement: now, but always later than the stored value.
+ */
 export function laterStamp(column: SQL, stamp: string): SQL {
   return sql`iif(${column} < ${stamp}, ${stamp}, strftime('%Y-%m-%dT%H:%M:%fZ', ${column}, '+0.001 seconds'))`;
 }

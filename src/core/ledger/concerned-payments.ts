@@ -18,10 +18,10 @@ import type { ProgramCtx, Statement } from "../kernel/context.ts";
 
 /**
  * Every vendor id that names the payment of one of `seeds` (SQL for a one-column select): two facts that share an id
- * name one payment, so the ids are walked until no new one turns up.
+ * name one payment, so the ids are followed until no new one is found.
  *
- * `cross join` here and below keeps the order in which the tables are read. The database knows nothing of their sizes:
- * left to itself it takes a program for about ten rows, and reads all of them.
+ * `cross join` here and below fixes the order in which the tables are read. The database does not know their sizes:
+ * without it, it assumes about ten rows for a program, and reads all of them.
  */
 export function reachable(program_id: string | SQL, provider: ProviderName, seeds: SQL): SQL {
   return sql`with recursive reach (subject) as (
@@ -74,8 +74,8 @@ export function selectConcerned(program_id: string, provider: ProviderName, fact
 }
 
 /**
- * The payments whose customer's address a fact changes: those of another address or none, made since it was said. One
- * made before is served by what was said before, if anything was (`domain/payment.ts`, `addressAt`).
+ * The payments whose customer's address a fact changes: those with another address or none, made since the report. An
+ * earlier payment uses the earlier report, if there was one (`domain/payment-state.ts`, `addressAt`).
  */
 function selectRenamedCustomers(program_id: string, provider: ProviderName, facts: readonly CustomerFact[]): SQL {
   const named = facts.map(({ customer_id, email, occurred_at }) => {
@@ -92,7 +92,7 @@ function selectRenamedCustomers(program_id: string, provider: ProviderName, fact
     where +p.provider = ${provider} and ${orUnsettled("p", changed)}`;
 }
 
-/** The payments that facts concern and whose settling is due; nothing for an event without facts. */
+/** The payments that facts affect and whose settling is due; empty for an event without facts. */
 export function unsettledAmong(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
   return sql`select id, provider, provider_transaction_id from payments
     where id in (${facts.length > 0 ? selectConcerned(program_id, provider, facts) : sql`select null`})
@@ -100,11 +100,11 @@ export function unsettledAmong(program_id: string, provider: ProviderName, facts
 }
 
 /**
- * The payments that references and codes to be remembered can serve, by what they are remembered for: selects of their ids.
- * What is remembered serves only payments that carry no partner's reference, made no earlier than the slack before it. A
- * code that is given to a partner later marks what it serves then: before the program's first there is none. An event names
- * as many as its owner likes, and the database takes few parts to a union: they travel in one parameter. By an address only
- * settled payments are found: what marks them has what is unsettled read again (`recordFacts`).
+ * The payments to which new references and codes can apply, by their subjects: selects of their ids. A stored reference
+ * applies only to payments that carry no partner's reference, made at most the slack before it. A code that is given to
+ * a partner later marks its payments then: before the program's first one there are none. An event can contain any
+ * number of references, and the database limits the parts of a union, so they are one parameter. By an address only
+ * settled payments are found: marking them makes running settlings read again (`recordFacts`).
  */
 export function selectServed(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL[] {
   const references = facts.flatMap((fact) => {
@@ -128,7 +128,8 @@ export function selectServed(program_id: string, provider: ProviderName, facts: 
     ];
   };
   const byId = orUnsettled("p", served(sql`+p.partner_id is null`));
-  // A code leads a renewal that carries it where it led at its first use, and may go before the renewal's own reference.
+  // A code leads a renewal that carries it to its partner at its first use, and may take precedence over the renewal's
+  // own reference.
   const bySubscription = orUnsettled("p", served(sql`r.value ->> 'key' is null or +p.partner_id is null`));
   return [
     ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`, bySubscription),
@@ -136,13 +137,13 @@ export function selectServed(program_id: string, provider: ProviderName, facts: 
     ...of(
       "customer_email",
       sql`p.customer_email is not null and lower(p.customer_email) = r.value ->> 'customer_email'`,
-      // As the condition of the index has it, which finds nothing else.
+      // As in the condition of the index, which is not used otherwise.
       served(sql`p.partner_id is null`),
     ),
   ];
 }
 
-/** True where a partner of the program has, or had, this slug (`key`: its `slugKey`). */
+/** True if a partner of the program has, or had, this slug (`key`: its `slugKey`). */
 export function leadsToPartner(program_id: string | SQL, key: SQL): SQL {
   return sql`exists (select 1 from partner_slugs where program_id = ${program_id} and slug_key = ${key})`;
 }
@@ -175,8 +176,8 @@ export function paymentsWithCodes(program_id: string, provider: ProviderName, se
 }
 
 /**
- * The payments that statements about codes can concern: none where the same was said of a code just before, or, of what was
- * first said, just after it, and nothing else at the same time.
+ * The payments that reports about codes can affect: none if the report before a code's new one, or after its first one,
+ * is the same, and no other report has the same time.
  */
 export function selectRenamedCodes(program_id: string, provider: ProviderName, facts: readonly CodeFact[]): SQL {
   const codes = facts.map(({ code_id, name, parents, occurred_at }) => {
@@ -187,7 +188,7 @@ export function selectRenamedCodes(program_id: string, provider: ProviderName, f
     where program_id = ${program_id} and provider = ${provider} and kind = 'code' and ref_key = c.value ->> 'id' and ${rest} limit 1)`;
   const before = said(sql`occurred_at < c.value ->> 'at' order by occurred_at desc, fact_id desc`);
   const after = said(sql`occurred_at > c.value ->> 'at' order by occurred_at, fact_id`);
-  // Of what is said at one time the order is that of the ids.
+  // Reports of one time are ordered by id.
   const beside = said(sql`occurred_at = c.value ->> 'at'
     and json_array(data ->> 'name', json(data -> 'parents')) <> c.value ->> 'said'`);
   const seeds = sql`select c.value ->> 'id' from json_each(${JSON.stringify(codes)}) c
@@ -255,15 +256,15 @@ export function unsettleConcerned(
     returning id, provider, provider_transaction_id`;
 }
 
-/** What is being settled at this moment was read before the change: it loses its race, and reads again. */
+/** A running settling has read before the change: it loses its race, and reads again. */
 export function readAgain({ db, program }: ProgramCtx, when: SQL = sql`true`): Statement {
   return db.run(sql`update payments indexed by payments_unsettled set facts_revision = facts_revision + 1
     where settled_revision < facts_revision and program_id = ${program.id} and ${when}`);
 }
 
 /**
- * SQL for a condition on what a payment (`alias`) was settled as, which also holds for one that is not settled: a settling
- * under way may make anything of it, from what it read before the change.
+ * SQL for a condition on the settled result of a payment (`alias`), which also holds for an unsettled one: a running
+ * settling may write any result from the data it read before the change.
  */
 export function orUnsettled(alias: string, condition: SQL): SQL {
   const p = sql.raw(alias);
@@ -274,8 +275,8 @@ export function orUnsettled(alias: string, condition: SQL): SQL {
 export const NEWEST_CHANGE = sql`(select ifnull(max(seq), 0) from past_rules)`;
 
 /**
- * Of a payment that was not paid until these facts, by which change it was heard of as paid; kept with them, so that no change
- * that comes before it is settled decides it (PAY-16). Facts that concern it, and do not name it, do not pay it.
+ * For a payment that was not paid until these facts: the newest change at its report as paid, stored with them, so that
+ * no change made before it is settled decides it (PAY-16). Facts that affect it without naming it do not pay it.
  */
 function setRulesSeen(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
   const aliases = facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : []));
@@ -287,7 +288,7 @@ function setRulesSeen(program_id: string, provider: ProviderName, facts: readonl
   return sql`rules_seen = iif(rules_seen = ${UNPAID_SEEN}, ${heard}, rules_seen)`;
 }
 
-/** The newest change, where a stored fact says that the payment of these vendor ids was paid. */
+/** The newest change, if a stored fact reports that the payment of these vendor ids was paid. */
 function newestChangeIfPaid(program_id: string, provider: ProviderName, ids: SQL): SQL {
   return sql`iif(exists (select 1 from (${ids}) named
       cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${literal(provider)} and s.scope = 'payment'
@@ -298,16 +299,16 @@ function newestChangeIfPaid(program_id: string, provider: ProviderName, ids: SQL
 }
 
 /**
- * The rows that the settling of payments is guarded by, unsettled; only the unique index decides whether one exists
- * already. What an intent says makes none if the payment has a row under another id: of a session, or of an invoice. `ids` are
- * those of the rows where none did.
+ * The rows that guard the settling of payments, unsettled; only the unique index decides whether one exists already. An
+ * intent's report makes none if the payment has a row under another id, from a session or an invoice. `ids` are those
+ * of the rows that are new.
  */
 export function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly Fact[], isOurs: SQL) {
   const earning = facts.filter(isEarning);
   const made = earning.map((fact) => ({ id: newId("payment", Date.parse(fact.occurred_at)), fact }));
   const statements = made.flatMap(({ id, fact }) => {
     const state = paymentState([fact])!;
-    // What takes its money may have been heard of before.
+    // The report of its money may have arrived before.
     const seen = state.paid
       ? NEWEST_CHANGE
       : newestChangeIfPaid(ctx.program.id, provider, reachable(ctx.program.id, provider, sql`select ${fact.key}`));
@@ -339,12 +340,15 @@ function selectPaymentsOf(program_id: string, provider: ProviderName, { aliases 
   );
 }
 
-/** False for what an intent says of a payment that has a row. */
+/** False for an intent's report about a payment that has a row. */
 function isNews(program_id: string, provider: ProviderName, fact: EarningFact): SQL {
   return isByIntent(fact) ? sql`not exists (${selectPaymentsOf(program_id, provider, fact)})` : sql`true`;
 }
 
-/** A payment that was heard of by its intent first goes by the id of its session or invoice from then on: it is no second one. */
+/**
+ * A payment first reported by its intent gets the id of its session or invoice from then on, so that it is not a second
+ * one.
+ */
 function renameIntent({ db, program }: ProgramCtx, provider: ProviderName, fact: EarningFact, isOurs: SQL) {
   const isOfIntent = sql`exists (select 1 from fact_subjects s
     cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id

@@ -7,15 +7,16 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission } from "../kernel/rows.ts";
 import { unsettle } from "./concerned-payments.ts";
 
-/** No cron of the platform takes longer, and no request that anybody waits for. */
+/** Longer than any cron of the platform, and any request that a caller waits for. */
 const LONGEST_RUN = 15 * MINUTE;
 
 /** Digits that number the decisions of one statement. */
 const SEQUENCE_DIGITS = 6;
 
 /**
- * The decisions behind changes of commissions by hand, for the transaction of the changes. Each is dated by its change, which
- * is later than the one before: the request may have begun earlier than that of another decision taken meanwhile.
+ * The decisions behind manual changes of commissions, for the transaction of the changes. Each has the date of its
+ * change, which is later than the one before: the request may have begun earlier than that of another decision made
+ * meanwhile.
  */
 export function recordDecisions(ctx: ProgramCtx, changes: readonly { before: Commission; after: Commission }[]): Write {
   const rows = changes.flatMap(({ before, after }) =>
@@ -38,7 +39,7 @@ export function recordDecisions(ctx: ProgramCtx, changes: readonly { before: Com
   };
 }
 
-/** The same for commissions `c` that `which` selects and that were approved together before it. */
+/** The decisions for commissions `c` that `which` selects and that were approved together before it. */
 export function recordApprovals(ctx: ProgramCtx, which: SQL): Write {
   const stem = newId("decision", ctx.now).slice(0, -SEQUENCE_DIGITS);
   return {
@@ -51,18 +52,18 @@ export function recordApprovals(ctx: ProgramCtx, which: SQL): Write {
 }
 
 /**
- * Marks the payments of commissions `c` that `which` selects as unsettled where differences hang on them (clawbacks): a
- * decision, or a payout that is canceled, changes what the differences must be. Part of the transaction of the change;
- * who makes it settles them next, and until then no payout takes them (`payouts/generate.ts`).
+ * Marks the payments of commissions `c` that `which` selects as unsettled if differences (clawbacks) depend on them: a
+ * decision, or canceling a payout, changes the amount of the differences. Part of the transaction of the change; its
+ * caller settles them next, and until then no payout takes them (`payouts/generate.ts`).
  */
 export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
   return unsettleEarning(ctx, which, hasDifferences(sql`payments.id`));
 }
 
 /**
- * The same for what a canceled payout frees, and where the payment was settled since the payout took the commissions:
- * what they were then was held, though nothing differed in money. What settles is dated by when its request began, which may
- * have been before.
+ * Marks payments of commissions that a canceled payout releases, also if the payment was settled since the payout took
+ * the commissions: their reasons were held back, though no amount differed. Settling is dated by the start of its
+ * request, which may have been before.
  */
 export function unsettleFreed(ctx: ProgramCtx, which: SQL, taken_at: string): Write {
   const since = iso(Date.parse(taken_at) - LONGEST_RUN);
@@ -73,22 +74,22 @@ function unsettleEarning(ctx: ProgramCtx, which: SQL, where: SQL): Write {
   return unsettle(ctx, sql`id in (select c.payment_id from commissions c where ${which}) and ${where}`);
 }
 
-/** Whether a payment has differences beside its commission. */
+/** Whether a payment has differences in addition to its commission. */
 export function hasDifferences(payment_id: SQL): SQL {
   return sql`exists (select 1 from commissions k where k.payment_id = ${payment_id} and k.kind = 'clawback')`;
 }
 
-/** The latest beginning of a hold that is over at `instant` (COM-6); null where `days` is. */
+/** The latest start of a hold that has ended at `instant` (COM-6); null if `days` is. */
 export function daysBefore(instant: string, days: SQL): SQL {
   return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '-' || ${days} || ' days')`;
 }
 
-/** The same the other way around: when a hold that began at `instant` is over; null where `days` is. */
+/** The end of a hold that began at `instant`; null if `days` is. */
 export function daysAfter(instant: SQL, days: SQL): SQL {
   return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '+' || ${days} || ' days')`;
 }
 
-/** Whether the rows of a payment are what its facts and decisions say; true of what is no payment's. */
+/** Whether the rows of a payment match its facts and decisions; true for a row without a payment. */
 export function isSettled(payment_id: SQL): SQL {
   return sql`not exists (select 1 from payments u where u.id = ${payment_id} and u.settled_revision < u.facts_revision)`;
 }

@@ -1,4 +1,4 @@
-/** What partners earned, e-mailed to them once a day (MAIL-13). */
+/** Partners' earnings, e-mailed to them once a day (MAIL-13). */
 import { and, eq, sql } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
 import { amount, orNull, shaped, text, whole } from "../../db/rows.ts";
@@ -16,13 +16,13 @@ import type { MailsAbout } from "../kernel/mails.ts";
 import type { Notice } from "../kernel/notices.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
-/** Commissions that one transaction looks at. */
+/** Commissions in one transaction. */
 const COMMISSIONS_AT_ONCE = 2_000;
 
 /**
- * Stores the e-mails to those who earned something since the last ones, up to the beginning of the day in the program's
- * zone. A round goes through the commissions that were made in its stretch, in the order of their events, a bounded part at
- * a time; where it is is written with each part. Null where nothing is sent.
+ * Stores the e-mails to partners with earnings since the last ones, up to the start of the day in the program's zone. A
+ * round processes the commissions made in its stretch, in the order of their events, in bounded parts; its position is
+ * written with each part. Null if e-mail is not set up.
  */
 export function storeDigests(ctx: Ctx): Work<DueRound> | null {
   if (!ctx.mailer) return null;
@@ -44,14 +44,14 @@ export function storeDigests(ctx: Ctx): Work<DueRound> | null {
   };
 }
 
-/** Does one part; whether there are more. */
+/** Does one part; returns whether there are more. */
 async function goOn(ctx: ProgramCtx, round: MailRound): Promise<boolean> {
   const { time_zone } = ctx.program;
   const today = startOfDayIn(time_zone, ctx.now);
   const tomorrow = iso(startOfLaterDayIn(time_zone, ctx.now, 1) + MORNING);
   const end = round.until ?? iso(today);
   if (round.since === null) return moveTo(ctx, round, { since: iso(today), next_at: tomorrow });
-  // The zone is another one since this was due.
+  // The zone has changed since this was due.
   if (round.until === null && ctx.now < today + MORNING) return moveTo(ctx, round, { next_at: iso(today + MORNING) });
   if (end <= round.since) return moveTo(ctx, round, { next_at: tomorrow });
   const { since } = round;
@@ -80,7 +80,7 @@ async function moveTo(
 const commissionsAfter = (ctx: ProgramCtx, id: string) => sql`from events indexed by events_type
   where program_id = ${ctx.program.id} and type = 'commission.created' and type <> 'click' and id > ${id}`;
 
-/** The last event that one part looks at; null where there is none. */
+/** The last event of one part; null if there is none. */
 async function endOfPart(
   ctx: ProgramCtx,
   from: string,
@@ -107,10 +107,10 @@ function earnersBetween(ctx: ProgramCtx, from: string, last: string, stretch: st
   };
 }
 
-/** Where money comes from that a partner gets: what was earned, and what was taken back and is forgiven (COM-4). */
+/** The sources of money that a partner gets: earnings, and forgiven clawbacks (COM-4). */
 const OF_PROGRAM = sql.raw("('expense', 'forgiven')");
 
-/** What is said to the partner: what the stretch came to by the journal, by currency; null where that is nothing. */
+/** The content for the partner: the stretch's sums in the journal, by currency; null if they are all 0. */
 export async function readEarned(
   { db }: Pick<BaseCtx, "db">,
   program_id: string,

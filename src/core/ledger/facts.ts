@@ -31,7 +31,7 @@ import {
   unsettledAmong,
 } from "./concerned-payments.ts";
 
-/** By what a payment is settled: its row and its identity at the vendor. */
+/** The key for settling a payment: its row and its identity at the vendor. */
 export interface PaymentKey {
   id: string;
   provider: ProviderName;
@@ -44,7 +44,7 @@ export const PAYMENT_KEY: Columns<PaymentKey> = {
   provider_transaction_id: text,
 };
 
-/** Of an event that is stored. */
+/** The row of a stored event. */
 interface EventRow {
   outcome: string | null;
   audit_event_id: string | null;
@@ -52,18 +52,18 @@ interface EventRow {
   ours: 0 | 1;
 }
 
-/** A row of a statement that reads several tables: which of them, and what is read of it, mostly as JSON. */
+/** A row of a statement that reads several tables: the table, and its data, mostly as JSON. */
 export const PART = { what: text, data: text };
 export type Part = Row<typeof PART>;
 
 export interface Recorded {
   /** Payments whose ledger may no longer match their facts. */
   unsettled: PaymentKey[];
-  /** What the event came to when it was closed before; null while it is open. */
+  /** The outcome if the event was closed before; null while it is open. */
   closed: { outcome: string | null } | null;
   /** Whether the event was stored now, and not before. */
   isNew: boolean;
-  /** False where none of its facts is found by anything: all its references lead to nobody. */
+  /** False if no fact can be found by any subject: all its references lead to no partner. */
   found: boolean;
   /** The rows of `Beside.ask`. */
   asked: Part[];
@@ -75,19 +75,19 @@ export function storedEvent(program_id: string, provider: ProviderName, event_id
     and event_id = ${event_id}`;
 }
 
-/** What is done in the transaction that stores an event. */
+/** Further statements in the transaction that stores an event. */
 export interface Beside {
-  /** Before it; where a guard among them refuses, nothing is stored. */
+  /** Before it; if a guard among them refuses, the event is not stored. */
   before: Statement[];
   /** After it: selects of `PART`, with other names than `event` and `unsettled`. */
   ask: SQL[];
 }
 
 /**
- * Stores a vendor event and its facts, once, and marks every payment that they concern as unsettled, in one
- * transaction. A repetition changes nothing and reports what is still unsettled, so that it can finish what a crash
- * left undone. `body` is kept as the vendor sent it, unless the event is ignored or names an erased customer.
- * Null where a guard of `beside` refused; nothing was stored.
+ * Stores a vendor event and its facts, once, and marks every payment that they affect as unsettled, in one transaction.
+ * A repetition has no effect and reports the payments that are still unsettled, so that it can finish work that a crash
+ * interrupted. `body` is kept as the vendor sent it, unless the event is ignored or names an erased customer. Null if a
+ * guard of `beside` refused; then the event was not stored.
  */
 export async function recordFacts(
   ctx: ProgramCtx,
@@ -104,7 +104,7 @@ export async function recordFacts(
   const isOurs = sql`exists (select 1 from provider_events where ${ofEvent} and recorded_by = ${token})`;
   const subjects = await subjectsIn(program_id, event.facts);
   const ofErased = isErased(program_id, provider, subjects, event.occurred_at);
-  // What is not used is not kept, and neither is what would bring back somebody that the owner had erased.
+  // Unused events are not kept, nor are those that would restore an erased customer's data.
   const kept = event.ignored === null ? body : null;
   const vendor = vendorNamed(provider);
   const statements: Statement[] = [
@@ -185,7 +185,7 @@ function recordedIn(parts: Part[], marked: PaymentKey[]): Recorded {
   };
 }
 
-/** SQL that is true where a fact of this event is found by something; of one with references where one of them is. */
+/** SQL that is true if a fact of this event can be found by a subject; for one with references if one of them can. */
 export function isFound(
   program_id: string,
   provider: ProviderName,
@@ -200,12 +200,12 @@ export function isFound(
     and ${sought})`;
 }
 
-/** Under which id a fact of a vendor's event is stored, by its place in the event. */
+/** The id under which a fact of a vendor's event is stored, by its position in the event. */
 export function factId(event_id: string, position: number): string {
   return `${event_id}#${position}`;
 }
 
-/** Of an event's facts. */
+/** The stored facts of an event. */
 const FACT_OF_EVENT = { fact_id: text, data: text };
 
 /** The stored facts of one event, for `inOrder`. */
@@ -218,7 +218,7 @@ export function factsOfEvent({ db, program }: ProgramCtx, provider: ProviderName
   );
 }
 
-/** The facts of an event at the places that they have in it. */
+/** The facts of an event, each at its position. */
 export function inOrder(rows: readonly Row<typeof FACT_OF_EVENT>[]): Fact[] {
   const place = ({ fact_id }: Row<typeof FACT_OF_EVENT>) => Number(fact_id.slice(fact_id.lastIndexOf("#") + 1));
   return rows.toSorted((a, b) => place(a) - place(b)).map(({ data }) => JSON.parse(data) as Fact);
@@ -229,7 +229,7 @@ export interface StoredFact {
   provider: ProviderName;
   fact_id: string;
   fact: Fact;
-  /** Of a reference: the `slugKey`s of those before it in its event. */
+  /** For a reference: the `slugKey`s of those before it in its event. */
   stronger?: readonly string[];
 }
 
@@ -255,10 +255,10 @@ function insertFacts(
 }
 
 /**
- * Stores facts and what they are found by, in this order; one whose id is taken changes nothing. A reference is
- * remembered, that is found by its subscription or customer, only where it leads to a partner by now, and of those that
- * one event gives only the first: a shop's own number is nobody's, also when a partner of that name comes later. Where
- * `ofErased` they are stored without the address of their customer.
+ * Stores facts and their subjects, in this order; one whose id exists has no effect. A reference is stored for lookup
+ * by its subscription or customer only if it leads to a partner by now, and only the first of one event: a shop's own
+ * number belongs to no partner, even if a partner with that slug is added later. If `ofErased`, they are stored without
+ * the address of their customer.
  */
 export function insertStoredFacts(
   ctx: ProgramCtx,
@@ -296,9 +296,10 @@ export function insertStoredFacts(
 }
 
 /**
- * Remembers the reference of a payment for its subscription and customer, once, and marks the payments that it can serve
- * as unsettled: for one that led to nobody when it came. `facts` are of one reference, each by something else or of another
- * keeper; of those that are one's the first holds. An address that is erased meanwhile is not stored, as of a vendor's event.
+ * Stores the reference of a payment for its subscription and customer, once, and marks the payments to which it can
+ * apply as unsettled: for a reference that led to no partner when it arrived. `facts` are for one reference, each with
+ * another subject or keeper; of several for the same one the first counts. As for a vendor's event, an address that is
+ * erased meanwhile is not stored.
  */
 export async function rememberReferences(
   ctx: ProgramCtx,
@@ -309,7 +310,7 @@ export async function rememberReferences(
   const subjects = [...(await subjectsIn(ctx.program.id, facts)), { scope: "payment" as const, subject }];
   const ofErased = isErased(ctx.program.id, provider, subjects, facts[0]!.occurred_at);
   const stored = facts.map((fact) => {
-    // What a claim was granted by does not stand for what a request remembers: each has an id of its own.
+    // The reference from a granted claim does not replace the one that a request stores: each has its own id.
     const of = fact.granted ? [] : ["requested"];
     const by = fact.customer_email === undefined ? (fact.kept_by ?? []) : "email";
     return { provider, fact_id: ["reprocess", payment.id, slugKey(fact.ref), ...of].concat(by).join(":"), fact };
@@ -321,13 +322,13 @@ export async function rememberReferences(
   ];
 }
 
-/** What a fact is looked up by beside its subjects: a reference's slug, a code's id. */
+/** The further lookup key of a fact: a reference's slug, a code's id. */
 export function refKeyOf(fact: Fact): string | null {
   if (fact.kind === "code") return fact.code_id;
   return "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null;
 }
 
-/** By what a fact about a code, or one that carries codes, is found. */
+/** The subjects by which a fact about a code, or one that carries codes, is found. */
 export function codeSubjects(fact: Fact): { scope: FactScope; subject: string }[] {
   if (fact.kind === "code") {
     const named = fact.name === null ? [] : [codeKey(fact.name)];
@@ -338,8 +339,8 @@ export function codeSubjects(fact: Fact): { scope: FactScope; subject: string }[
 }
 
 /**
- * By what a report of money finds the ones that it is compared with: the role comes before the time, so that a range of times
- * holds reports of one role. An ordinary payment then reads nothing of the customer's other ordinary payments.
+ * The subjects by which a report of money finds the reports to compare: the role precedes the time, so that a range of
+ * times contains reports of one role. So an ordinary payment does not read the customer's other ordinary payments.
  */
 export function sumSubjects(fact: Fact): { scope: FactScope; subject: string }[] {
   return comparedFacts([fact]).map((paid) => {
@@ -348,7 +349,7 @@ export function sumSubjects(fact: Fact): { scope: FactScope; subject: string }[]
   });
 }
 
-/** By which vendor ids a fact is found again. */
+/** The vendor ids by which a fact is found. */
 export function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
   return [...ownSubjectsOf(fact), ...codeSubjects(fact), ...sumSubjects(fact)];
 }
@@ -372,13 +373,13 @@ function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
   return fact.aliases.map((subject) => ({ scope: "payment" as const, subject }));
 }
 
-/** Something by which a customer, or what they paid, is known at a vendor. */
+/** An identifier of a customer, or of the customer's payments, at a vendor. */
 export interface ErasedSubject {
   scope: ErasedScope;
   subject: string;
 }
 
-/** How facts name a customer; the address itself is kept nowhere, so its hash stands for it. */
+/** The identifiers of a customer in facts; the address itself is not stored, only its hash. */
 export async function subjectsIn(program_id: string, facts: readonly Fact[]): Promise<ErasedSubject[]> {
   const subjects = new Map<string, ErasedSubject>();
   const add = (scope: ErasedScope, subject: string | null) =>
@@ -395,28 +396,28 @@ export async function subjectsIn(program_id: string, facts: readonly Fact[]): Pr
   return [...subjects.values()];
 }
 
-/** The address of a customer that a fact says, as it says it. */
+/** The address of a customer in a fact, as written there. */
 export function addressIn(fact: Fact): string | null {
   if (isEarning(fact) || fact.kind === "attribution") return fact.customer_email ?? null;
   return fact.kind === "customer" ? fact.email : null;
 }
 
-/** Salted with the program, so that one address is not the same in two. */
+/** Salted with the program, so that one address has different hashes in two. */
 export function hashOf(program_id: string, email: string): Promise<string> {
   return sha256Hex(`${program_id} ${email.toLowerCase()}`);
 }
 
 /**
- * The providers at which a customer of one has the same id: what the owner's server reports names a customer by the id that
- * they have at the provider of their payments (FACT-4), and the ids of two vendors never clash.
+ * The providers at which a customer of one has the same id: reports of the owner's server use the customer's id at the
+ * provider of their payments (FACT-4), and the ids of two vendors never clash.
  */
 export function sameCustomersAt(provider: ProviderName): readonly ProviderName[] {
   return provider === OWNER_PROVIDER.name ? PROVIDER_NAMES : [provider, OWNER_PROVIDER.name];
 }
 
 /**
- * SQL that is true where a vendor's event of this time names an erased customer: of the customer or a payment at any
- * time, by the address alone only until it was erased, for whoever buys with it later is a customer again.
+ * SQL that is true if a vendor's event of this time names an erased customer: by the customer or a payment at any time,
+ * by the address alone only until it was erased, because a later buyer with it is a new customer.
  */
 export function isErased(
   program_id: string,
@@ -434,7 +435,7 @@ export function isErased(
     where e.scope <> 'email' or e.erased_at >= ${occurred_at})`;
 }
 
-/** The statement by which what is known by these subjects counts as erased from now on. */
+/** The statement that marks these subjects as erased from now on. */
 export function markErased(
   ctx: Pick<BaseCtx, "db" | "now">,
   program_id: string,

@@ -1,4 +1,4 @@
-/** Payments by what a person knows of them. */
+/** Finds payments by data that a person knows. */
 import { sql, type SQL, type SQLWrapper } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { emailDomain, NOBODYS } from "../../db/email-domain.ts";
@@ -11,15 +11,18 @@ import { searched } from "../kernel/partner-search.ts";
 import { paymentsNamed, reachable } from "./concerned-payments.ts";
 
 /**
- * Whether the outcome of a payment (a column) is none of these. Each is compared separately: a list would be read as a table,
- * again for each payment.
+ * Whether the outcome of a payment (a column) differs from each of these. Compared one by one: a list would be read as
+ * a table, again for each payment.
  */
 export function hasNone(outcome: SQLWrapper, outcomes: readonly Outcome[]): SQL {
   const parts = outcomes.map((one) => sql`coalesce(${outcome}, '') <> ${literal(one)}`);
   return joined(parts, sql` and `, "different");
 }
 
-/** Whether a person can decide on a payment (`alias`): no lead, and none that is counted under another name or by another program. */
+/**
+ * Whether a person can decide on a payment (`alias`): neither a lead, nor counted under another id or in another
+ * program.
+ */
 export function isClaimable(alias: string): SQL {
   const p = sql.raw(alias);
   return sql`${p}.event = 'transaction_completed' and ${hasNone(sql`${p}.outcome`, COUNTED_ELSEWHERE)}`;
@@ -27,14 +30,14 @@ export function isClaimable(alias: string): SQL {
 
 const DOMAIN = emailDomain(sql.raw("p.customer_email"));
 
-/** Whether a payment `p` is of a claim's day, the day before or the day after, for a day is of no time zone. */
+/** Whether a payment `p` is dated on a claim's day, the day before or the day after, because a day has no time zone. */
 export function isOfDay(day: SQL): SQL {
   return sql`p.created_at >= date(${day}, '-1 day') and p.created_at < date(${day}, '+2 days')`;
 }
 
 /**
- * A FROM clause with a condition: the payments `p` that a claim by day and domain can be about, which are nobody's. An index
- * by an expression is used for a value without an affinity only: `domain` has none.
+ * A FROM clause with a condition: the payments `p` without a partner that a claim by day and domain can match. An index
+ * on an expression is used only for a value without an affinity: `domain` has none.
  */
 export function paymentsOfDay(program_id: SQL | string, day: SQL, domain: SQL): SQL {
   return sql`from payments p indexed by payments_by_domain where p.program_id = ${program_id} and ${NOBODYS}
@@ -67,8 +70,8 @@ export function paymentsOfBuyer({ programId }: Reader, search: string): SQL[] {
 }
 
 /**
- * The payments of an order, of a customer, and of the partners that a text finds (PAY-21): a condition. Each is read through
- * an index.
+ * A condition for the payments of an order, of a customer, and of the partners that a text finds (PAY-21). Each is read
+ * through an index.
  */
 export function paymentsFound(ctx: Reader, search: string): SQL {
   const selects = [

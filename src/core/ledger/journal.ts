@@ -8,15 +8,18 @@ import { notFound } from "../../lib/errors.ts";
 import type { Reader } from "../kernel/context.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
 
-/** One currency of what a partner has earned, by where the money is; smallest units. */
+/** A partner's earnings in one currency, by account; smallest units. */
 export interface PartnerBalance {
   currency: string;
   pending_cents: Cents;
-  /** Approved and in no payout. Below 0 where more was paid than is earned by now: the next payout is less by that. */
+  /**
+   * Approved and in no payout. Negative if more was paid than is earned by now: the next payout is reduced by that
+   * amount.
+   */
   payable_cents: Cents;
   in_payout_cents: Cents;
   paid_cents: Cents;
-  /** Clawbacks that the owner forgave: paid, not earned, and not asked back. */
+  /** Clawbacks that the owner forgave: paid, not earned, and not reclaimed. */
   forgiven_cents: Cents;
 }
 
@@ -32,7 +35,7 @@ export interface JournalEntry {
   /** Smallest units, above 0. */
   amount_cents: Cents;
   posted_at: string;
-  /** The audit event of the change that posted it; null where none is known. */
+  /** The audit event of the change that posted it; null if unknown. */
   event_id: string | null;
 }
 
@@ -49,12 +52,15 @@ const JOURNAL_ENTRY: Columns<JournalEntry> = {
   event_id: orNull(text),
 };
 
-/** Where a commission's amount is, as `accountOf` in `domain/journal.ts` and the triggers say it; over its columns. */
+/**
+ * The account of a commission's amount, over its columns; equal to `accountOf` in `domain/journal.ts` and to the
+ * triggers.
+ */
 export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when 'paid' then 'paid'
   when 'approved' then iif(payout_id is null, 'payable', 'in_payout')
   else iif(kind = 'clawback' and amount_cents < 0, 'forgiven', 'expense') end`);
 
-/** What one account holds in one currency. */
+/** The amount of one account in one currency. */
 export interface AccountSum {
   currency: string;
   account: Exclude<JournalAccount, "expense">;
@@ -69,7 +75,10 @@ const ACCOUNT_SUM: Columns<AccountSum> = {
   commissions: whole,
 };
 
-/** The statement whose rows `statsOf` reads: one for each currency and account; of all partners with an empty id. */
+/**
+ * The statement whose rows `statsOf` reads: one for each currency and account; for an empty id the sums of all
+ * partners.
+ */
 export function accountSums(ctx: Pick<Reader, "db" | "programId">, partner_id: string) {
   return shaped(
     ctx.db,
@@ -96,7 +105,7 @@ export function statsOf(sums: readonly AccountSum[]): CurrencyStats[] {
   });
 }
 
-/** What a partner's journal comes to, by currency. @throws `not_found` for a partner of another program. */
+/** A partner's balances in the journal, by currency. @throws `not_found` for a partner of another program. */
 export async function readBalance(ctx: Reader, partner_id: string): Promise<PartnerBalance[]> {
   const [[partner], sums] = await ctx.read(knownPartner(ctx, partner_id), accountSums(ctx, partner_id));
   if (!partner) throw notFound("partner");
@@ -110,7 +119,7 @@ export async function readBalance(ctx: Reader, partner_id: string): Promise<Part
       payable_cents: at("payable"),
       in_payout_cents: at("in_payout"),
       paid_cents: at("paid"),
-      // Kept with the sign of the clawbacks, which are below 0.
+      // Kept with the sign of the clawbacks, which are negative.
       forgiven_cents: forgiven < 0 ? negate(forgiven) : forgiven,
     };
   });
@@ -146,5 +155,5 @@ function knownPartner(ctx: Reader, partner_id: string) {
   );
 }
 
-/** The account of an entry in which it is counted. */
+/** The account in which an entry is counted. */
 export const COUNTED_IN = sql.raw("iif(to_account = 'expense', from_account, to_account)");

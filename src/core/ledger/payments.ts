@@ -29,17 +29,17 @@ export interface PaymentFilter extends PageRequest {
   outcome?: Outcome | undefined;
   provider?: ProviderName | undefined;
   partner_id?: string | undefined;
-  /** Milliseconds; `to` is the first instant no longer included. */
+  /** Milliseconds; `to` is exclusive. */
   from?: number | undefined;
   to?: number | undefined;
-  /** What `paymentsFound` takes. */
+  /** The search text of `paymentsFound`. */
   search?: string | undefined;
 }
 
 export interface PaymentWithRows {
   payment: Payment;
   commissions: Commission[];
-  /** Whose payment it is, as it is now. */
+  /** The current program and partner of the payment. */
   program: Program;
 }
 
@@ -82,10 +82,10 @@ export async function getPayment(caller: Caller, id: string): Promise<PaymentWit
 }
 
 /**
- * Settles a payment again under the same rules, after a slug or a partner was corrected; what is settled already stays
- * as it is, and there is never a second commission (PAY-15). What was refused as `partner_deactivated` is decided
- * again, for asking for it is the owner's decision (PART-4). A reference that leads to its partner only now is
- * remembered as of when it was said, for the subscription and the customer of the payment (REF-3).
+ * Settles a payment again under the same rules, after a slug or a partner was corrected; settled results do not change,
+ * and there is never a second commission (PAY-15). A payment refused as `partner_deactivated` is decided again, because
+ * the request is the owner's decision (PART-4). A reference that leads to its partner only now is stored as of its
+ * report, for the subscription and the customer of the payment (REF-3).
  */
 export async function reprocessPayment(caller: Caller, id: string): Promise<PaymentWithRows> {
   const { payment } = await getPayment(caller, id);
@@ -101,7 +101,9 @@ export async function reprocessPayment(caller: Caller, id: string): Promise<Paym
   return answered(ctx, id);
 }
 
-/** The payment as it is. Its reply is kept only where no erasure came since it was read; one that comes then finds it (JOB-1). */
+/**
+ * The current payment. Its reply is stored only if no erasure happened since it was read; a later one finds it (JOB-1).
+ */
 function answered(ctx: ProgramCtx, id: string): Promise<PaymentWithRows> {
   return untilWon(async () => {
     const result = await getPayment(ctx, id);
@@ -112,7 +114,7 @@ function answered(ctx: ProgramCtx, id: string): Promise<PaymentWithRows> {
   });
 }
 
-/** Settles the payments that references to be remembered serve; what is too much for one request the sweep takes. */
+/** Settles the payments to which new references apply; the sweep settles those beyond the limit of one request. */
 export async function settleServed(
   ctx: ProgramCtx,
   provider: ProviderName,
@@ -129,8 +131,8 @@ export async function settleServed(
 }
 
 /**
- * What is to be remembered of a payment that names its partner itself: its reference by all that its events said it by, the
- * earliest first, and as what a subscription or a customer keeps. Nothing where there is nobody to remember it for.
+ * The references to store from a payment that names its partner itself: at each of its events' times, the earliest
+ * first, and with the keeper if a subscription or a customer stores it. Empty if there is neither.
  */
 function ownReferences(
   { ref, partner_id, decision, event, ...row }: Payment,
@@ -138,7 +140,7 @@ function ownReferences(
 ): AttributionFact[] {
   const { provider, subscription_id, customer_id, customer_email, erased_at } = row;
   if (ref === null || partner_id === null || decision?.ref_source !== "payment") return [];
-  // What an erasure put in was remembered for the address alone, and is forgotten with it.
+  // A reference inserted by an erasure was stored for the address alone, and is deleted with it.
   const led = decision.candidates.find((candidate) => candidate.partner_id !== null);
   if (erased_at !== null && led?.source === "payment") return [];
   const whose = { subscription_id, customer_id };
@@ -148,7 +150,7 @@ function ownReferences(
     const said = { kind: "attribution" as const, occurred_at, ref, payment, ...whose, ...keeperAt(place, whose, kept) };
     const byId = subscription_id === null && customer_id === null ? [] : [said];
     if (event !== "lead_created") return byId;
-    // As the report of it binds the customer: by the id and by the address apart, for the payments of every provider.
+    // Binds the customer as a report does: by the id and by the address separately, for the payments of every provider.
     const ofNobody = { ...said, customer_id: null };
     const byEmail = customer_email === null ? [] : [{ ...ofNobody, customer_email: emailKey(customer_email) }];
     return [...byId, ...byEmail].map((fact) => ({ ...fact, any_provider: true }));
@@ -156,7 +158,7 @@ function ownReferences(
 }
 
 /**
- * Whether the payment's own events, at the time of one of them, remembered its reference for its subscription, its customer
+ * Whether the payment's own events, at the time of one of them, stored its reference for its subscription, its customer
  * and the customer's address.
  */
 async function isRemembered(

@@ -18,7 +18,7 @@ import { commissionPayload } from "./commission-rows.ts";
 import { firstSeen } from "./rules.ts";
 import type { LedgerState } from "./state.ts";
 
-/** A commission as a change leaves it, which names its audit event. */
+/** A commission after a change, which names its audit event. */
 export interface ChangedCommission extends Commission {
   event_id: string;
 }
@@ -39,7 +39,7 @@ function toldOf<E extends "commission.created" | "commission.updated">(event: E,
 }
 
 /**
- * The writes and occurrences that bring the stored ledger of a payment to what was decided; none when it is there. With
+ * The writes and occurrences that make the stored ledger of a payment match the decision; none if it already does. With
  * `keepsRows` they change no commission.
  */
 export function planSettlement(
@@ -68,7 +68,7 @@ export function planSettlement(
 }
 
 /**
- * The compare-and-set of settling: every settling moves `facts_revision` on, so that of two that read the same facts
+ * The compare-and-set of settling: every settling increments `facts_revision`, so that of two that read the same facts
  * only one commits, and one that read fewer facts than are recorded by now never does.
  */
 function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write {
@@ -87,7 +87,7 @@ function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write 
   };
 }
 
-/** The newest change of rules that may decide it: no later one does. An unpaid payment has `UNPAID_SEEN`. */
+/** The newest change of rules that may decide it. An unpaid payment has `UNPAID_SEEN`. */
 function seenAfter(state: LedgerState, { state: { paid } }: Decision): number {
   return paid ? firstSeen(state) : UNPAID_SEEN;
 }
@@ -111,7 +111,7 @@ function settledPayment(payment: Payment, { state, outcome, adjusted_cents, reco
   };
 }
 
-/** What settling decides of a payment row. */
+/** The columns of a payment row that settling decides. */
 function comparable(payment: Payment) {
   const { outcome, partner_id, ref, currency, txn_amount_cents, gross_cents, adjusted_cents } = payment;
   const { customer_email, customer_id, subscription_id, decision, code_id, created_at, rules_seen } = payment;
@@ -133,7 +133,7 @@ function comparable(payment: Payment) {
   };
 }
 
-/** What is written of it: a column that is set is written to each of its indexes, also where its value is the same. */
+/** The changed columns: setting a column writes to each of its indexes, even if its value is the same. */
 function changedOf(before: Payment, after: Payment): Partial<Payment> {
   const said = Object.entries(comparable(after));
   const isNew = ([name, value]: [string, unknown]) =>
@@ -146,13 +146,13 @@ interface Planned {
   occurrences: Occurrence[];
 }
 
-/** What the rows of a payment are planned from. */
+/** The input for planning the rows of a payment. */
 interface Settling {
   ctx: ProgramCtx;
   state: LedgerState;
   decision: Decision;
   payment: Payment;
-  /** Whose commission it is to be; null where there is to be none. */
+  /** The partner and amount of the commission; null if there is to be none. */
   desired: { partner_id: string; amount_cents: Cents } | null;
 }
 
@@ -177,13 +177,16 @@ function planCommissions(ctx: ProgramCtx, state: LedgerState, decision: Decision
 
 type RowsPlan = ReturnType<typeof planRows>;
 
-/** What every row of the payment shares and follows it in. */
+/** Columns that every row of the payment shares with it. */
 function sharedOf(payment: Payment) {
   const { currency, provider, provider_transaction_id, subscription_id, customer_email } = payment;
   return { payment_id: payment.id, currency, provider, provider_transaction_id, subscription_id, customer_email };
 }
 
-/** What a difference gives waits like its commission while the money is disputed; what it takes does not. */
+/**
+ * A difference in the partner's favor waits like its commission while the money is disputed; one against the partner
+ * does not.
+ */
 function held({ decision }: Settling, row: Omit<ReviewState, "flagged">, amount_cents: Cents) {
   const disputed = decision.review_reasons.filter((reason) => reason === "disputed");
   return mergeReview(row, amount_cents > 0 ? disputed : []);
@@ -193,7 +196,7 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
   const { decision, payment } = settling;
   const { record } = decision;
   const planned: Planned[] = [];
-  // The decision judges the partner of the payment: a sale of a former partner keeps its rule and is not flagged (PAY-11).
+  // The decision is about the payment's partner: a sale of a former partner keeps its rule and is not flagged (PAY-11).
   const isOwn = row.partner_id === record.partner_id;
   const reasons = isOwn ? decision.review_reasons : [];
   const rule = isOwn ? record : null;
@@ -211,17 +214,18 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
     };
     planned.push(changeRow(settling, row, patch));
   } else if (isInPayout(row)) {
-    // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
+    // A payout pays the commissions it contains unchanged; the flag shows later reasons, and applies once the payout is
+    // canceled.
     planned.push(changeRow(settling, row, mergeReview(row, reasons)));
   }
   if (row.kind === "clawback" && !plan.withdrawn.includes(row.id)) {
     const clawback = plan.clawbacks.find(({ id }) => id === row.id);
-    // One that is rejected waits for nobody; reopened, it is settled again.
+    // A rejected one needs no review; if reopened, it is settled again.
     const idle = isLocked(row) ? {} : mergeReview(row, []);
     const patch = clawback
       ? { amount_cents: clawback.amount_cents, ...held(settling, row, clawback.amount_cents) }
       : idle;
-    // By its payment a decision about the sale finds it (`decisions.ts`), also where two payments turned out to be one.
+    // A decision about the sale finds it by its payment (`decisions.ts`), also if two payments turned out to be one.
     planned.push(changeRow(settling, row, { payment_id: payment.id, ...patch }));
   }
   return planned;
@@ -250,11 +254,11 @@ function changeRow({ ctx }: Settling, row: Commission, patch: Partial<Commission
 }
 
 /**
- * Facts that came late took the ground from a commission that was never paid: had they come first, there would be no
- * row, and any order ends in the same commissions. A rejection goes to the log and the endpoints.
+ * Late facts removed the reason for a commission that was never paid: if they had arrived first, there would be no row,
+ * and any order ends in the same commissions. The log and the endpoints receive a rejection.
  */
 function withdrawRow({ ctx, decision }: Settling, row: Commission): Planned {
-  // What the row was worth leaves the journal as of now; the row that then goes is worth nothing.
+  // The row's amount leaves the journal as of now; the row that is then deleted is worth 0.
   const stamp = { updated_at: nextStamp(row.updated_at, ctx.now), event_id: newId("event", ctx.now) };
   const statement = ctx.db
     .update(commissions)
@@ -296,7 +300,7 @@ function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[
       rate,
       created_at: payment.created_at,
       seen_at: firstSeenAt(state),
-      // What is decided next is dated after this, and so after what was decided.
+      // Later decisions are dated after this, and so after the recorded ones.
       updated_at: iso(Math.max(ctx.now, ...decisions.map((one) => Date.parse(one.created_at)))),
     }),
   ];
@@ -315,7 +319,7 @@ function newClawback(settling: Settling, clawback: RowsPlan["insert_clawbacks"][
       ...held(settling, row, clawback.amount_cents),
       flow_id: source.flow_id,
       kind: "clawback",
-      // Approved from the start, so that the partner's next payout carries it (COM-4).
+      // Approved from the start, so that the partner's next payout includes it (COM-4).
       status: "approved",
       approved_at: iso(ctx.now),
       txn_amount_cents: NOTHING,
@@ -324,12 +328,12 @@ function newClawback(settling: Settling, clawback: RowsPlan["insert_clawbacks"][
   ];
 }
 
-/** A sale that waits in a payout. */
+/** A sale in a payout. */
 function isInPayout(row: Commission): boolean {
   return isEarned(row) && row.status !== "paid" && row.payout_id !== null;
 }
 
-/** A change worth an event: the money, whose it is, the rule or the flag; not a name that came late. */
+/** A change that needs an event: the amount, the partner, the rule or the flag; not a name that arrived late. */
 function isNews(before: Commission, after: Commission): boolean {
   const published = ({
     partner_id,
@@ -365,7 +369,7 @@ function blank(ctx: ProgramCtx, id: string) {
   };
 }
 
-/** When the service first saw the payment, of its rows the earliest: the same in any order of its events. */
+/** When the service first saw the payment: the earliest of its rows, the same in any order of its events. */
 function firstSeenAt({ payments: rows }: LedgerState): string {
   return rows.map(({ seen_at }) => seen_at).toSorted()[0]!;
 }

@@ -19,7 +19,7 @@ import type { Reader } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
 import type { LedgerState, PastRow } from "./state.ts";
 
-/** Rules as they are, and what they were. */
+/** The current rules and their past versions. */
 export interface KnownRules {
   flows: readonly Flow[];
   past: readonly KeptRow[];
@@ -39,7 +39,7 @@ const PAST_ROW: Columns<PastRow> = {
   applies_from: orNull(text),
 };
 
-/** A select of what the rules were that decide the `last` newest payments, of the program and of their partners. */
+/** A select of the rules that decided the `last` newest payments, of the program and of their partners. */
 export function pastOfNewest({ db, programId }: Reader, last: number) {
   const changed = (since: "valid_until > s.made" | "seq > s.seen") => sql`select a.seq from since s
     cross join (select '' as id union select partner_id from looked) w
@@ -56,14 +56,14 @@ export function pastOfNewest({ db, programId }: Reader, last: number) {
 }
 
 /**
- * The newest change of a rule when a payment was first heard of as paid; the `newest` that there is, where only what was heard
- * before it was begun says that it is paid.
+ * The newest change of a rule when a payment was first reported as paid; `newest` if its row was made as unpaid
+ * (`UNPAID_SEEN`).
  */
 export function seenOf({ rules_seen }: Pick<Payment, "rules_seen">, newest = UNPAID_SEEN): number {
   return Math.min(rules_seen, newest);
 }
 
-/** The same of a payment that has several rows. */
+/** The same for a payment with several rows. */
 export function firstSeen({ payments, newest }: Pick<LedgerState, "payments" | "newest">): number {
   return Math.min(...payments.map((row) => seenOf(row, newest)));
 }
@@ -76,7 +76,7 @@ export function rulesOf(state: KnownRules, time: RuleTime, upTo = Infinity): Rul
   const ofSettings = ofProgram.filter((row) => !ofFlow(row));
   const asSet = rulesAt(time, withoutBackdated(ofSettings), state.settings);
   return {
-    // What applies from an earlier time is a rate or a flow, and no other setting or state.
+    // Only a rate or a flow can apply from an earlier time, not other settings or states.
     program: {
       default_commission_pct: rulesAt(time, ofSettings, state.settings).default_commission_pct,
       attribution: asSet.attribution,

@@ -37,15 +37,15 @@ export const TEST_MODE = "test_mode";
 
 export type OpenEvent = Pick<ProviderEvent, "event_id" | "event_type" | "facts" | "ignored"> & Pick<Recorded, "found">;
 
-/** A vendor event that is to be closed by its audit event, which is written once, by whoever comes first. */
+/** A vendor event to be closed by its audit event, which is written once, by the first process to settle it. */
 export interface Closing {
   provider: ProviderName;
   event: OpenEvent;
-  /** How many payments it left unsettled. */
+  /** The number of payments that it left unsettled. */
   concerned: number;
 }
 
-/** What an event came to, given what its payment came to. */
+/** An event's outcome, given the outcome of its payment. */
 export function eventOutcome({ event, concerned }: Closing, outcome: Outcome | null): EventOutcome {
   if (event.ignored === TEST_MODE) return TEST_MODE;
   const has = (kind: Fact["kind"]) => event.facts.some((fact) => fact.kind === kind);
@@ -59,12 +59,12 @@ export function eventOutcome({ event, concerned }: Closing, outcome: Outcome | n
   return has("link") || has("code") ? "linked" : "ignored";
 }
 
-/** A lead whose reference leads to a partner is remembered, also where an erasure has left no address to remember it for. */
+/** A lead whose reference leads to a partner is stored, even if an erasure left no address for it. */
 function leadOutcome(outcome: Outcome): EventOutcome {
   return outcome === "commission" || outcome === "unknown_ref" ? outcome : "remembered";
 }
 
-/** The closing as a part of a commit, which fails where somebody else has closed the event. */
+/** The closing as a part of a commit, which fails if another process has closed the event. */
 export function planClosing(ctx: ProgramCtx, { provider, event }: Closing, outcome: EventOutcome): CommitPlan {
   const id = newId("event", ctx.now);
   return {
@@ -95,26 +95,29 @@ export function planClosing(ctx: ProgramCtx, { provider, event }: Closing, outco
 }
 
 /**
- * At most this many payments are settled in one request; the minute's job takes the rest. Each is settled by 7 to 9 statements, so
- * they come to 450 of D1's 1,000 an invocation. The largest request, an import of 5,000 customers, sends 400 of its own, and what
- * a lost race sends again fits in as well.
+ * The most payments that are settled in one request; a job settles the others within a minute. Each takes 7 to 9
+ * statements, so they use 450 of D1's 1,000 an invocation. The largest request, an import of 5,000 customers, sends 400
+ * of its own, and repetitions after lost races fit in as well.
  */
 export const MAX_INLINE = 50;
 
 export interface SettleOptions {
-  /** Closed beside the settling. */
+  /** Closed together with the settling. */
   closing?: Closing | undefined;
-  /** The owner asks: what was refused as `partner_deactivated` is decided by what the partner is now (PART-4). */
+  /**
+   * The owner requests it: a payment refused as `partner_deactivated` is decided by the partner's current status
+   * (PART-4).
+   */
   isRequested?: boolean;
   /** The payment as it was read together with the event, which was open then. */
   known?: LedgerState | null | undefined;
 }
 
 /**
- * Makes the ledger of one payment what the set of its facts says, and commits the difference: the payment with its
- * trace, its commission rows, their audit events and deliveries. Idempotent and free of order: anybody may run it, at
- * any time, at once (architecture, invariant 2). Where its commissions would take a balance beyond what is kept, they stay as they
- * are and the outcome is `too_large`, until it is settled again (PAY-22). Returns the payment's outcome.
+ * Makes the ledger of one payment match the set of its facts, and commits the difference: the payment with its trace,
+ * its commission rows, their audit events and deliveries. Idempotent and independent of order: any process may run it,
+ * at any time, concurrently (architecture, invariant 2). If its commissions would exceed the limit of a balance, they
+ * do not change and the outcome is `too_large`, until it is settled again (PAY-22). Returns the payment's outcome.
  */
 export async function settle(
   ctx: ProgramCtx,
@@ -152,8 +155,8 @@ export interface Tried {
 }
 
 /**
- * Settles one of several payments: one that cannot be settled, by a defect, holds up no other and nothing that is done beside
- * it, and is left to the minute's job. @throws where the storage is away.
+ * Settles one of several payments: one that cannot be settled, because of a defect, delays neither the others nor the
+ * surrounding work, and is left to the job. @throws if the storage is away.
  */
 export async function trySettle(ctx: ProgramCtx, key: PaymentKey, options: SettleOptions = {}): Promise<Tried> {
   try {
@@ -167,9 +170,8 @@ export async function trySettle(ctx: ProgramCtx, key: PaymentKey, options: Settl
 }
 
 /**
- * Settles several payments, each for itself (`trySettle`), `MAX_INLINE` of them at most. Returns the first failure, once all
- * were tried.
- * @throws where the storage is away.
+ * Settles several payments individually (`trySettle`), at most `MAX_INLINE`. Returns the first failure, once all were
+ * tried. @throws if the storage is away.
  */
 export async function settleEach(ctx: ProgramCtx, keys: readonly PaymentKey[]): Promise<Tried["failure"]> {
   let first: Tried["failure"];
@@ -180,16 +182,16 @@ export async function settleEach(ctx: ProgramCtx, keys: readonly PaymentKey[]): 
   return first;
 }
 
-/** For a change that is answered once it is settled (COM-8), outside what is tried again where a race was lost. */
+/** For a change that is answered once it is settled (COM-8), outside the part that is repeated after a lost race. */
 export function raise(failure: Tried["failure"]): void {
   if (failure) throw failure.error;
 }
 
 /**
- * The settling holds only where what it was decided on is as it was read, beside the facts, which its writes look at
- * themselves: every commission of the payment, for a payout that is canceled or an owner who rejects changes what the
- * others must come to; and the partner that the payment is to wait for, who by turning active meanwhile would wake no
- * payment that does not wait yet.
+ * The settling is valid only if its inputs are unchanged, apart from the facts, which its writes check themselves:
+ * every commission of the payment, because canceling a payout or a rejection changes the target of the others; and the
+ * partner that the payment will wait for, because turning active meanwhile would not wake a payment that does not wait
+ * yet.
  */
 function guardsOf(ctx: ProgramCtx, { commissions: rows, partners }: LedgerState, decision: Decision | null): Write[] {
   const guards: Write[] = [];
@@ -210,7 +212,7 @@ function guardsOf(ctx: ProgramCtx, { commissions: rows, partners }: LedgerState,
   return guards;
 }
 
-/** What settling a payment would change in its commissions. */
+/** The changes that settling a payment would make in its commissions. */
 export interface Unsettled {
   /** The rows as they are. */
   rows: Commission[];
@@ -219,13 +221,13 @@ export interface Unsettled {
 }
 
 /**
- * For a payment that is settled: what settling it again would change in the money of its commissions; null where it is
- * nothing, as it should be, or where a settling is under way or to come (`apply-from.ts`). Writes nothing.
+ * For a settled payment: the changes of money that settling it again would make; null if there are none, as expected,
+ * or if a settling is running or due (`apply-from.ts`). Writes nothing.
  */
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
   const { state } = await readState(ctx, key);
   if (!state || state.payments.some((row) => row.settled_revision !== row.facts_revision)) return null;
-  // When `live_only` was changed is not kept: the payment may have been settled by either value.
+  // The time at which `live_only` changed is not stored: the payment may have been settled with either value.
   const planned = [ctx.program.live_only, !ctx.program.live_only].map(
     (live_only) => planSettlement(ctx, state, decide({ ...ctx.program, live_only }, state, false)).occurrences,
   );
@@ -240,8 +242,8 @@ export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<U
 }
 
 /**
- * What a payment would be decided as where a rule were `changed` and applied from a time before it; null where nothing is
- * about it yet. The same reading and the same decision as in settling it. Writes nothing.
+ * The decision about a payment if a rule were `changed` and applied from a time before it; null if no fact describes it
+ * yet. The same reading and decision as for settling. Writes nothing.
  */
 export async function decideAs(
   ctx: ProgramCtx,
@@ -253,8 +255,9 @@ export async function decideAs(
 }
 
 /**
- * The slugs that led to nobody when the payment was decided: they may be the shop's own numbers, and a partner who is called so
- * since gets it where the owner asks (PAY-15). One that is not paid yet is not decided. What an erasure put in did lead.
+ * The slugs that led to no partner when the payment was decided: they may be the shop's own numbers, and a partner who
+ * has the slug since gets the payment only at the owner's request (PAY-15). An unpaid payment is not decided. A
+ * reference inserted by an erasure did lead to a partner.
  */
 function nobodysIn({ payments: rows }: LedgerState): Set<string> {
   const tried = rows.flatMap(({ outcome, decision, erased_at }) => {
@@ -267,7 +270,10 @@ function nobodysIn({ payments: rows }: LedgerState): Set<string> {
   return new Set(tried.map(slugKey));
 }
 
-/** Settles the payments that waited for a partner to turn active; what is too much for one request the sweep takes. */
+/**
+ * Settles the payments that waited for a partner to turn active; the sweep settles those beyond the limit of one
+ * request.
+ */
 export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promise<void> {
   await settleUnsettled(ctx, sql`from payments where partner_id = ${partner_id}`);
 }
@@ -283,7 +289,7 @@ export async function settleChanged(ctx: ProgramCtx, event_id: string): Promise<
 }
 
 /**
- * Settles those of the selected payments (`from`: a FROM clause with a condition) that are unsettled. Returns the first
+ * Settles the unsettled ones of the selected payments (`from`: a FROM clause with a condition). Returns the first
  * failure, once all were tried.
  */
 export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<Tried["failure"]> {
@@ -337,7 +343,10 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
   });
 }
 
-/** By each payment that a commission of the partner is of, as it was decided; where it is merged, by what it turned out to be. */
+/**
+ * For each payment of the partner's commissions, the status at its decision; if it is merged, for the payment that it
+ * turned out to be.
+ */
 function admittedAs(
   state: Omit<LedgerState, "past"> & KnownRules,
   decided: Payment,
@@ -353,11 +362,14 @@ function admittedAs(
   });
 }
 
-/** What is said of the codes that a payment waits for from now on: nothing of one for which it, or another, does already. */
+/**
+ * The e-mails about codes for which a payment waits from now on; none about a code for which it, or another payment,
+ * already waits.
+ */
 export function unknownCodeMails(ctx: ProgramCtx, before: Payment, decision: Decision | null): OwnerMail[] {
   const known = codesIn(before.outcome, before.decision);
   const codes = codesIn(decision?.outcome, decision?.record);
-  // A code whose name is learned is no other one.
+  // A code whose name becomes known is still the same one.
   if (codes.length <= known.length) return [];
   const others = sql`select lower(code) from (${unknownCodes(ctx.programId, sql`id <> ${before.id}`)})
     where +provider = ${before.provider}`;
@@ -365,7 +377,7 @@ export function unknownCodeMails(ctx: ProgramCtx, before: Payment, decision: Dec
   return [{ kind: "codes_unknown", where: sql`exists (select value from json_each(${fresh}) except ${others})` }];
 }
 
-/** The `codeKey`s of those that nobody has. */
+/** The `codeKey`s of unassigned codes. */
 function codesIn(outcome: Outcome | null = null, decision: PaymentDecision | null = null): string[] {
   if (outcome === null || !OF_UNKNOWN_CODES.includes(outcome)) return [];
   return (decision?.candidates ?? []).flatMap(({ ref, source }) => (source === CODE_SOURCE ? [codeKey(ref)] : []));

@@ -1,4 +1,4 @@
-/** What a payment's ledger is made from, and how it is read. */
+/** The input of a payment's ledger, and its reading. */
 import { getTableColumns, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { jsonFields, jsonObject } from "../../db/json-object.ts";
@@ -27,25 +27,25 @@ interface SaleDecision extends Decided {
 
 /** Everything a payment's ledger is made from, as one consistent read. */
 export interface LedgerState {
-  /** All rows of this one payment; more than one only where a late event joined two. */
+  /** All rows of this one payment; more than one only if a late event joined two. */
   payments: [Payment, ...Payment[]];
   facts: Fact[];
-  /** What other payments say that may be this one (PAY-25). */
+  /** Facts of other payments that may be this one (PAY-25). */
   twins: TwinFact[];
   commissions: Commission[];
-  /** Decisions about what the payment earned itself, in the order taken. */
+  /** Decisions about the payment's own commissions, in order. */
   decisions: SaleDecision[];
   /** The partners that the owner granted the payment to (CLAIM-5). */
   granted: string[];
   flows: Flow[];
-  /** What rules were, of the program and the partners that are named, as far back as the payment needs. */
+  /** Past rules of the program and the named partners, as far back as the payment needs. */
   past: PastRow[];
   /** The newest change of a rule by now. */
   newest: number;
-  /** Those of the program as they are, in the same read. */
+  /** The current settings of the program, from the same read. */
   settings: ProgramRules;
   partners: NamedPartner[];
-  /** What the facts carry of promotion codes, and whose these can be. */
+  /** The promotion codes that the facts carry, and their possible holders. */
   codes: Codes;
 }
 
@@ -58,8 +58,8 @@ export interface PastRow extends PastRule<string> {
 }
 
 /**
- * Reads everything that the ledger of a payment is made from, null where there is no such payment; and whether the event
- * that is to be closed with it is closed by now. One statement.
+ * Reads the complete input of a payment's ledger, null if there is no such payment; and whether the event that is to be
+ * closed with it is closed by now. One statement.
  */
 export async function readState(
   ctx: ProgramCtx,
@@ -76,12 +76,12 @@ export async function readState(
   return { state: stateOf(parts), isClosed: parts.some(({ what }) => what === "closed") };
 }
 
-/** The state that rows of `selectState` are, among others or alone; null where there is no such payment. */
+/** Builds the state from rows of `selectState`, which may be among others; null if there is no such payment. */
 export function stateOf(parts: readonly Part[]): LedgerState | null {
   const of = Map.groupBy(parts, ({ what }) => what);
   const all = <T>(what: string) => (of.get(what) ?? []).map(({ data }) => JSON.parse(data) as T);
   const facts = all<Fact>("fact");
-  // The parts of a union come in no promised order. What an intent says is the least of what names a payment.
+  // The parts of a union have no guaranteed order. An intent's id has the lowest precedence as the payment's name.
   const byIntent = new Set(facts.flatMap((fact) => (isOfIntent(fact) ? [fact.key] : [])));
   const [first, ...more] = sorted(
     all<Payment>("payment"),
@@ -113,7 +113,7 @@ function sorted<T>(rows: T[], by: (row: T) => string): T[] {
   return rows.toSorted((a, b) => (by(a) < by(b) ? -1 : 1));
 }
 
-/** What the vendor said of a code that a fact carries. */
+/** The vendor's report about a code that a fact carries. */
 export interface StatedCode {
   at: string;
   fact: CodeFact;
@@ -169,7 +169,7 @@ const STATES = new Map<string, ReturnType<typeof reusablePart<(typeof PLACES)[nu
  * program and of the partners that the facts name. Almost always there are none.
  *
  * The database compiles a table again for each place that names it, with all that it is made of. So the statement goes in
- * stages of one row (`stages.ts`), each named once, and reads what they have found at the end.
+ * stages of one row, each named once, and reads the rows they found at the end.
  */
 export function selectState(program_id: string, provider: ProviderName, of: Named): SQL {
   const [by, id] = "fact_id" in of ? ["fact", of.fact_id] : ["payment", of.provider_transaction_id];
@@ -188,7 +188,7 @@ function stateBy(program_id: SQL, provider: ProviderName, seeds: SQL): SQL {
     ${partsFound()}`;
 }
 
-/** What `found.parts` names, each as its kind and what it is read by. */
+/** The rows that `found.parts` names, by kind and key. */
 export function partsFound(): SQL {
   return sql`select e.value ->> 0 as what, case e.value ->> 0
     when 'payment' then (select ${PAYMENT} from payments where id = e.value ->> 1)
@@ -212,10 +212,10 @@ export function partsFound(): SQL {
 
 /**
  * `ids`, the vendor's ids of the payment; `own`, its rows; and `stated`, the facts about it, each once. These are its
- * own facts, the cancellations of its subscription, the addresses of its customer and, only
- * where it carries no partner's reference itself, or carried one that was nobody's when it was decided, those that are
- * remembered for its subscription, its customer and the customer's addresses, by its provider or by a lead; and where it
- * carries codes, those that its subscription used.
+ * own facts, the cancellations of its subscription, and the addresses of its customer. If it carries no partner's
+ * reference itself, or one that led to no partner when it was decided, they include those stored for its subscription,
+ * its customer and the customer's addresses, by its provider or by a lead; if it carries codes, those that its
+ * subscription used.
  */
 function statedStages(program_id: SQL, provider: ProviderName, seeds: SQL): SQL {
   const own = literal(provider);
@@ -282,8 +282,8 @@ function statedStages(program_id: SQL, provider: ProviderName, seeds: SQL): SQL 
 }
 
 /**
- * `named`, the partners that the facts or their codes can name, with the slug where a fact does; `seen` and `occurred_at`, since
- * when rules matter.
+ * `named`, the partners that the facts or their codes can name, with the slug if a fact names it; `seen` and
+ * `occurred_at`, the times since which rules matter.
  */
 function namedStages(): SQL {
   return sql`${stage("named", "coded", {
@@ -307,7 +307,7 @@ function namedStages(): SQL {
   })}`;
 }
 
-/** What the stages have found, each as its kind and what it is read by. The database takes five parts to a union. */
+/** The rows that the stages found, by kind and key. The database allows five parts in a union. */
 function partsOf(provider: ProviderName): SQL {
   const changed = (since: SQL) => sql`select json_array('past', a.seq) as part
     from (select '' as id union select value ->> 0 from json_each(due.named)) w
@@ -373,9 +373,9 @@ export function twinStages(provider: ProviderName): SQL {
 }
 
 /**
- * Stages `after` one that has `stated`: `codes`, each code that a fact carries and those it was made from, with the key of what the
- * vendor had said of it by the time of the fact, else of what it said first after it; and `held`, all versions of partners'
- * codes that these can be.
+ * Stages `after` one that has `stated`: `codes`, each code that a fact carries and its sources, with the key of the
+ * vendor's latest report about it by the time of the fact, else of the first report after it; and `held`, all versions
+ * of partners' codes that these can be.
  */
 export function codeStages(provider: ProviderName, after: string): SQL {
   const own = literal(provider);
@@ -412,12 +412,12 @@ export function codeStages(provider: ProviderName, after: string): SQL {
 }
 
 /**
- * A statement in stages: tables of one row, of which each is made from the one before and named by the next alone. Lists travel
- * in it as JSON. The database compiles a table again for each place that names it, with all that it is made of; so a
- * statement of many steps takes milliseconds to compile where tables are named freely.
+ * A statement in stages: tables of one row, each made from the previous one and named only by the next. Lists are
+ * passed as JSON. The database compiles a table again for each place that names it, with everything it is made of; so a
+ * statement of many steps takes milliseconds to compile if tables are named freely.
  */
 
-/** The table `name`: the columns of the one `before`, and further ones, which see those. */
+/** The table `name`: the columns of the table `before`, and further ones that can use them. */
 export function stage(name: string, before: string, columns: Readonly<Record<string, SQL>>): SQL {
   const made = Object.entries(columns).map(([column, value]) => sql`${value} as ${sql.raw(column)}`);
   return sql`${sql.raw(name)} as materialized (select ${sql.raw(before)}.*, ${joined(made, sql`, `, "different")}
@@ -429,12 +429,12 @@ export function listOf(value: SQL, from: SQL): SQL {
   return sql`(select json_group_array(${value}) from ${from})`;
 }
 
-/** The same over a select. */
+/** The values of an expression over a select, as a JSON list. */
 export function listOfAll(value: SQL, select: SQL): SQL {
   return listOf(value, sql`(${select})`);
 }
 
-/** The program of a statement in stages, as the table `of` knows it: the first binds it once for all. */
+/** The program of a statement in stages, from the table `of`: the first stage binds it once for all. */
 export function programOf(of: string): SQL {
   return sql.raw(`${of}.program_id`);
 }

@@ -5,8 +5,8 @@ import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { unsettle } from "./concerned-payments.ts";
 
 /**
- * Takes the references and codes of one event from what is remembered, and those that a recalculation of its payment
- * (`transaction`) remembered, and marks what they served as unsettled. The facts stay; nothing finds them.
+ * Removes the references and codes of one event, and those that reprocessing its payment (`transaction`) stored, from
+ * lookup, and marks the payments to which they applied as unsettled. The facts stay, but are no longer found.
  */
 export function unremember(
   ctx: ProgramCtx,
@@ -16,7 +16,7 @@ export function unremember(
 ): Statement[] {
   const program_id = ctx.program.id;
   const ofProgram = (of: SQL) => sql`${of}.program_id = ${program_id} and ${of}.provider = ${literal(provider)}`;
-  // What the owner granted of it was not said by the event.
+  // The event did not report the owner's grant.
   const remembered = sql`select f.fact_id from facts f where ${ofProgram(sql`f`)} and f.fact_id >= ${`${event_id}#`}
       and f.fact_id < ${`${event_id}$`} and f.kind in ('attribution', 'code_use')
     union all

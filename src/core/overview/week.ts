@@ -49,7 +49,7 @@ export function storeSummaries(ctx: Ctx): Work<DueRound> | null {
           mailsAbout: isDue ? [about] : [],
         });
       } catch (error) {
-        // Another run has done it.
+        // Another run has stored it.
         if (!(error instanceof CommitConflict)) throw error;
       }
       return false;

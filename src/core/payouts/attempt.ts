@@ -2,15 +2,15 @@ import { sha256Hex } from "../../lib/crypto.ts";
 import type { MadeTransfer, Transfers, Trouble } from "../../providers/connect.ts";
 import type { Payout } from "../kernel/rows.ts";
 
-/** What is stored before the vendor is called the first time in an attempt. */
+/** Stored before the vendor is first called in an attempt. */
 export interface FrozenAttempt {
   /** The exact request; it never changes. */
   request: string;
-  /** Says whether a key is the one that the attempt was begun with, without being it. */
+  /** Identifies the attempt's key without containing it. */
   key_mark: string;
-  /** The vendor's account in which the transfer may have been made; absent or null while that is not known. */
+  /** The vendor account in which the transfer may have been made; absent or null if unknown. */
   account?: string | null;
-  /** Transfers of the payout that earlier attempts, or this one, found taken back: they say nothing of a later attempt. */
+  /** Transfers of the payout that earlier attempts, or this one, found reversed: they do not affect a later attempt. */
   taken_back?: readonly string[] | undefined;
 }
 
@@ -18,15 +18,15 @@ export function attemptOf(payout: Payout): FrozenAttempt {
   return JSON.parse(payout.attempt_params ?? "null") as FrozenAttempt;
 }
 
-/** True for a transfer whose whole amount was reversed: it pays nobody. */
+/** True for a transfer whose whole amount was reversed, so that no money arrived. */
 export function isTakenBack({ amount_cents, reversed_cents }: MadeTransfer): boolean {
   return reversed_cents >= amount_cents;
 }
 
 /**
- * What the vendor's transfers of a payout say of this attempt (OUT-14). One that is there has paid, also where a part of it was
- * taken back, which the reconciler reports; where all were taken back, and not all before this attempt, it has failed.
- * Null where they say nothing.
+ * The result of this attempt according to the vendor's transfers of the payout (OUT-14). An existing transfer has paid,
+ * even if a part of it was reversed, which the reconciler reports; if all were reversed, and not all before this
+ * attempt, it has failed. Null if the transfers do not show a result.
  */
 export function saidBy(transfers: readonly MadeTransfer[], { taken_back = [] }: FrozenAttempt) {
   const paid = transfers.find((one) => !isTakenBack(one));
@@ -47,10 +47,9 @@ export async function keyMark(api_key: string): Promise<string> {
 }
 
 /**
- * Whose key this is, against the one that the attempt was begun with. Another account's knows nothing of the transfer:
- * its look-up would prove nothing, and whatever it sends would be a second one. Nothing is sent with a key of which that
- * is not excluded (OUT-7: another API key of provider A whose account differs never touches a transfer begun
- * with the one before; the payout waits and says so).
+ * The relation of a key to the one that began the attempt. Another account's key does not see the transfer: its lookup
+ * would prove no fact, and sending with it would make a second transfer. A key that may belong to another account is
+ * never used to send (OUT-7).
  */
 export type Standing =
   | { is: "same_key" | "same_account" }

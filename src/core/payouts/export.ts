@@ -26,7 +26,7 @@ const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: t
 
 type StoredRow = Row<typeof STORED_ROW>;
 
-/** `to`: the recipient as it was frozen. The partner's name and details of today are in no file. */
+/** `to`: the recipient as it was frozen. No file contains the partner's present name and details. */
 interface ExportRow extends StoredRow {
   to: Recipient | null;
 }
@@ -61,7 +61,7 @@ const EVERYTHING: Column[] = [
 ];
 
 const TO: Column[] = [
-  // Another address, if only by an apostrophe, is somebody else's. No address is a formula that does anything.
+  // A changed address, even by an apostrophe, would be another person's. An address cannot be a harmful formula.
   ["recipient_email", (row) => (row.to?.payout_email ? { exact: row.to.payout_email } : null)],
   ["amount", (row) => walletAmount(row.amount_cents, row.currency)],
   ["currency", (row) => row.currency],
@@ -71,26 +71,26 @@ const TO: Column[] = [
 const COLUMNS: Record<ExportFormat | "upload", Column[]> = {
   generic: EVERYTHING,
   wallet: [...TO, ["recipient_name", (row) => row.to?.name ?? null], ["amount_cents", (row) => row.amount_cents]],
-  // The note is the one that is typed at the upload.
+  // The note is typed at the upload.
   upload: [...TO, ["note", () => null], ["wallet", () => "PAYPAL"]],
 };
 
 const ROWS_PER_READ = 1_000;
 
-/** The most payouts that PayPal takes in one file. */
+/** PayPal's limit of payouts in one file. */
 export const MOST_IN_UPLOAD = 5_000;
 
-/** Whether a file is for uploading as it is: of one currency, without a header, of no more than the service takes (OUT-8). */
+/** Whether a file can be uploaded unchanged: of one currency, without a header, within the service's limit (OUT-8). */
 export function isUpload({ format, currency }: Export): boolean {
   return format === "wallet" && currency !== undefined;
 }
 
 /**
- * The program's payouts as CSV (RFC 4180), oldest first, in pieces of at most 1,000 rows: only one is held at a time.
- * The file for a payout service holds what that service is still to pay and nothing else: `pending` payouts of its
- * method that have details for it which a key opens (OUT-8, ACCESS-7). The event of the export is written, and the first piece read, before
- * this returns, so that a refusal is an answer and not a broken download.
- * @throws `validation_failed` for a status that no payout of the file can have.
+ * The program's payouts as CSV (RFC 4180), oldest first, in pieces of at most 1,000 rows: only one is in memory at a
+ * time. The file for a payout service contains only the payouts that the service is still to pay: `pending` payouts of
+ * its method with details that a key opens (OUT-8, ACCESS-7). The export's event is written, and the first piece read,
+ * before this returns, so that a refusal is an answer and not a broken download. @throws `validation_failed` for a
+ * status that no payout of the file can have.
  */
 export async function exportPayouts(caller: Caller, wanted: Export): Promise<AsyncIterable<string>> {
   const { status, format, currency } = wanted;
@@ -114,7 +114,7 @@ export async function exportPayouts(caller: Caller, wanted: Export): Promise<Asy
   return pieces(ctx, conditions, shape, first);
 }
 
-/** How many payouts there are for the wallet's service, by currency: each has a file of its own (OUT-8). */
+/** The number of payouts for the wallet's service, by currency: each has a file of its own (OUT-8). */
 export async function countWalletPayouts(caller: Caller): Promise<{ currency: string; count: number }[]> {
   const where = joined(await toWallets(caller), sql` and `, "different");
   const [rows] = await caller.read(
@@ -127,7 +127,7 @@ export async function countWalletPayouts(caller: Caller): Promise<{ currency: st
   return rows;
 }
 
-/** What is still to be paid to wallets, with details for it which a key opens: what is masked in `recipient` outlives the key. */
+/** Payouts still to be paid to wallets, with details that a key opens: the mask in `recipient` outlives the key. */
 async function toWallets({ programId, sealer }: Caller): Promise<SQL[]> {
   return [
     sql`y.program_id = ${programId}`,
@@ -139,7 +139,7 @@ async function toWallets({ programId, sealer }: Caller): Promise<SQL[]> {
 interface Shape {
   columns: Column[];
   hasHeader: boolean;
-  /** Of rows: a multiple of what is read at once. */
+  /** Rows: a multiple of the rows read at once. */
   most: number;
 }
 

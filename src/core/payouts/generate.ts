@@ -25,12 +25,12 @@ import { generatedOccurrences, mailsAboutPayouts } from "./rows.ts";
 import { isWithoutDetails, partnerLacksDetails } from "./take-details.ts";
 
 export interface GenerationInput {
-  /** Milliseconds. Kept on the payouts; commissions carried forward from before it are paid as well. */
+  /** Milliseconds. Stored on the payouts; commissions that rolled over from before it are paid as well. */
   period_start: number | null;
-  /** Milliseconds; commissions of the time before it count (`isOfPeriod`), and later ones that are negative. */
+  /** Milliseconds; commissions from before it count (`isOfPeriod`), and later negative ones. */
   period_end: number;
   dry_run: boolean;
-  /** Leaves out what a payout that was canceled after `period_end` can have held, other than what is owed back. */
+  /** Leaves out commissions that a payout canceled after `period_end` can have contained, except debts. */
   spare_canceled?: boolean;
 }
 
@@ -63,22 +63,25 @@ export interface GenerationTotals {
 }
 
 export interface Generation {
-  /** How many transactions the run took. */
+  /** The number of transactions of the run. */
   chunks: number;
   dry_run: boolean;
   period_start: string | null;
   period_end: string;
   due_at: string;
-  /** The payouts made, or with `dry_run` what they would be; the first `MAX_LISTED`. */
+  /** The payouts made, or with `dry_run` the payouts it would make; the first `MAX_LISTED`. */
   payouts: Payout[] | PlannedPayout[];
-  /** What is carried forward, and why; the first `MAX_LISTED`. */
+  /** The sums that roll over, with reasons; the first `MAX_LISTED`. */
   skipped: SkippedSum[];
-  /** Exact, whatever is listed. */
+  /** Exact, even if not all are listed. */
   totals: GenerationTotals[];
   without_details: WithoutDetails;
 }
 
-/** The payouts of the run whose partners have no payout details: they take those that are added until they are paid (OUT-18). */
+/**
+ * The payouts of the run whose partners have no payout details: they receive details that are added before they are
+ * paid (OUT-18).
+ */
 export interface WithoutDetails {
   partners: number;
   payouts: number;
@@ -90,14 +93,15 @@ export interface WithoutDetails {
 const MAX_LISTED = 500;
 
 /**
- * Makes payouts: per active or deactivated partner and currency: the sum of approved commissions of the time before
- * `period_end` that no payout holds, and of all that are negative, whatever their date. Below `min_payout_cents`, or not
- * positive: skipped and carried forward. A rerun creates nothing new (OUT-1, OUT-2). Also two runs at once make nothing twice: every payout is
- * inserted together with the claim of exactly the commissions it sums, in one transaction of one condition.
+ * Makes payouts per active or deactivated partner and currency: the sum of approved commissions from before
+ * `period_end` that are in no payout, and of all negative ones, whatever their date. A sum below `min_payout_cents`, or
+ * not positive, is skipped and rolls over. A rerun creates no further payout (OUT-1, OUT-2), and two concurrent runs
+ * make none twice: every payout is inserted together with the claim of exactly the commissions it sums, in one
+ * transaction with one condition.
  *
- * Partners are taken in at most 81 chunks, each a read and a transaction of eight statements, so a run is at most 735
- * statements however many partners there are, and few more where partners change meanwhile. A run that dies between two
- * chunks is finished by the next one.
+ * Partners are processed in at most 81 chunks, each a read and a transaction of eight statements, so a run is at most
+ * 735 statements however many partners there are, and few more if partners change meanwhile. A run that ends between
+ * two chunks is finished by the next one.
  */
 export async function generatePayouts(caller: Caller, input: GenerationInput): Promise<Generation> {
   const problem = periodProblem(input, caller.now);
@@ -114,15 +118,15 @@ export async function generatePayouts(caller: Caller, input: GenerationInput): P
   return report(caller, input, stems);
 }
 
-/** A range of partner ids, `after` not included. */
+/** A range of partner ids, excluding `after`. */
 export interface Chunk {
   after: string;
   upto: string;
 }
 
 /**
- * Whether a row is of the time before `period_end`: dated so, or what is given after all for a sale that is, whenever
- * that was found (OUT-1). What is owed back begins no period.
+ * Whether a row belongs to the time before `period_end`: by its date, or as a later grant for a sale of that time,
+ * whenever it was found (OUT-1). Debts do not begin a period.
  */
 export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
   const c = sql.raw(alias);
@@ -132,9 +136,8 @@ export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
 }
 
 /**
- * The rows of a program whose turn it is: approved, in no payout, of the time before the end or owed back (whatever its
- * date), and of a payment whose rows are what its facts and decisions say; one that is being settled waits for the next
- * run.
+ * The payable rows of a program: approved, in no payout, from before the end or negative (whatever the date), and of a
+ * payment whose rows match its facts and decisions; one that is being settled waits for the next run.
  */
 export function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
   const c = sql.raw(alias);
@@ -159,9 +162,9 @@ function payable(ctx: Reader, alias: string, input: GenerationInput): SQL {
 }
 
 /**
- * Why the payable commissions `c` of one partner `p` and currency make no payout, null where they do. A payout is too large
- * if it would take what the program has in payouts beyond the bound of a balance (PAY-22). That is looked up by currency only
- * if it may be so in any: a row for each partner would be read for nothing.
+ * Why the payable commissions `c` of one partner `p` and currency make no payout, null if they do. A payout is too
+ * large if it would take the program's sum in payouts beyond the limit of a balance (PAY-22). That is looked up by
+ * currency only if it is possible in any: otherwise a row for each partner would be read in vain.
  */
 function skipReason(ctx: Reader): SQL {
   const sum = sql.raw("sum(c.amount_cents)");
@@ -173,7 +176,7 @@ function skipReason(ctx: Reader): SQL {
     then 'below_minimum' end`;
 }
 
-/** The sums by partner and currency, each with its `skipReason`; disputed ones are sums of their own, and skipped. */
+/** The sums by partner and currency, each with its `skipReason`; disputed ones are separate sums, and skipped. */
 function payableSums(ctx: Reader, input: GenerationInput, chunk?: Chunk): SQL {
   const within = chunk ? sql`and c.partner_id > ${chunk.after} and c.partner_id <= ${chunk.upto}` : sql``;
   return sql`select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
@@ -186,7 +189,7 @@ function payableSums(ctx: Reader, input: GenerationInput, chunk?: Chunk): SQL {
 
 /** A partner weighs as much as this many commissions. */
 const PARTNER_WEIGHT = 10;
-/** A chunk holds about this weight: a thousand partners, or ten thousand commissions of one. */
+/** A chunk has about this weight: a thousand partners, or ten thousand commissions of one. */
 const CHUNK_WEIGHT = 10_000;
 const MAX_CHUNKS = 80;
 
@@ -213,8 +216,8 @@ export async function chunksOf(ctx: Reader, input: GenerationInput): Promise<Chu
 }
 
 /**
- * Makes the payouts of the first chunk and takes it from the list. If they do not fit into the program's balance together,
- * its halves take its place: so the payouts that fit are made, and the others are skipped as `too_large`.
+ * Makes the payouts of the first chunk and removes it from the list. If they do not fit into the program's balance
+ * together, its halves replace it: so the payouts that fit are made, and the others are skipped as `too_large`.
  */
 export async function generateNext(
   ctx: ProgramCtx,
@@ -237,14 +240,14 @@ export async function generateNext(
   }
 }
 
-/** Characters at the end of a payout id by which a chunk's payouts differ: they have the ones before in common. */
+/** Characters at the end of a payout id by which a chunk's payouts differ; the ones before are equal. */
 const OWN_CHARACTERS = 8;
 
 function isOf(stem: SQL, id: SQL): SQL {
   return sql`${id} between ${stem} || ${"0".repeat(OWN_CHARACTERS)} and ${stem} || ${"z".repeat(OWN_CHARACTERS)}`;
 }
 
-/** A partner and currency that a chunk pays, and the partner as it is frozen. */
+/** A partner and currency that a chunk pays, with the partner as frozen. */
 interface Payee extends RecipientSource {
   partner_id: string;
   currency: string;
@@ -276,16 +279,16 @@ function payeesIn(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk) {
   );
 }
 
-/** So many rows are one parameter, of which none may be longer than 2 MB. */
+/** Rows of one parameter, which must not exceed 2 MB. */
 const ROWS_PER_PARAMETER = 1_500;
-/** Of a chunk: of 75,000 rows, in a run of six million. */
+/** The limit for a chunk: 75,000 rows, in a run of six million. */
 const MOST_ROW_PARAMETERS = 50;
 
 /**
- * One transaction: the payouts of a range of partners with their recipients, and the claim of their commissions. Sums are
- * made by the database at that moment; the recipients are sealed before, so a partner changed meanwhile makes it begin
- * again, and no payout goes to other details than the partner has when it is made. Gives the ids' stem, null where no
- * payout was to be made; then `alongside` is not written either.
+ * One transaction: the payouts of a range of partners with their recipients, and the claim of their commissions. The
+ * database makes the sums at that moment; the recipients are sealed before, so if a partner changes meanwhile it begins
+ * again, and no payout goes to other details than the partner has when it is made. Returns the ids' stem, null if there
+ * was no payout to make; then `alongside` is not written either.
  */
 async function generateChunk(
   ctx: ProgramCtx,
@@ -351,7 +354,7 @@ function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly F
     group by j.value ->> 0 having ${skipReason(ctx)} is null`);
 }
 
-/** What a run made (or would make) and what it left, in one read. */
+/** The payouts that a run made (or would make) and the skipped sums, in one read. */
 async function report(caller: Caller, input: GenerationInput, stems: string[]): Promise<Generation> {
   const { program, ...run } = await (input.dry_run ? reportPlanned(caller, input) : reportMade(caller, input, stems));
   return {
@@ -369,7 +372,7 @@ type Report = Pick<Generation, "payouts" | "skipped" | "totals" | "without_detai
 const SUM_COLUMNS = sql`s.partner_id as partner_id, s.currency as currency, s.commission_count as commission_count,
     s.amount_cents as amount_cents`;
 
-/** The sums that no payout holds: those skipped, and all by currency. */
+/** The sums in no payout: the skipped ones, and all by currency. */
 function selectLeft({ db }: Caller, sums: SQL) {
   const skipped = shaped(
     db,

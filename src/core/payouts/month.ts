@@ -15,17 +15,18 @@ const PROGRAMS_AT_ONCE = 50;
 
 interface Due extends Owner {
   program: Program;
-  /** What is left to do; null before the first. */
+  /** The remaining chunks; null before the first. */
   chunks: Chunk[] | null;
 }
 
 /**
- * Generates the past calendar month on the first of each month (OUT-3), for every program that had
- * something due on that day, disputed or not, and was not done yet: so a day on which no cron ran, or a program that failed, is
- * caught up with. What was approved later waits for the next first, unless time was to approve it by then; and so does what a
- * payout can have held that the owner has canceled since the month ended: nothing is generated twice. What is owed back
- * never waits, for what is paid without it may be the last that it could be taken from. That the month is done is
- * written with its last payouts, for once they are made nothing may be left by which the month would be found again.
+ * Generates the past calendar month on the first of each month (OUT-3), for every program that had a commission due on
+ * that day, disputed or not, and is not done yet: so a day without a cron, or a program that failed, is caught up.
+ * Commissions approved later wait for the next first, unless time was to approve them by then; so do those that a
+ * payout canceled since the month ended can have contained: none is generated twice. Debts never wait, because the
+ * amounts paid without them may be the last from which they could be deducted. The last payouts are written together
+ * with the mark that the month is done, because once they are made no row may remain by which the month would be found
+ * again.
  */
 export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
   const { period_start, period_end } = previousMonth(ctx.now);
@@ -56,7 +57,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
       const done = { statement: ctx.db.insert(payoutRuns).values(run).onConflictDoNothing() };
       const made = await generateNext(own, input, due.chunks, [done]);
       if (due.chunks.length > 0) return true;
-      // Somebody else has made the last payouts since, or they were too large.
+      // Another run has made the last payouts since, or they were too large.
       if (made === null) await commit(own, { writes: [done], occurrences: [] });
       return false;
     },

@@ -9,20 +9,20 @@ import type { Owner, Work } from "../kernel/job.ts";
 import { takeUpTransfer } from "./pay.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
-/** Of one program and of all together: what one look takes. */
+/** The limit of one step, for one program and for all together. */
 const PAYOUTS_AT_ONCE = 50;
 const PROGRAMS_AT_ONCE = 20;
-/** Calls to the vendor at the same time. */
+/** Concurrent calls to the vendor. */
 const CALLS_AT_ONCE = 4;
 
-/** A program's open transfers whose time has come, the longest due last. */
+/** A program's due open transfers, the longest due last. */
 interface OpenTransfers extends Owner {
   payout_ids: string[];
 }
 
 /**
- * What is left in `processing` (OUT-14): every open transfer whose time has come is asked about
- * or sent again under its own key, until the vendor has an answer. Two runs at once never work on the same payout.
+ * Continues transfers in `processing` (OUT-14): every due open transfer is looked up or sent again under its own key,
+ * until the vendor has an answer. Two concurrent runs never work on the same payout.
  */
 export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTransfers> {
   return {

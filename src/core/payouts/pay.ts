@@ -19,10 +19,10 @@ import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
 
 /**
  * Pays a payout through provider A's connected accounts. Attempt number and frozen parameters are stored before the
- * call (OUT-6), so whatever dies from then on, the payout stays `processing` with a time at which the cron takes
- * it up. Returns it as `paid`, `failed` with the vendor's code, or still `processing`.
- * @throws `invalid_transition` where its status, its method or its recipient does not allow it;
- * `provider_not_configured` as `openPayingKey`.
+ * call (OUT-6), so if the process ends after that, the payout stays `processing` with a time at which the cron
+ * continues it. Returns it as `paid`, `failed` with the vendor's code, or still `processing`. @throws
+ * `invalid_transition` if its status, its method or its recipient does not allow it; `provider_not_configured` as
+ * `openPayingKey`.
  */
 export async function payPayout(caller: Caller, id: string, transfers: Transfers): Promise<Payout> {
   const started = await untilWon(async () => {
@@ -56,7 +56,7 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
   return pursue(started.ctx, started.payout, transfers, { api_key: started.api_key, how: "first" });
 }
 
-/** The connected account that the payout was generated for, whatever the partner has by now. */
+/** The connected account for which the payout was generated, whatever account the partner has by now. */
 async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   if (payout.method !== TRANSFER_METHOD) {
     throw new AppError("invalid_transition", "Only payouts to connected accounts are paid by a transfer.");
@@ -71,15 +71,15 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   return account_id;
 }
 
-/** Of many payouts of one request, or one run of the job, the later ones begin long after it. */
+/** In a request for many payouts, or a run of the job, the later ones begin long after its start. */
 function leaseFrom(ctx: ProgramCtx, transfers: Transfers): string {
   return iso(Math.max(transfers.now(), ctx.now) + TRANSFER_LEASE_MS);
 }
 
 /**
- * Takes up a transfer that was left open. Whoever sets `reconcile_at` onwards has it for the time of a lease; a second
- * one finds the row changed and leaves it alone (null). With the owner's word of how it ended nothing is sent, and the word counts
- * where the vendor cannot be asked.
+ * Continues an open transfer. The process that moves `reconcile_at` forward holds it for the time of a lease; another
+ * finds the row changed and skips it (null). With the owner's statement no transfer is sent, and the statement counts
+ * if the vendor cannot be asked.
  */
 export async function takeUpTransfer(
   ctx: ProgramCtx,
@@ -109,7 +109,7 @@ type Verdict =
   | ({ outcome: "refused"; taken_back?: readonly string[] | undefined } & Trouble)
   | ({ outcome: "open"; retry_after_ms: number | null } & Trouble);
 
-/** The owner's. */
+/** The owner's statement. */
 export type Word = Exclude<Verdict, { outcome: "open" }>;
 
 interface Pursuit {
@@ -142,13 +142,13 @@ async function pursue(ctx: ProgramCtx, payout: Payout, transfers: Transfers, pur
 }
 
 /**
- * The result of an attempt. Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
- * definitive refusal: `failed` (OUT-6). Everywhere but on the very first sending of a payout a transfer may
- * already exist, so the vendor is asked for it first, and nothing is sent until it has answered that there is none: it
- * forgets idempotency keys, its memory of them may go with the API key, and an attempt before had another. What is stored may
- * have been restored to before the first sending, so that is one only for as long as the vendor repeats its answer. That a
- * transfer is found is a fact whoever finds it; that none is found says something only of the key's own account. What the
- * vendor repeats under the key is how it was then: how it is now, the look-up says.
+ * The result of an attempt. After a network error, 409 or 5xx the same key is repeated, and the payout stays
+ * `processing`; a definitive refusal is `failed` (OUT-6). Except at the very first call for a payout a transfer may
+ * already exist, so it is looked up first, and none is sent until the vendor has answered that there is none: the
+ * vendor forgets idempotency keys, its memory of them may end with the API key, and an earlier attempt had another key.
+ * The database may have been restored to before the first call, so a call counts as first only as long as the vendor
+ * repeats its answer. A found transfer is a fact for any key; a missing one is conclusive only for the key's own
+ * account. An answer that the vendor repeats under the key shows the past state; the lookup shows the present one.
  */
 async function askVendor(
   payout: Payout,
@@ -162,7 +162,7 @@ async function askVendor(
   const said = found.outcome === "made" ? saidBy(found.transfers, frozen) : null;
   if (said) return said;
   if (standing.is === "unsure") return { ...standing, outcome: "open" };
-  // The first attempt has sent nothing yet, so that it may fail; the next one looks up as well.
+  // The first attempt has not sent a transfer yet, so it may fail; the next one looks up as well.
   if (found.outcome === "unknown") return { ...found, outcome: isFirst && isHeldBy(found.code) ? "refused" : "open" };
   if (how === "look") return NOT_SENT;
   const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
@@ -190,7 +190,9 @@ const NOT_LISTED: Verdict = {
   retry_after_ms: null,
 };
 
-/** The transfer is looked up again, and recorded once there is room: an error would hold up the program's other transfers. */
+/**
+ * The transfer is looked up again, and recorded once there is room: an error would delay the program's other transfers.
+ */
 const NOT_RECORDED: Verdict = {
   outcome: "open",
   code: "balance_too_large",
@@ -198,7 +200,7 @@ const NOT_RECORDED: Verdict = {
   retry_after_ms: null,
 };
 
-/** Writes the result of an attempt; where somebody else was faster, gives what that one wrote. */
+/** Writes the result of an attempt; if another process was faster, returns the result that it wrote. */
 async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Promise<Payout> {
   try {
     if (verdict.outcome === "made") return await concludePaid(ctx, payout, verdict);
@@ -231,7 +233,7 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
   }
 }
 
-/** A transfer that exists is a fact, also for one who has lost the lease meanwhile; it is written once. */
+/** An existing transfer is a fact, even if the lease was lost meanwhile; it is written once. */
 async function concludePaid(
   ctx: ProgramCtx,
   payout: Payout,

@@ -22,7 +22,7 @@ import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
 export interface PayoutFilter extends PageRequest {
   status?: PayoutStatus | undefined;
   partner_id?: string | undefined;
-  /** Milliseconds; `to` is the first instant no longer included. */
+  /** Milliseconds; `to` is exclusive. */
   from?: number | undefined;
   to?: number | undefined;
 }
@@ -31,7 +31,7 @@ export interface PayoutWithCommissions {
   payout: Payout;
   /** Newest first, at most `MAX_COMMISSIONS`; `commission_count` is exact, and the commissions list pages through all. */
   commissions: Commission[];
-  /** Whose payout it is, as it is now. */
+  /** The current program and partner of the payout. */
   program: Program;
 }
 
@@ -54,7 +54,7 @@ export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<Pa
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
-/** One payout with the commissions it holds or has paid; a canceled one holds none. */
+/** One payout with its commissions; a canceled one has none. */
 export async function getPayout(caller: Caller, id: string): Promise<PayoutWithCommissions> {
   const [{ program }, [payout], rows] = await prove(
     caller,
@@ -70,7 +70,7 @@ export async function getPayout(caller: Caller, id: string): Promise<PayoutWithC
   return { payout, commissions: rows, program };
 }
 
-/** These payouts in this order, without their commissions. @throws `not_found` where one of them is not the program's. */
+/** These payouts in this order, without their commissions. @throws `not_found` if one of them is not the program's. */
 export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<Payout[]> {
   const [rows] = await ctx.read(
     ctx.db
@@ -89,8 +89,8 @@ export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<P
 }
 
 /**
- * `pending → paid` by hand (OUT-4): the owner has paid some other way. `reference` is what the owner knows that
- * payment by.
+ * `pending → paid` by hand (OUT-4): the owner has paid in another way. `reference` is the owner's own reference of that
+ * payment.
  */
 export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
   const { after } = await movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
@@ -106,8 +106,8 @@ export async function markPayoutPaid(caller: Caller, id: string, reference: stri
 }
 
 /**
- * `pending|failed → canceled` frees its commissions (OUT-4): the next generation takes them again. A commission
- * that is free and its differences become one again: money that was never paid is never owed back.
+ * `pending|failed → canceled` releases its commissions (OUT-4): the next generation takes them again. A released
+ * commission and its differences are merged: money that was never paid is never owed back.
  */
 export async function cancelPayout(caller: Caller, id: string): Promise<Payout> {
   const { ctx, after, event_id } = await movePayout(caller, id, "cancel", (move) => ({
@@ -136,7 +136,7 @@ interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
   type: "payout.updated" | "payout.paid";
 }
 
-/** One move of a payout with all that goes with it. @throws `invalid_transition` where its status does not allow it. */
+/** One move of a payout with all its effects. @throws `invalid_transition` if its status does not allow it. */
 async function movePayout(
   caller: Caller,
   id: string,

@@ -17,7 +17,7 @@ export async function sealRecipient(
   return sealer.seal(JSON.stringify(recipient), placeOf(payout_id));
 }
 
-/** The recipient of a payout: nothing else says it. Null where no key opens it any more. */
+/** The recipient of a payout, from the only place that stores it. Null if no key opens it any more. */
 export async function openRecipient(
   { sealer }: Pick<BaseCtx, "sealer">,
   { id, recipient_sealed }: Pick<Payout, "id" | "recipient_sealed">,
@@ -26,7 +26,7 @@ export async function openRecipient(
   return text === null ? null : (JSON.parse(text) as Recipient);
 }
 
-/** What a payout's recipient was before, and both masked so that they differ. */
+/** The previous recipient, and both masked so that they differ. */
 export interface RecipientChange {
   before: Payout;
   from: string;
@@ -34,8 +34,8 @@ export interface RecipientChange {
 }
 
 /**
- * The partner's payout before this one, if it goes to another recipient; null if it goes to the same one or there is none.
- * Recipients are compared whole, or as they are masked if no key opens one of them any more.
+ * The partner's payout before this one, if it has another recipient; null if it has the same one or there is none.
+ * Recipients are compared whole, or masked if no key opens one of them any more.
  */
 export async function readRecipientChange(ctx: Reader, payout: Payout): Promise<RecipientChange | null> {
   if (payout.recipient === null) return null;

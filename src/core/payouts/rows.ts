@@ -59,9 +59,9 @@ const PAYLOAD = jsonOf(payouts, payoutPayload);
 const DATA = jsonOf(payouts, viewPayout);
 
 /**
- * Paying turns its commissions `paid` in the same transaction (OUT-4): the write, which must find every
- * commission of the payout, and their audit events. No webhook for each: the payout's own covers them. What flags them goes
- * by a trigger of the table, whichever version pays (PAY-11).
+ * Paying sets its commissions to `paid` in the same transaction (OUT-4): the write, which must find every commission of
+ * the payout, and their audit events. They have no webhook each: the payout's own covers them. A trigger of the table
+ * removes their flags (PAY-11).
  */
 export function payCommissions(
   ctx: ProgramCtx,

@@ -7,16 +7,16 @@ import type { Payout } from "../kernel/rows.ts";
 import { takeUpTransfer, type Word } from "./pay.ts";
 import { ownedPayout, requireMove } from "./payouts.ts";
 
-/** What the owner has seen at the vendor: the transfer, by its id, or that there is none. */
+/** The owner's statement about the vendor's records: the transfer, by its id, or that there is none. */
 export interface Said {
   made: boolean;
   reference: string | null;
 }
 
 /**
- * Ends an open transfer by the owner's word (OUT-17): only where the vendor cannot be asked with the key that is stored. It is asked
- * again, and what it says counts more than the word, as does what another who asks at the same moment writes. Nothing is sent.
- * @throws `invalid_transition` where the service can learn it, or somebody may be asking.
+ * Lets the owner resolve an open transfer (OUT-17), only if the vendor cannot be asked with the stored key. The vendor
+ * is asked again, and its answer takes precedence over the statement, as does the result of a concurrent lookup. No
+ * transfer is sent. @throws `invalid_transition` if the service can look it up, or a lookup may be running.
  */
 export async function sayTransfer(
   caller: Caller,

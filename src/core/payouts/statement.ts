@@ -12,8 +12,8 @@ export const MOST_LINES = 5_000;
 const LINES_PER_READ = 1_000;
 
 /**
- * A payout of a partner with the first of the commissions that it consists of, the oldest first and at most `MOST_LINES`; one that
- * was canceled has none. @throws `not_found` where it is not this partner's.
+ * A payout of a partner with the first of its commissions, the oldest first and at most `MOST_LINES`; a canceled one
+ * has none. @throws `not_found` if it is not this partner's.
  */
 export async function readStatement(
   ctx: Reader,
@@ -24,8 +24,8 @@ export async function readStatement(
 }
 
 /**
- * All of these commissions, some at a time: only those are held. The first are read before this returns, so that a refusal is
- * an answer and not a broken download. @throws as `readStatement`.
+ * All commissions of a statement, in parts: only one part is in memory. The first are read before this returns, so that
+ * a refusal is an answer and not a broken download. @throws as `readStatement`.
  */
 export async function statementLines(
   ctx: Reader,

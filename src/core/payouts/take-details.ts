@@ -1,4 +1,4 @@
-/** Pending payouts without payout details, which take the partner's when they are added (OUT-18). */
+/** Pending payouts without payout details, which receive the partner's when they are added (OUT-18). */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { amount, shaped, text, whole } from "../../db/rows.ts";
@@ -22,37 +22,37 @@ const PAYOUTS_AT_ONCE = 500;
 const WITHOUT_DETAILS = sql`status = 'pending' and recipient is null
   and (method is null or method in ('wallet', ${literal(TRANSFER_METHOD)}))`;
 
-/** The same of the payouts of a join. */
+/** The same condition for the payouts of a join. */
 export function isWithoutDetails(alias: string): SQL {
   const p = sql.raw(alias);
   return sql`(${p}.status = 'pending' and ${p}.recipient is null
     and (${p}.method is null or ${p}.method in ('wallet', ${literal(TRANSFER_METHOD)})))`;
 }
 
-/** Whether a payout that is made now for the partner `p` has no payout details. As `lacksDetails`. */
+/** Whether a payout made now for the partner `p` would have no payout details, like `lacksDetails`. */
 export function partnerLacksDetails(alias: string): SQL {
   const p = sql.raw(alias);
   return sql`(${p}.payout_method is null or (${p}.payout_method = 'wallet' and ${p}.payout_email is null)
     or (${p}.payout_method = ${literal(TRANSFER_METHOD)} and ${p}.provider_a_account_id is null))`;
 }
 
-/** What a commit that adds payout details has beside it. */
+/** Further writes of a commit that adds payout details. */
 export interface DetailsTaken {
   writes: Write[];
   occurrences: Occurrence[];
-  /** How many payouts take the details, by partner. */
+  /** How many payouts receive the details, by partner. */
   counts: ReadonlyMap<string, number>;
   /** The partners that may have more such payouts than one commit takes: see `takeRest`. */
   rest: readonly string[];
 }
 
-/** Also of details that are removed. */
+/** Also used if details are removed. */
 export const NOTHING_TAKEN: DetailsTaken = { writes: [], occurrences: [], counts: new Map(), rest: [] };
 
 /**
- * For the commit that stores `changed` as they are now: the payouts of these partners that have no payout details get theirs,
- * unless those are incomplete. A recipient that is set stays (OUT-5). A payout that is paid, canceled or generated meanwhile
- * makes the commit a lost race.
+ * For the commit that stores the current state of `changed`: these partners' payouts without payout details receive
+ * theirs, unless those are incomplete. An existing recipient stays (OUT-5). If a payout is paid, canceled or generated
+ * meanwhile, the commit is a lost race.
  */
 export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]): Promise<DetailsTaken> {
   const byId = new Map(
@@ -88,7 +88,7 @@ export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]):
   };
 }
 
-/** After that commit: the payouts beyond those that it took, with the details that the partners have then. */
+/** After that commit: the remaining payouts, with the details that the partners have then. */
 export async function takeRest(ctx: ProgramCtx, { rest }: Pick<DetailsTaken, "rest">): Promise<void> {
   for (let ids = rest; ids.length > 0;) {
     ids = await untilWon(async () => {
@@ -139,7 +139,7 @@ function fillRows(ctx: ProgramCtx, filled: readonly Filled[]): Write {
   };
 }
 
-/** What waits for a partner's payout details, by currency. */
+/** Payouts that wait for a partner's payout details, by currency. */
 export async function readWithoutDetails(
   ctx: Reader,
   partner_id: string,

@@ -1,3 +1,4 @@
+import { zValidator } from "@hono/zod-validator";
 import type { Context } from "hono";
 import { matchedRoutes } from "hono/route";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -209,12 +210,14 @@ function serve(
   const status = [documented.reply].flat()[0]?.status as ContentfulStatusCode;
   const view = given as ((result: unknown, ctx: ProgramCtx) => unknown) | undefined;
   const stored = view && method === "POST" ? { view, status } : undefined;
+  const checkQuery = query && zValidator("query", query, refuse);
   async function respond(c: Context<AppEnv>): Promise<Response> {
+    await checkQuery?.(c as never, async () => {});
     const input = {
       ctx: actingOf(c),
       params: c.req.param(),
       body: body && (await readBody(c, body)),
-      query: query && checked(query, c.req.query()),
+      query: query && c.req.valid("query" as never),
       c,
     };
     if (stored) c.set("reply", stored);
@@ -256,6 +259,13 @@ function mediaTypeOf(c: Context<AppEnv>): string | undefined {
 
 function checked(schema: z.ZodType, value: unknown): unknown {
   const { success, data, error } = schema.safeParse(value);
-  if (success) return data;
-  throw new AppError("validation_failed", "The request is not valid.", { details: detailsOf(error) });
+  refuse({ success, error });
+  return data;
+}
+
+function refuse(result: { success: boolean; error?: unknown }): void {
+  if (result.success) return;
+  throw new AppError("validation_failed", "The request is not valid.", {
+    details: detailsOf(result.error as z.core.$ZodError),
+  });
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 import { unstable_readConfig } from "wrangler";
+import { buildSite } from "./src/dev/build-site.ts";
 import { quietWrangler } from "./src/dev/quiet.ts";
 import { mutantsPlugin, ROUNDS } from "./test/mutants/rounds.ts";
 
@@ -17,11 +18,13 @@ const {
   TEST_RUNTIME,
   MUTANTS_ROUND = "0",
 } = process.env;
+const PUBLIC_URL = "https://service.example";
+await buildSite("build/site", PUBLIC_URL);
 const wrangler = { configPath: "./wrangler.toml" };
 const bindings = {
   ENVIRONMENT: "development",
   CLICK_FLUSH_SECONDS: "1",
-  PUBLIC_URL: "https://service.example",
+  PUBLIC_URL,
   // The resolver that the tests play.
   DNS_RESOLVER_URL: "https://resolver.test/dns-query",
   ADMIN_TOKEN: "test-admin-token",
@@ -66,6 +69,8 @@ const IN_WORKERS = [
   "test/integration/click-{archive,budget,flush,flush-time,known,month,roll-up,split,wake}.test.ts",
   "test/integration/{claims,claims-matches,customers-rows,event-counts,journal,overview,pages-events,pages-money,pages-walk,partners,payouts-scale,query-plans,reconcile-round,recount}.test.ts",
   "test/integration/rows-read*.test.ts",
+  // The static files are served by the platform.
+  "test/integration/{docs,event-catalogue,guides,known-parameters,list-page,openapi,openapi-examples,openapi-texts,pages-names,security-headers}.test.ts",
 ];
 const SHARDED = "test/integration/shard*.test.ts";
 const JOBS = "test/integration/jobs*.test.ts";
@@ -84,7 +89,7 @@ const texts = {
   name: "texts",
   enforce: "pre" as const,
   load: async (id: string) =>
-    /\.(txt|css)$/.test(id) ? `export default ${JSON.stringify(await readFile(id, "utf8"))};` : undefined,
+    id.endsWith(".txt") ? `export default ${JSON.stringify(await readFile(id, "utf8"))};` : undefined,
 };
 const { TEST_MIGRATIONS: _, ...given } = bindings;
 const { vars } = unstable_readConfig({ config: wrangler.configPath });

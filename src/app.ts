@@ -14,8 +14,7 @@ import { withoutLastSlash } from "./http/page-slash.ts";
 import { limitParameters } from "./http/query-limit.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { inbound } from "./http/inbound.ts";
-import { docs } from "./http/docs/index.tsx";
-import { openapi } from "./http/openapi.ts";
+import { docsSearch } from "./http/docs-search.tsx";
 import { track } from "./http/track.ts";
 import { health } from "./http/health.ts";
 import { ROUTES } from "./http/routes.ts";
@@ -70,6 +69,5 @@ for (const { method, path, respond } of ROUTES) app.on(method, path, respond);
 
 app.route("/webhooks", inbound);
 app.route("/", health);
-app.route("/", openapi);
-app.route("/", docs);
+app.route("/", docsSearch);
 app.route("/", pages);

@@ -12,6 +12,7 @@ interface __BaseEnv_Env {
 	RATE_LIMIT_SIGN_IN_SITE: RateLimit;
 	RATE_LIMIT_CLICK_DETAIL: RateLimit;
 	RATE_LIMIT_CLICK_DETAIL_SITE: RateLimit;
+	ASSETS: Fetcher;
 	ENVIRONMENT: string;
 	PUBLIC_URL: string;
 	WORKER_NAME: string;
@@ -38,6 +39,7 @@ declare namespace Cloudflare {
 		RATE_LIMIT_SIGN_IN_SITE: RateLimit;
 		RATE_LIMIT_CLICK_DETAIL: RateLimit;
 		RATE_LIMIT_CLICK_DETAIL_SITE: RateLimit;
+		ASSETS: Fetcher;
 		ENVIRONMENT: string;
 		PUBLIC_URL: string;
 		WORKER_NAME: string;
@@ -55,7 +57,4 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 declare namespace NodeJS {
 	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "PUBLIC_URL" | "WORKER_NAME" | "DNS_RESOLVER_URL" | "PROVIDER_A_API_URL" | "PROVIDER_B_API_URL">> {}
 }
-declare module "*.css" {
-	const value: string;
-	export default value;
-	}
+

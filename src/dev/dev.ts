@@ -3,7 +3,9 @@
  * inspector. The same PORT and PERSIST_TO; arguments go on to `wrangler dev`.
  */
 import { spawn } from "node:child_process";
-import { resolve } from "node:path";
+import { watch } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { buildSite } from "./build-site.ts";
 import { runCrons } from "./crons.ts";
 import { makeDevVars, readDevVars } from "./dev-vars.ts";
 import {
@@ -12,6 +14,7 @@ import {
   localUrl,
   migrate,
   refuseTakenPort,
+  siteFolder,
   untilHealthy,
   WRANGLER,
 } from "./local-service.ts";
@@ -25,12 +28,13 @@ const port = portFrom(process.env["PORT"], DEFAULT_PORT);
 const persistTo = resolve(process.env["PERSIST_TO"] || DEFAULT_STATE);
 await refuseTakenPort(port);
 await makeDevVars();
-await migrate(persistTo);
+const url = localUrl(port);
+const site = siteFolder(persistTo);
+await Promise.all([migrate(persistTo), buildSite(site, url)]);
 
 // --test-scheduled keeps wrangler from printing how to fire crons by hand: they are fired below.
-const url = localUrl(port);
 const vars = ["--var", `PUBLIC_URL:${url}`, "--var", "CLICK_FLUSH_SECONDS:1"];
-const at = ["--port", String(port), ...vars, "--persist-to", persistTo];
+const at = ["--port", String(port), ...vars, "--persist-to", persistTo, "--assets", site];
 const args = ["dev", ...at, "--test-scheduled", ...process.argv.slice(2)];
 const child = spawn(process.execPath, [WRANGLER, ...args], { cwd: ROOT, stdio: "inherit" });
 child.once("exit", (code) => process.exit(code ?? 0));
@@ -44,3 +48,7 @@ const { triggers } = readConfig({ config: resolve(ROOT, "wrangler.toml") });
 runCrons(url, triggers.crons ?? [], console.error);
 const { ADMIN_TOKEN } = await readDevVars();
 console.log(`\n${await welcome(url, ADMIN_TOKEN)}\n`);
+// Wrangler looks after the Worker's modules; the static files are made again after any change.
+for await (const { filename } of watch(join(ROOT, "src"), { recursive: true })) {
+  if (!filename?.endsWith("asset-names.txt")) await buildSite(site, url).catch(console.error);
+}

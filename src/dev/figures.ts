@@ -8,6 +8,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
+import { buildSite } from "./build-site.ts";
 import { freePort, WRANGLER } from "./local-service.ts";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
@@ -62,7 +63,10 @@ async function firstStart(): Promise<void> {
 
 async function bundle(args: string[]): Promise<Buffer> {
   const outdir = join(folder, "bundle");
-  await run(process.execPath, [WRANGLER, "deploy", "--dry-run", "--outdir", outdir, ...args], { cwd: ROOT });
+  const site = join(folder, "site");
+  await buildSite(site, null);
+  const all = ["deploy", "--dry-run", "--outdir", outdir, "--assets", site, ...args];
+  await run(process.execPath, [WRANGLER, ...all], { cwd: ROOT });
   return readFile(join(outdir, "index.js"));
 }
 

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { buildSite } from "./build-site.ts";
 import { runCrons } from "./crons.ts";
 import { keptMail, writeMail } from "./local-mails.ts";
 import { quietWrangler } from "./quiet.ts";
@@ -48,7 +49,7 @@ export class PortTaken extends Error {
 }
 
 /**
- * Applies the migrations, starts the Worker and its crons, and comes back once it answers `GET /healthz`.
+ * Applies the migrations, makes the static files, starts the Worker and its crons, and comes back once it answers `GET /healthz`.
  * @throws PortTaken
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
@@ -56,10 +57,16 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   await refuseTakenPort(options.port);
   // Of the runtime's own lines none, also those that `logLevel` below does not reach (one per queue batch).
   process.env["WRANGLER_LOG"] = "none";
-  const [{ unstable_startWorker: startWorker }] = await Promise.all([import("wrangler"), migrate(options.persistTo)]);
+  const site = siteFolder(options.persistTo);
+  const [{ unstable_startWorker: startWorker }] = await Promise.all([
+    import("wrangler"),
+    migrate(options.persistTo),
+    buildSite(site, localUrl(options.port)),
+  ]);
   const secrets = Object.entries({ PUBLIC_URL: localUrl(options.port), CLICK_FLUSH_SECONDS: "1", ...options.secrets });
   const worker = await startWorker({
     config: join(ROOT, "wrangler.toml"),
+    assets: site,
     bindings: Object.fromEntries(secrets.map(([name, value]) => [name, { type: "secret_text", value }])),
     dev: {
       server: { hostname: "localhost", port: options.port },
@@ -100,6 +107,9 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     },
   };
 }
+
+/** The static files of a local service: they name its address, so that each has its own. */
+export const siteFolder = (persistTo: string): string => join(persistTo, "site");
 
 /** Applies the migrations that a state folder has not seen, to every database that `wrangler.toml` binds. */
 export async function migrate(persistTo: string): Promise<void> {

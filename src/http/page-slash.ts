@@ -3,7 +3,7 @@ import type { AppEnv } from "../env.ts";
 import { pathOf } from "./request-path.ts";
 
 /** Where pages are: what programs ask for has one address only. */
-const PAGES = /^\/(dashboard|portal|docs|sign-in|switch|join|embed|unsubscribe|dev)\//;
+const PAGES = /^\/(dashboard|portal|sign-in|switch|join|embed|unsubscribe|dev)\//;
 
 /** An address with a slash at its end leads to the page without it, where there is one (PAGE-28). */
 export function withoutLastSlash(app: Hono<AppEnv>): MiddlewareHandler<AppEnv> {

@@ -6,29 +6,27 @@ import { linkTarget, SUB_PATTERN } from "../domain/link.ts";
 import { SLUG_PATTERN } from "../domain/partner.ts";
 import { shardOfProgram } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
-import { randomToken, sha256Hex } from "../lib/crypto.ts";
+import { randomToken } from "../lib/crypto.ts";
 import { withTimeout } from "../lib/deadline.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
-import script from "../tracker/service.min.txt";
 import { BUSY_SECONDS, limitClicks, record, takeClick } from "./click.ts";
 import { baseContext } from "./context.ts";
 import { ALWAYS, UNLESS_SET } from "./security-headers.ts";
 
 /**
- * What visitors' browsers call (TRACK-1, TRACK-6, TRACK-7): the tracking script, the click and the redirect link. The routes set the
+ * What visitors' browsers call (TRACK-6, TRACK-7): the click and the redirect link; the script is a static file (TRACK-1). The routes set the
  * headers of their answers themselves, so that they can come before every middleware: a click costs little more than
  * reading it, and each layer would cost as much again.
  */
 export const track = new Hono<AppEnv>()
-  .get("/service.js", (c) => serveScript(c))
   .options("/click", (c) => c.body(null, 204, { ...PREFLIGHT, "X-Request-Id": identify(c) }))
   .post("/click", (c) => takeClick(c.req.raw, c.env, c.executionCtx))
   .get("/r/:program_id/:slug", (c) => followLink(c));
 
 /** Any page may report a click, and none of its cookies come along. */
-const ANY_ORIGIN = { ...ALWAYS, "Access-Control-Allow-Origin": "*" };
+export const ANY_ORIGIN = { ...ALWAYS, "Access-Control-Allow-Origin": "*" };
 const PREFLIGHT = {
   ...ANY_ORIGIN,
   "Access-Control-Allow-Methods": "POST",
@@ -57,7 +55,14 @@ async function followLink(c: Context<AppEnv>): Promise<Response> {
   const placed = SUB_PATTERN.test(sub) ? sub : null;
   const target = linkTarget(domain, c.req.query("to") ?? "/", slug, id, placed);
   if (c.req.method === "GET" && !isPrefetch(c)) {
-    const click = parseClick({ program_id, ref: slug, landing: target.pathname, referrer: refererOf(c), sub, id });
+    const click = parseClick({
+      program_id,
+      ref: slug,
+      landing: target.pathname,
+      referrer: refererOf(c.req.header("referer")),
+      sub,
+      id,
+    });
     if (click.ok) await Promise.race([record(click.click, c.req.raw, c.env, c.executionCtx, c.var.now), patience()]);
   }
   return c.body(null, 302, {
@@ -65,28 +70,6 @@ async function followLink(c: Context<AppEnv>): Promise<Response> {
     // The page's referrer is what the browser makes of the linking page, as without this stop on the way.
     "Referrer-Policy": "strict-origin-when-cross-origin",
   });
-}
-
-/** For where the static asset is absent (TRACK-1). `tracker/assets/_headers` has the same headers for it. */
-async function serveScript(c: Context<AppEnv>): Promise<Response> {
-  c.header("X-Request-Id", identify(c));
-  etag ??= `"${(await sha256Hex(script)).slice(0, 32)}"`;
-  const headers = {
-    ETag: etag,
-    "Cache-Control": "public, max-age=3600, stale-while-revalidate=86400",
-    "Content-Type": "text/javascript; charset=utf-8",
-    "Cross-Origin-Resource-Policy": "cross-origin",
-    ...ANY_ORIGIN,
-  };
-  if (!matches(c.req.header("if-none-match"), etag)) return c.body(script, 200, headers);
-  return c.body(null, 304, headers);
-}
-
-let etag: string | undefined;
-
-/** RFC 9110, section 13.1.2: a list or `*`, compared weakly. */
-function matches(ifNoneMatch: string | undefined, current: string): boolean {
-  return (ifNoneMatch ?? "").split(",").some((tag) => ["*", current, `W/${current}`].includes(tag.trim()));
 }
 
 /** Gives the request its id and instant, as `requestContext` does for the routes behind it. */
@@ -141,7 +124,7 @@ function isPrefetch(c: Context<AppEnv>): boolean {
   return /prefetch/i.test(c.req.header("sec-purpose") ?? c.req.header("purpose") ?? "");
 }
 
-function refererOf(c: Context<AppEnv>): string {
-  const referer = c.req.header("referer") ?? "";
+/** The address of the linking page; empty if the browser sent none that can be read. */
+export function refererOf(referer = ""): string {
   return URL.canParse(referer) ? referer : "";
 }

@@ -1,6 +1,6 @@
 /**
  * The tracking script (TRACK-1 to TRACK-5, TRACK-22 to TRACK-24): keeps the reference of a referral link in a first-party cookie, reports the click
- * once, and passes the reference on to payment pages and payment elements of a provider. `src/dev/build-tracker.ts` makes the
+ * once, and passes the reference on to payment pages and payment elements of a provider. `src/dev/tracker-script.ts` makes the
  * served file: HOSTS, PARAMETER, HAVING and ATTRIBUTE are filled in from `src/providers`.
  *
  * A plain script for every browser that has `fetch`. It never breaks the page. If it cannot work, it says so once in the

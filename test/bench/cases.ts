@@ -36,12 +36,6 @@ export const CASES: BenchCase[] = [
   },
   { name: "empty call", goal: {}, done: [204], requests: () => [rawRequest("GET", "/call", {})], least: "only" },
   {
-    name: "script",
-    goal: {},
-    done: [200],
-    requests: () => [rawRequest("GET", "/service.js", { "User-Agent": VISITOR })],
-  },
-  {
     name: "API list",
     goal: { 64: 0.05 },
     done: [200],

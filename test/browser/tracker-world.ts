@@ -1,17 +1,17 @@
 /** Owners' pages on any host name, the tracking service beside them, and a real browser that visits both. */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { trackerScript } from "../../src/dev/tracker-script.ts";
 import { launchChromium, PATIENCE } from "./chromium.ts";
 
 export const PROGRAM = "prog_01h2xcejqtf2nbrexx3vqjhp41";
 export const SERVICE = "http://service.test";
 export const SHOP = "http://a.b.example.co.uk";
 
-export const SCRIPT = await readFile(new URL("../../src/tracker/service.min.txt", import.meta.url), "utf8");
+export const SCRIPT = await trackerScript();
 
 export interface SentClick {
   program_id: string;

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { compileSite } from "../../src/dev/build-site.ts";
 import { PlayedAccount } from "./platform/account.ts";
 import type { Permission } from "./platform/routes.ts";
 import { ADMIN, inWorld, KEY, WORKER, type World } from "./platform/world.ts";
@@ -18,7 +19,7 @@ const DOMAIN = "affiliates.example.com";
 const withDomain = (text: string) =>
   text.replace(/^# routes = .*$/m, `routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`);
 
-const trackerFile = (name: string) => readFile(join(ROOT, "src", "tracker", name), "utf8");
+const makeSite = await compileSite();
 
 /** All that a deployed environment consists of, whichever way it came about. */
 async function assertWhole({ account, platform }: World, worker: string, public_url: string): Promise<void> {
@@ -47,13 +48,15 @@ async function assertWhole({ account, platform }: World, worker: string, public_
     `${worker}-deliveries`,
     `${worker}-deliveries-dead`,
   ]);
-  // The script goes out without the Worker, with its headers; nothing else does.
-  const served = { text: await trackerFile("service.min.txt"), type: "text/javascript; charset=utf-8" };
-  const handling = { html_handling: "none", not_found_handling: "none", run_worker_first: false };
-  assert.deepEqual(account.runningVersion(worker)?.assets, {
-    files: { "/service.js": served },
-    config: { ...handling, _headers: await trackerFile("assets/_headers") },
-  });
+  // The static files go out beside the Worker, with their headers and the address of this deployment.
+  const { _headers, ...files } = await makeSite(public_url);
+  const handling = { html_handling: "drop-trailing-slash", not_found_handling: "none" };
+  const { assets } = account.runningVersion(worker) ?? {};
+  assert.deepEqual(assets?.config, { ...handling, run_worker_first: ["/docs/search"], _headers });
+  assert.deepEqual(
+    Object.fromEntries(Object.entries(assets.files).map(([path, { text: contents }]) => [path.slice(1), contents])),
+    files,
+  );
   // No record of requests, which hold visitors' addresses.
   assert.deepEqual(script.observability, { enabled: true, logs: { invocation_logs: false } });
 }

@@ -259,7 +259,7 @@ describe("connections", () => {
       if (i % 3 === 1) connection.socket.write("POST /click HTTP/1.1\r\nHost: service.exa");
       if (i % 3 === 2) {
         connection.socket.pause();
-        connection.socket.write("GET /openapi.json HTTP/1.1\r\nHost: service.example\r\n\r\n".repeat(5));
+        connection.socket.write("GET /sign-in HTTP/1.1\r\nHost: service.example\r\n\r\n".repeat(5));
       }
       return connection;
     });

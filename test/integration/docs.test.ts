@@ -6,9 +6,9 @@ import { EVENT_OUTCOMES } from "../../src/domain/payment.ts";
 import { READ_TROUBLES } from "../../src/domain/read-trouble.ts";
 import { REFUSAL_REASONS } from "../../src/domain/refusal.ts";
 import { ERROR_CODES } from "../../src/http/errors.ts";
-import { textOfHtml } from "../../src/http/docs/html-text.ts";
+import { textOfHtml } from "../../src/site/html-text.ts";
 import { ERRORS } from "../../src/http/openapi/errors.ts";
-import { GUIDES } from "../../src/http/guides/list.ts";
+import { GUIDES } from "../../src/site/guide-list.ts";
 import { operations, servedDocument } from "../support/openapi.ts";
 import { BASE_URL, call } from "../support/program.ts";
 
@@ -212,6 +212,7 @@ describe("the search of the documentation (HTTP-34)", () => {
     const { body } = await call<string>(`/docs/search?q=${encodeURIComponent('"><script>alert(1)</script>')}`);
     expect(body).not.toContain("<script>alert");
     expect(body).toContain("&lt;script&gt;");
+    expect((await call<string>("/docs/search?q=%26lt%3B")).body).toContain('value="&amp;lt;"');
   });
 
   it("has a form that works without a script, on every page", () => {
@@ -239,7 +240,7 @@ describe("the search of the documentation (HTTP-34)", () => {
 describe("the texts for programs that read (HTTP-35)", () => {
   it("are listed by llms.txt, and each is there as Markdown", async () => {
     const { status, headers, body } = await call<string>("/llms.txt");
-    expect([status, headers.get("content-type")]).toEqual([200, "text/plain; charset=UTF-8"]);
+    expect([status, headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
     expect(body.startsWith("# ")).toBe(true);
     const links = [...body.matchAll(/^- \[[^\]]+\]\(([^)]+)\): \S/gm)].map(([, url = ""]) => url);
     const names = [...GUIDES.map(({ name }) => `/docs/${name}.md`), ...SECTIONS.map((name) => `/docs/api/${name}.md`)];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CONDITION_FIELDS, CONDITION_OPS, conditionProblem } from "../../src/domain/flow.ts";
 import { IMPORT_KINDS, importFields, matchColumns } from "../../src/http/import/columns.ts";
-import { GUIDES } from "../../src/http/guides/list.ts";
+import { GUIDES } from "../../src/site/guide-list.ts";
 import { call } from "../support/program.ts";
 import { ALL_FILLED } from "../support/import-cells.ts";
 
@@ -41,7 +41,7 @@ describe("GET /docs/:guide", () => {
     for (const { path, headers, body } of await openGuides()) {
       expect([path, headers.get("cache-control")]).toEqual([path, "public, max-age=3600"]);
       expect([path, headers.get("set-cookie")]).toEqual([path, null]);
-      expect([path, headers.get("content-type")]).toEqual([path, "text/html; charset=UTF-8"]);
+      expect([path, headers.get("content-type")]).toEqual([path, "text/html; charset=utf-8"]);
       expect([path, headers.get("content-security-policy")]).toEqual([
         path,
         expect.stringContaining("default-src 'none'"),

@@ -1,7 +1,7 @@
 /** Pages, e-mails and guides have names for people, and the API's words in code alone (PAGE-15). */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Notice } from "../../src/core/kernel/notices.ts";
-import { GUIDES } from "../../src/http/guides/list.ts";
+import { GUIDES } from "../../src/site/guide-list.ts";
 import { composeFor } from "../../src/http/mails/compose.ts";
 import { SecretSealer } from "../../src/lib/seal.ts";
 import { sendB } from "../support/ledger.ts";

@@ -170,12 +170,12 @@ describe("an address with a slash at its end (PAGE-28)", () => {
     ),
   );
   /** What programs ask for. */
-  const STRICT = /^\/(api|admin|webhooks|r|assets)\/|^\/(healthz|click|service\.js|openapi\.json|llms\.txt)$/;
+  const STRICT = /^\/(api|admin|webhooks|r|assets)\/|^\/(healthz|click|docs\/search)$/;
   const ask = (path: string, init: RequestInit = {}) =>
     exports.default.fetch(new Request(`${BASE_URL}${path}`, { redirect: "manual", ...init }));
 
   it("leads to every page, signed in or not, with its query; what programs ask for is strict", async () => {
-    for (const page of ["/dashboard", "/dashboard/customers", "/portal/details", "/docs", "/sign-in"]) {
+    for (const page of ["/dashboard", "/dashboard/customers", "/portal/details", "/docs/search", "/sign-in"]) {
       expect(addresses).toContain(page);
     }
     for (const path of addresses) {

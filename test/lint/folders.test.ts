@@ -22,7 +22,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   core: ["core", "db", "domain", "lib", "providers", "resources"],
   outbound: ["outbound", "core", "domain", "lib"],
   clicks: ["clicks", "core", "domain", "lib"],
-  http: ["http", "core", "providers", "clicks", "lib", "domain", "resources", "tracker"],
+  http: ["http", "core", "providers", "clicks", "lib", "domain", "resources"],
+  site: ["site", "http", "domain", "lib"],
   tracker: ["tracker"],
   client: ["client"],
   dev: ["dev", "db", "http", "providers"],
@@ -37,8 +38,8 @@ const MAY_IMPORT_TYPES: Record<string, string[]> = {
 const MAY_USE: Record<string, string[]> = {
   "drizzle-orm": ["db", "core"],
   "drizzle-orm/sqlite-core": ["db", "core"],
-  hono: ["http"],
-  "hono/body-limit": ["http"],
+  hono: ["http", "site"],
+  "hono/body-limit": ["http", "site"],
   "cloudflare:workers": ["clicks"],
   "node:fs": ["dev"],
 };

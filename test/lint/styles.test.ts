@@ -25,7 +25,7 @@ function unusedIn(styles: string, source: string): string[] {
 
 describe("the style sheet", () => {
   it("has no class that no page has", () => {
-    const files = globSync("src/{http,dev}/**/*.{ts,tsx,txt}", { cwd: ROOT });
+    const files = globSync("src/{http,site,dev}/**/*.{ts,tsx,txt}", { cwd: ROOT });
     const source = files.map((file) => readFileSync(`${ROOT}${file}`, "utf8")).join("\n");
     const styles = readFileSync(`${ROOT}src/http/pages/styles.css`, "utf8");
     assert.deepEqual(unusedIn(styles, source), []);

@@ -1,12 +1,13 @@
 /** The service's own code for a run in this process, each time as a new isolate; with planted mistakes where asked. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
+import { ASSET_NAMES, writeAssetNames } from "../../src/dev/build-site.ts";
 import { ROOT } from "../../src/dev/root.ts";
 
 // Code is evaluated again with every isolate: what the engine has learned of it is used from the first call on.
@@ -56,6 +57,7 @@ export interface Versions {
  */
 export async function bundleService(patches: readonly Patch[] = [], root = ROOT): Promise<() => Service> {
   const modules = new Map<string, unknown>();
+  await writeAssetNames();
   const { outputFiles } = await build({
     entryPoints: [join(root, "src", "index.ts")],
     bundle: true,
@@ -118,6 +120,8 @@ export async function bundleCommit(commit: string): Promise<() => Service> {
   try {
     execFileSync("sh", ["-c", `git archive "$0" src package.json | tar -x -C "$1"`, commit, root], { cwd: ROOT });
     await symlink(join(ROOT, "node_modules"), join(root, "node_modules"));
+    await writeAssetNames();
+    await copyFile(join(ROOT, ASSET_NAMES), join(root, ASSET_NAMES));
     return await bundleService([], root);
   } finally {
     await rm(root, { recursive: true, force: true });

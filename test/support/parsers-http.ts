@@ -25,7 +25,7 @@ import { partnerQuery } from "../../src/http/queries.ts";
 import { limitParameters } from "../../src/http/query-limit.ts";
 import { pathOf } from "../../src/http/request-path.ts";
 import { requireVisit, type PageEnv } from "../../src/http/session.ts";
-import { track } from "../../src/http/track.ts";
+import { refererOf } from "../../src/http/track.ts";
 import { checkUnread } from "../../src/http/unverified-body.ts";
 import { ok, json, route } from "../../src/http/route.ts";
 import { pageQuery, timeRange } from "../../src/http/validate.ts";
@@ -102,12 +102,7 @@ const HEADERS: Parser[] = [
       "many names": (n) => Array.from({ length: n / 10 }, (_, i) => `a${i}=b`).join("; "),
     },
   },
-  {
-    module: "http/track.ts",
-    name: "If-None-Match",
-    good: "*",
-    read: (text) => track.request("/service.js", { headers: { "if-none-match": ascii(text) } }),
-  },
+  { module: "http/track.ts", name: "refererOf", good: "https://shop.example/", read: refererOf },
   {
     module: "http/click.ts",
     name: "Content-Type",
@@ -143,7 +138,7 @@ const ADDRESSES: Parser[] = [
   {
     module: "app.ts",
     name: "the routes",
-    good: "openapi.json",
+    good: "healthz",
     read: (text) => app.fetch(new Request(URL_OF_TESTS + text), env, CONTEXT),
     frames: [
       ["admin/", ""],

@@ -21,6 +21,8 @@ export interface ChosenAddress {
 export interface Address {
   /** Arguments for `wrangler deploy`: what the configuration does not have. */
   args: string[];
+  /** `PUBLIC_URL`. */
+  public_url: string;
   /** Every https origin that must answer. */
   origins: string[];
   is_new: boolean;
@@ -81,7 +83,7 @@ export async function settleAddress(deployment: Deployment, chosen: ChosenAddres
   const hasVariable = declared.public_url === public_url || valuesOf(selected.rest, ["--var"]).includes(variable);
   const args = [...chosen.added.flatMap((domain) => ["--domain", domain]), ...(hasVariable ? [] : ["--var", variable])];
   if (chosen.is_missing) printLines(deployment, chosen.added, public_url);
-  return { args, origins: [...new Set([...origins, public_url])], is_new: chosen.is_new };
+  return { args, public_url, origins: [...new Set([...origins, public_url])], is_new: chosen.is_new };
 }
 
 /** `PUBLIC_URL` of the arguments or the configuration; empty where it is in neither. @throws NotReady where it is none */

@@ -30,7 +30,7 @@ interface Progress {
 export async function deploy(tools: DeployTools, args: readonly string[]): Promise<number> {
   const selected = readArguments(args);
   if (selected.rest.includes("--dry-run")) {
-    return (await tools.wrangler(["deploy", "--minify", ...selected.everywhere, ...selected.rest], "shown", {})).code;
+    return dryRun(tools, selected);
   }
   let deployment: Deployment;
   try {
@@ -45,6 +45,14 @@ export async function deploy(tools: DeployTools, args: readonly string[]): Promi
     if (progress.reached === "looked") return reportNothingChanged(tools, error);
     return reportFailure(deployment, progress, error);
   }
+}
+
+async function dryRun(tools: DeployTools, selected: Selected): Promise<number> {
+  const { public_url } = await tools.declared(selected);
+  return tools.withSite(public_url || null, async (folder) => {
+    const args = ["deploy", "--minify", `--assets=${folder}`, ...selected.everywhere, ...selected.rest];
+    return (await tools.wrangler(args, "shown", {})).code;
+  });
 }
 
 /** What someone who is not logged in has to do. */
@@ -79,12 +87,14 @@ async function runSteps(deployment: Deployment, progress: Progress): Promise<num
 
 function upload(deployment: Deployment, address: Address, secrets: Secrets) {
   const { tools, selected } = deployment;
-  const args = ["deploy", "--minify", ...selected.rest, ...address.args];
   const shown = tools.ask ? "terminal" : "shown";
-  if (Object.keys(secrets).length === 0) return wranglerOn(deployment, args, shown);
-  return tools.withFile("secrets.json", JSON.stringify(secrets), (path) =>
-    wranglerOn(deployment, [...args, `--secrets-file=${path}`], shown),
-  );
+  return tools.withSite(address.public_url, (folder) => {
+    const args = ["deploy", "--minify", `--assets=${folder}`, ...selected.rest, ...address.args];
+    if (Object.keys(secrets).length === 0) return wranglerOn(deployment, args, shown);
+    return tools.withFile("secrets.json", JSON.stringify(secrets), (path) =>
+      wranglerOn(deployment, [...args, `--secrets-file=${path}`], shown),
+    );
+  });
 }
 
 /** Wrangler only warns where the platform did not take the settings of a Worker that is there, of its logs too. */

@@ -23,6 +23,8 @@ export interface DeployTools {
   secretsIn: (path: string) => Promise<Record<string, string>>;
   /** Puts a text into a file that only this user reads, while `use` runs. */
   withFile: <T>(name: string, text: string, use: (path: string) => Promise<T>) => Promise<T>;
+  /** Makes the static files that name an origin, or none, in a folder that is there while `use` runs. */
+  withSite: <T>(origin: string | null, use: (folder: string) => Promise<T>) => Promise<T>;
   /** A new value for a secret that nobody has given. */
   randomSecret: (name: RequiredSecret) => string;
   /** Whether `GET /healthz` answers 200 within so many seconds. */

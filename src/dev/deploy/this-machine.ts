@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { parseEnv } from "node:util";
+import { compileSite, writeSite, type MakeSite } from "../build-site.ts";
 import { randomSecrets } from "../dev-vars.ts";
 import { untilHealthy } from "../local-service.ts";
 import { quietWrangler } from "../quiet.ts";
@@ -31,16 +32,18 @@ export function toolsOfThisMachine(stopped: AbortSignal): DeployTools {
       const isJson = text.trimStart().startsWith("{");
       return isJson ? (JSON.parse(text) as Record<string, string>) : (parseEnv(text) as Record<string, string>);
     },
-    withFile: async (name, text, use) => {
-      const folder = await mkdtemp(join(tmpdir(), "affiliate-deploy-"));
-      try {
+    withFile: (name, text, use) =>
+      inFolder(async (folder) => {
         const path = join(folder, name);
         await writeFile(path, text, { mode: 0o600 });
-        return await use(path);
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
-    },
+        return use(path);
+      }),
+    withSite: (origin, use) =>
+      inFolder(async (folder) => {
+        const makeSite = await (compiled ??= compileSite());
+        await writeSite(folder, await makeSite(origin));
+        return use(folder);
+      }),
     randomSecret: (name) => randomSecrets()[name],
     isHealthy: (url, seconds) =>
       untilHealthy(url, seconds, stopped).then(
@@ -48,6 +51,17 @@ export function toolsOfThisMachine(stopped: AbortSignal): DeployTools {
         () => false,
       ),
   };
+}
+
+let compiled: Promise<MakeSite> | undefined;
+
+async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "affiliate-deploy-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** As wrangler takes the variable: nobody answers there, even where there is a terminal. */

@@ -179,6 +179,11 @@ function queryParameters(query: z.ZodObject, path: string): Parameter[] {
   });
 }
 
+/** Whether the platform answers from a file of `src/site`, without the Worker. */
+function isStatic({ path }: Documented): boolean {
+  return /^\/(service\.js|openapi\.json|llms\.txt|docs(\/(?!search$).*)?)$/.test(path);
+}
+
 function textOf(place: "path" | "query", name: string, path: string): Pick<Parameter, "description"> {
   const description = parameterText(place, name, path);
   return description === undefined ? {} : { description };
@@ -193,7 +198,7 @@ function answerOf(route: Documented, { status, description, schema, media_type, 
   return {
     description,
     headers: {
-      ...REQUEST_ID,
+      ...(isStatic(route) ? {} : REQUEST_ID),
       ...(takesIdempotencyKey(route) ? headerRef("Idempotent-Replayed") : {}),
       ...(takesBookmark(route) ? headerRef(BOOKMARK_HEADER) : {}),
       ...(Object.fromEntries(described) as Headers),

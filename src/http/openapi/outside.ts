@@ -63,7 +63,6 @@ export const OUTSIDE: readonly Documented[] = [
       { status: 200, description: "The script.", media_type: "text/javascript", headers: { ETag: "Its version." } },
       { status: 304, description: "The browser has it already.", headers: { ETag: "Its version." } },
     ],
-    errors: ["internal_error"],
   },
   {
     method: "POST",
@@ -130,7 +129,6 @@ export const OUTSIDE: readonly Documented[] = [
     tag: "Service",
     summary: "Get the OpenAPI document",
     reply: [{ status: 200, description: "OpenAPI 3.1.", media_type: "application/json" }],
-    errors: ["internal_error"],
   },
   {
     method: "GET",
@@ -140,7 +138,7 @@ export const OUTSIDE: readonly Documented[] = [
     summary: "Get the schema of an outbound event",
     description: "`file` is the event's type with `.json`, such as `payout.paid.json`.",
     reply: [{ status: 200, description: "JSON Schema of the event's `data`.", media_type: "application/json" }],
-    errors: ["not_found", "internal_error"],
+    errors: ["not_found"],
   },
   {
     method: "GET",
@@ -149,7 +147,6 @@ export const OUTSIDE: readonly Documented[] = [
     tag: "Service",
     summary: "Get the first page of the documentation",
     reply: PAGE,
-    errors: ["internal_error"],
   },
   {
     method: "GET",
@@ -158,7 +155,6 @@ export const OUTSIDE: readonly Documented[] = [
     tag: "Service",
     summary: "Get the index of the documentation as text",
     reply: [{ status: 200, description: "A list of the guides and sections.", media_type: "text/plain" }],
-    errors: ["internal_error"],
   },
   {
     method: "GET",
@@ -169,7 +165,7 @@ export const OUTSIDE: readonly Documented[] = [
     description:
       "A part of this document as a page with samples, such as `/docs/api/partners`. With `.md` at the end of the address, as Markdown.",
     reply: PAGE_OR_TEXT,
-    errors: ["not_found", "internal_error"],
+    errors: ["not_found"],
   },
   {
     method: "GET",
@@ -188,7 +184,6 @@ export const OUTSIDE: readonly Documented[] = [
     tag: "Service",
     summary: "Get the search index of the documentation",
     reply: [{ status: 200, description: "Everything that the search can find.", media_type: "application/json" }],
-    errors: ["internal_error"],
   },
   {
     method: "GET",
@@ -199,7 +194,7 @@ export const OUTSIDE: readonly Documented[] = [
     description:
       "How to start, integrate, migrate, pay out, verify webhooks, deploy and operate, such as `/docs/start`. With `.md` at the end of the address, as Markdown.",
     reply: PAGE_OR_TEXT,
-    errors: ["not_found", "internal_error"],
+    errors: ["not_found"],
   },
 ];
 

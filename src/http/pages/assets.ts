@@ -1,33 +1,25 @@
 import { Hono } from "hono";
-import docsScript from "./docs-script.txt";
-import script from "./script.txt";
-import styles from "./styles.css";
+import type { AppEnv } from "../../env.ts";
+import { notFound } from "../../lib/errors.ts";
+import names from "./asset-names.txt";
 
-/** Where the pages find their style and script; the name changes with the content, so they may be cached without limit. */
-export const STYLES_URL = `/assets/${fingerprint(styles)}.css`;
-export const SCRIPT_URL = `/assets/${fingerprint(script)}.js`;
-/** Of the documentation alone, beside the other. */
-export const DOCS_SCRIPT_URL = `/assets/${fingerprint(docsScript)}.js`;
+const [styles = "", script = "", docsScript = ""] = names.split("\n").map((name) => `/assets/${name}`);
 
-const IMMUTABLE = "public, max-age=31536000, immutable";
+/**
+ * The addresses of the style sheet and the scripts, which `npm run build:site` makes static files of. The names change
+ * with the contents, so that caches may keep them without limit.
+ */
+export const STYLES_URL = styles;
+export const SCRIPT_URL = script;
+/** The further script of the documentation. */
+export const DOCS_SCRIPT_URL = docsScript;
 
-/** A page of the version before or after this one may ask for its own name: it gets what there is, and does not keep it. */
-export const assets = new Hono().get("/assets/:file{[0-9a-f]{16}\\.(?:css|js)}", (c) => {
-  const isStyle = c.req.path.endsWith(".css");
-  const isCurrent = [STYLES_URL, SCRIPT_URL, DOCS_SCRIPT_URL].includes(c.req.path);
-  const text = c.req.path === DOCS_SCRIPT_URL ? docsScript : script;
-  return c.body(isStyle ? styles : text, 200, {
-    "Content-Type": `text/${isStyle ? "css" : "javascript"}; charset=utf-8`,
-    "Cache-Control": isCurrent ? IMMUTABLE : "no-store",
+/** A page of the version before or after this one may ask for its own name: it gets the current file, which is not kept. */
+export const assets = new Hono<AppEnv>().get("/assets/:file{[0-9a-f]{16}\\.(?:css|js)}", async (c) => {
+  const current = await c.env.ASSETS.fetch(`https://static${c.req.path.endsWith(".css") ? STYLES_URL : SCRIPT_URL}`);
+  if (!current.ok) throw notFound("page");
+  return c.body(await current.text(), 200, {
+    "Content-Type": current.headers.get("Content-Type") ?? "",
+    "Cache-Control": "no-store",
   });
 });
-
-/** FNV-1a over the text, forwards and backwards: a name for a version, no more. */
-function fingerprint(text: string): string {
-  const half = (from: number, step: number) => {
-    let hash = 0x811c9dc5;
-    for (let i = from; i >= 0 && i < text.length; i += step) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-    return (hash >>> 0).toString(16).padStart(8, "0");
-  };
-  return half(0, 1) + half(text.length - 1, -1);
-}

@@ -15,10 +15,10 @@ import { pageOfForm, ReaderContext, type Reader } from "./rights.tsx";
 
 /** For a page that shows another address of this origin in a frame. */
 const FRAMES = "frame-src 'self'";
-const LOADS = "connect-src 'self'";
+export const LOADS = "connect-src 'self'";
 
 /** No inline script or style, nothing from elsewhere, forms to this origin only, in no frame (PAGE-10) but one (EMBED-3). */
-const PAGE_POLICY = [
+export const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",
@@ -31,8 +31,6 @@ const PAGE_POLICY = [
 export interface PageOptions {
   title: string;
   status?: ContentfulStatusCode;
-  /** The address of a script of its own, which may load from this origin. */
-  script?: string;
   /** It has a `PreviewPlace`, for which the script loads from this origin. */
   previews?: boolean;
   /** It shows pages of this origin in frames. */
@@ -61,34 +59,38 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
   const session = c.get("session") as PageEnv["Variables"]["session"] | undefined;
   const document = (
     <Tokens.Provider value={await tokensOf(c, session)}>
-      <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <title>{options.title}</title>
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <meta name="color-scheme" content="light dark" />
-          <link rel="icon" href={ICON} />
-          <link rel="stylesheet" href={STYLES_URL} />
-          <script src={SCRIPT_URL} defer></script>
-          {options.script === undefined ? null : <script src={options.script} defer></script>}
-        </head>
-        <body>
-          <PageZone.Provider value={session?.program.time_zone ?? options.zone ?? null}>
-            <ReaderContext.Provider value={readerOf(c)}>{body}</ReaderContext.Provider>
-          </PageZone.Provider>
-        </body>
-      </html>
+      <Document title={options.title}>
+        <PageZone.Provider value={session?.program.time_zone ?? options.zone ?? null}>
+          <ReaderContext.Provider value={readerOf(c)}>{body}</ReaderContext.Provider>
+        </PageZone.Provider>
+      </Document>
     </Tokens.Provider>
   );
   const framer = options.framer ?? framerOf(c);
   const policy = framer === null ? PAGE_POLICY : PAGE_POLICY.replace(NO_FRAME, framer);
-  const more = [
-    ...(options.frames ? [FRAMES] : []),
-    ...(options.script !== undefined || options.previews ? [LOADS] : []),
-  ];
+  const more = [...(options.frames ? [FRAMES] : []), ...(options.previews ? [LOADS] : [])];
   c.header("Content-Security-Policy", [policy, ...more].join("; "));
   c.header("Vary", "Cookie, Accept-Language");
   return c.html(html`<!doctype html>${document}`, options.status ?? 200);
+}
+
+/** The whole document of a page; `script` is the address of a further script. */
+export function Document({ title, script, children }: Children & { title: string; script?: string }) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>{title}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <link rel="icon" href={ICON} />
+        <link rel="stylesheet" href={STYLES_URL} />
+        <script src={SCRIPT_URL} defer></script>
+        {script === undefined ? null : <script src={script} defer></script>}
+      </head>
+      <body>{children}</body>
+    </html>
+  );
 }
 
 function readerOf(c: Context<PageEnv>): Reader {

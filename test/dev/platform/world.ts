@@ -65,7 +65,6 @@ export class World {
     const path = join(this.#folder, "wrangler.toml");
     const rooted = changed
       .replace('main = "src/index.ts"', `main = "${join(ROOT, main)}"`)
-      .replace('directory = "src/tracker/assets"', `directory = "${join(ROOT, "src/tracker/assets")}"`)
       .replaceAll('migrations_dir = "migrations"', `migrations_dir = "${join(ROOT, "migrations")}"`);
     await writeFile(path, rooted);
     this.#config = [`--config=${path}`];

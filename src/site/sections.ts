@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from "../openapi/types.ts";
+import type { OpenApiDocument } from "../http/openapi/types.ts";
 
 /** A page of the reference. */
 export interface Section {

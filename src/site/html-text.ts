@@ -1,10 +1,9 @@
-/** The text of HTML that `npm run build:guides` wrote: `gap` in place of each tag, and every character as itself. */
+/** The text of a rendered guide: `gap` in place of each tag, and every character as itself. */
 export function textOfHtml(html: string, gap = ""): string {
   return unescaped(html.replaceAll(/<[^>]*>/g, gap)).trim();
 }
 
-/** What is escaped in HTML, as itself. */
-export function unescaped(text: string): string {
+function unescaped(text: string): string {
   return text
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

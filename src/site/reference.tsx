@@ -1,17 +1,18 @@
-import { SENT_EVENT_TYPES, sentEvent } from "../../domain/event.ts";
-import { ERROR_CODES, statusOf } from "../errors.ts";
-import { schemaPath } from "../openapi/document.ts";
-import { ERRORS } from "../openapi/errors.ts";
-import { samplesOf, type Place } from "../openapi/samples.ts";
-import type { Answer, JsonSchema, OpenApiDocument, Operation } from "../openapi/types.ts";
-import { PageHead, Places, type Place as Anchor } from "../pages/layout.tsx";
-import type { Children } from "../pages/page.tsx";
-import { CopyBlock } from "../pages/parts/copy.tsx";
+import { SENT_EVENT_TYPES, sentEvent } from "../domain/event.ts";
+import { ERROR_CODES, statusOf } from "../http/errors.ts";
+import { schemaPath } from "../http/openapi/document.ts";
+import { ERRORS } from "../http/openapi/errors.ts";
+import { samplesOf, type Place } from "../http/openapi/samples.ts";
+import type { Answer, JsonSchema, OpenApiDocument, Operation } from "../http/openapi/types.ts";
+import { Marked } from "../http/docs-search.tsx";
+import { PageHead, Places, type Place as Anchor } from "../http/pages/layout.tsx";
+import type { Children } from "../http/pages/page.tsx";
+import { CopyBlock } from "../http/pages/parts/copy.tsx";
 import { CODE_TABLES, rowId, type CodeTable } from "./codes.ts";
 import { accessOf, fieldsOf, refusalsOf } from "./operation-parts.ts";
 import { pretty, textOf, typeOf } from "./schema-text.ts";
 import type { Section } from "./sections.ts";
-import { FieldList, Marked, TextTable } from "./text.tsx";
+import { FieldList, TextTable } from "./text.tsx";
 
 interface SectionProps {
   document: OpenApiDocument;

@@ -1,9 +1,9 @@
-import { GUIDES } from "../guides/list.ts";
-import { placesOf, type Place } from "../openapi/samples.ts";
-import type { OpenApiDocument } from "../openapi/types.ts";
-import { PageHead } from "../pages/layout.tsx";
+import { GUIDES } from "./guide-list.ts";
+import { placesOf, type Place } from "../http/openapi/samples.ts";
+import type { OpenApiDocument } from "../http/openapi/types.ts";
+import { Marked } from "../http/docs-search.tsx";
+import { PageHead } from "../http/pages/layout.tsx";
 import { sectionGroups, sectionPath } from "./sections.ts";
-import { Marked } from "./text.tsx";
 
 /** The first page: every guide, every operation by section, and what all calls have in common. */
 export function StartPage({ document }: { document: OpenApiDocument }) {

@@ -1,4 +1,4 @@
-import type { JsonSchema, OpenApiDocument, Operation } from "../openapi/types.ts";
+import type { JsonSchema, OpenApiDocument, Operation } from "../http/openapi/types.ts";
 
 /** A field of a body or a reply. */
 export interface Field {

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../openapi/types.ts";
+import type { JsonSchema } from "../http/openapi/types.ts";
 
 /** A schema in a few words: `string or null`, `array of Commission`. */
 export function typeOf({ $ref, type, anyOf, oneOf, items, format }: JsonSchema): string {

@@ -1,14 +1,13 @@
-import { ERROR_CODES, statusOf } from "../errors.ts";
-import { GUIDES } from "../guides/list.ts";
-import { ERRORS } from "../openapi/errors.ts";
-import { samplesOf, type Place } from "../openapi/samples.ts";
-import type { OpenApiDocument } from "../openapi/types.ts";
-import { unescaped } from "./html-text.ts";
+import { ERROR_CODES, statusOf } from "../http/errors.ts";
+import { GUIDES } from "./guide-list.ts";
+import { ERRORS } from "../http/openapi/errors.ts";
+import { samplesOf, type Place } from "../http/openapi/samples.ts";
+import type { OpenApiDocument } from "../http/openapi/types.ts";
 import { CODE_TABLES } from "./codes.ts";
 import { accessOf, fieldsOf, refusalsOf } from "./operation-parts.ts";
 import { pretty, textOf, typeOf } from "./schema-text.ts";
 import { sectionGroups, sectionPath, type Section } from "./sections.ts";
-import type { JsonSchema } from "../openapi/types.ts";
+import type { JsonSchema } from "../http/openapi/types.ts";
 
 /** `llms.txt`: every guide and every section of the reference, with the addresses of their texts. */
 export function llmsText({ info, ...document }: OpenApiDocument, server: string): string {
@@ -122,37 +121,4 @@ function list(title: string, lines: string[]): string[] {
 
 function block(language: string, text: string): string {
   return `\`\`\`${language}\n${text}\n\`\`\``;
-}
-
-/** A guide as Markdown again: of the elements that `npm run build:guides` writes. */
-export function guideMarkdown({ title, html }: (typeof GUIDES)[number]): string {
-  const parts = html.split(/(<pre [^>]*><code>[^<]*<\/code><\/pre>)/).map((part) => {
-    const code = /^<pre [^>]*><code>([^<]*)<\/code>/.exec(part)?.[1];
-    return code === undefined ? proseOf(part) : `\n${block("", code)}\n`;
-  });
-  return `# ${title}\n\n${unescaped(parts.join(""))}`;
-}
-
-function proseOf(html: string): string {
-  return html
-    .replaceAll(/<h([2-6]) id="[^"]*">/g, (_, depth: string) => `\n${"#".repeat(Number(depth))} `)
-    .replaceAll(/<\/h[2-6]>/g, "\n")
-    .replaceAll(/<\/?code>/g, "`")
-    .replaceAll(/<\/?strong>/g, "**")
-    .replaceAll(/<a href="([^"]*)">([^<]*)<\/a>/g, "[$2]($1)")
-    .replaceAll("<tbody>\n", "")
-    .replaceAll(/<\/thead>/g, (_, at: number, whole: string) => dashes(whole.slice(0, at)))
-    .replaceAll(/<tr><t[hd]>/g, "| ")
-    .replaceAll(/<\/t[hd]><t[hd]>/g, " | ")
-    .replaceAll(/<\/t[hd]><\/tr>/g, " |")
-    .replaceAll("<li>", "- ")
-    .replaceAll("<p>", "\n")
-    .replaceAll(/<[^>]*>/g, "")
-    .replaceAll("\n\n\n", "\n\n");
-}
-
-/** The line below the head of a table. */
-function dashes(before: string): string {
-  const head = before.slice(before.lastIndexOf("<thead>"));
-  return `\n|${" - |".repeat(head.split("<th>").length - 1)}`;
 }

@@ -1,20 +1,18 @@
-import { openApiDocument } from "../../openapi.ts";
-import { sectionGroups, sectionPath } from "../../docs/sections.ts";
-import { GUIDES } from "../../guides/list.ts";
-import { Mark, Places, type Place } from "../layout.tsx";
-import type { Children } from "../page.tsx";
+import { Mark, Places, type Place } from "../http/pages/layout.tsx";
+import type { Children } from "../http/pages/page.tsx";
+import { DOCUMENT } from "./document.ts";
+import { GUIDES } from "./guide-list.ts";
+import { sectionGroups, sectionPath } from "./sections.ts";
 
 interface DocsFrameProps extends Children {
   /** The path of this page. */
   at: string;
   /** The sections of this page. */
   places: Place[];
-  /** What was searched for. */
-  query?: string;
 }
 
 /** The frame of the reference and the guides: the search, the pages, and the sections of this one. */
-export function DocsFrame({ at, places, query = "", children }: DocsFrameProps) {
+export function DocsFrame({ at, places, children }: DocsFrameProps) {
   return (
     <div class="frame docs">
       <a class="skip" href="#main">
@@ -22,7 +20,7 @@ export function DocsFrame({ at, places, query = "", children }: DocsFrameProps) 
       </a>
       <aside class="side">
         <Mark />
-        <Search query={query} />
+        <Search />
         <nav aria-label="Documentation">
           <Contents at={at} places={places} />
         </nav>
@@ -32,7 +30,7 @@ export function DocsFrame({ at, places, query = "", children }: DocsFrameProps) 
         <details class="menu">
           <summary>Contents</summary>
           <div class="menu-body">
-            <Search query={query} />
+            <Search />
             <nav aria-label="Contents">
               <Contents at={at} places={places} />
             </nav>
@@ -47,13 +45,12 @@ export function DocsFrame({ at, places, query = "", children }: DocsFrameProps) 
 }
 
 /** Without a script the form leads to a page of what was found; with it that is shown below the field. */
-function Search({ query }: { query: string }) {
+function Search() {
   return (
     <form method="get" action="/docs/search" role="search" aria-label="Documentation" class="find" data-search>
       <input
         type="search"
         name="q"
-        value={query}
         aria-label="Search the documentation"
         placeholder="Search"
         maxlength={200}
@@ -69,7 +66,7 @@ function Search({ query }: { query: string }) {
 /** The guides and the sections of the reference, with the places of this page below its own. */
 function Contents({ at, places }: { at: string; places: Place[] }) {
   const guides = GUIDES.map(({ name, title }) => ({ href: `/docs/${name}`, label: title }));
-  const groups = sectionGroups(openApiDocument()).map(({ name, sections }) => ({
+  const groups = sectionGroups(DOCUMENT).map(({ name, sections }) => ({
     name,
     places: sections.map((section) => ({ href: sectionPath(section.name), label: section.title })),
   }));

@@ -1,15 +1,10 @@
-/**
- * Makes the served tracking script from its readable source: `node src/dev/build-tracker.ts`. It is made twice, with the
- * same bytes: for the Worker to import, and for the folder of static assets. With `--check` it writes nothing and fails
- * when a committed file is not what the source gives.
- */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { brotliCompressSync } from "node:zlib";
 import { transform } from "esbuild";
 import type { PaymentElements, PaymentLinks } from "../providers/provider.ts";
 import { VENDORS } from "../providers/registry.ts";
 
-const FOLDER = new URL("../tracker/", import.meta.url);
+const SOURCE = new URL("../tracker/service.js", import.meta.url);
 /** In brotli (TRACK-1). */
 const MAX_COMPRESSED = 1_280;
 
@@ -18,23 +13,21 @@ const PAYMENT_LINKS = /^ *if \(\s*getRef\(\) &&\s*\("HOSTS[^}]*\}\n/m;
 /** And of any that has elements for the owner's pages. */
 const PAYMENT_ELEMENTS = /^ *setInterval\([^;]*HAVING[^;]*;\n/m;
 
-const source = await readFile(new URL("service.js", FOLDER), "utf8");
-const links = VENDORS.flatMap(({ checkout }) => checkout.payment_links ?? []);
-const elements = VENDORS.flatMap(({ checkout }) => checkout.payment_elements ?? []);
-const text = withPaymentElements(source, elements);
-const served = await minify(withPaymentLinks(text, links));
-const brotli = brotliCompressSync(served).length;
-if (brotli > MAX_COMPRESSED) {
-  fail(`The tracking script has ${brotli} bytes in brotli: over ${MAX_COMPRESSED}.`);
-}
-for (const name of ["service.min.txt", "assets/service.js"]) {
-  const file = new URL(name, FOLDER);
-  if (!process.argv.includes("--check")) await writeFile(file, served);
-  else if ((await readFile(file, "utf8").catch(() => "")) !== served) {
-    fail(`src/tracker/${name} is not what src/tracker/service.js gives: run npm run build:tracker`);
+/**
+ * Makes the served tracking script from its readable source.
+ * @throws if it is over its budget, or if the source has no place for what the providers give
+ */
+export async function trackerScript(): Promise<string> {
+  const links = VENDORS.flatMap(({ checkout }) => checkout.payment_links ?? []);
+  const elements = VENDORS.flatMap(({ checkout }) => checkout.payment_elements ?? []);
+  const text = withPaymentElements(await readFile(SOURCE, "utf8"), elements);
+  const script = await minify(withPaymentLinks(text, links));
+  const brotli = brotliCompressSync(script).length;
+  if (brotli > MAX_COMPRESSED) {
+    throw new Error(`The tracking script has ${brotli} bytes in brotli: over ${MAX_COMPRESSED}.`);
   }
+  return script;
 }
-console.log(`tracking script: ${served.length} bytes, ${brotli} with brotli`);
 
 /** The source with the hosts and the parameter of each provider's payment pages (TRACK-13). */
 function withPaymentLinks(text: string, all: readonly PaymentLinks[]): string {
@@ -43,7 +36,7 @@ function withPaymentLinks(text: string, all: readonly PaymentLinks[]): string {
       .map(({ hosts, parameter }) => one.replaceAll("HOSTS", hosts.join("|")).replaceAll("PARAMETER", parameter))
       .join(""),
   );
-  if (filled === text) fail(`src/tracker/service.js has no place for payment links: ${PAYMENT_LINKS}`);
+  if (filled === text) throw new Error(`src/tracker/service.js has no place for payment links: ${PAYMENT_LINKS}`);
   return filled;
 }
 
@@ -52,7 +45,8 @@ function withPaymentElements(source: string, all: readonly PaymentElements[]): s
   const filled = source.replace(PAYMENT_ELEMENTS, (one) =>
     all.map(({ having, attribute }) => one.replaceAll("HAVING", having).replaceAll("ATTRIBUTE", attribute)).join(""),
   );
-  if (filled === source) fail(`src/tracker/service.js has no place for payment elements: ${PAYMENT_ELEMENTS}`);
+  if (filled === source)
+    throw new Error(`src/tracker/service.js has no place for payment elements: ${PAYMENT_ELEMENTS}`);
   return filled;
 }
 
@@ -66,9 +60,4 @@ async function minify(source: string): Promise<string> {
     legalComments: "none",
   });
   return code;
-}
-
-function fail(message: string): never {
-  console.error(message);
-  process.exit(1);
 }

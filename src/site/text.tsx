@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
-import { Table } from "../pages/parts/table.tsx";
+import { Marked } from "../http/docs-search.tsx";
+import { Table } from "../http/pages/parts/table.tsx";
 
 /** A table of texts, whose columns share the room by what they hold. */
 export function TextTable({ label, head, rows }: { label: string; head: string[]; rows: Child[][] }) {
@@ -29,17 +30,5 @@ export function FieldList({ label, fields }: { label: string; fields: Described[
         </div>
       ))}
     </dl>
-  );
-}
-
-/** Text with `code` and **bold** in it. */
-export function Marked({ text }: { text: string }) {
-  return (
-    <>
-      {text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {
-        if (part.startsWith("`")) return <code>{part.slice(1, -1)}</code>;
-        return part.startsWith("**") ? <strong>{part.slice(2, -2)}</strong> : part;
-      })}
-    </>
   );
 }

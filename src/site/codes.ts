@@ -1,7 +1,7 @@
-import type { AttemptError } from "../../domain/delivery.ts";
-import type { EventOutcome, Outcome } from "../../domain/payment.ts";
-import { capitalized } from "../pages/parts/figures.tsx";
-import { OUTCOME_TEXTS, READ_TROUBLE_TEXTS, REFUSAL_TEXTS, REVIEW_TEXTS } from "../pages/parts/words.ts";
+import type { AttemptError } from "../domain/delivery.ts";
+import type { EventOutcome, Outcome } from "../domain/payment.ts";
+import { capitalized } from "../http/pages/parts/figures.tsx";
+import { OUTCOME_TEXTS, READ_TROUBLE_TEXTS, REFUSAL_TEXTS, REVIEW_TEXTS } from "../http/pages/parts/words.ts";
 
 /** What the values of a field mean, with what to do. */
 export interface CodeTable {

@@ -1,41 +1,17 @@
-import { GUIDES } from "../guides/list.ts";
-import { ERROR_CODES } from "../errors.ts";
-import { ERRORS } from "../openapi/errors.ts";
-import { placesOf } from "../openapi/samples.ts";
-import type { JsonSchema, OpenApiDocument } from "../openapi/types.ts";
+import { ERROR_CODES } from "../http/errors.ts";
+import { ERRORS } from "../http/openapi/errors.ts";
+import { placesOf } from "../http/openapi/samples.ts";
+import type { JsonSchema, OpenApiDocument } from "../http/openapi/types.ts";
+import type { Entry } from "../http/docs-search.tsx";
 import { CODE_TABLES, rowId } from "./codes.ts";
+import type { RenderedGuide } from "./guides.tsx";
 import { textOfHtml } from "./html-text.ts";
 import { sectionPath } from "./sections.ts";
 
-/** Something that can be found: an operation, an event, an error or another code, or a section of a guide. */
-export interface Entry {
-  title: string;
-  href: string;
-  /** What kind it is, for people. */
-  kind: string;
-  /** How its text begins, for people; Markdown. */
-  about: string;
-  /** Every word that leads to it, in lower case, each once. */
-  words: string;
-}
-
 /** All that can be found in the guides and the reference. */
-export function searchIndex(document: OpenApiDocument): Entry[] {
+export function searchIndex(document: OpenApiDocument, guides: readonly RenderedGuide[]): Entry[] {
   const codes = [...errorEntries(), ...codeEntries()];
-  return [...operationEntries(document), ...eventEntries(document), ...codes, ...guideEntries()];
-}
-
-const MOST = 30;
-
-/** What holds every word of the query, those with the words in their titles first; none for an empty query. */
-export function search(index: readonly Entry[], query: string): Entry[] {
-  const asked = query.toLowerCase().split(/\s/).filter(Boolean);
-  if (asked.length === 0) return [];
-  const inTitle = ({ title }: Entry) => asked.filter((word) => title.toLowerCase().includes(word)).length;
-  return index
-    .filter(({ title, words }) => asked.every((word) => `${title.toLowerCase()} ${words}`.includes(word)))
-    .toSorted((a, b) => inTitle(b) - inTitle(a))
-    .slice(0, MOST);
+  return [...operationEntries(document), ...eventEntries(document), ...codes, ...guideEntries(guides)];
 }
 
 function operationEntries(document: OpenApiDocument): Entry[] {
@@ -86,8 +62,8 @@ function codeEntries(): Entry[] {
 }
 
 /** Each section of a guide, by its headings. */
-function guideEntries(): Entry[] {
-  return GUIDES.flatMap(({ name, title, about, html }) => [
+function guideEntries(guides: readonly RenderedGuide[]): Entry[] {
+  return guides.flatMap(({ name, title, about, html }) => [
     { title, href: `/docs/${name}`, kind: "Guide", about: `${about}.`, words: wordsOf(about) },
     ...html
       .split(/(?=<h[23] id=")/)

@@ -175,7 +175,17 @@ export class PlayedDatabase {
   #report(bound: readonly Bound[], answers: Answer[] | null, error: string | null): void {
     if (!this.onCall) return;
     const statements = bound.map(({ sql, values }) => ({ sql, values }));
-    this.onCall({ statements, rows: answers?.map(({ results }) => results) ?? null, error });
+    const rows = answers?.map(({ results }, at) => (bound[at]!.isRaw ? this.#named(bound[at]!, results) : results));
+    this.onCall({ statements, rows: rows ?? null, error });
+  }
+
+  /** Raw rows as objects: what a call reports has one form. */
+  #named({ sql }: Bound, rows: Record<string, unknown>[]): Record<string, unknown>[] {
+    const names = this.#prepared
+      .get(`raw ${sql}`)!
+      .statement.columns()
+      .map(({ name }) => name);
+    return rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])));
   }
 
   #rowsOf({ sql, values, isRaw = false }: Bound): Answer {

@@ -239,7 +239,7 @@ export const EVENTS = {
   "partner.deleted": { text: "A partner was deactivated", isChange: true, sentAs: "partner.updated" },
   "partner.invited": { text: "A partner was e-mailed an invitation", isChange: false },
   "applications.received": {
-    text: "Somebody applied, and proved the address",
+    text: "A person applied, and verified the address",
     isChange: false,
     data: "ApplicationData",
   },
@@ -248,7 +248,7 @@ export const EVENTS = {
   "code.created": { text: "A promotion code was given to a partner", isChange: false },
   "code.moved": { text: "A promotion code was moved to another partner", isChange: true },
   "code.deleted": { text: "A promotion code was taken away from a partner", isChange: false },
-  "claim.created": { text: "A partner said that a sale is missing", isChange: false, data: "ClaimData" },
+  "claim.created": { text: "A partner claimed a missing sale", isChange: false, data: "ClaimData" },
   "claim.granted": { text: "A claim was granted", isChange: true, data: "ClaimData" },
   "claim.declined": { text: "A claim was declined", isChange: true, data: "ClaimData" },
   "payout.generated": { text: "A payout was prepared", isChange: false, data: "Payout" },

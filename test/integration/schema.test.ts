@@ -18,7 +18,7 @@ const TABLES = Object.values(schema)
 const WITHOUT_ROWID = [
   ...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*export const \w+ = sqliteTable\(\s*"(\w+)"/g),
 ]
-  .filter(([, comment]) => comment?.includes("WITHOUT ROWID"))
+  .filter(([, comment]) => comment && /WITHOUT[\s*]+ROWID/.test(comment))
   .map(([, , name]) => name ?? "");
 
 const dialect = new SQLiteSyncDialect();

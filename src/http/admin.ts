@@ -123,7 +123,10 @@ export const admin = [
   }),
 ];
 
-/** Over the database that new programs go to; a deployment that names none gets that error, for its operator to fix it. */
+/**
+ * A context over the database for new programs. If the deployment names a missing one, the operator gets that error and
+ * can fix it.
+ */
 function newProgramContext(c: Context<AppEnv>): Ctx {
   const chosen = newProgramShard(c.env);
   const ctx = "shard" in chosen ? onShard(c.var.operator, chosen.shard) : null;

@@ -15,10 +15,9 @@ import { routeOf } from "./route.ts";
 import { apiKeyKey, countWrongSecret, isOverLimit, refuseGuesser, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 
 /**
- * Binds the request to the program of its API key (ACCESS-1). Only the key's hash is compared, in
- * the database, together with the request's first read; so a regenerated, deleted or expired key is dead on the very next
- * request, and one that lacks a scope of the route reads and writes nothing (ACCESS-11). The key names which database and
- * which table that is.
+ * Binds the request to the program of its API key (ACCESS-1). The database compares only the key's hash, together with
+ * the request's first read. A regenerated, deleted or expired key therefore fails on the very next request, and a key
+ * that lacks one of the route's scopes neither reads nor writes (ACCESS-11). The key names its database and its table.
  * Limits: 3,000 requests a minute per key, 30 failed authentications a minute per address (HTTP-11).
  */
 export function authenticate(): MiddlewareHandler<AppEnv> {
@@ -42,10 +41,10 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
     const base: BaseCtx = { ...on, db: replication?.primary.db ?? on.db };
     const onFound = (holder: Holder) => {
       const touch = touchApiKey(on, holder);
-      // The next request notes it where this one cannot.
+      // If this write fails, the next request records the use.
       if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
     };
-    // The program's first key may do everything: of it nothing is asked.
+    // The program's first key has every right, so no scope is required.
     const presented: PresentedKey = { hash, further: isFurtherKey(key) ? { needs: routeOf(c)?.scope ?? [] } : null };
     const caller = forApiKey(base, presented, { onFound, onUnknown: () => countWrongSecret(c) }, replication?.copy);
     c.set("ctx", caller);
@@ -56,11 +55,11 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
 }
 
 /**
- * No answer leaves without a proven key that has the route's scopes, a refusal neither: whatever is wrong with the request,
- * the key is reported first. Most answers are there because a read has proven it; for the others it is looked up here.
+ * Withholds every reply, a refusal too, until the key is proven and has the route's scopes: a bad key is reported
+ * before any other error. Usually a read has proven it already; otherwise it is looked up here.
  */
 async function withhold(c: Context<AppEnv>, caller: Unproven): Promise<void> {
-  // Where the key itself was refused, or the storage is away, there is nothing to add.
+  // If the key itself was refused, or the storage is down, there is no need to check again.
   if (c.error && SAID_TO_ANYBODY.has(toAppError(c.error).code)) return;
   try {
     await caller.authenticate();
@@ -72,8 +71,8 @@ async function withhold(c: Context<AppEnv>, caller: Unproven): Promise<void> {
 const SAID_TO_ANYBODY = new Set<ErrorCode>(["unauthorized", "rate_limited", "storage_unavailable"]);
 
 /**
- * Lets the operator of the deployment in: the bearer of ADMIN_TOKEN, compared in constant time. A deployment without
- * the token has no /admin at all (ACCESS-4), nor has one whose token is too short to be a secret.
+ * Authenticates the operator of the deployment by the bearer ADMIN_TOKEN, compared in constant time. A deployment
+ * without the token, or with one too short to be a secret, has no /admin at all (ACCESS-4).
  */
 export function authenticateOperator(): MiddlewareHandler<AppEnv> {
   return async function authenticateOperator(c, next) {
@@ -93,7 +92,7 @@ export function authenticateOperator(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** As short as an operator's token may be where others can reach the service; `npm run deploy` asks for no less. */
+/** The shortest operator token outside development; `npm run deploy` requires the same length. */
 const MIN_TOKEN_LENGTH = 32;
 
 function operatorTokenOf({ ADMIN_TOKEN, ENVIRONMENT }: Bindings): string | null {

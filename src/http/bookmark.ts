@@ -4,27 +4,33 @@ import { openForReads, openPrimary, type Bookmarked } from "../core/kernel/datab
 import type { AppEnv } from "../env.ts";
 import { invalidField } from "../lib/errors.ts";
 
-/** A place in the history of the program's database: on a reply the one it shows, on a request the oldest to show. */
+/**
+ * A place in the history of the program's database: a reply sends the place that it shows, a request the oldest place
+ * that it accepts.
+ */
 export const BOOKMARK_HEADER = "X-D1-Bookmark";
 
-/** Each writes its event; and what was paid a moment ago must not be in a file for a payout service. */
+/** Each export writes its event, and a file for a payout service must not list a payout that was paid a moment ago. */
 const EXPORTS = "/export.csv";
 
-/** As the platform makes them; one that is not is refused here, because the platform takes any text. */
+/** The form of the platform's bookmarks. Others are refused here, because the platform accepts any text. */
 export const BOOKMARK_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
-/** Where a request of the API goes where copies of the database serve reads. */
+/** The databases of an API request if copies serve reads. */
 export interface Replication {
-  /** For lists and gets; null for what may write, which stays on the primary. */
+  /** The copy of a list or get; null for a request that may write, which stays on the primary. */
   copy: Copy | null;
   primary: Bookmarked;
-  /** A place in the history of the database that is no older than anything the reply shows; null where it shows nothing. */
+  /**
+   * A place in the history of the database that is no older than anything in the reply; null if the reply has read no
+   * database.
+   */
   bookmark(): string | null;
 }
 
 /**
- * With `READ_REPLICATION = "on"`: a session for this request, at any copy that is no older than the bookmark it brings,
- * beside the primary; for a write the primary alone. Null where reads are not replicated.
+ * Opens the primary and, for a read, a session at any copy that is no older than the request's bookmark. Null unless
+ * `READ_REPLICATION` is `"on"`.
  */
 export function replicationOf(c: Context<AppEnv>, shard: number): Replication | null {
   const primary = c.env.READ_REPLICATION === "on" ? openPrimary(c.env, shard) : null;
@@ -40,7 +46,7 @@ export function replicationOf(c: Context<AppEnv>, shard: number): Replication | 
   return {
     copy: { db: copy.db, onShown: (of) => shown.add(of) },
     primary,
-    // They sort by age ("bookmarks are lexicographically sortable", D1's documentation).
+    // Bookmarks sort by age ("bookmarks are lexicographically sortable", D1's documentation).
     bookmark: () =>
       [...shown]
         .map((of) => sources[of].bookmark())
@@ -50,7 +56,7 @@ export function replicationOf(c: Context<AppEnv>, shard: number): Replication | 
   };
 }
 
-/** @throws `validation_failed` for a bookmark that cannot be one, whether or not it would be used. */
+/** @throws `validation_failed` for a malformed bookmark, even if it would not be used. */
 export const requireBookmarkForm: MiddlewareHandler<AppEnv> = async (c, next) => {
   const bookmark = c.req.header(BOOKMARK_HEADER);
   if (bookmark !== undefined && !BOOKMARK_PATTERN.test(bookmark)) {
@@ -59,7 +65,7 @@ export const requireBookmarkForm: MiddlewareHandler<AppEnv> = async (c, next) =>
   await next();
 };
 
-/** Puts the bookmark on the reply with which what comes next shows nothing older. */
+/** Puts the bookmark on the reply. A request that sends it back gets no older data. */
 export function tellBookmark(c: Context<AppEnv>, replication: Replication): void {
   const bookmark = replication.bookmark();
   if (bookmark !== null) c.res.headers.set(BOOKMARK_HEADER, bookmark);

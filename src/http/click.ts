@@ -14,19 +14,19 @@ import { countCaller, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 import { pathOf, queryOf } from "./request-path.ts";
 import { UNLESS_SET } from "./security-headers.ts";
 
-/** Of the runtime's execution context: keeps work alive after the reply. */
+/** The runtime's execution context: keeps work alive after the reply. */
 export interface Execution {
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/** Whether a request is for `takeClick`, decided without a router: a click costs little more than reading it. */
+/** Whether `takeClick` handles the request, decided without a router: a click costs little more than reading it. */
 export function isClick(request: Request): boolean {
   return request.method === "POST" && CLICK_ADDRESS.test(request.url);
 }
 
 /**
- * A visitor's click (TRACK-6): 202 once it is durable, with `{"known": …}`, null where that cannot be known now; bots are answered
- * alike and only counted. Any page may report one, and none of its cookies come along.
+ * Stores a visitor's click (TRACK-6): 202 once it is durable, with `{"known": …}`, null if that is not known yet. Bots
+ * get the same reply and are only counted. Any page may report a click, without cookies.
  */
 export async function takeClick(request: Request, env: Bindings, execution: Execution): Promise<Response> {
   const now = Date.now();
@@ -47,8 +47,8 @@ export async function takeClick(request: Request, env: Bindings, execution: Exec
 }
 
 /**
- * Makes a click durable, or an arrival that is only counted: of a bot, or of a network that has had its clicks of the minute
- * on this program (TRACK-25).
+ * Makes a click durable, or only counts the arrival if it comes from a bot or from a network that has used up its
+ * clicks of the minute in this program (TRACK-25).
  */
 export async function record(
   click: Click,
@@ -73,21 +73,21 @@ async function whyDropped({ program_id }: Click, headers: Headers, env: Bindings
 }
 
 /**
- * Counts a click, however it comes, towards the limit of its network.
- * 2throws `rate_limited`
+ * Counts a click, from a browser or a server, towards the limit of its network.
+ * @throws `rate_limited`
  */
 export async function limitClicks(headers: Headers, env: Bindings): Promise<void> {
   if ((await countCaller(env, "RATE_LIMIT_CLICK", headers)) === null) return;
   throw new AppError("rate_limited", "Too many clicks from one address.", { retryAfter: RETRY_AFTER_SECONDS });
 }
 
-/** In seconds, for who is refused: the backlog of an object drains within this. */
+/** The `Retry-After` of a refused click in seconds: an object's backlog drains within this time. */
 export const BUSY_SECONDS = 5;
 
 const CLICK_ADDRESS = /^[a-z]+:\/\/[^/]+\/click(?:[?#]|$)/;
 const BODY_LIMIT = 4 * 1024;
 
-/** Takes the click; whether its reference is to be kept, or null where that cannot be known now. */
+/** Stores the click. Returns whether the visitor should keep its reference, or null if that is not known yet. */
 async function take(request: Request, env: Bindings, execution: Execution, now: number): Promise<Known> {
   const { headers } = request;
   if (!isReadable(headers.get("content-type"))) {
@@ -100,7 +100,7 @@ async function take(request: Request, env: Bindings, execution: Execution, now: 
   if (!parsed.ok) {
     throw new AppError("validation_failed", "The click is not valid.", { details: parsed.details });
   }
-  // Beside the write, and never in its way.
+  // The lookup runs beside the write, and never delays it.
   const known = isKept(parsed.click, request, { bindings: env, waitUntil: (work) => execution.waitUntil(work) });
   if ((await record(parsed.click, request, env, execution, now)) === "refused") {
     throw new AppError("storage_unavailable", "Clicks cannot be stored right now.", { retryAfter: BUSY_SECONDS });
@@ -109,8 +109,8 @@ async function take(request: Request, env: Bindings, execution: Execution, now: 
 }
 
 /**
- * Whether the reference leads to an active partner (TRACK-10), and with `?first&kept=<ref>`, the reference that a
- * visitor under first-click attribution has, whether that one leads to none.
+ * Whether the reference leads to an active partner (TRACK-10). With `?first&kept=<ref>`, the reference that a visitor
+ * under first-click attribution has, the reply also contains whether that one leads to no active partner.
  */
 function isKept({ program_id, ref }: Click, request: Request, asker: Asker): Known | Promise<Known> {
   const query = queryOf(request);
@@ -149,7 +149,7 @@ function isReadable(contentType: string | null): boolean {
 
 const READABLE = /^\s*(?:text\/plain|application\/json)\s*(?:;|$)/i;
 
-/** The body, or null when it is too long. One whose length is not declared is read no further than the limit. */
+/** The body, or null if it is too long. A body of undeclared length is read only up to the limit. */
 async function readText(request: Request): Promise<string | null> {
   const length = request.headers.get("content-length");
   if (length === null) {

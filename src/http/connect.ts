@@ -14,12 +14,12 @@ export function connectOf(env: Bindings, through = GLOBAL): Transfers & Connecte
   return connectTo(reachOf(env, TRANSFER_METHOD, through));
 }
 
-/** The same of what the providers keep. */
+/** Reads from the providers, as the deployment reaches them. */
 export function readsOf(env: Bindings, through = GLOBAL): ReadsOf {
   return ({ name, reads }) => reads?.(reachOf(env, name, through)) ?? null;
 }
 
-/** The same of where the providers send their webhooks. */
+/** The webhook destinations at the providers, as the deployment reaches them. */
 export function destinationsOf(env: Bindings): DestinationsOf {
   return ({ name, destinations }) => destinations?.(reachOf(env, name, GLOBAL)) ?? null;
 }

@@ -24,8 +24,8 @@ export function requestContext(): MiddlewareHandler<AppEnv> {
 }
 
 /**
- * A context over the deployment's bindings; `waitUntil` keeps work alive after the reply, and `request_id` is that of the
- * request, where there is one. It begins at shard 0, from which `core/kernel/shards.ts` leads to the others.
+ * A context over the deployment's bindings; `waitUntil` keeps work alive after the reply, and `request_id` is the
+ * request's, if there is a request. It begins at shard 0, from which `core/kernel/shards.ts` leads to the others.
  */
 export function baseContext(
   env: Bindings,
@@ -55,7 +55,7 @@ type Constants = Pick<BaseCtx, "ownHosts" | "sealer">;
 
 const constants = new WeakMap<Bindings, Constants>();
 
-/** What follows from the deployment's settings alone, made once. */
+/** The values that depend only on the deployment's settings, computed once. */
 function constantsOf(env: Bindings): Constants {
   const known = constants.get(env);
   if (known) return known;

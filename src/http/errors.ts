@@ -41,7 +41,7 @@ export function renderError(thrown: unknown, c: Context<AppEnv>): Response {
   return c.json(errorBody(error, c.var.request_id), STATUS[error.code], headersOf(error));
 }
 
-/** Answers with an error in place of what a route has answered: none of that answer's headers are left. */
+/** Replaces the reply of a route with an error and drops all its headers. */
 export function replaceWithError(thrown: unknown, c: Context<AppEnv>): void {
   const error = reported(thrown, c);
   c.res = undefined;
@@ -54,7 +54,6 @@ function reported(thrown: unknown, c: Context<AppEnv>): AppError {
   return error;
 }
 
-/** The headers that belong to an error. */
 function headersOf(error: AppError): Record<string, string> {
   const retryAfter = retryAfterOf(error);
   return {
@@ -63,24 +62,24 @@ function headersOf(error: AppError): Record<string, string> {
   };
 }
 
-/** What every refusal says (HTTP-2). */
+/** The body of every error (HTTP-2). */
 export function errorBody({ code, message, details }: AppError, request_id: string) {
   return { error: { code, message, ...(details ? { details } : {}), request_id } };
 }
 
-/** Seconds for the `Retry-After` header; null where trying again is no use. */
+/** Seconds for the `Retry-After` header; null if a retry does not help. */
 export function retryAfterOf(error: AppError): number | null {
   return error.retryAfter ?? (STATUS[error.code] === 503 ? RETRY_AFTER_SECONDS : null);
 }
 
-/** Where nobody knows better. */
+/** The default of a 503. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** What a caller may see of any thrown value. */
+/** The error to show to the caller for any thrown value. */
 export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   if (thrown instanceof CommitConflict) {
-    // Others kept changing the same thing until this request gave up; nothing was written.
+    // Other writers changed the same rows until this request ran out of attempts; it wrote no change.
     return new AppError("storage_unavailable", "This is being changed too often at once; try again.", {
       retryAfter: 1,
       cause: thrown,
@@ -101,10 +100,10 @@ export function toAppError(thrown: unknown): AppError {
   return new AppError("internal_error", "Something went wrong on our side.");
 }
 
-/** What the runtime says of a body whose sender stopped in the middle; the storage's failures came before. */
+/** The runtime's message for a body whose sender stopped in the middle; storage failures are matched before. */
 const CUT_OFF = "Network connection lost.";
 
-/** Writes the log line of a failure that is ours, without what a query's message would show of its values. */
+/** Logs a failure of the service, without the values in a query's message. */
 export function logFailure(thrown: unknown, request: FailedRequest): void {
   logLine("error", {
     what: "request failed",
@@ -121,14 +120,14 @@ export interface FailedRequest {
   path: string;
 }
 
-/** What the log says of a request. */
+/** The request's fields for the log. */
 export function requestOf(c: Pick<Context<AppEnv>, "req" | "var">): FailedRequest {
   return { request_id: c.var.request_id, method: c.req.method, path: c.req.path };
 }
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];
 
-/** 405 with `Allow` where the path exists under another method, else 404 (HTTP-24). */
+/** 405 with `Allow` if the path exists under another method, else 404 (HTTP-24). */
 export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): AppError {
   const allowed = METHODS.filter((method) =>
     app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),

@@ -7,9 +7,8 @@ import { publicUrl } from "../lib/public-url.ts";
 import { newProgramShard } from "./new-program-shard.ts";
 
 /**
- * `GET /healthz`: 200 after a trivial read of each database (HTTP-18), where new programs have one to go to and
- * links have a base. It names the periodic jobs that are more than an hour behind and the databases that are 70 percent full,
- * where there are any.
+ * `GET /healthz`: 200 after a trivial read of each database (HTTP-18), if new programs have a database and links have a
+ * base. It names the periodic jobs that are more than an hour behind and the databases that are 70 percent full.
  */
 export const health = new Hono<AppEnv>().get("/healthz", async (c) => {
   const { away, behind, filling } = await readHealth(c.var.base);

@@ -11,13 +11,16 @@ import { pathOf } from "./request-path.ts";
 const HEADER = "Idempotency-Key";
 const MAX_KEY_LENGTH = 255;
 
-/** The replies a later, equal request may get again: not those that a second try, or another key, could turn into a success. */
+/**
+ * The statuses of replies that a repeated request gets again. Other refusals could succeed on a second try, or with
+ * another key.
+ */
 const REPEATABLE = new Set([200, 201, 404, 409]);
 
 /**
- * `Idempotency-Key` on every POST under /api/v1: the same key and body within 24 h get the stored reply, marked
- * `Idempotent-Replayed: true`; another body 422; while the first still runs 409 (HTTP-10). If the route has
- * a `view`, its reply is stored in the same transaction as the change.
+ * Handles `Idempotency-Key` on every POST under /api/v1. The same key and body within 24 hours get the stored reply,
+ * marked `Idempotent-Replayed: true`; another body gets 422, and 409 while the first request still runs (HTTP-10). If
+ * the route has a `view`, its reply is stored in the same transaction as the change.
  */
 export function idempotency(): MiddlewareHandler<AppEnv> {
   return async function idempotency(c, next) {
@@ -28,7 +31,7 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
     }
     const { request_id } = c.var;
     const { pathname, search } = pathOf(c.req);
-    // The bytes, for a file need not be UTF-8; what is asked in the query makes another request.
+    // Hash the bytes, because a file need not be UTF-8. The query is part of the request.
     const request = [`${c.req.method}\n${pathname}${search}\n`, new Uint8Array(await c.req.arrayBuffer())];
     const claim: Claim = { key, request_hash: await sha256Hex(...request), claimed_by: request_id };
     const { ctx, stored } = await claimKey(c.var.ctx, claim);
@@ -39,7 +42,7 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
       });
     }
     let isStored = false;
-    // Asked again where a commit lost a race and is tried again, which may then find nothing left to commit.
+    // Runs again if a commit loses a race and retries, which may then have no change left to commit.
     const alongside: ProgramCtx["alongside"] = async (result) => {
       const reply = c.get("reply");
       if (!reply) return { statements: [], committed: () => {} };
@@ -52,7 +55,7 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
     const reply = REPEATABLE.has(c.res.status) ? { status_code: c.res.status, body: await c.res.clone().text() } : null;
     const ended = endClaim(ctx, claim, reply);
     if (c.res.status < 500) return ended;
-    // What kept the request from its reply may keep the key as well: it comes free later, or by its age.
+    // The failure behind a 5xx may also prevent this release: then the key expires later.
     c.executionCtx.waitUntil(
       ended.catch((error: unknown) =>
         logLine("error", { what: "idempotency key not given back", request_id, reason: reasonOf(error) }),

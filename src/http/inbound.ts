@@ -34,13 +34,13 @@ interface Arrival {
   c: Context<AppEnv>;
   base: Ctx;
   provider: Vendor;
-  /** Of the signature. */
+  /** The signature header; null if it is missing. */
   header: string | null;
-  /** The program that the URL names; null where the provider's events may name it. */
+  /** The program in the URL; null if the provider's events may name it. */
   program_id: string | null;
 }
 
-/** What is signed with a secret of this program. */
+/** A body whose signature fits a secret of this program. */
 interface Verified {
   ctx: ProgramCtx | KnownProgramCtx;
   body: Uint8Array;
@@ -48,9 +48,9 @@ interface Verified {
 }
 
 /**
- * Header → limits → program → raw bytes → signature → facts → ledger: what a stranger sends is refused at the first of
- * these where it can be, and costs nothing of what comes after. 200 only after the facts are durable; what is
- * answered is IN-2 to IN-4.
+ * Checks in this order: header, limits, program, raw bytes, signature, facts, ledger. A stranger's request is refused
+ * at the earliest possible step, before the cost of the later ones. 200 only after the facts are durable; for the
+ * replies see IN-2 to IN-4.
  */
 async function receive(c: Context<AppEnv>, provider: Vendor): Promise<Response> {
   const arrival = await checkUnread(c.req, async () => {
@@ -62,14 +62,14 @@ async function receive(c: Context<AppEnv>, provider: Vendor): Promise<Response> 
   const verified = await readVerified(arrival);
   const taken =
     (await take(arrival, verified)) ??
-    // What was remembered of the program does not do: it is read, and judged again.
+    // The remembered program was outdated: read it and verify again.
     (await take(arrival, await verifyByRead(arrival, verified.ctx.program.id, async () => verified.body)));
   if (!taken) throw new Error("a program that was read is never remembered");
   const { outcome, ignored } = taken;
   return c.json({ received: true, outcome, ...(ignored === null ? {} : { reason: ignored }) });
 }
 
-/** Null if the program is remembered and that does not do; nothing was stored. */
+/** Null if the program is remembered and outdated; then the event was not stored. */
 async function take(arrival: Arrival, { ctx, body, json }: Verified): Promise<Received | null> {
   const { c, provider, header } = arrival;
   const understood = json.ok ? await understand(arrival, ctx, json) : null;
@@ -82,7 +82,7 @@ async function take(arrival: Arrival, { ctx, body, json }: Verified): Promise<Re
     );
   }
   const reason = understood && "reason" in understood ? understood.reason : null;
-  // Where it is the provider that fails, asking again is no use.
+  // If the provider itself fails, reading the program again does not help.
   if ("unchanged" in ctx && (reason === null || reason in OWNERS)) return null;
   noteRefused(c, provider.name, reason ?? "unparsable", ctx);
   if (understood && "reason" in understood) throw unread(understood);
@@ -98,7 +98,7 @@ async function understand({ c, provider }: Arrival, ctx: ProgramCtx, json: JsonB
   return { value, text, parsed: provider.parse(value) };
 }
 
-/** What the owner has to see to first, and then the provider sends the event again. */
+/** Problems that the owner must fix; the provider then sends the event again. */
 const OWNERS: Partial<Record<UnreadReason, string>> = {
   no_api_key: "This event only names what happened, and the program has no API key to read it with yet.",
   api_key_refused: "This event only names what happened, and the provider does not accept the program's API key.",
@@ -118,7 +118,7 @@ function unread({ reason, retry_after_ms }: Unread): AppError {
   });
 }
 
-/** Goes on where the caller hangs up: what it holds is given back at once, and counts as a failure. */
+/** Continues if the caller hangs up: its place is freed at once, and it counts as a failure. */
 function readVerified(arrival: Arrival): Promise<Verified> {
   const { c, program_id } = arrival;
   const verifying = checkBody(
@@ -130,7 +130,7 @@ function readVerified(arrival: Arrival): Promise<Verified> {
   return verifying;
 }
 
-/** @throws `not_found` where no program is named that could be one. */
+/** @throws `not_found` if the URL does not name a possible program. */
 function arrivalOf(c: Context<AppEnv>, provider: Vendor): Arrival {
   const program_id = c.req.query("program_id") ?? null;
   if (program_id === null ? !provider.claims_programs : !isProgramId(program_id)) throw unknownProgram(c, provider);
@@ -140,14 +140,14 @@ function arrivalOf(c: Context<AppEnv>, provider: Vendor): Arrival {
 }
 
 /**
- * What failures are counted by, beside the caller's network. By the program, for a vendor sends for many programs from
- * the same addresses: one program with a wrong secret must not shut the others out. What names no program that is here
- * is counted for all such together, for a stranger can name any number of them.
+ * Failures are counted by network and by program, because a provider sends for many programs from the same addresses:
+ * one program with a wrong secret must not block the others. All failures without an existing program share one count,
+ * because a stranger can name any number of programs.
  */
 const UNNAMED = "no program";
 const UNKNOWN = "unknown programs";
 
-/** Whether there is a program of this id, as far as this isolate has looked. */
+/** Whether a program with this id exists, as far as this isolate has looked. */
 const looked = remember<string, boolean>(10_000);
 
 /** The form and the time of the signature header are checked before the body is read (IN-5). */
@@ -158,7 +158,7 @@ async function refuseByHeader(arrival: Arrival): Promise<void> {
   if (program_id !== null && looked.get(program_id, c.var.now) !== false) {
     noteRefusedUnread(c, provider.name, problem, program_id, () => openProgram(arrival, program_id));
   }
-  // Who presents none has guessed nothing.
+  // A request without a signature is not a guess.
   if (header !== null) await countWrongSecret(c, program_id ?? UNNAMED);
   throw invalidSignature(problem === "time" ? "The signature is of another time." : "A signature is missing.");
 }
@@ -168,16 +168,16 @@ function refuseByLimits({ c, provider, program_id }: Arrival): void {
   refuseGuesser(c, program_id);
   const isHere = looked.get(program_id, c.var.now);
   if (isHere === false) throw unknownProgram(c, provider);
-  // One that is known to be here is not shut out by those that are not.
+  // The shared count of unknown programs must not block a program that exists.
   if (isHere === undefined) refuseGuesser(c, UNKNOWN);
 }
 
 type Read = () => Promise<Uint8Array>;
 
 /**
- * Where the URL names the program the signature is verified before anything is parsed (IN-5): by what this isolate knows
- * of the program, which is held to the database when the event is stored; else, and before anything is refused, by what
- * the database says.
+ * Verifies the signature before the body is parsed if the URL names the program (IN-5). First by this isolate's copy of
+ * the program, which the database confirms when the event is stored. Without a copy, and before any refusal, by the
+ * database.
  */
 async function verifyNamed(arrival: Arrival, program_id: string, read: Read): Promise<Verified> {
   const known = knownProgram(arrival.base, arrival.provider.name, program_id);
@@ -207,7 +207,7 @@ async function verifyUnnamed(arrival: Arrival, read: Read): Promise<Verified> {
   const json = parseJson(body);
   const claim = provider.claimedOwner(json.ok ? json.value : null);
   if (claim.program_id !== null && isProgramId(claim.program_id) && isGuesser(c, claim.program_id)) {
-    // It had to be read to be known: who goes on is refused before that.
+    // The body had to be read to find its program: count that, so that repeated attempts are refused before the read.
     await countWrongSecret(c, UNNAMED);
     refuseGuesser(c, claim.program_id);
   }
@@ -230,7 +230,7 @@ function verify({ provider, header }: Arrival, ctx: ProgramCtx, body: Uint8Array
   return verifyBy(ctx, { provider: provider.name, proof: { header, signed: body } });
 }
 
-/** Counts a refusal by this program, and reports it; the answer to it. */
+/** Counts and reports a refusal by this program; returns the error to throw. */
 async function refused(
   { c, provider }: Arrival,
   ctx: ProgramCtx,
@@ -263,7 +263,7 @@ function parseJson(body: Uint8Array): Json {
   }
 }
 
-/** Storage that fails is 503, so that the vendor sends the event again (IN-4). */
+/** Turns a storage failure into 503, so that the vendor sends the event again (IN-4). */
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

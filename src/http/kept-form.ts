@@ -1,4 +1,4 @@
-/** A form that is sent after its session has ended: what was typed is filled in again after signing in (PAGE-32). */
+/** Keeps the input of a form whose session has ended, and fills it in again after the sign-in (PAGE-32). */
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { keepText, readKept } from "../core/kernel/kept.ts";
@@ -13,19 +13,19 @@ import { pageOfForm } from "./pages/rights.tsx";
 import { returnPath } from "./pages/return-to.ts";
 import type { PageEnv } from "./page-env.ts";
 
-/** The field with the account that a form was made for. */
+/** The form field with the signed account that the form was made for. */
 export const MADE_FOR_FIELD = "made_for";
 
 const COOKIE_NAME = "kept";
 const COOKIE = { path: "/", secure: true, httpOnly: true, sameSite: "Lax", prefix: "host" } as const;
 const KEPT_FOR = HOUR;
-/** Characters of all that was typed. */
+/** The most characters of input that are kept. */
 const MAX_TYPED = 64 * 1024;
 
-/** What is kept of no form: its tokens, and secrets. */
+/** Fields that are never kept: tokens and secrets. */
 const NEVER: ReadonlySet<string> = new Set(["csrf", "form", MADE_FOR_FIELD, "secret", "credential", "token", "csv"]);
 
-/** Who a form was made for, as it is signed. */
+/** The account that a form was made for, in its signed form. */
 type MadeFor = readonly [program_id: string, partner_id: string | null, email: string];
 
 interface KeptForm {
@@ -34,7 +34,7 @@ interface KeptForm {
   /** The page that shows the form. */
   at: string;
   typed: [name: string, value: string][];
-  /** Whether something of it was not kept. */
+  /** Whether some of the input was not kept. */
   is_partial: boolean;
 }
 
@@ -46,7 +46,7 @@ async function mark(key: string, text: string): Promise<string> {
   return toHex(await hmacSha256(key, JSON.stringify(["form made for", text])));
 }
 
-/** The value of `MADE_FOR_FIELD` in the forms of a session; empty where the deployment cannot sign. */
+/** The value of `MADE_FOR_FIELD` in the forms of a session; empty if the deployment cannot sign. */
 export async function madeForToken(c: Context<PageEnv>, session: Session): Promise<string> {
   const { ENCRYPTION_KEY } = c.env;
   if (!ENCRYPTION_KEY || session.limited === "framed") return "";
@@ -56,7 +56,7 @@ export async function madeForToken(c: Context<PageEnv>, session: Session): Promi
 
 const MARK_LENGTH = 64;
 
-/** Null where this deployment did not make it: then nothing of the form is kept. */
+/** Null if this deployment did not sign the token: then the form is not kept. */
 async function readMadeFor(c: Context<PageEnv>, token: string): Promise<MadeFor | null> {
   const { ENCRYPTION_KEY } = c.env;
   const text = token.slice(MARK_LENGTH);
@@ -66,8 +66,8 @@ async function readMadeFor(c: Context<PageEnv>, token: string): Promise<MadeFor 
 }
 
 /**
- * Keeps what was typed in a form of this service whose session has ended, for this browser and for who it was made for; nothing
- * of it is carried out. The path of the page to go on with, and whether it was kept.
+ * Keeps the input of a form whose session has ended, for this browser and the account that the form was made for. The
+ * form itself is not carried out. Returns the path of the next page, and whether the input was kept.
  */
 export async function keepForm(c: Context<PageEnv>): Promise<{ to: string | null; isKept: boolean }> {
   const { pathname } = pathOf(c.req.raw);
@@ -108,14 +108,14 @@ function portalPage(pathname: string): string {
   return pages.find((page) => pathname === page || pathname.startsWith(`${page}/`)) ?? "/portal";
 }
 
-/** A form that was sent in a session leaves nothing to fill in. */
+/** Drops the kept input as soon as a form was sent in a session. */
 export function dropKeptForm(c: Context<PageEnv>): void {
   if (getCookie(c, COOKIE_NAME, "host") !== undefined) deleteCookie(c, COOKIE_NAME, COOKIE);
 }
 
 /**
- * Fills a page's form with what this browser kept, if the session is of who typed it and the page is that of the form. It is
- * shown, and not sent.
+ * Fills a page's form with the input that this browser kept, if the session belongs to the same account and the page
+ * shows that form. The form is shown, not sent.
  */
 export async function fillKeptForm(c: Context<PageEnv>, session: Session): Promise<void> {
   const key = getCookie(c, COOKIE_NAME, "host");

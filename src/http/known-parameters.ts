@@ -5,8 +5,8 @@ import { searchOf } from "./request-path.ts";
 import { routeOf } from "./route.ts";
 
 /**
- * Refuses what the route of the API does not take: a misspelled filter would answer with everything (HTTP-6). A parameter is
- * given once. An address that no route has is not found.
+ * Refuses parameters that the API route does not have: a misspelled filter would return every object (HTTP-6). A
+ * parameter may occur once. An address without a route is not found.
  * @throws `validation_failed`, with the name of each parameter
  */
 export const refuseUnknownParameters: MiddlewareHandler<AppEnv> = async (c, next) => {

@@ -1,9 +1,9 @@
-/** What is wrong with a field, in words for people: for every schema of the service, of the API and of forms (HTTP-2). */
+/** Error messages for fields, in plain words, for every schema of the API and of forms (HTTP-2). */
 import * as z from "zod";
 
 export const NO_NUMBER = "This must be a number, with a point before its decimals.";
 
-/** More choices than this are left to the documentation. */
+/** Longer lists of choices are left to the documentation. */
 const MOST_CHOICES = 50;
 
 const TYPES: Record<string, string> = {
@@ -15,12 +15,12 @@ const FORMATS: Record<string, string> = {
   ...{ email: "an e-mail address", url: "a URL", datetime: "an ISO 8601 date and time", date: "an ISO 8601 date" },
 };
 
-/** The unit of a length, by what has it. */
+/** The unit of a length, by the type of the value. */
 const UNITS: Record<string, string> = { string: "character", array: "item", set: "item", map: "entry", file: "byte" };
 
 function wordsFor(issue: z.core.$ZodRawIssue): string {
   if (Number.isNaN(issue.input)) return NO_NUMBER;
-  // Of several forms, and of a choice, nothing is none.
+  // Unions and choices report an undefined or null input as missing.
   const isMissing = issue.input === undefined || issue.input === null;
   switch (issue.code) {
     case "invalid_type":

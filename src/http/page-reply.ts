@@ -3,7 +3,7 @@ import type { JSONParsed } from "hono/utils/types";
 import { textOfPage, type Page, type PageOfTexts } from "../core/kernel/list-page.ts";
 import type { AppEnv } from "../env.ts";
 
-/** Answers with a page of a list; its objects go out as the database wrote them. */
+/** Replies with a page of a list; its objects are sent as the database wrote them. */
 export function pageReply<T>(
   c: Context<AppEnv>,
   page: PageOfTexts<T>,

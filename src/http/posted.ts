@@ -1,4 +1,4 @@
-/** What answers a form: always a redirect, and the same one where the same form is sent again (PAGE-31). */
+/** Answers forms: always by a redirect, and by the same one if the same form is sent again (PAGE-31). */
 import type { Context, Next } from "hono";
 import { claimKey, endClaim, storeReplyBeside, type Claim } from "../core/kernel/idempotency.ts";
 import { keepText, readKept, type KeptKey } from "../core/kernel/kept.ts";
@@ -10,20 +10,22 @@ import { HOUR } from "../lib/time.ts";
 import { pathOf } from "./request-path.ts";
 import type { PageEnv } from "./page-env.ts";
 
-/** The field that distinguishes each time a form was shown. */
+/** The field that tells apart each display of a form. */
 export const FORM_FIELD = "form";
-/** The parameter of the address at which the page that answers a form is shown. */
+/** The query parameter that names the kept page to show. */
 const SHOWN = "shown";
 const NONCE_BYTES = 12;
 const NONCE = /^[\w-]{16}$/;
 
-/** How long the page that answers a form can be loaded again; one with a secret says less (`c.var.kept_for`). */
+/** How long the page that answers a form can be loaded again; a page with a secret sets less (`c.var.kept_for`). */
 const KEPT_FOR = HOUR;
 
-/** How often, and how many times, the end of the first sending is looked for: a double click waits for its first half. */
+/**
+ * How often and how many times to poll for the end of the first submission: a double click waits for its first half.
+ */
 const [WAIT_MS, WAITS] = [250, 40];
 
-/** Whose browser asks: the program of its session, or none yet, and the secret of its cookie. */
+/** The browser of the request: the program of its session, if it has one, and the secret of its cookie. */
 export interface Holder {
   ctx: BaseCtx;
   program_id: string;
@@ -35,8 +37,9 @@ export function newFormNonce(): string {
 }
 
 /**
- * Runs the handler of a form once: sent again, the form leads to where it led, and the handler is not run. What the handler
- * answers with a page is kept for this browser, which is led to it. A refusal is answered as it is, and the form can be sent again.
+ * Runs the handler of a form once. If the form is sent again, it redirects to the same place without running the
+ * handler. A page from the handler is kept for this browser, which is redirected to it. A refusal is not kept, and the
+ * form can be sent again.
  */
 export async function answerForm(c: Context<PageEnv>, holder: Holder, next: Next): Promise<Response | void> {
   const claimed = await claimForm(c);
@@ -46,7 +49,7 @@ export async function answerForm(c: Context<PageEnv>, holder: Holder, next: Next
   await claimed?.end(c.res.status === 303 ? c.res.headers.get("location") : null);
 }
 
-/** The page that answered a form, where the address names one; null where it does not. */
+/** The kept page that the address names; null if it does not name one. */
 export async function shownAnswer(c: Context<PageEnv>, { ctx, program_id, token }: Holder): Promise<Response | null> {
   const nonce = c.req.query(SHOWN);
   if (nonce === undefined || !NONCE.test(nonce)) return null;
@@ -68,12 +71,12 @@ function idOf(nonce: string, token: string): Promise<string> {
   return sha256Hex(`${nonce}.${token}`);
 }
 
-/** A script that asks for a preview changes nothing and shows the answer itself. */
+/** A script's request for a preview does not change data, and the script shows the reply itself. */
 function isNavigation(c: Context<PageEnv>): boolean {
   return (c.req.header("sec-fetch-mode") ?? "navigate") === "navigate";
 }
 
-/** In place of a page: the redirect to it. */
+/** Replaces a page in the reply with the redirect to it. */
 async function leadToPage(c: Context<PageEnv>, holder: Holder): Promise<void> {
   const isPage = c.res.status === 200 && c.res.headers.get("content-type")?.startsWith("text/html");
   if (!isPage || !isNavigation(c)) return;
@@ -83,7 +86,7 @@ async function leadToPage(c: Context<PageEnv>, holder: Holder): Promise<void> {
   const ended = c.get("visit_after");
   const { ctx, program_id, token } = ended === undefined ? holder : { ctx: c.var.base, program_id: "", token: ended };
   const key: KeptKey = { program_id, id: await idOf(nonce, token) };
-  // A page that cannot be kept is shown at once: what was done is done, and what it says is not lost.
+  // If the page cannot be kept, show it at once: the change is made, and its result must not be lost.
   if (!(await isKept(ctx, key, JSON.stringify(kept), c.get("kept_for") ?? KEPT_FOR))) return;
   const { pathname, search } = pathOf(c.req.raw);
   const query = new URLSearchParams(search);
@@ -102,11 +105,11 @@ async function isKept(ctx: BaseCtx, key: KeptKey, text: string, lifetime: number
 }
 
 interface ClaimedForm {
-  /** Says where the form led; null if it was refused, or leads to sign in first, and may be sent again. */
+  /** Stores the target of the form; null if it was refused, or redirects to sign-in first, and may be sent again. */
   end: (location: string | null) => Promise<void>;
 }
 
-/** Null of a form without a nonce, and before there is a session, where no form makes anything. */
+/** Null for a form without a nonce, and for one without a session, because such a form creates no object. */
 async function claimForm(c: Context<PageEnv>): Promise<ClaimedForm | { led: Response } | null> {
   const form = await c.req.formData();
   const nonce = form.get(FORM_FIELD);
@@ -118,7 +121,7 @@ async function claimForm(c: Context<PageEnv>): Promise<ClaimedForm | { led: Resp
   const { ctx, stored } = await claimOrWait(given, claim);
   if (stored) return { led: replayed(c, stored.body) };
   let isDone = false;
-  // Beside the first change: whatever happens to the answer, the form is not carried out twice.
+  // Stored beside the first change: even if the reply is lost, the form is not carried out twice.
   const alongside: ProgramCtx["alongside"] = async () => {
     if (isDone) return { statements: [], committed: () => {} };
     const reply = { status_code: 303, body: JSON.stringify({ location: null }) };
@@ -131,7 +134,7 @@ async function claimForm(c: Context<PageEnv>): Promise<ClaimedForm | { led: Resp
     try {
       await endClaim(ctx, claim, reply);
     } catch (error) {
-      // What was done is done, and its answer is here: the claim comes free by its age.
+      // The change is made and its reply is ready: the claim expires by its age.
       logLine("error", { what: "form not closed", request_id: c.var.request_id, reason: reasonOf(error) });
     }
   };

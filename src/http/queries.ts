@@ -1,4 +1,4 @@
-/** What the lists take, of the API and of the pages alike. */
+/** The query parameters of the lists, for the API and the pages. */
 import * as z from "zod";
 import { EXPORT_FORMATS } from "../core/payouts/export.ts";
 import { APPLICATION_STATUSES } from "../domain/application.ts";
@@ -40,7 +40,7 @@ export const leadQuery = pageQuery.extend({
   ...timeRange.shape,
 });
 
-/** Of a page alone: the API has no list of customers. */
+/** Only a page has this list: the API has no list of customers. */
 export const customerQuery = pageQuery.extend({
   search: z.string().max(200).optional(),
   provider: z.enum(PROVIDER_NAMES).optional(),
@@ -71,7 +71,7 @@ export const payoutQuery = pageQuery.extend({
 export const exportQuery = z.object({
   status: payoutQuery.shape.status,
   format: z.enum(EXPORT_FORMATS).default("generic"),
-  // Of any code: providers may name what this version does not know.
+  // Accepts any code: providers may name a currency that this version does not know.
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, "This must be an ISO 4217 code in upper case, such as USD.")
@@ -82,5 +82,5 @@ export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).opt
 
 export const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
-/** What is summed up by day: of the last thirty days unless asked otherwise. */
+/** Sums by day; the default range is the last thirty days. */
 export const summaryQuery = z.object({ ...timeRange.shape, partner_id: id });

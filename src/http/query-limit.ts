@@ -3,12 +3,12 @@ import type { AppEnv } from "../env.ts";
 import { AppError } from "../lib/errors.ts";
 import { searchOf } from "./request-path.ts";
 
-/** Far more than any route takes. */
+/** Far more than any route has. */
 const MAX_PARAMETERS = 200;
 
 /**
- * Refuses an address with more parameters than any route takes: the time to take them all apart grows with the length
- * of the address for each of them.
+ * Refuses an address with more parameters than any route has, because the time to parse them grows with their number
+ * times the length of the address.
  * @throws `validation_failed`
  */
 export const limitParameters: MiddlewareHandler<AppEnv> = async (c, next) => {

@@ -9,11 +9,11 @@ import { MINUTE } from "../lib/time.ts";
 
 declare const by: unique symbol;
 
-/** What a limit counts by, in a form that is counted once: made here only, so that no limiter sees a raw address. */
+/** The key that a limit counts by. Only this file makes keys, so that no limiter sees a raw address. */
 export type LimitKey<By extends "address" | "api_key" | "program"> = string & { readonly [by]: By };
 export type AddressKey = LimitKey<"address">;
 
-/** Of 429: the limits are of a minute. */
+/** The `Retry-After` of a 429: all limits are per minute. */
 export const RETRY_AFTER_SECONDS = 60;
 
 /** The keys of the caller's networks. */
@@ -21,7 +21,7 @@ export type CallerKeys = Record<keyof Networks, AddressKey>;
 
 /**
  * The caller's networks (HTTP-12), for limits only; they are never stored. With `at`, the key of a count apart from the
- * network's other requests. Null outside the platform, which alone sets the header.
+ * network's other requests. Null outside the platform, because only the platform sets the header.
  */
 export function callerKeys(headers: Headers, at?: string): CallerKeys | null {
   const address = headers.get("cf-connecting-ip");
@@ -32,8 +32,8 @@ export function callerKeys(headers: Headers, at?: string): CallerKeys | null {
 }
 
 /**
- * Hashes of the caller's networks, for counts in the database: keyed, and of one `scope`, so that they cannot be compared
- * with those of another. Null outside the platform.
+ * Hashes of the caller's networks, for counts in the database. They are keyed and belong to one `scope`, so that hashes
+ * of different scopes cannot be compared. Null outside the platform.
  */
 export async function hashNetworks({ req, env }: Pick<Caller, "req" | "env">, scope: string): Promise<HashedNetworks> {
   const { ENCRYPTION_KEY: key } = env;
@@ -47,17 +47,19 @@ export async function hashNetworks({ req, env }: Pick<Caller, "req" | "env">, sc
 /** 128 bits. */
 const HASH_DIGITS = 32;
 
-/** For the limit of an API key, which is known by its hash. */
+/** The limit key of an API key, from its hash. */
 export function apiKeyKey(api_key_hash: string): LimitKey<"api_key"> {
   return api_key_hash as LimitKey<"api_key">;
 }
 
-/** For what a program may do so often, whoever of it asks; `at` is counted apart. */
+/** The limit key of an action that all users of a program share; each `at` is counted apart. */
 export function programKey(program_id: string, at: string): LimitKey<"program"> {
   return `${program_id} ${at}` as LimitKey<"program">;
 }
 
-/** The limiters that count by network, each with the one that counts its sites: 8 times as many requests (HTTP-12). */
+/**
+ * The limiters that count by network, each with the limiter that counts by site: 8 times as many requests (HTTP-12).
+ */
 const SITE_LIMITERS = {
   RATE_LIMIT_FAILED_AUTH: "RATE_LIMIT_FAILED_AUTH_SITE",
   RATE_LIMIT_CLICK: "RATE_LIMIT_CLICK_SITE",
@@ -66,8 +68,8 @@ const SITE_LIMITERS = {
 } as const satisfies Partial<Record<keyof Bindings, keyof Bindings>>;
 
 /**
- * Counts a request of the caller, and returns the key that has used up its limit, or null. What a network sends beyond its
- * own limit does not count for its site, so that one network alone cannot use up the site's.
+ * Counts a request of the caller, and returns the key that has used up its limit, or null. Requests beyond a network's
+ * own limit do not count for its site, so that one network alone cannot use up the site's limit.
  */
 export async function countCaller(
   env: Bindings,
@@ -83,9 +85,9 @@ export async function countCaller(
 }
 
 /**
- * Counts a request, and returns whether its key has used up the limit. A limiter that is not set up, or that fails, lets
- * the request pass: what it guards is guarded by more than its number, and a limit is not worth an outage. Nothing is
- * stored.
+ * Counts a request, and returns whether its key has used up the limit. If a limiter is missing or fails, the request
+ * passes: other checks guard the same resource, and a limit is not worth an outage. This does not write to the
+ * database.
  */
 export async function isOverLimit(
   limiter: RateLimit | undefined,
@@ -100,8 +102,8 @@ export async function isOverLimit(
 }
 
 /**
- * What each limiter of failures has refused, and until when (ms), in this isolate: the platform's limiter counts
- * whenever it is asked, and a look before the secret is compared must not count.
+ * The refusals of each failure limiter in this isolate, and until when (ms). The platform's limiter counts every call,
+ * and the check before a secret is compared must not count.
  */
 const refused = new WeakMap<RateLimit, Remembered<AddressKey, true>>();
 const MAX_REMEMBERED = 10_000;
@@ -109,15 +111,15 @@ const MAX_REMEMBERED = 10_000;
 type Caller = Pick<Context<AppEnv>, "req" | "env" | "var">;
 
 /**
- * Must come before a presented secret is compared, for every limit is looked at before the secret is compared
- * (HTTP-12): a right one from an address that has used up its failures is refused like a wrong one.
+ * Must run before a presented secret is compared (HTTP-12): a right secret from an address that has used up its
+ * failures is refused like a wrong one.
  * @throws `rate_limited`
  */
 export function refuseGuesser(caller: Caller, at?: string): void {
   if (isGuesser(caller, at)) throw tooManyFailures();
 }
 
-/** Whether the caller has used up its failures, as far as this isolate has seen. Counts nothing. */
+/** Whether the caller has used up its failures, as far as this isolate has seen. Does not count. */
 export function isGuesser({ req, env, var: { now } }: Caller, at?: string): boolean {
   const { RATE_LIMIT_FAILED_AUTH: limiter } = env;
   const keys = callerKeys(req.raw.headers, at);
@@ -126,8 +128,8 @@ export function isGuesser({ req, env, var: { now } }: Caller, at?: string): bool
 }
 
 /**
- * Counts a presented secret that was wrong: 30 a minute for each network (HTTP-11), and for each `at`.
- * @throws `rate_limited` where it was one too many.
+ * Counts a wrong secret: 30 a minute for each network (HTTP-11), and for each `at`.
+ * @throws `rate_limited` if this one exceeds the limit.
  */
 export async function countWrongSecret({ req, env, var: { now } }: Caller, at?: string): Promise<void> {
   const { RATE_LIMIT_FAILED_AUTH: limiter } = env;

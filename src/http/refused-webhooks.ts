@@ -9,7 +9,7 @@ import { remember } from "../lib/remembered.ts";
 import { DAY, MINUTE } from "../lib/time.ts";
 import { countCaller } from "./rate-limit.ts";
 
-/** Refusals of one program, provider and reason that are not noted yet, and until when (ms) they wait for that. */
+/** Refusals of one program, provider and reason that are not recorded yet, and until when (ms) they wait. */
 interface Waiting {
   count: number;
   until: number;
@@ -18,8 +18,8 @@ interface Waiting {
 const waiting = remember<string, Waiting>(10_000);
 
 /**
- * How many to note now: null but once a minute for each `key` and isolate, so that nobody makes the service write by
- * being refused. Those of the minute are noted with the next after it.
+ * The number of refusals to record now. Null except once a minute for each `key` and isolate, so that refused requests
+ * cannot cause many writes. Later refusals of that minute are recorded with the next one after it.
  */
 function due(key: string, now: number): Waiting | null {
   const those = waiting.get(key, now) ?? { count: 0, until: 0 };
@@ -32,15 +32,15 @@ function due(key: string, now: number): Waiting | null {
   return noted;
 }
 
-/** Reports a refused delivery to the program, after the reply: what goes wrong there is nobody's error but the log's. */
+/** Reports a refused delivery to the program, after the reply; a failure to report is only logged. */
 export function noteRefused(c: Context<AppEnv>, provider: VendorName, reason: RefusalReason, ctx: ProgramCtx): void {
   const those = due(`${ctx.program.id} ${provider} ${reason}`, c.var.now);
   if (those) afterReply(c, () => noteRefusals(ctx, provider, reason, those.count));
 }
 
 /**
- * The same where nothing has been read of the program yet, which may not even be there: `find` looks for it, for each
- * address as often as a wrong secret may be presented.
+ * Reports a refused delivery before the program is read, which may not even exist: `find` looks for it, as often per
+ * address as a wrong secret may be presented.
  */
 export function noteRefusedUnread(
   c: Context<AppEnv>,
@@ -58,7 +58,7 @@ export function noteRefusedUnread(
   });
 }
 
-/** A delivery for a program that is not here: one line of the log a minute says how many there were. */
+/** Logs deliveries for unknown programs: one line a minute with their number. */
 export function logUnowned(c: Context<AppEnv>, provider: VendorName, reason: UnownedRefusal): void {
   const those = due(`${provider} ${reason}`, c.var.now);
   if (!those) return;

@@ -16,10 +16,10 @@ export type Method = "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
 /** A method and a path as the router spells it: `GET /api/v1/partners/:id`. */
 export type Address = `${Method} /${string}`;
 
-/** Never empty: a key without a scope may do nothing. */
+/** Never empty: a key without a scope has no rights. */
 type Scopes = readonly [Scope, ...Scope[]];
 
-/** The part of a route that the document shows; `openapi/document.ts` adds what every route of its kind has. */
+/** The part of a route that the document shows; `openapi/document.ts` adds the common parts of each kind of route. */
 export interface Documented {
   method: Method;
   path: string;
@@ -33,7 +33,7 @@ export interface Documented {
   query?: z.ZodObject;
   body?: RequestBody;
   reply: Reply | readonly Reply[];
-  /** Beside those of the route's kind. */
+  /** Errors beside those of the route's kind. */
   errors?: readonly ErrorCode[];
 }
 
@@ -45,9 +45,9 @@ export interface RequestBody<S extends z.ZodType = z.ZodType, Kind extends BodyK
   name: string;
   schema: S;
   kind: Kind;
-  /** Those that are taken; JSON unless given. */
+  /** Accepted media types; JSON by default. */
   media_types?: readonly string[];
-  /** For the document; of the API's routes they are in `openapi/request-examples.ts`. */
+  /** Only for the document; examples of API routes are in `openapi/request-examples.ts`. */
   example?: unknown;
 }
 
@@ -58,7 +58,7 @@ export interface Reply<S extends Status = Status> {
   description: string;
   /** The name of the schema in the document. */
   schema?: ReplyName;
-  /** Of a body that is not JSON; several if the address chooses. */
+  /** The media type of a body that is not JSON; several if the address chooses. */
   media_type?: string | readonly string[];
   headers?: Record<string, string>;
 }
@@ -66,7 +66,7 @@ export interface Reply<S extends Status = Status> {
 /** A route that is served. */
 export interface Route extends Documented {
   at: Address;
-  /** The names that it takes in the query string; others are refused (HTTP-6). */
+  /** The names of its query parameters; others are refused (HTTP-6). */
   parameters: ReadonlySet<string>;
   /** Whether the reply of a POST is stored in the transaction of its change, for a request that is repeated (HTTP-10). */
   is_stored: boolean;
@@ -88,15 +88,15 @@ export function raw<S extends z.ZodType>(name: string, media_type: string, schem
   return { name, schema, kind: "raw", media_types: [media_type] };
 }
 
-/** The body of an action that takes nothing: unknown fields are refused (HTTP-6). */
+/** The body of an action without input: unknown fields are refused (HTTP-6). */
 export const NOTHING = optionalJson("Nothing", z.strictObject({}));
 
-/** The reply to a DELETE that leaves nothing. */
+/** The reply to a DELETE. */
 export function deleted({ id }: { id: string }) {
   return { id, deleted: true as const };
 }
 
-/** The reply to a POST whose verb returns what is shown. */
+/** The view of a POST whose verb already returns its reply. */
 export function asIs<T>(result: T): T {
   return result;
 }
@@ -140,7 +140,7 @@ interface Spec<
   handle: (input: Input<At, Q, B, Acting>) => Result | Promise<Result>;
 }
 
-/** What a handler is given: who acts, and what the schemas made of the request. */
+/** A handler's input: the acting caller, and the request as the schemas parsed it. */
 interface Input<At extends Address, Q extends Query, B extends Body, Acting> {
   ctx: Acting;
   params: Params<At>;
@@ -158,8 +158,8 @@ type ParamName<Path extends string> = Path extends `${string}:${infer Name}/${in
     : never;
 
 /**
- * A route of the API. It is written here alone: the router, the scopes of keys, the known parameters, the document, the typed
- * client and the walks of the tests are made from it.
+ * Declares a route of the API. The router, the scopes of keys, the known parameters, the document, the typed client and
+ * the tests that visit every route are made from this declaration alone.
  */
 export function route<
   const At extends `${Method} /api/v1/${string}`,
@@ -184,9 +184,9 @@ export function operatorRoute<
   return serve(at, spec, (c) => c.var.operator);
 }
 
-/** The route that answers a request; undefined if there is none at its address, or one that was not made here. */
+/** The route that answers a request; undefined if no route has its address, or if it was not made here. */
 export function routeOf(c: Context<AppEnv>): Route | undefined {
-  // Of several routes with one address the first answers.
+  // If several routes share an address, the first answers.
   return matchedRoutes(c)
     .map(({ handler }) => routes.get(handler))
     .find((one) => one !== undefined);
@@ -240,7 +240,7 @@ function readBody(c: Context<AppEnv>, { schema, kind, media_types: [type] = [JSO
 
 const JSON_TYPE = "application/json";
 
-/** Not every client says how long a body is: whether there is one shows when it is read. */
+/** Some clients do not declare the length: only reading shows whether there is a body. */
 async function readJson(c: Context<AppEnv>, isOptional: boolean): Promise<unknown> {
   const text = await c.req.text();
   const isJson = mediaTypeOf(c) === JSON_TYPE;

@@ -4,13 +4,13 @@ import type { AppEnv } from "../env.ts";
 /** The part of a policy that keeps a page out of every frame. */
 export const NO_FRAME = "frame-ancestors 'none'";
 
-/** On every answer, whatever it is. */
+/** Headers of every reply. */
 export const ALWAYS = {
   "X-Content-Type-Options": "nosniff",
   "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
 } as const;
 
-/** On every answer that has not set its own: nothing is cached, framed, or runs anything. */
+/** Headers of every reply that has not set its own: no caching, no framing, no scripts. */
 export const UNLESS_SET = {
   ...ALWAYS,
   "Cache-Control": "no-store",
@@ -21,14 +21,14 @@ export const UNLESS_SET = {
 
 const LIST = Object.entries(UNLESS_SET);
 
-/** Puts `UNLESS_SET` on the answers of the routes behind it; those before it (`http/track.ts`) set theirs themselves. */
+/** Puts `UNLESS_SET` on the replies of the routes behind it; those before it (`http/track.ts`) set their own. */
 export function securityHeaders(): MiddlewareHandler<AppEnv> {
   return async function securityHeaders(c, next) {
     await next();
     // On the response itself: the context would make a new one for every header.
     const { headers } = c.res;
     for (const [name, value] of LIST) if (!headers.has(name)) headers.set(name, value);
-    // Where a policy names who may frame it, the older header would forbid that.
+    // If a policy names who may frame the page, the older header would forbid that.
     if (!headers.get("Content-Security-Policy")?.includes(NO_FRAME)) headers.delete("X-Frame-Options");
   };
 }

@@ -30,17 +30,20 @@ const VISIT = "visit";
 const TOKEN_BYTES = 32;
 export const CSRF_FIELD = "csrf";
 
-/** `__Host-` cookies: this host alone sets and gets them (PAGE-9). */
+/** `__Host-` cookies: only this host sets and gets them (PAGE-9). */
 const COOKIE = { path: "/", secure: true, httpOnly: true, sameSite: "Lax", prefix: "host" } as const;
 
-/** Of a session in a frame of the owner's site: the browser keeps it for that site alone (EMBED-3). */
+/** The cookie of a session in a frame of the owner's site: the browser keeps it for that site alone (EMBED-3). */
 const FRAMED = "framed";
 const FRAMED_COOKIE = { ...COOKIE, sameSite: "None", partitioned: true } as const;
 
-/** What a browser says of a document that is shown within another one. */
+/** The values of `Sec-Fetch-Dest` for a document within another one. */
 const FRAMES = new Set(["iframe", "frame", "object", "embed"]);
 
-/** True for a request of a frame. It has a cookie of its own: no other session is ever used in a frame, nor this outside. */
+/**
+ * Whether the request comes from a frame. A frame has a cookie of its own: other sessions do not work in a frame, nor
+ * this one outside.
+ */
 export function isFramed(c: Context): boolean {
   return FRAMES.has(c.req.header("sec-fetch-dest") ?? "");
 }
@@ -55,15 +58,15 @@ function forget(c: Context): void {
 }
 
 /**
- * Lets in whoever holds a session (of this kind, if one is named), and binds the request to its program. Others are sent
- * where they belong. Every POST must carry the token of its session.
+ * Lets in any holder of a session (of this kind, if one is named), and binds the request to its program. Others are
+ * redirected. Every POST must carry the token of its session.
  */
 export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> {
   return async function requireSession(c, next) {
     const token = presentedToken(c);
     const session = await currentSession(c);
     if (!session || token === null) {
-      // Sent again with every page it would count as a guess each time.
+      // Each page would send the invalid token again, and each would count as a guess.
       if (token !== null) forget(c);
       const hasEnded = token !== null;
       if (isFramed(c)) return c.redirect("/sign-in", 303);
@@ -96,13 +99,13 @@ async function answer(c: Context<PageEnv>, holder: Holder, next: Next): Promise<
 
 export interface Rights {
   of: (method: string, pattern: string) => Right;
-  /** The page that asks for a fresh proof, of a request to this address; it leads back to the page of the request. */
+  /** The page that requires a fresh proof, for a request to this address; it leads back to the page of the request. */
   proofPage: (method: string, address: ReturnType<typeof pathOf>) => string;
 }
 
 /**
- * Refuses a member whose role has not the right that the route needs (TEAM-1), and asks for a fresh proof of the address if
- * the right needs one (PROOF-3): nothing of it was read or done.
+ * Refuses a member whose role lacks the route's right (TEAM-1), and requires a fresh proof of the address if the right
+ * needs one (PROOF-3): the route does not run before it.
  */
 export function requireRight(rights: Rights): MiddlewareHandler<PageEnv> {
   return async function requireRight(c, next) {
@@ -123,7 +126,9 @@ export function requireRight(rights: Rights): MiddlewareHandler<PageEnv> {
   };
 }
 
-/** Refuses a session that a link of the owner opened: what is only for who was reached at the address (EMBED-2). */
+/**
+ * Refuses a session from a link of the owner: it does not prove that the person was reached at the address (EMBED-2).
+ */
 export function refuseLimited(): MiddlewareHandler<PageEnv> {
   return async function refuseLimited(c, next) {
     if (c.var.session.limited !== null) {
@@ -133,7 +138,7 @@ export function refuseLimited(): MiddlewareHandler<PageEnv> {
   };
 }
 
-/** For the pages before a session: a cookie of the visit takes its place, so that their forms are guarded too. */
+/** Guards the pages before a session: a visit cookie takes its place, so that their forms are guarded too. */
 export function requireVisit(): MiddlewareHandler<PageEnv> {
   return async function requireVisit(c, next) {
     let visit = getCookie(c, VISIT, "host");
@@ -148,8 +153,8 @@ export function requireVisit(): MiddlewareHandler<PageEnv> {
 }
 
 /**
- * The session of the request, whoever it belongs to; null without one.
- * @throws `rate_limited` where the address has presented too many wrong secrets.
+ * The session of the request, of any kind; null without one.
+ * @throws `rate_limited` if the address has presented too many wrong secrets.
  */
 export async function currentSession(c: Context<PageEnv>): Promise<Session | null> {
   const token = presentedToken(c);
@@ -161,12 +166,12 @@ export async function currentSession(c: Context<PageEnv>): Promise<Session | nul
     return null;
   }
   const noted = noteSeen(session);
-  // The next request notes it where this one cannot.
+  // If this write fails, the next request records the use.
   if (noted) c.executionCtx.waitUntil(noted.catch(() => undefined));
   return session;
 }
 
-/** Gives the browser its new session; the one it came with, if any, ends (no fixation). */
+/** Gives the browser its new session; its previous one, if any, ends (no fixation). */
 export async function startSession(c: Context<PageEnv>, opened: OpenedSession): Promise<void> {
   const before = presentedToken(c);
   if (before !== null) await endSession(c.var.base, before);
@@ -182,7 +187,7 @@ export async function dropSession(c: Context<PageEnv>): Promise<void> {
   forget(c);
 }
 
-/** The same of a form that has ended the session of whoever sent it: what answers it is shown to their browser alone. */
+/** Ends the session after a form, and shows the form's answer to the same browser only. */
 export async function dropSessionAndShow(c: Context<PageEnv>): Promise<void> {
   await dropSession(c);
   const visit = randomToken(TOKEN_BYTES);
@@ -190,7 +195,7 @@ export async function dropSessionAndShow(c: Context<PageEnv>): Promise<void> {
   c.set("visit_after", visit);
 }
 
-/** What a browser can be led back to: the address of a page that was opened. */
+/** The address to lead a browser back to: that of a page that was opened. */
 function addressOf(c: Context): string | null {
   const { pathname, search } = pathOf(c.req.raw);
   return c.req.method === "GET" ? returnPath(`${pathname}${search}`) : null;
@@ -201,12 +206,12 @@ function presentedToken(c: Context<PageEnv>): string | null {
   return token !== undefined && TOKEN_PATTERN.test(token) ? token : null;
 }
 
-/** Only who knows the cookie can make it, and it shows nothing about the cookie. */
+/** Only a holder of the cookie can make the token, and the token does not reveal the cookie. */
 async function csrfToken(cookie: string): Promise<string> {
   return toHex(await hmacSha256(cookie, "csrf"));
 }
 
-/** A form sent from elsewhere does not know the token; a browser that says where it comes from is believed first. */
+/** A form of another site lacks the token. If the browser reports the origin of the request, that is checked first. */
 async function refuseForeignPost(c: Context<PageEnv>): Promise<void> {
   if (c.req.method !== "POST") return;
   const site = c.req.header("sec-fetch-site") ?? "same-origin";

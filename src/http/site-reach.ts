@@ -6,10 +6,10 @@ import { ownHosts } from "../lib/public-url.ts";
 import { SECOND } from "../lib/time.ts";
 import { isOverLimit, programKey, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 
-/** Where the tracking script is served (TRACK-15). */
+/** The address of the tracking script (TRACK-15). */
 export const scriptUrl = (origin: string): string => `${origin}/service.js`;
 
-/** How a page of an owner's site is asked: 10 seconds for all of it, 30 times a minute for a program (PROG-12). */
+/** Fetches pages of an owner's site: within 10 seconds in total, 30 times a minute per program (PROG-12). */
 export function siteReachOf({ env }: Pick<Context<AppEnv>, "env">): InstallationReach {
   return {
     fetch: (url, init) => fetch(url, init),

@@ -5,23 +5,27 @@ import { AppError } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";
 import { callerKeys, type CallerKeys } from "./rate-limit.ts";
 
-/** Above what an API call may send. Vendors' events are seldom so large; a stranger's cost as much as they are long. */
+/**
+ * The size of a large body, above the limit of an API call. Vendors' events are seldom so large, and a stranger's body
+ * costs its length.
+ */
 const LARGE = 64 * 1024;
-/** So much of a body is read at first whose length is not declared: most events are no longer. */
+/** The first read of a body of undeclared length: most events are no longer. */
 const FIRST = 8 * 1024;
-/** So long a body may take to arrive, in each of its stages, and so long it waits for its place. */
+/** The time for a body to arrive, in each of its stages, and to wait for a place. */
 const ARRIVE_MS = 10 * SECOND;
 const WAIT_MS = 5 * SECOND;
-/** So long the place of a large one that was refused stays taken. */
+/** How long the place of a refused large body stays taken. */
 const COOLING_MS = SECOND / 2;
-/** So late a large one is refused that was not read at all. */
+/** The delay of the refusal of a large body that was not read. */
 const LATE_MS = SECOND;
-/** Between two looks for a free place. */
+/** The time between two checks for a free place. */
 const LOOK_MS = SECOND / 4;
 
 /**
- * Judges a request by all but its body: too long a one is refused by its declared length, the rest by `verify`, which throws.
- * Where the body is declared to be large the refusal comes late: who sends it again and again does so slowly.
+ * Judges a request without reading its body: a body that is too long is refused by its declared length, other requests
+ * by `verify`, which throws. If the declared length is large, the refusal is delayed, which slows down repeated
+ * attempts.
  */
 export async function checkUnread<T>(request: HonoRequest, verify: () => Promise<T>): Promise<T> {
   const length = lengthOf(request.raw);
@@ -35,13 +39,13 @@ export async function checkUnread<T>(request: HonoRequest, verify: () => Promise
 }
 
 /**
- * Lets `verify` read a body that nobody has vouched for yet; it throws where the body is not to be trusted. However many
- * send, from wherever, what an isolate holds of such bodies is bounded: `LARGE_AT_ONCE` of more than 64 KiB, and
- * `SMALL_BYTES` of all others together. The place of a large one that was refused rests. A network has at most
- * half of the places and a site three quarters, so that one that takes all it can get keeps nobody else out. What counts is how much really comes: the
- * length that is declared, or that none is, keeps no body from being read.
- * @throws `payload_too_large`; `rate_limited` where no place became free; `invalid_json` where the body did not arrive,
- * after `onMissing`.
+ * Lets `verify` read a body from an unverified sender; it throws if the body is not authentic. The memory that an
+ * isolate holds for such bodies is bounded, for any number of senders: `LARGE_AT_ONCE` bodies of more than 64 KiB, and
+ * `SMALL_BYTES` for all others together. The place of a refused large body stays taken for a while. A network has at
+ * most half of the places and a site three quarters, so that one sender cannot exclude all others. Only the received
+ * bytes count: a wrong or missing declared length does not prevent the read.
+ * @throws `payload_too_large`; `rate_limited` if no place became free; `invalid_json` if the body did not arrive, after
+ * `onMissing`.
  */
 export async function checkBody<T>(
   request: HonoRequest,
@@ -75,7 +79,7 @@ interface Room {
   places: Place[];
 }
 
-/** It expires: a request whose sender has gone may never come to give it back. */
+/** A place expires, because the request of a sender that has gone may never free it. */
 interface Place {
   room: Room;
   amount: number;
@@ -88,7 +92,7 @@ const SHARES = { network: 1 / 2, site: 3 / 4 } as const satisfies Record<keyof C
 
 const LARGE_AT_ONCE = 4;
 const SMALL_BYTES = 8 * 1024 * 1024;
-/** What the smallest body takes: it bounds their number too. */
+/** The least that a body counts, which bounds the number of bodies too. */
 const LEAST_BYTES = 4 * 1024;
 
 const largeRoom: Room = { most: LARGE_AT_ONCE, places: [] };
@@ -116,7 +120,7 @@ function sumOf(places: readonly Place[]): number {
   return places.reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** Reads into a buffer of the declared length, or a small one, and goes on into a larger one where there is more. */
+/** Reads into a buffer of the declared length, or a small one, and continues in a larger one if more arrives. */
 async function readBody(
   request: Request,
   hold: (capacity: number) => Promise<void>,
@@ -148,7 +152,10 @@ interface Filled {
   ended: "complete" | "full" | "missing";
 }
 
-/** Reads on after `start` until there are more bytes than `capacity`: one call of the runtime, whatever the pieces. */
+/**
+ * Reads on after `start` until there are more bytes than `capacity`, in one call of the runtime for any number of
+ * chunks.
+ */
 async function fill(
   reader: ReadableStreamBYOBReader,
   start: Uint8Array<ArrayBuffer>,
@@ -162,7 +169,7 @@ async function fill(
     const step = await deadline.race(reader.readAtLeast(rest, buffer.subarray(start.length)));
     if (step === EXPIRED || !step.value) return { bytes: new Uint8Array(), ended: "missing" };
     const { length } = step.value;
-    // The buffer's memory has gone into the answer.
+    // The buffer's memory was transferred to the result.
     const bytes = new Uint8Array(step.value.buffer, 0, start.length + length);
     return { bytes, ended: length < rest ? "complete" : "full" };
   } catch {
@@ -172,7 +179,7 @@ async function fill(
   }
 }
 
-/** In bytes, as it is declared; null where it is not, or not as a length. */
+/** The declared length in bytes; null if it is missing or invalid. */
 function lengthOf({ headers, body }: Request): number | null {
   const declared = headers.get("content-length");
   if (declared === null) return body === null ? 0 : null;

@@ -2,14 +2,14 @@ import * as z from "zod";
 import { isDate } from "../domain/time-zone.ts";
 import { invalidField, type ErrorDetail } from "../lib/errors.ts";
 import { DAY } from "../lib/time.ts";
-// eslint-disable-next-line import/no-unassigned-import -- what is wrong with a field is in its words, whoever reads it
+// eslint-disable-next-line import/no-unassigned-import -- sets the error messages of every schema
 import "./messages.ts";
 
 export { cents, email, percentage, text } from "../resources/input.ts";
 
 /**
- * An object with every field of `Input`, what a verb takes, and no other: a field that one side lacks does not compile,
- * and is refused in a request.
+ * An object schema with exactly the fields of `Input`, the input of a verb. A field that one side lacks does not
+ * compile, and an unknown field of a request is refused.
  */
 export function takes<Input>() {
   return <S extends { [K in keyof Input]-?: z.core.$ZodType<Input[K] | undefined> }>(
@@ -28,7 +28,7 @@ export function detailsOf(error: z.core.$ZodError): ErrorDetail[] {
   });
 }
 
-/** An id that the caller names. Never the empty text, which a filter could take for no id at all. */
+/** An id from the caller. Never the empty text, which a filter could take for a missing id. */
 export const givenId = z.string().min(1).max(64);
 
 /** A decimal positive integer, as a query string spells it. */
@@ -80,8 +80,8 @@ const MAX_DAYS = 366;
 const DEFAULT_DAYS = 30;
 
 /**
- * The UTC days of a summary, from the first instant of the first to the first no longer included: the last thirty unless asked
- * otherwise, and none of a range that ends before it begins. @throws `validation_failed` beyond 366 days.
+ * The UTC days of a summary, from the first instant of the first day to the first instant after the last. The default
+ * is the last thirty days; a range that ends before it begins has no days. @throws `validation_failed` beyond 366 days.
  */
 export function summaryRange({ from: asked, to: until }: z.output<typeof timeRange>, now: number) {
   const to = until ?? Math.max(now + 1, asked ?? 0);
@@ -92,7 +92,10 @@ export function summaryRange({ from: asked, to: until }: z.output<typeof timeRan
   return { from: start, to: from < to ? end : start };
 }
 
-/** From when a change of a rate or a flow applies (FLOW-11); milliseconds, a bare date is its first instant in UTC. */
+/**
+ * The instant from which a change of a rate or a flow applies (FLOW-11), in milliseconds; a bare date is its first
+ * instant in UTC.
+ */
 export const applyFrom = instant((ms) => ms)
   .meta({
     description:
@@ -111,7 +114,7 @@ function instant(bound: (ms: number, bareDate: boolean) => number) {
       issues.addIssue({ code: "custom", message: "This must be an ISO 8601 date or time." });
       return z.NEVER;
     }
-    // Both bounds begin at an instant, and every stored one is a whole millisecond: the next one from a fraction of it.
+    // Both bounds are instants, and every stored one is a whole millisecond: a fraction moves to the next one.
     const whole = /\.\d{3}\d*[1-9]/.test(given) ? ms + 1 : ms;
     return Math.min(Math.max(bound(whole, bareDate), 0), LAST_MS);
   });

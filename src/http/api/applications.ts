@@ -10,7 +10,7 @@ import { givenId, text } from "../validate.ts";
 /** As many as a page of the list shows: each is a transaction of its own. */
 export const MAX_DECIDED = 20;
 
-/** What the applicant reads beside the decision. */
+/** The note that the applicant reads beside the decision. */
 export const declineNote = text(1_000);
 
 export const applicationDecline = z.strictObject({ note: declineNote.optional() });

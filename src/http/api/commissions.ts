@@ -18,7 +18,7 @@ import { cents, givenId, takes, text, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
 
-/** `paid` is a status to ask for, so that asking is refused as the illegal move it is (409) and not as a typo. */
+/** Includes `paid`, so that setting it is refused as an illegal move (409) and not as a typo. */
 const status = z.enum(COMMISSION_STATUSES);
 const reason = text(500);
 
@@ -26,7 +26,7 @@ export const commissionPatch = z
   .strictObject({ status: status.optional(), reason: reason.optional(), flagged: z.boolean().optional() })
   .superRefine(reasonOnlyForRejection);
 
-/** Which commissions are meant: the query of the list, as JSON. */
+/** Selects commissions: the query of the list, as JSON. */
 const commissionFilter = z.strictObject({
   status: status.optional(),
   partner_id: givenId.optional(),
@@ -68,7 +68,7 @@ export const commissionCreate = takes<ManualCommission>()({
   note: text(500),
 });
 
-/** What is named one by one has a result each; what a filter matches is only counted. */
+/** Commissions named one by one have a result each; those that match a filter are only counted. */
 function viewBulk(done: BulkResult[] | BulkReport) {
   if (!Array.isArray(done)) return { data: [] as BulkResult[], ...done };
   const matched = done.filter((result) => result.ok || result.error.code !== "not_found").length;

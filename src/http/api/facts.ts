@@ -8,7 +8,7 @@ import { instant } from "../../providers/wire.ts";
 import { json, ok, route } from "../route.ts";
 import { cents, email, text } from "../validate.ts";
 
-/** An id of the owner's own. */
+/** An id from the owner. */
 export const ownId = z
   .string()
   .regex(
@@ -32,14 +32,14 @@ const customer = z.strictObject({
   email: email.optional(),
 });
 
-/** Clicks keep no id that a page or a server could give. */
+/** A click does not have a lasting id that a page or a server could send. */
 const click_id = z
   .string()
   .optional()
   .refine((id) => id === undefined, "A click has no id that lasts: send the partner's reference as `ref`.")
   .describe("Not supported: send `ref`.");
 
-/** What is reported, and when it happened (ISO 8601); null is now. */
+/** A report, and its time (ISO 8601); null means now. */
 interface GivenReport {
   report: Report;
   occurred_at: string | null;
@@ -97,7 +97,7 @@ export const refundReport = z
     occurred_at: at,
   }));
 
-/** `/api/v1/track` (FACT-1): what the owner's server reports. */
+/** `/api/v1/track` (FACT-1): reports from the owner's server. */
 export const facts = [
   route("POST /api/v1/track/lead", {
     operation: "trackLead",
@@ -140,7 +140,7 @@ export const facts = [
   }),
 ];
 
-/** Answered as a provider's webhook is. */
+/** The reply is that of a provider's webhook. */
 async function take(caller: Caller, { report, occurred_at: at }: GivenReport) {
   const { outcome } = await takeReport(caller, report, at);
   return { received: true as const, outcome };

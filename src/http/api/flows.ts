@@ -58,7 +58,7 @@ export const flows = [
   route("POST /api/v1/flows/simulate", {
     operation: "simulateFlow",
     tag: "Flows",
-    // It writes nothing, and shows payments.
+    // It only reads, and shows payments.
     scope: ["read"],
     summary: "Simulate a flow on past payments",
     description:

@@ -8,7 +8,7 @@ import { countRows, importFile, type ChooseColumns } from "../import/file.ts";
 import { viewImport } from "../import/report.ts";
 import { ok, raw, route } from "../route.ts";
 
-/** Bytes of the one route that takes a file (HTTP-13, of the others). */
+/** The body limit in bytes of the only route that accepts a file; HTTP-13 has that of the others. */
 export const IMPORT_BODY_LIMIT = 1024 * 1024;
 
 export const importQuery = z.object({
@@ -48,7 +48,7 @@ export const imports = [
   route("POST /api/v1/imports", {
     operation: "createImport",
     tag: "Partners",
-    // A file may have payout details of many.
+    // A file may contain payout details of many partners.
     scope: ["write", "payouts"],
     summary: "Import partners or their customers from another product",
     description:

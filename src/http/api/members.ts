@@ -23,7 +23,7 @@ export const members = [
   route("GET /api/v1/members", {
     operation: "listMembers",
     tag: "Team",
-    // An owner does in the dashboard what no scope limits: a key that makes one must have all (ACCESS-12).
+    // No scope limits an owner in the dashboard, so a key that adds an owner must have every scope (ACCESS-12).
     scope: ["read"],
     summary: "List members",
     description: "All of them, oldest first.",

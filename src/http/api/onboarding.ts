@@ -12,7 +12,7 @@ const webAddress = z
   .optional();
 
 export const onboardingStart = z.strictObject({
-  /** Where the vendor sends the partner afterwards; the portal unless given. */
+  /** The vendor returns the partner to this address; the portal by default. */
   return_url: webAddress,
   refresh_url: webAddress,
   country: z
@@ -21,7 +21,10 @@ export const onboardingStart = z.strictObject({
     .optional(),
 });
 
-/** The account as it is shown: one that the partner has since is not forgotten by a second request. */
+/**
+ * Names the displayed account, so that a repeated request does not forget an account that the partner has connected
+ * since.
+ */
 export const accountForget = z.strictObject({ account_id: text(200) });
 
 function viewOnboarding({ partner, url, expires_at }: Onboarding) {
@@ -33,7 +36,7 @@ export const onboarding = [
   route("POST /api/v1/partners/:id/provider-a-account", {
     operation: "startPartnerOnboarding",
     tag: "Partners",
-    // The vendor's page asks where to pay.
+    // The partner's payout destination is entered on the vendor's page.
     scope: ["payouts"],
     summary: "Start a partner's onboarding for transfers",
     description:

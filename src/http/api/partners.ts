@@ -25,13 +25,13 @@ export const partnerCreate = takes<PartnerInput>()(createShape(PARTNER));
 
 export const partnerPatch = takes<PartnerPatch>()({ ...patchShape(PARTNER), apply_from: applyFrom });
 
-/** A partner, its payout details in full only for who may pay (ACCESS-12). */
+/** A partner, with full payout details only for callers who may pay (ACCESS-12). */
 function shown(partner: Partner, ctx: Pick<Reader, "may">): PartnerView {
   const view = viewPartner(partner);
   return ctx.may("payouts") ? view : withoutPayoutDetails(view);
 }
 
-/** The same of a partner in a list. */
+/** The same for a partner in a list. */
 function masked(text: JsonText<PartnerView>): JsonText<PartnerView> {
   return JSON.stringify(withoutPayoutDetails(JSON.parse(text) as PartnerView));
 }
@@ -41,7 +41,7 @@ export const partners = [
   route("POST /api/v1/partners", {
     operation: "createPartner",
     tag: "Partners",
-    // Payout details among the fields of a partner need `payouts` as well, and so does another address of one who is there.
+    // Payout details in a partner need `payouts` as well, and so does a new address of an existing partner.
     scope: ["write"],
     summary: "Create a partner",
     description:

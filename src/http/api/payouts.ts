@@ -41,7 +41,7 @@ function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation)
   return { ...generation, payouts };
 }
 
-/** A payout in a list, for who does not pay (ACCESS-12). */
+/** A payout in a list, for callers who may not pay (ACCESS-12). */
 function inPart(text: JsonText<PayoutView>): JsonText<PayoutView> {
   return JSON.stringify(withDetailsInPart(JSON.parse(text) as PayoutView));
 }
@@ -153,7 +153,7 @@ export const payouts = [
   }),
 ];
 
-/** The file of an export as a reply has it, for the API and the page. */
+/** The file of an export as a response, for the API and the page. */
 export async function exportReply(ctx: Caller, wanted: Export) {
   const pieces = await exportPayouts(ctx, wanted);
   const name = wanted.currency === undefined ? "payouts" : `payouts-${wanted.currency}`;
@@ -164,7 +164,7 @@ export async function exportReply(ctx: Caller, wanted: Export) {
   return [streamOf(pieces), 200, headers] as const;
 }
 
-/** Asks for the next piece when the reader is ready for it, and for no more once the reader is gone. */
+/** Pulls the next piece when the reader is ready for it, and stops once the reader is gone. */
 export function streamOf(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const iterator = pieces[Symbol.asyncIterator]();

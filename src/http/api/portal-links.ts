@@ -7,7 +7,7 @@ export const portalLinks = [
   route("POST /api/v1/partners/:id/portal-links", {
     operation: "createPartnerPortalLink",
     tag: "Partners",
-    // Whoever has the link reads what the partner reads.
+    // A holder of the link can read everything that the partner can read.
     scope: ["write", "read"],
     summary: "Create a one-time portal link",
     description:

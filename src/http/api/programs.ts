@@ -30,8 +30,8 @@ export const programs = [
   route("PATCH /api/v1/programs/me", {
     operation: "updateProgram",
     tag: "Program",
-    // Secrets among the settings need `keys` as well.
-    // So does approval by time need `payouts`, and in every route whatever has an `apply_from`.
+    // Secrets among the settings need `keys` as well. Approval by time needs `payouts`, and so does every request with
+    // an `apply_from`.
     scope: ["write"],
     summary: "Update the program's settings",
     description:

@@ -23,8 +23,8 @@ function viewRotated({ endpoint, secret }: EndpointWithSecret) {
 }
 
 /**
- * Around the idempotency step: a repeated request has the stored reply as soon as the first has committed, and shows it no
- * earlier than the first does (HOOK-8).
+ * Wraps the idempotency step: a repeated request has the stored reply as soon as the first has committed, and shows it
+ * no earlier than the first does (HOOK-8).
  */
 export const waitWhereRepeated: MiddlewareHandler<AppEnv> = async (c, next) => {
   const id = c.req.param("id") ?? "";

@@ -29,7 +29,7 @@ export const webhooks = [
   route("POST /api/v1/webhooks", {
     operation: "createWebhook",
     tag: "Webhooks",
-    // An endpoint has a secret, and is sent all that changes, payout details in full.
+    // An endpoint has a secret, and receives every change, with full payout details.
     scope: ["keys", "payouts", "read"],
     summary: "Create an endpoint",
     description: "The URL must be https and lead to a public address. At most 20 endpoints.",

@@ -13,8 +13,9 @@ import {
 import { ownId } from "../api/facts.ts";
 
 /**
- * A line of a file of referred customers. One that names no customer, or nobody who referred it, is left out. Where the
- * customer can be read and the partner cannot, core is called with that: other lines of the customer are in doubt then.
+ * Reads a line of a file of referred customers. A line without a customer or a referring partner is left out. If only
+ * the partner cannot be read, core still receives the customer, because other lines of the same customer are then in
+ * doubt.
  */
 export function readCustomerLine(file: ImportFile, cells: LineCells): ReadLine<CustomerLine> {
   const { line, cell, each, columnOf } = cells;
@@ -51,8 +52,8 @@ export function hasExpectedForm({ provider }: Pick<ImportOrder, "provider">, id:
 }
 
 /**
- * The provider's id where there is one, for an address may change; else the address. An id that is not of the provider's form is
- * a number of the owner's or of the product before: no payment carries it.
+ * The provider's id if there is one, because an address may change; else the address. An id that does not have the
+ * provider's form is a number of the owner's or of the previous product, which payments do not carry.
  */
 function customerOf(order: ImportOrder, { cell, each, columnOf }: LineCells): ReadLine<CustomerIdentity> {
   const ids = each("customer_id").filter(({ text }) => text !== "");

@@ -21,7 +21,7 @@ import type { ImportFile, ImportOrder, LineCells, NamedCell, ReadLine } from "./
 import { readPartnerLine } from "./partner-line.ts";
 import type { ImportRow, ReadColumn, RowOutcome } from "./report.ts";
 
-/** What the columns are to be taken for: of the columns of the file the field, null to leave it, undefined to match it. */
+/** Chooses a field for each column: null to skip it, undefined to match it automatically. */
 export type ChooseColumns = (columns: readonly string[]) => readonly (ImportField | null | undefined)[];
 
 export type ImportedFile =
@@ -29,8 +29,8 @@ export type ImportedFile =
   | { ok: true; columns: ReadColumn[]; rows: ImportRow[] };
 
 /**
- * Imports a CSV as `order` says, or in a dry run reports what importing it would do, line by line; where it is imported,
- * what really happened to each line. Good lines are taken whatever the others are. The work is done in slices.
+ * Imports a CSV according to `order`, and reports the result of each line. A dry run reports the results that an import
+ * would have. Good lines are imported even if others are bad. The work is done in slices.
  */
 export async function importFile(
   caller: Caller,
@@ -83,7 +83,7 @@ function countUnread(columns: readonly MatchedColumn[], rows: readonly ImportRow
   return columns.map((each) => ({ ...each, unread: each.field === null ? 0 : (counts.get(each.column) ?? 0) }));
 }
 
-/** Longer texts are never another way to write nothing. */
+/** The longest text that can stand for an empty cell. */
 const MAX_NOTHING = 40;
 
 function columnCells(order: ImportOrder, lines: readonly CsvLine[]): ColumnCells {
@@ -182,7 +182,7 @@ function* readLines<T>(
   return readings;
 }
 
-/** Characters of the cells that are read of one line, far more than they need: a slice of work ends between lines. */
+/** The most characters of a line's cells that are read, far more than they need: a slice of work ends between lines. */
 const MAX_LINE_LENGTH = 16 * 1024;
 
 function tooLong({ places }: ImportFile, { cells }: CsvLine): string | null {
@@ -190,7 +190,7 @@ function tooLong({ places }: ImportFile, { cells }: CsvLine): string | null {
   return length > MAX_LINE_LENGTH ? `Its cells have ${length} characters; at most ${MAX_LINE_LENGTH} are read.` : null;
 }
 
-/** Of reading one line, in the measure of `SliceCounter`: its fields are judged by a schema. */
+/** The cost of reading a line in the unit of `SliceCounter`, mostly for the check of its fields by a schema. */
 const LINE_WORK = 500;
 
 function* reportLines(
@@ -229,15 +229,15 @@ function rowOf(
   };
 }
 
-/** No address is longer. */
+/** No e-mail address is longer. */
 const MAX_SHOWN = 320;
 
-/** As much of a cell as people need to find its line again. */
+/** The part of a cell that people need to find its line again. */
 function shown(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
 }
 
-/** How many lines come to each outcome. */
+/** Counts the lines by outcome. */
 export function countRows(rows: readonly ImportRow[]): Record<RowOutcome, number> {
   const counts = { added: 0, completed: 0, unchanged: 0, left_out: 0, refused: 0 };
   for (const { outcome } of rows) counts[outcome]++;

@@ -3,24 +3,24 @@ import type { ImportProductId } from "./product.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 
-/** What a file is and how it is to be read. */
+/** The kind of a file and how to read it. */
 export interface ImportOrder {
   kind: ImportKind;
   product: ImportProductId;
   /** The query parameter of the old links; without one, those of the product. */
   param: string | null;
-  /** The state of a new partner where the file has none. */
+  /** The status of a new partner if the file does not have one. */
   status: PartnerStatus;
-  /** Whose customer ids the file holds; null where their form shows it. */
+  /** The provider whose customer ids the file contains; null if their form shows it. */
   provider: ProviderName | null;
 }
 
-/** A line as its reader gives it to core, or why it is not given on. */
+/** A line as its reader passes it to core, or the reason why it is left out. */
 export type ReadLine<T> =
   | { ok: true; value: T; notes: LineNote[] }
   | { ok: false; outcome: "left_out" | "refused"; column: string | null; message: string };
 
-/** What was done with a cell of a line that is imported. */
+/** A note about a cell of an imported line. */
 export type LineNote = NoteText & ({ kind: "unread" } | ChoiceNote);
 
 /** The cell cannot be read, and is left out. */
@@ -30,7 +30,7 @@ export const unread = (column: string | null, message: string): LineNote => ({
   message,
 });
 
-/** Which of two cells was taken; reported if the line fills in this detail of its partner. */
+/** The chosen one of two cells; reported if the line fills in this detail of its partner. */
 interface ChoiceNote {
   kind: "choice";
   of: "payout";
@@ -41,13 +41,13 @@ interface NoteText {
   message: string;
 }
 
-/** What reading a line needs to know of its file. */
+/** The properties of a file that its lines depend on. */
 export interface ImportFile {
   order: ImportOrder;
   params: readonly string[];
   statuses: Readonly<Record<string, PartnerStatus>>;
   columns: readonly MatchedColumn[];
-  /** In which columns each field is. */
+  /** The columns of each field. */
   places: ReadonlyMap<ImportField, readonly number[]>;
   /** The columns that hold a partner's code only for lines that have no other. */
   further: ReadonlySet<number>;

@@ -25,8 +25,8 @@ const payoutEmail = partnerLine.shape.payout_email;
 type Input = Partial<Record<keyof PartnerLine["input"], unknown>>;
 
 /**
- * A line of a file of partners. It is refused only if it does not identify its partner: any other cell that cannot be read is
- * left out, with a note. An address to be paid at without a method means the wallet, which is what takes one.
+ * Reads a line of a file of partners. It is refused only if it does not identify its partner: any other unreadable cell
+ * is left out, with a note. A payout address without a method means the wallet, the method that has an address.
  */
 export function readPartnerLine(file: ImportFile, cells: LineCells): ReadLine<PartnerLine> {
   const { line, cell, columnOf } = cells;
@@ -136,8 +136,8 @@ function prefixOf(text: string): [VendorName | null, string] {
 }
 
 /**
- * The address to be paid at: of several columns the first that has one in this line; others are left out. If that was a
- * choice, a note says which was taken.
+ * The payout address: the first column that has one in this line; others are left out. If that was a choice, a note
+ * names the chosen column.
  */
 function payoutAddress(columns: readonly { column: string; text: string }[], notes: LineNote[]): string | null {
   const given = columns.filter(({ column, text }) => {

@@ -6,7 +6,7 @@ import type { LineNote } from "./line.ts";
 export const ROW_OUTCOMES = ["added", "completed", "unchanged", "left_out", "refused"] as const;
 export type RowOutcome = (typeof ROW_OUTCOMES)[number];
 
-/** The result of a line of the file, in words where it is nothing. */
+/** The result of a line of the file, with the reason in words if it was not imported. */
 export interface ImportRow {
   line: number;
   outcome: RowOutcome;
@@ -15,9 +15,9 @@ export interface ImportRow {
   message: string | null;
   /** Which cells were left out, and which of two was taken. */
   notes: LineNote[];
-  /** What the line's partner got beside their first slug. */
+  /** The line's contributions to its partner beside the first slug. */
   gives: Given;
-  /** The person in the line, and the partner: for people to find it again. */
+  /** The person of the line and the partner, so that people find it again. */
   who: string;
   code: string;
 }
@@ -40,7 +40,9 @@ interface Imported {
   counts: Record<RowOutcome, number>;
 }
 
-/** What an import came to, as the API shows it. Customers are not named: whoever is must be forgettable. */
+/**
+ * The result of an import, as the API shows it. It does not name customers, because a person's data must be erasable.
+ */
 export function viewImport({ kind, product, dry_run, data_param, columns, rows, counts }: Imported) {
   const problems = rows.filter(({ message }) => message !== null);
   const notes = rows.flatMap((row) => row.notes.map(({ column, message }) => ({ line: row.line, column, message })));

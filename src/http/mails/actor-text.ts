@@ -5,7 +5,7 @@ import { providerName } from "../../providers/registry.ts";
 /** A partner who acts in the portal. */
 export const SELF = "the partner, signed in to the portal";
 
-/** Who did something, as e-mails to the program's team name them. */
+/** The name of an actor in e-mails to the program's team. */
 export function actorText(actor: Actor): string {
   const { type, name } = actor;
   const who = oneLine(name ?? "");

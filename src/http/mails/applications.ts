@@ -7,7 +7,7 @@ import { dayFor, type Letter, type PlainLetter } from "./letter.ts";
 
 const APPLICANT = { audience: "applicant" } as const;
 
-/** To whoever sent the form: what holds for the address, which only its reader gets to know (JOIN-4). */
+/** Tells the sender of the form the state of the address, which only its reader may learn (JOIN-4). */
 export function addressLetters(notice: NoticeOf<"application_address">, origin: string | null): Letter[] {
   const { program, email, state } = notice;
   const name = oneLine(program.name);
@@ -62,7 +62,7 @@ function alreadyLetter(
   };
 }
 
-/** To the applicant; none where the address is forgotten. */
+/** Confirms the receipt to the applicant; not sent if the address is erased. */
 export function receivedLetters({ program, application: { email } }: NoticeOf<"application_received">): Letter[] {
   if (email === null) return [];
   const name = oneLine(program.name);
@@ -89,7 +89,7 @@ export function approvedLetters(notice: NoticeOf<"application_approved">, origin
   ];
 }
 
-/** To the applicant; none where the address is forgotten. */
+/** Tells the applicant the decision; not sent if the address is erased. */
 export function declinedLetters({ program, application }: NoticeOf<"application_declined">): Letter[] {
   const { email, note } = application;
   if (email === null) return [];
@@ -102,7 +102,7 @@ export function declinedLetters({ program, application }: NoticeOf<"application_
   return [{ to: email, reader: APPLICANT, subject: `Your application to ${name} was declined`, program, parts }];
 }
 
-/** To a partner of the owner's making. */
+/** Invites a partner whom the owner has added. */
 export function invitationLetters(notice: NoticeOf<"invitation">, origin: string | null): Letter[] {
   const { program, partner, link } = notice;
   const name = oneLine(program.name);

@@ -33,7 +33,7 @@ import { unsubscribeToken } from "./unsubscribe.ts";
 import { weeklySummaryLetters } from "./weekly-summary.ts";
 import { inEnglish } from "../pages/locale.ts";
 
-/** What each kind says, to each of its readers. Links begin with `origin`, and are left out where it is null. */
+/** The writer of each kind of e-mail, for each reader. Links begin with `origin`, and are left out if it is null. */
 const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) => Letter[] } = {
   payout_details: payoutDetailsLetters,
   endpoint_disabled: endpointDisabledLetters,
@@ -60,8 +60,10 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
 };
 
 /**
- * Writes the e-mails of a deployment, in English whoever caused them (PAGE-14); links in them begin with its `PUBLIC_URL`, and are left out where it has none.
- * @throws `not_configured` there for an e-mail that is for its link (HTTP-25): nothing of its commit is written.
+ * Writes the e-mails of a deployment, always in English (PAGE-14). Links begin with its `PUBLIC_URL`, and are left out
+ * without one.
+ * @throws `not_configured` without one for an e-mail that exists for its link (HTTP-25): then its commit is not
+ * written.
  */
 export function composeFor(settings: PublicUrlSettings, sealer: BaseCtx["sealer"]): Mailer["compose"] {
   const base = readPublicUrl(settings);
@@ -78,7 +80,7 @@ export function composeFor(settings: PublicUrlSettings, sealer: BaseCtx["sealer"
   };
 }
 
-/** Whether its link signs in or proves an address, once: without that link it is no use to its reader. */
+/** Whether its link signs in or proves an address, once: the e-mail is useless without that link. */
 function isForItsLink(notice: Notice): boolean {
   return "link" in notice || ("state" in notice && "token" in notice.state);
 }
@@ -87,7 +89,7 @@ function lettersOf<K extends MailKind>(notice: Notice & { kind: K }, origin: str
   return LETTERS[notice.kind](notice as unknown as NoticeOf<K>, origin);
 }
 
-/** What a reader may switch off has a link for that, also for programs that read e-mails (RFC 8058). */
+/** An e-mail that a reader may switch off has a link for that, also for mail programs (RFC 8058). */
 async function mailOf(
   { kind, program }: Notice,
   letter: Letter,

@@ -7,7 +7,10 @@ import type { Mail } from "../../lib/mail.ts";
 import { framed } from "./frame.ts";
 import { mailOf } from "./mailer.ts";
 
-/** How the operator is warned of a database that fills up; null where no e-mail can be sent, or to nobody. */
+/**
+ * Warns the operator of a database that fills up; null if the deployment cannot send e-mails, or has no operator's
+ * address.
+ */
 export function warnOperator(env: Bindings): Warn | null {
   const { OPERATOR_EMAIL: to } = env;
   const { senders } = mailOf(env);

@@ -2,7 +2,7 @@ import type { MailReader } from "../../domain/mail.ts";
 import { oneLine } from "../../lib/mail.ts";
 import type { Footer } from "./frame.ts";
 
-/** What is said below a letter to this reader; `unsubscribe` is null for what cannot be switched off. */
+/** The text below a letter to this reader; `unsubscribe` is null for a letter that cannot be switched off. */
 export function footerFor({ audience }: MailReader, { name }: { name: string }, unsubscribe: string | null): Footer {
   const links = unsubscribe === null ? [] : [{ label: "Unsubscribe, or choose your e-mails", url: unsubscribe }];
   // A name may end with a full stop of its own: "Example Ltd."

@@ -2,7 +2,7 @@ import { SERVICE_COLOR, textColorOn } from "../../domain/brand-color.ts";
 import { escapeHtml, oneLine, type Mail } from "../../lib/mail.ts";
 import type { LetterRow, PlainLetter } from "./letter.ts";
 
-/** What is said below every letter: why it comes, and where to change that. */
+/** The text below every letter: the reason for it, and the place to change that. */
 export interface Footer {
   reason: string;
   links: readonly { label: string; url: string }[];
@@ -11,12 +11,12 @@ export interface Footer {
 const FONT = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Helvetica,Arial,sans-serif";
 const TABLE = `role="presentation" cellpadding="0" cellspacing="0" border="0"`;
 
-/** A name within a subject takes 80 characters, and what is said of it follows. */
+/** A name within a subject takes up to 80 characters; the rest of the subject follows it. */
 const MAX_SUBJECT = 160;
 
 /**
- * A letter as text, and the same as HTML: tables and styles of the elements, which the common clients all show. Clients
- * that know style sheets show it dark where the reader's system is; the others turn its colors, which they may.
+ * Renders a letter as text and as HTML, with tables and inline styles, which all common clients show. Clients that
+ * support style sheets follow the reader's dark mode; others may invert the colors.
  */
 export function framed(letter: PlainLetter, footer: Footer): Mail {
   const subject = oneLine(letter.subject, MAX_SUBJECT);
@@ -46,7 +46,7 @@ function partOf(part: string | readonly LetterRow[]): string {
   return `<table ${TABLE} width="100%" style="margin:0 0 16px">${rows.join("")}</table>`;
 }
 
-/** The address is shown as well: not every client shows a link that can be followed. */
+/** The address is shown as well, because some clients do not show links. */
 function buttonTo({ url, label }: { url: string; label: string }, color: string): string {
   const href = escapeHtml(url);
   return (
@@ -58,7 +58,7 @@ function buttonTo({ url, label }: { url: string; label: string }, color: string)
   );
 }
 
-/** `data-ogsc` is on what the web client of Outlook makes dark, which does not know the media query. */
+/** Outlook's web client sets `data-ogsc` on darkened elements; it does not support the media query. */
 const DARK = [
   ".page{background-color:#131316!important}",
   ".card{background-color:#1d1d21!important;border-color:#3a3a42!important}",

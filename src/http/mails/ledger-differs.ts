@@ -1,10 +1,10 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import type { Letter } from "./letter.ts";
 
-/** So many are named. */
+/** The most differences that are listed. */
 const NAMED = 10;
 
-/** To the owner: what the reconciler has found (LAW-11). */
+/** Reports the reconciler's differences to the owner (LAW-11). */
 export function ledgerDiffersLetters({ program, differences }: NoticeOf<"ledger_differs">): Letter[] {
   const named = differences.slice(0, NAMED).map(({ check, subject }) => `${subject} (${check})`);
   return [

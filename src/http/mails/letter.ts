@@ -9,11 +9,11 @@ export interface Letter extends PlainLetter {
   reader: MailReader;
 }
 
-/** What an e-mail says: paragraphs, which may have lines, tables of two columns, and at most one place to go. */
+/** The content of an e-mail: paragraphs, which may have lines, tables of two columns, and at most one button. */
 export interface PlainLetter {
   to: string;
   subject: string;
-  /** Who it is from. */
+  /** The sender. */
   program: { name: string; brand_color: string | null };
   parts: readonly (string | readonly LetterRow[])[];
   action?: { label: string; url: string } | undefined;

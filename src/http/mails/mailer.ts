@@ -4,7 +4,7 @@ import type { Mailer } from "../../core/kernel/notices.ts";
 import type { Bindings } from "../../env.ts";
 import { composeFor } from "./compose.ts";
 
-/** Who sends the e-mails of a deployment, and whether they stay readable. */
+/** The senders of a deployment's e-mails, and whether the content stays readable. */
 export function mailOf(env: Bindings): { senders: MailSender[]; keepsContent: boolean } {
   return {
     senders: mailSenders(env, (url, init) => fetch(url, init)),
@@ -12,12 +12,12 @@ export function mailOf(env: Bindings): { senders: MailSender[]; keepsContent: bo
   };
 }
 
-/** Null where nobody sends: then none is stored either. */
+/** Null if there is no sender: then e-mails are not stored either. */
 export function mailerOf(env: Bindings, sealer: BaseCtx["sealer"], wake: Mailer["wake"]): Mailer | null {
   return mailOf(env).senders.length > 0 ? { compose: composeFor(env, sealer), wake } : null;
 }
 
-/** Whether e-mails leave the deployment. */
+/** Whether the deployment sends e-mails to the outside. */
 export function isMailing(env: Bindings): boolean {
   return mailOf(env).senders.some(({ name }) => name !== "log");
 }

@@ -1,4 +1,4 @@
-/** What needs the owner, each kind at most once within a day (MAIL-11). */
+/** Tells the owner about required actions, each kind at most once a day (MAIL-11). */
 import { openRefusalOf, refusalsOf } from "../../core/inbound/refusals.ts";
 import type { NoticeOf, SeenCode } from "../../core/kernel/notices.ts";
 import type { Program } from "../../core/kernel/rows.ts";
@@ -10,7 +10,7 @@ import { plural, providerText } from "../pages/parts/figures.tsx";
 import { REFUSAL_TEXTS } from "../pages/parts/words.ts";
 import type { Letter, LetterRow } from "./letter.ts";
 
-/** So many codes are named. */
+/** The most codes that are listed. */
 const NAMED = 10;
 
 interface Need {
@@ -57,7 +57,7 @@ export function payoutsHeldLetters({ program, count }: NoticeOf<"payouts_held">,
   return letterTo({ program, subject, parts, label: "See the payouts", path: "/dashboard/payouts" }, origin);
 }
 
-/** None where verified events came after the last refusal of each provider. */
+/** Empty if verified events came after the last refusal of each provider. */
 export function webhooksRefusedLetters({ program }: NoticeOf<"webhooks_refused">, origin: string | null): Letter[] {
   const open = VENDORS.flatMap(({ name }) => {
     const refusal = openRefusalOf(program, name);

@@ -34,7 +34,7 @@ function letterToPartner(
 ): Letter {
   const { partner } = change;
   const program_name = oneLine(program.name);
-  // Who reads another address may know nothing of the partner, who chose it: of the partner's words it has none.
+  // The reader of another address may not know the partner who entered it, so the e-mail has no text of the partner's.
   const name = to.toLowerCase() === partner.email.toLowerCase() ? nameOf(partner) : "a partner";
   const by = byText(actor, program_name);
   const at = origin === null ? " Sign in to the portal" : ` Sign in at ${origin}/portal/details`;
@@ -80,7 +80,7 @@ function subjectOf(change: PayoutDetailsChange, program_name: string): string {
   return isLink(change) ? linkSubject(program_name) : changeSubject(program_name);
 }
 
-/** Whether it is a link to the vendor's pages of the connected account, with nothing changed here. */
+/** Whether it is a link to the vendor's pages of the connected account, without a change here. */
 function isLink({ linked_account }: PayoutDetailsChange): boolean {
   return linked_account !== undefined;
 }
@@ -92,7 +92,7 @@ function linkText(what: string): string {
   );
 }
 
-/** What holds for payouts that exist. What is changed behind a link the service does not see. */
+/** The effect on existing payouts. The service does not see changes behind a vendor's link. */
 function afterText(changed: readonly PayoutDetailsChange[]): string[] {
   if (changed.some(isLink)) return [];
   const taken = changed.reduce((sum, change) => sum + change.taken, 0);
@@ -114,7 +114,7 @@ function changesText({ changes, linked_account }: PayoutDetailsChange): string {
     .join("\n");
 }
 
-/** A way to be paid by its name; anything else as it is. */
+/** The name of a payout method; other values unchanged. */
 function shown(value: unknown): string {
   if (typeof value !== "string") return "none";
   const method = PAYOUT_METHODS.find((name) => name === value);
@@ -125,7 +125,7 @@ function nameOf({ first_name, last_name, email }: PayoutDetailsChange["partner"]
   return oneLine([first_name, last_name].filter(Boolean).join(" ")) || oneLine(email);
 }
 
-/** For partners: a member is the program's, and the partner is named by the letter. */
+/** Names the actor for partners: a member appears as the program, and the letter already names the partner. */
 function byText(actor: Actor, program_name: string): string {
   if (actor.type === "partner") return SELF;
   return actor.type === "member" ? `${program_name} (${maskAddress(actor.name ?? "")})` : actorText(actor);

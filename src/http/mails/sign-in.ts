@@ -5,14 +5,14 @@ import { oneLine, type Mail } from "../../lib/mail.ts";
 import { framed } from "./frame.ts";
 import type { LetterRow } from "./letter.ts";
 
-/** What a link was asked for with, and roughly where; null where nobody knows. */
+/** The device and the rough place of a sign-in request; null if unknown. */
 export interface Asker {
   device: string | null;
   /** `Berlin, Germany`, or the country alone. */
   place: string | null;
 }
 
-/** Of a request: in words of this service and of the platform, none of the sender's. */
+/** Describes a request in words of this service and the platform, without any text from the sender. */
 export function askerOf(request: Pick<Request, "headers" | "cf">): Asker {
   const location = request.cf as (VisitorLocation & { city?: unknown }) | undefined;
   const code = countryOf(location);
@@ -25,8 +25,8 @@ export function askerOf(request: Pick<Request, "headers" | "cf">): Asker {
 }
 
 /**
- * The e-mail that carries a sign-in link: from the program, where the address has one account only. By `asker` its
- * reader knows whether it was they who asked.
+ * The e-mail with a sign-in link. It comes from the program if the address has one account only. `asker` lets its
+ * reader recognize their own request.
  */
 export function signInMail(to: string, url: string, identities: readonly Identity[], { device, place }: Asker): Mail {
   const [only] = identities.length === 1 ? identities : [];

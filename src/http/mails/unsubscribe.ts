@@ -6,22 +6,22 @@ import type { Sealed } from "../../lib/seal.ts";
 
 type Sealer = BaseCtx["sealer"];
 
-/** Who a link to unsubscribe is for, and from which e-mails. */
+/** The reader of a link to unsubscribe, and the e-mails that it stops. */
 export interface Unsubscribing {
   program_id: string;
   reader: ChoosingReader;
   kind: MailKind;
-  /** Where the e-mail went: who has the link is the reader only as long as that is theirs. */
+  /** The e-mail's recipient. The link works only while the address is still the reader's. */
   address: string;
 }
 
-/** No e-mail has this id: what is sealed for it opens as nothing else. */
+/** No e-mail has this id, so a sealed token cannot be opened as an e-mail. */
 const PLACE = { table: "mails", column: "content", row: "unsubscribe" } as const;
 
 const KINDS = Object.keys(MAIL_KINDS) as MailKind[];
 const CONTENT = z.tuple([z.string(), z.string(), z.enum(KINDS), z.string()]);
 
-/** Nobody else can make one, and nothing can be read from it. It works for as long as its key is known. */
+/** Only this deployment can make a token, and its content cannot be read. It works while its key is known. */
 export async function unsubscribeToken(
   sealer: Sealer,
   { program_id, reader, kind, address }: Unsubscribing,
@@ -30,7 +30,7 @@ export async function unsubscribeToken(
   return sealed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "~");
 }
 
-/** Null for what is no such token. */
+/** Null for an invalid token. */
 export async function readUnsubscribeToken(sealer: Sealer, token: string): Promise<Unsubscribing | null> {
   if (!/^[\w.~-]{1,1000}$/.test(token)) return null;
   const sealed = token.replaceAll("-", "+").replaceAll("_", "/").replaceAll("~", "=") as Sealed;

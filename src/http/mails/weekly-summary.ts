@@ -9,7 +9,7 @@ import { dayFor, type Letter, type LetterRow } from "./letter.ts";
 
 const DAY_MS = 86_400_000;
 
-/** To the owner: what waits, and what the week brought (MAIL-12). None where nothing waits and nothing happened. */
+/** Sends the owner open tasks and the results of the week (MAIL-12). Not sent if both are empty. */
 export function weeklySummaryLetters(notice: NoticeOf<"weekly_summary">, origin: string | null): Letter[] {
   const { program, from, until, earned } = notice;
   const waits = waitingRows(notice);

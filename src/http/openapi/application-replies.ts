@@ -7,14 +7,14 @@ import { allOf, listOf, once, shows } from "./fields.ts";
 
 const application = once(() => shows<ApplicationView>()(readShape(APPLICATION)));
 
-/** What webhooks and decisions show. */
+/** The application in webhooks and decisions. */
 const applicationData = once(() =>
   shows<ReturnType<typeof viewApplicationData>>()(
     pick(readShape(APPLICATION), ["id", "program_id", "status", "partner_id", "created_at", "decided_at"]),
   ),
 );
 
-/** The result for one of several. */
+/** The result for one of several applications. */
 const result = () =>
   z.union([
     shows<Extract<ApplicationResult, { ok: true }>>()({
@@ -32,7 +32,7 @@ const result = () =>
     }),
   ]);
 
-/** Of the routes of applications. */
+/** The replies of the routes of applications. */
 export const applicationReplies = () => ({
   Application: application(),
   ApplicationList: listOf(application()),

@@ -242,10 +242,10 @@ function ref(name: string): JsonSchema {
 
 const CONVERSION = {
   target: "draft-2020-12",
-  // What only code can judge is described in words; `metadata` brings its own schema.
+  // Rules that only code can check are described in words; `metadata` brings its own schema.
   unrepresentable: "any",
   override: ({ zodSchema, jsonSchema }) => {
-    // Zod leaves out the default of what it transforms, for it is of the other type.
+    // Zod omits the default of a transformed value, because it has the other type.
     if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue;
     if (jsonSchema.type === "integer") delete jsonSchema.pattern;
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -268,7 +268,7 @@ export function requestSchemas(): Record<string, z.ZodType> {
   return schemas;
 }
 
-/** Schemas by name, each naming the others where it holds them. */
+/** Schemas by name, with references between them. */
 function componentsOf(schemas: Record<string, z.ZodType>, io: "input" | "output"): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
@@ -281,7 +281,7 @@ function componentsOf(schemas: Record<string, z.ZodType>, io: "input" | "output"
   );
 }
 
-/** What the owner's endpoints are sent. */
+/** The events that the owner's endpoints receive. */
 function outboundWebhooks(): OpenApiDocument["webhooks"] {
   const header = (name: string, description: string): Parameter => ({
     name,
@@ -328,12 +328,12 @@ function outboundWebhooks(): OpenApiDocument["webhooks"] {
   );
 }
 
-/** Where the schema of an event's `data` is published. */
+/** The path of the published schema of an event's `data`. */
 export function schemaPath(event: SentEventType): string {
   return `/docs/events/${event}.json`;
 }
 
-/** The JSON Schema of an outbound event's `data`, whole in itself; null for what is no outbound event. */
+/** The self-contained JSON Schema of an outbound event's `data`; null if the type is not an outbound event. */
 export function dataSchema(type: string): JsonSchema | null {
   const event = SENT_EVENT_TYPES.find((sent) => sent === type);
   if (event === undefined) return null;

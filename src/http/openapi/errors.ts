@@ -2,7 +2,7 @@ import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
 import type { Documented } from "../route.ts";
 
-/** Why each error code is answered, and what its caller does about it; the status is that of `http/errors.ts`. */
+/** The cause of each error code and the caller's remedy; `http/errors.ts` has its status. */
 export const ERRORS: Record<ErrorCode, { cause: string; cure: string }> = {
   invalid_json: {
     cause: "The body is not valid JSON.",
@@ -81,13 +81,13 @@ export const ERRORS: Record<ErrorCode, { cause: string; cure: string }> = {
   },
 };
 
-/** Every error code that a route can answer with: those of its kind and its own. */
+/** Every error code of a route: those of its kind and its own. */
 export function errorsOf(route: Documented): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
   const add = (...more: ErrorCode[]) => more.forEach((code) => codes.add(code));
   const security = securityOf(route);
   const isRead = route.method === "GET";
-  // Each refuses a parameter that it does not take.
+  // Each of these routes refuses a parameter that it does not have.
   if (security !== null) add("unauthorized", "rate_limited", "validation_failed");
   if (security === "api_key") add("forbidden");
   if (security === "operator_token") add("not_found");
@@ -101,13 +101,13 @@ export function errorsOf(route: Documented): ErrorCode[] {
   return [...codes].toSorted((a, b) => statusOf(a) - statusOf(b) || (a < b ? -1 : 1));
 }
 
-/** The name of the security scheme that a route asks for, null where anybody may call it. */
+/** The security scheme of a route; null if it is public. */
 export function securityOf({ path }: Pick<Documented, "path">): "api_key" | "operator_token" | null {
   if (path.startsWith("/api/v1/")) return "api_key";
   return path.startsWith("/admin/") ? "operator_token" : null;
 }
 
-/** Whether it takes `X-D1-Bookmark`, and may answer with one. */
+/** Whether it accepts `X-D1-Bookmark`, and may reply with one. */
 export function takesBookmark(route: Pick<Documented, "path">): boolean {
   return securityOf(route) === "api_key";
 }

@@ -7,7 +7,7 @@ const IN_PATHS: Record<string, string> = {
   ...{ file: "payout.paid.json", guide: "start" },
 };
 
-/** The value of a parameter of a path: of an id, one of the kind of the noun before it. */
+/** The example of a path parameter; for an id, one of the kind of the noun before it. */
 export function pathExample(name: string, path: string): string {
   const noun = singular(new RegExp(`([a-z-]+)/:${name}(/|$)`).exec(path)?.[1] ?? "").replaceAll("-", "_");
   const prefixes: Record<string, string> = { ...ID_PREFIXES, webhook: ID_PREFIXES.endpoint };

@@ -16,7 +16,9 @@ const manual = {
 };
 const waiting = { status: "pending", attempt_count: 0, completed_at: null, attempts: [] };
 
-/** What a reply has in place of its schema's example, by operation or by operation and status: the state that it leads to. */
+/**
+ * Replaces fields of a reply's example, by operation or by operation and status, with the state after the operation.
+ */
 const AFTER: Record<string, object> = {
   deletePartner: { status: "deactivated" },
   declineApplication: { ...declined, partner_id: null },
@@ -36,7 +38,7 @@ const AFTER: Record<string, object> = {
   "createIntegrationDestination 200": { outcome: "unchanged", event_types_added: [], secret: "kept" },
 };
 
-/** The same of an event that is sent. */
+/** The same for an outbound event. */
 const SENT: Record<string, object> = {
   "commission.updated": { status: "approved" },
   "partner.updated": { status: "active" },
@@ -56,13 +58,13 @@ interface Replied {
   path: string;
 }
 
-/** What an operation answers: its schema's example, in the state that this operation leads to. */
+/** The reply of an operation: its schema's example, in the state after this operation. */
 export function replyExample(schema: ReplyName, { operation_id, status, path }: Replied): unknown {
   if (schema === "Deleted") return { id: pathExample("id", path), deleted: true };
   return changed(schema, AFTER[`${operation_id} ${status}`] ?? AFTER[operation_id]);
 }
 
-/** The `data` of an event that is sent, in the state that the event reports. */
+/** The `data` of an outbound event, in the state that the event reports. */
 export function sentExample(schema: ReplyName, event: string): unknown {
   return changed(schema, SENT[event]);
 }

@@ -119,7 +119,7 @@ const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 
 const key = exampleOf(API_KEY);
 
-/** One of each reply; tests hold them to their schemas. */
+/** An example of each reply; tests compare them with their schemas. */
 export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   Error: {
     error: {

@@ -15,12 +15,12 @@ import { API_KEY, MEMBER } from "../../resources/team.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
- * The texts of fields that are no column of a resource, or of several: by name, or as `parent.name`. The parent is the
- * field that holds it or the first word of the schema's name: `Partner.status` is of every `Partner…`. Of a parameter it
- * is `query` or `path`. A provider's own fields are here without its name: `webhook_secret`.
+ * The texts of fields that are not a column of one resource: by name, or as `parent.name`. The parent is the field that
+ * contains it or the first word of the schema's name: `Partner.status` is the status in every `Partner…`. The parent of
+ * a parameter is `query` or `path`. A provider's own fields are here without its name: `webhook_secret`.
  */
 const OWN_TEXTS: Record<string, string> = {
-  // Of many things
+  // Many resources
   program_id: "The program that it belongs to.",
   partner_id: "The partner, by id.",
   payment_id: "The payment, by id.",
@@ -315,7 +315,7 @@ const RESOURCE_TEXTS = Object.entries(RESOURCES).flatMap(([noun, fields]) =>
 
 export const FIELD_TEXTS: Record<string, string> = { ...OWN_TEXTS, ...Object.fromEntries(RESOURCE_TEXTS) };
 
-/** Every property of a schema of the document with a text of what it is; `name` is the schema's. */
+/** Adds a description to every property of a schema of the document; `name` is the schema's. */
 export function described(name: string, schema: JsonSchema): JsonSchema {
   return withTexts(schema, [name, /^[A-Z][a-z]+/.exec(name)?.[0] ?? name]);
 }
@@ -340,12 +340,12 @@ function withTexts(schema: JsonSchema, parents: string[]): JsonSchema {
   return made;
 }
 
-/** What `flows` or `flow` holds is a `Flow` too. */
+/** `flows` and `flow` contain a `Flow` too. */
 function parentsOf(key: string): string[] {
   return [key, singular(key).replace(/^[a-z]/, (first) => first.toUpperCase())];
 }
 
-/** A text that the schema brings itself goes first. */
+/** The schema's own text wins. */
 function withText(schema: JsonSchema, text: string | undefined): JsonSchema {
   return schema.description !== undefined || text === undefined ? schema : { description: text, ...schema };
 }
@@ -356,25 +356,25 @@ function textOf(key: string, schema: JsonSchema, parents: string[]): string | un
   return texts.find((text) => text !== undefined) ?? (key === "id" ? idText(schema) : undefined);
 }
 
-/** A provider's own field without the provider's name. */
+/** The name of a provider's own field without the provider's name. */
 function ownName(key: string): string {
   return key.replace(/^provider_[a-z]_/, "");
 }
 
-/** What an id is of follows from its prefix. */
+/** Describes an id by its prefix. */
 function idText({ pattern = "" }: JsonSchema): string {
   const [kind] = Object.entries(ID_PREFIXES).find(([, prefix]) => pattern === `^${prefix}_`) ?? [];
   return kind === undefined ? "Its id." : `The id of the ${nounOf(kind)}.`;
 }
 
-/** What a parameter means: that of a path which is an id says of what. */
+/** The meaning of a parameter; for an id in a path, the kind of its object. */
 export function parameterText(place: "path" | "query", name: string, path: string): string | undefined {
   const noun = new RegExp(`([a-z-]+)/:${name}(/|$)`).exec(path)?.[1];
   const own = FIELD_TEXTS[`${place}.${name}`] ?? (place === "query" ? FIELD_TEXTS[name] : undefined);
   return own ?? (noun === undefined ? undefined : `The id of the ${nounOf(singular(noun))}.`);
 }
 
-/** What texts call the kind of an id, or the noun of a path. */
+/** The noun for the kind of an id, or for the plural in a path. */
 function nounOf(kind: string): string {
   return { api_key: "API key", "api-key": "API key", webhook: "endpoint" }[kind] ?? kind.replaceAll(/[_-]/g, " ");
 }

@@ -1,14 +1,14 @@
 import * as z from "zod";
 
-/** Makes a thing when it is first asked for: what only the document needs costs nothing at a cold start. */
+/** Makes a value on first use, so that parts that only the document needs do not slow down a cold start. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
 /**
- * An object that shows exactly the fields of `View`: one that the view has and the schema lacks, or the other way
- * round, does not compile. A field may be described more closely than the view's type does.
+ * An object schema with exactly the fields of `View`: a field that only one side has does not compile. A field may be
+ * described more closely than the view's type does.
  */
 export function shows<View>() {
   return <S extends { [K in keyof View]-?: z.core.$ZodType<View[K]> }>(

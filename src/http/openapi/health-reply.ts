@@ -3,7 +3,7 @@ import type { viewFilling, viewLate } from "../health.ts";
 import { timestamp } from "../../resources/output.ts";
 import { shows } from "./fields.ts";
 
-/** What `/healthz` answers (HTTP-18). */
+/** The reply of `/healthz` (HTTP-18). */
 export const health = () =>
   z.strictObject({
     status: z.literal("ok"),

@@ -261,7 +261,7 @@ const entry = once(() =>
   }),
 );
 
-/** What the routes of commissions, payments and payouts answer with, by the names the document gives them. */
+/** The replies of the routes of commissions, payments and payouts, by schema name. */
 export const moneyReplies = once(() => ({
   Commission: commission(),
   CommissionData: commissionData(),

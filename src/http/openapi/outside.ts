@@ -14,7 +14,7 @@ const PAGE_OR_TEXT: Reply[] = [
 
 const JSON_OR_TEXT = ["application/json", "text/plain"];
 
-/** What `domain/click.ts` reads by hand, because it runs once per click; a test holds the two together. */
+/** The body that `domain/click.ts` parses by hand, because it runs once per click; a test compares the two. */
 const click = z.strictObject({
   program_id: z.string().regex(PROGRAM_ID_PATTERN),
   ref: z.string().regex(SLUG_PATTERN).describe("The partner's slug."),
@@ -36,8 +36,8 @@ const click = z.strictObject({
 });
 
 /**
- * The routes that answer without the frame of `route`, as the document shows them: webhooks, which are verified by their
- * signatures, those of visitors' browsers, which cost as little as they can, and pages.
+ * The routes that `route` does not declare, as the document shows them: webhooks, verified by signatures; routes of
+ * visitors' browsers, which must be cheap; and pages.
  */
 export const OUTSIDE: readonly Documented[] = [
   ...VENDORS.map(({ name, text, document, claims_programs }): Documented => ({
@@ -198,7 +198,7 @@ export const OUTSIDE: readonly Documented[] = [
   },
 ];
 
-/** `provider_a` is `ProviderA`. */
+/** `provider_a` becomes `ProviderA`. */
 function pascal(name: string): string {
   return name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { READ_TROUBLES, VENDOR_TROUBLES } from "../../domain/read-trouble.ts";
 import { timestamp } from "../../resources/output.ts";
 
-/** What is said of the reading of a provider's list of events. */
+/** The fields about the reading of a provider's list of events. */
 export const readingFields = () => ({
   api_key_set: z.boolean(),
   complete_from: timestamp.nullable(),

@@ -138,7 +138,7 @@ const member = once(() => shows<Member>()(readShape(MEMBER)));
 
 const secret = once(() => prefixed("whsec_").describe("The signing secret; no other reply shows it."));
 
-/** `data` of a ping; that of the other events are objects of the API. */
+/** The `data` of a ping; other events have objects of the API. */
 const pingData = once(() =>
   shows<PingData>()({ id: idOf("event"), endpoint_id: idOf("endpoint"), description: z.string().nullable() }),
 );
@@ -278,7 +278,7 @@ const integrations = () =>
 
 const shownKey = () => prefixed("sk_").describe("The key; no other reply shows it.");
 
-/** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
+/** The replies of every route, by schema name. Strict: an extra field is an undocumented one. */
 export const replies = once(() => ({
   Error: error(),
   Health: health(),

@@ -1,4 +1,4 @@
-/** Examples of what is sent. */
+/** Examples of request bodies. */
 import { CODE } from "../../resources/code.ts";
 import { ENDPOINT } from "../../resources/endpoint.ts";
 import { exampleOf, pick } from "../../resources/field.ts";
@@ -14,7 +14,7 @@ const flowCreate = pick(exampleOf(FLOW), ["name", "action_type", "action_value",
 const endpointCreate = pick(exampleOf(ENDPOINT), ["url", "events"]);
 const apiKeyCreate = pick(exampleOf(API_KEY), ["name", "scopes", "expires_at"]);
 
-/** One of each request body of the API and the operator, by the name of its schema. */
+/** An example of each request body of the API and the operator, by the name of its schema. */
 export const REQUEST_EXAMPLES: Record<string, unknown> = {
   ProgramCreate: { name: "Example Shop", owner_email: "owner@example.com", domain: "shop.example.com" },
   SignInLinkCreate: { email: "owner@example.com" },

@@ -1,15 +1,15 @@
 import type { OpenApiDocument, Operation, Parameter } from "./types.ts";
 
-/** An operation and where it is. */
+/** An operation and its address. */
 export interface Place {
-  /** In upper case. */
+  /** The method in upper case. */
   method: string;
-  /** With `{id}`. */
+  /** A path with `{id}`. */
   path: string;
   operation: Operation;
 }
 
-/** One request, in two languages. */
+/** One request in two languages. */
 export interface Samples {
   curl: string;
   typescript: string;
@@ -23,8 +23,8 @@ export function placesOf(document: OpenApiDocument): Place[] {
 }
 
 /**
- * A request of this operation as it can be run, made from the document's examples; null for what only a provider or a
- * browser sends. `server` is the origin. The bearer is the variable `API_KEY` or `ADMIN_TOKEN` of the environment.
+ * A runnable request of this operation, made from the document's examples; null if only a provider or a browser sends
+ * it. `server` is the origin. The bearer is the environment variable `API_KEY` or `ADMIN_TOKEN`.
  */
 export function samplesOf(place: Place, server: string): Samples | null {
   const [scheme] = Object.keys(place.operation.security[0] ?? {});
@@ -38,7 +38,7 @@ export function samplesOf(place: Place, server: string): Samples | null {
 interface Call {
   server: string;
   method: string;
-  /** With the values of its path and query. */
+  /** The address with the values of its path and query. */
   url: string;
   bearer: string | null;
   /** The media type of the body; null without one. */
@@ -83,7 +83,7 @@ function curlOf({ method, url, bearer, type, body }: Call): string {
   return parts.join(" \\\n  ");
 }
 
-/** By the typed client of `src/client`. */
+/** A call of the typed client of `src/client`. */
 function clientCall({ method, path, operation }: Place, { server, type, body }: Call): string {
   const steps = path
     .split("/")
@@ -112,7 +112,7 @@ function clientCall({ method, path, operation }: Place, { server, type, body }: 
   ].join("\n");
 }
 
-/** What the typed client does not know: the operator's routes, files, and what needs no key. */
+/** A fetch for routes that the typed client lacks: the operator's routes, files, and routes without a key. */
 function fetchCall({ operation }: Place, { method, url, bearer, type, body }: Call): string {
   const headers = [
     ...(bearer === null ? [] : [`    Authorization: \`Bearer \${process.env.${bearer}}\`,`]),
@@ -136,7 +136,7 @@ function isJson({ responses }: Operation): boolean {
   return answer !== undefined && "content" in answer && answer.content?.["application/json"] !== undefined;
 }
 
-/** A value as TypeScript writes it: names without quotes. */
+/** A value in TypeScript syntax: names without quotes. */
 function literal(value: unknown, indent = ""): string {
   return JSON.stringify(value, null, 2)
     .split("\n")

@@ -61,7 +61,7 @@ export interface OpenApiDocument {
   info: { title: string; version: string; description: string };
   servers: { url: string }[];
   tags: { name: string; description: string }[];
-  /** The extension by which reference pages keep apart who calls what. */
+  /** The extension by which reference pages group operations by caller. */
   "x-tagGroups": { name: string; tags: string[] }[];
   paths: Record<string, Record<string, Operation>>;
   webhooks: Record<string, { post: Omit<Operation, "security"> }>;

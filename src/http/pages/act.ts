@@ -1,11 +1,11 @@
-/** What a posted form does: it is read and judged, a verb is run, and the reply leads on or shows the form again. */
+/** Handles a posted form: parses and validates it, runs a verb, and redirects or shows the form again. */
 import type { Context } from "hono";
 import type * as z from "zod";
 import type { PageEnv } from "../session.ts";
 import { refusedEdit, sentEdit, type Edit, type EditForm } from "./edits.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "./forms.ts";
 
-/** A form as it was sent, and what is wrong with it. */
+/** A form as it was sent, and its problems. */
 export interface Sent {
   fields: FormFields;
   problems?: Problems | undefined;
@@ -13,7 +13,7 @@ export interface Sent {
 
 type Reply = Response | Promise<Response>;
 
-/** Where a form leads that was carried out: an address, or the page that answers it. */
+/** The result of a form: an address to redirect to, or a page. */
 type Outcome = string | Reply;
 
 export async function sentFields(c: Context<PageEnv>): Promise<FormFields> {
@@ -22,17 +22,17 @@ export async function sentFields(c: Context<PageEnv>): Promise<FormFields> {
 
 interface Act<Schema extends z.ZodType> {
   schema: Schema;
-  /** What was typed, as the schema takes it. */
+  /** Maps the form's fields to the schema's input. */
   input: (fields: FormFields) => unknown;
-  /** Does it, and says where the form leads. */
+  /** Runs the verb and returns the result of the form. */
   verb: (value: z.output<Schema>, fields: FormFields) => Promise<Outcome>;
-  /** The form again, with what was typed. */
+  /** Shows the form again with its input. */
   page: (sent: Sent & { problems: Problems }) => Reply;
-  /** What is wrong for a thrown error; what the person cannot correct is thrown on. */
+  /** Turns a thrown error into problems; rethrows one that the person cannot correct. */
   refuse?: (thrown: unknown) => Problems;
 }
 
-/** Carries a posted form out, or shows it again with what is wrong. */
+/** Carries out a posted form, or shows it again with its problems. */
 export async function act<Schema extends z.ZodType>(
   c: Context<PageEnv>,
   { schema, input, verb, page, refuse = problemsOf }: Act<Schema>,
@@ -47,7 +47,7 @@ export async function act<Schema extends z.ZodType>(
   }
 }
 
-/** Runs the verb of a button, or of a page that asks first; `page` says why it was refused. */
+/** Runs the verb of a button, or of a confirmation page; `page` shows the reason of a refusal. */
 export async function press(
   c: Context<PageEnv>,
   verb: () => Promise<Outcome>,
@@ -65,18 +65,18 @@ interface Change<Row, Schema extends z.ZodType> {
   row: Row;
   schema: Schema;
   input: (fields: FormFields) => unknown;
-  /** Does it: `edit.sent` is what the form showed, for the verb to compare. */
+  /** Runs the verb; `edit.sent` is the form's original content, for the verb to compare. */
   verb: (value: z.output<Schema>, edit: ReturnType<typeof sentEdit<Row>>) => Promise<Outcome>;
   page: (edit: Edit<Row>) => Reply;
 }
 
-/** The same for a form that changes a row: a change of somebody else meanwhile is shown, not lost (PAGE-30). */
+/** Like `act` for a form that changes a row: a concurrent change by somebody else is shown, not lost (PAGE-30). */
 export async function change<Row extends object, Schema extends z.ZodType>(
   c: Context<PageEnv>,
   { form, row, schema, input, verb, page }: Change<Row, Schema>,
 ): Promise<Response> {
   const edit = sentEdit(form, row, await sentFields(c));
-  // Back from the page that shows what would change.
+  // The person comes back from the preview page.
   if (edit.fields.has("back")) return page(edit);
   const parsed = parseInput(schema, input(edit.fields));
   if (!parsed.ok) return page({ ...edit, problems: parsed.problems });

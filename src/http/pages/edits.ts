@@ -1,4 +1,4 @@
-/** Forms that change something: what was shown goes with them, so that a change of others in between is kept (PAGE-30). */
+/** Edit forms send their original content along, so that concurrent changes by others are not lost (PAGE-30). */
 import type { Context } from "hono";
 import { readLastChange, type ChangedObject } from "../../core/events/last-change.ts";
 import { StaleChange, type Shown } from "../../core/kernel/stale.ts";
@@ -6,21 +6,21 @@ import type { Actor } from "../../domain/actor.ts";
 import type { PageEnv } from "../session.ts";
 import { problemsOf, type FormFields, type Problems } from "./forms.ts";
 
-/** The field of a form that holds what it showed. */
+/** The form field with the form's original content. */
 export const SHOWN_FIELD = "shown";
 
-/** What a form changes: the columns that it has fields for, the texts that they show, and how a change of it is recorded. */
+/** An edit form: its columns, their displayed texts, and the event that records a change. */
 export interface EditForm<Row> {
   columns: (row: Row) => Shown;
   texts: (row: Row) => Readonly<Record<string, unknown>>;
   changes: (row: Row) => ChangedObject;
 }
 
-/** A form that is shown: opened, or again with what was typed. */
+/** An edit form on the page: just opened, or again with its input. */
 export interface Edit<Row> {
   row: Row;
   shown: Shown;
-  /** What was typed; of what it lacks the row is shown. */
+  /** The input; fields that it lacks show the row's values. */
   fields?: FormFields | undefined;
   problems?: Problems | undefined;
 }
@@ -30,7 +30,7 @@ export function openEdit<Row>(form: EditForm<Row>, row: Row): Edit<Row> {
   return { row, shown: form.columns(row) };
 }
 
-/** The form as it was sent. `shown` of the verb is what it showed, where it says so. */
+/** The form as it was sent. The verb's `shown` is the form's original content, if it is included. */
 export function sentEdit<Row>(
   form: EditForm<Row>,
   row: Row,
@@ -41,9 +41,10 @@ export function sentEdit<Row>(
 }
 
 /**
- * The form again, for a change that was refused. If somebody else changed the same meanwhile, it has what both made of it: fields
- * that the sender left alone are as they are now, the others as they were typed, and at those that both changed is what the other
- * made of them. Sent again, what was typed counts. Anything that cannot be corrected is thrown on.
+ * Shows the form again after a refused change. If somebody else changed the same row meanwhile, both changes are
+ * merged: fields that the sender left alone have their current values, the others the sender's input. A field that both
+ * changed also shows the other value. If the form is sent again, the sender's input wins. Rethrows an error that the
+ * person cannot correct.
  */
 export async function refusedEdit<Row extends object>(
   c: Context<PageEnv>,
@@ -78,7 +79,7 @@ export function meanwhileText(value: string, by: string | null): string {
   return `Changed meanwhile to ${value === "" ? "nothing" : `“${value}”`}${by === null ? "" : ` by ${by}`}.`;
 }
 
-/** A partner does not see which member of the team it was. */
+/** Partners do not see which team member it was. */
 function whoText(c: Context<PageEnv>, actor: Actor | null): string | null {
   if (actor === null) return null;
   const { session } = c.var;
@@ -96,7 +97,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** What a form says that it showed; undefined if it says nothing that can be read. */
+/** The original content that a form includes; undefined if it is missing or malformed. */
 export function shownIn(fields: FormFields): Shown | undefined {
   try {
     const shown: unknown = JSON.parse(fields.text(SHOWN_FIELD));

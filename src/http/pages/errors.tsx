@@ -15,7 +15,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
   not_configured: "Not set up yet",
 };
 
-/** Renders any thrown value as a page, under the same codes and with the same reserve as the API (`http/errors.ts`). */
+/** Renders any thrown value as a page, with the same codes as the API and without more detail (`http/errors.ts`). */
 export async function renderPageError(thrown: unknown, c: Context<PageEnv>): Promise<Response> {
   const error = toAppError(thrown);
   if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, requestOf(c));

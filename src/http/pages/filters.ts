@@ -5,40 +5,40 @@ import { AppError } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { PageEnv } from "../session.ts";
 
-/** A filter as the address says it: the values that were understood, and as texts for the form and for other pages. */
+/** A filter from the address: the valid values, and their texts for the form and for links. */
 export interface Filter<T> {
   value: T;
   texts: Record<string, string>;
 }
 
-/** Dates whose days have an instant that the API takes, in every zone. */
+/** Dates whose days have an instant that the API accepts, in every zone. */
 const [FIRST_DATE, LAST_DATE] = ["1970-01-02", "9999-12-29"];
 
 /**
- * The first instant of a typed date in a time zone, `later` days later, as the API takes it (PAGE-23). What is no such date
- * is as it was typed, for the schema to judge.
+ * The first instant of a typed date in a time zone, `later` days later, in the API's format (PAGE-23). An invalid date
+ * is returned unchanged, so that the schema refuses it.
  */
 export function startOfTyped(text: string, zone: string, later = 0): string {
   if (!isDate(text) || text < FIRST_DATE || text > LAST_DATE) return text;
   return iso(startOfDateIn(zone, laterDate(text, later)));
 }
 
-/** So much of a name that is not known is said. */
+/** The most characters of an unknown name that are shown. */
 const MAX_NAME = 40;
 
-/** What a page is, says nothing about its list. */
+/** Parameters of the page, which do not filter the list. */
 const OF_PAGES = new Set(["page", "per_page", "cursor"]);
 
-/** What pages put into addresses of lists beside filters: what was done, and to how many. */
+/** Parameters that pages add to addresses of lists: the result of an action and its count. */
 const OF_ANSWERS = ["done", "bulk", "count"];
 
-/** Notes what of the address was not understood, for `framed` to say, or `refuseLeftOut` to refuse. */
+/** Records the ignored parts of the address, so that `framed` shows them, or `refuseLeftOut` refuses them. */
 export function leaveOut(c: Context<PageEnv>, names: Iterable<string>): void {
   const left_out = new Set([...(c.var.left_out ?? []), ...names]);
   if (left_out.size > 0) c.set("left_out", [...left_out]);
 }
 
-/** Leaves out what of the address has a value and no name that is `known`, or that pages add (PAGE-20). */
+/** Ignores parameters with a value that are neither `known` nor added by pages (PAGE-20). */
 export function leaveOutUnknown(c: Context<PageEnv>, known: Iterable<string>): void {
   const names = new Set([...known, ...OF_PAGES, ...OF_ANSWERS]);
   const given = Object.entries(c.req.query()).filter(([name, value]) => value.trim() !== "" && !names.has(name));
@@ -49,8 +49,8 @@ export function leaveOutUnknown(c: Context<PageEnv>, known: Iterable<string>): v
 }
 
 /**
- * For what is more than a page: a file, or a change of all that match, of another list than the one that was meant.
- * @throws `validation_failed` where something of the filter was left out.
+ * Guards actions beyond a page, a file or a change of all matches, from running on a wider list than intended.
+ * @throws `validation_failed` if a part of the filter was ignored.
  */
 export function refuseLeftOut(c: Context<PageEnv>): void {
   const names = c.var.left_out?.filter((name) => !OF_PAGES.has(name)) ?? [];
@@ -62,12 +62,13 @@ export function leftOutText(names: readonly string[]): string {
   return `Of this address, ${names.join(" and ")} ${are} not understood. Choose ${them} again.`;
 }
 
-/** Of `to` the day is included: it ends where the next one begins. */
+/** The day of `to` is included: the range ends at the start of the next day. */
 const DAYS_LATER: Record<string, number> = { from: 0, to: 1 };
 
 /**
- * What cannot be understood is left out, so that no address of a list is a dead end, and `framed` says so. `known` are values that stand for
- * what the address says. Dates of `from` and `to` are days of the program's time zone, but of sums by UTC day; the texts keep them.
+ * Ignores invalid parameters, so that every address of a list works, and `framed` names them. `known` are values that
+ * replace those of the address. The dates `from` and `to` are days of the program's time zone, or UTC days for sums by
+ * UTC day; the texts keep the dates.
  */
 export function filterOf<T extends z.ZodObject>(
   c: Context<PageEnv>,

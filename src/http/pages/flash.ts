@@ -1,10 +1,10 @@
 import type { PartnerStatus } from "../../domain/partner.ts";
 
-/** What the page after a change that is applied from an earlier day says (FLOW-11). */
+/** The note after a change that applies from an earlier day (FLOW-11). */
 const APPLIED =
   "Saved and applied. Payments since that day are decided again: the newest already, others within minutes.";
 
-/** What was done by giving a code to a partner of that status: who is not active earns nothing (PART-4). */
+/** The note after a code was given to a partner, by the partner's status: only active partners earn (PART-4). */
 const CODE_GIVEN: Record<PartnerStatus, string> = {
   active: "The code is the partner's. Payments that waited for it earn their commissions within minutes.",
   invited:
@@ -13,7 +13,7 @@ const CODE_GIVEN: Record<PartnerStatus, string> = {
     "The code is the partner's, who is deactivated. Of the payments that waited for it, those from while they were active earn their commissions.",
 };
 
-/** What the page before did, by the page that says so and the word of `?done=` in its address. */
+/** The note about the previous action, by page and by the word of `?done=` in its address. */
 export const FLASH = {
   applications: {
     approved: "Approved. They were e-mailed their link, and one that signs them in.",
@@ -65,7 +65,7 @@ export const FLASH = {
   partner_codes: {
     removed: "The code is nobody's now. What it has earned stays, and so do renewals of what began with it.",
   },
-  /** By the rules of its own time, whatever they are now (PAY-15, PAY-16). */
+  /** A recalculation uses the rules of the payment's own time, not the current ones (PAY-15, PAY-16). */
   payments: {
     reprocessed: "Decided again by the rules of when it was made. The result is below.",
     unchanged: "Decided again by the rules of when it was made: nothing changed.",
@@ -103,10 +103,10 @@ export const FLASH = {
 
 type Keys<T> = T extends unknown ? keyof T : never;
 
-/** A word that some page knows, or that is answered with more than a text: a number, a link, the state of a thing. */
+/** A word that a page has a note for, or whose note has more than a text: a number, a link, the state of an object. */
 type Word = Keys<(typeof FLASH)[keyof typeof FLASH]> | "given" | "reactivated" | "recovered" | "recovered_part";
 
-/** The address of a page that says what was done. */
+/** The address of a page with a note about the finished action. */
 export function doneAt(path: string, word: Word): string {
   return `${path}?done=${word}`;
 }

@@ -9,24 +9,24 @@ import { NO_NUMBER } from "../messages.ts";
 import { detailsOf } from "../validate.ts";
 import { startOfTyped } from "./filters.ts";
 
-/** What is wrong with a form: with the whole of it, and with its fields by name. */
+/** The problems of a form: of the form itself, and of its fields by name. */
 export interface Problems {
   message: string;
   fields: Record<string, string>;
-  /** What somebody else made of fields while the form was open, as the fields show it (`edits.ts`). */
+  /** Values that somebody else gave to fields while the form was open (`edits.ts`). */
   meanwhile?: Record<string, { value: string; by: string | null }>;
-  /** Of the page that shows it; 422 unless given. */
+  /** The status of the page that shows it; 422 by default. */
   status?: ReturnType<typeof statusOf>;
 }
 
-/** All of it as one text, where no field is there to be marked. */
+/** All problems as one text, for a page that does not have the fields. */
 export function problemText({ message, fields }: Problems): string {
   return Object.values(fields).join(" ") || message;
 }
 
 /**
- * The fields of a sent form as texts, without the blanks around them. What is read for a verb is undefined where the field
- * was not sent, so that the verb leaves it as it is: the form may have been opened before the field was added to it.
+ * The trimmed text fields of a sent form. A value for a verb is undefined if the field was not sent, so that the verb
+ * leaves the column unchanged: the form may have been opened before the field was added to it.
  */
 export class FormFields {
   readonly #data: FormData;
@@ -35,7 +35,7 @@ export class FormFields {
     this.#data = data;
   }
 
-  /** Empty where the field was not sent: for what is shown, or is no column. */
+  /** Empty if the field was not sent: for display, or for a field that is not a column. */
   text(name: string): string {
     return this.given(name) ?? "";
   }
@@ -45,23 +45,23 @@ export class FormFields {
     return typeof value === "string" ? value.trim() : undefined;
   }
 
-  /** As it was typed, blanks and all. */
+  /** The input with its blanks. */
   raw(name: string): string {
     const value = this.#data.get(name);
     return typeof value === "string" ? value.replaceAll("\r\n", "\n") : "";
   }
 
-  /** Null where nothing was typed. */
+  /** Null if the input is empty. */
   textOrNull(name: string): string | null | undefined {
     return this.given(name) === undefined ? undefined : this.text(name) || null;
   }
 
-  /** The first instant of a typed date in a time zone (PAGE-23), as the API takes it; empty where nothing was typed. */
+  /** The first instant of a typed date in a time zone (PAGE-23), in the API's format; empty if the input is empty. */
   startOfDate(name: string, zone: string): string {
     return startOfTyped(this.text(name), zone);
   }
 
-  /** `NaN` for what is no number, so that validation reports it; null where nothing was typed. */
+  /** `NaN` if the input is not a number, so that validation reports it; null if it is empty. */
   numberOrNull(name: string): number | null | undefined {
     const text = this.textOrNull(name);
     if (text === null || text === undefined) return text;
@@ -73,7 +73,7 @@ export class FormFields {
     return number === null ? Number.NaN : number;
   }
 
-  /** An amount typed with the currency's decimals, in its smallest units; `NaN` for what is none. */
+  /** An amount typed with the currency's decimals, in its smallest units; `NaN` if it is invalid. */
   money(name: string, currency: string): number | undefined {
     const text = this.given(name);
     return text === undefined ? undefined : parseMoney(text, currency);
@@ -92,12 +92,12 @@ export class FormFields {
     return this.#data.has(name);
   }
 
-  /** All of it that is text, as it was typed. */
+  /** All text fields with their input. */
   texts(): [name: string, value: string][] {
     return [...this.#data].filter((field): field is [string, string] => typeof field[1] === "string");
   }
 
-  /** The fields whose name, or the part of it before a dot, is wanted. */
+  /** The fields whose name, or its part before a dot, is wanted. */
   only(isWanted: (name: string) => boolean): FormFields {
     const some = new FormData();
     for (const [name, value] of this.texts()) if (isWanted(name.split(".", 1)[0]!)) some.append(name, value);
@@ -117,8 +117,9 @@ const MAX_WHOLE = 1_000_000_000_000;
 const EITHER_MARK = /^[^.,]*,[^.,]*$/;
 
 /**
- * `1234.5` of a two-decimal currency is 123450: exact, and `NaN` where there are more decimals than the currency has. Commas
- * and blanks part thousands. In a currency of three decimals, `1,500` is `NaN`, and `1,500.000` and `1,234,567` are amounts.
+ * Parses `1234.5` of a two-decimal currency as 123450. Exact; `NaN` if there are more decimals than the currency has.
+ * Commas and blanks separate thousands. In a currency of three decimals, `1,500` is `NaN`, and `1,500.000` and
+ * `1,234,567` are amounts.
  */
 export function parseMoney(text: string, currency: string): number {
   const exponent = currencyExponent(currency);
@@ -139,15 +140,15 @@ export function moneyValue(amount_cents: number, currency: string): string {
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problems };
 
-/** What is said of a form whose problems are at its fields. */
+/** The message of a form whose fields have problems. */
 export const CHECK_FIELDS = "Please check the marked fields.";
 
-/** The input as `schema` reads it, or what is wrong with it in words for people. */
+/** The input parsed by `schema`, or its problems in plain words. */
 export function parseInput<T extends z.ZodType>(schema: T, input: unknown): Parsed<z.output<T>> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   const fields: Record<string, string> = {};
-  // A field for numbers that holds something else is no matter of the forms that its schema allows.
+  // If a number field contains other text, the alternatives of its schema do not matter.
   for (const { path, input: given } of result.error.issues) {
     if (Number.isNaN(given)) fields[path.map(String).join(".")] ??= NO_NUMBER;
   }
@@ -155,7 +156,7 @@ export function parseInput<T extends z.ZodType>(schema: T, input: unknown): Pars
   return { ok: false, problems: { message: CHECK_FIELDS, fields } };
 }
 
-/** What a verb refused, for the form that asked; anything that the person cannot correct is thrown on. */
+/** The problems of a verb's refusal; rethrows an error that the person cannot correct. */
 export function problemsOf(thrown: unknown): Problems {
   if (!(thrown instanceof AppError) || !CORRECTABLE.has(thrown.code)) throw thrown;
   const details = thrown.details ?? [];
@@ -163,7 +164,10 @@ export function problemsOf(thrown: unknown): Problems {
   return { message: thrown.code === "validation_failed" && details.length > 0 ? CHECK_FIELDS : thrown.message, fields };
 }
 
-/** The same for a form that may be sent only so often, with the status of its page: 429 says when it may be sent again. */
+/**
+ * Does the same as `problemsOf` for a form with a rate limit: sets the page's status, and a 429 contains the time of
+ * the next attempt.
+ */
 export function refusalOf(c: Context<PageEnv>, thrown: unknown): Problems {
   const status = thrown instanceof AppError ? statusOf(thrown.code) : 422;
   if (!(thrown instanceof AppError) || thrown.code !== "rate_limited") return { ...problemsOf(thrown), status };

@@ -13,18 +13,21 @@ import { programText } from "./parts/shown-name.ts";
 export interface FramedOptions extends PageOptions {
   /** The place in the navigation that the page belongs to. */
   at: NavigationPlace;
-  /** What is wrong with the form that the page shows again: the page's status follows from it. */
+  /** The problems of the form that the page shows again; they set the page's status. */
   problems?: Problems | undefined;
-  /** What the page before did, by the word in the address (`flash.ts`); an unknown word says nothing. */
+  /** The note about the previous action, by the word in the address (`flash.ts`); unknown words are ignored. */
   done?: Record<string, Child> | undefined;
   undo?: Child;
-  /** Says something above the head. */
+  /** A notice above the head. */
   notice?: Child;
   /** The head of the page, with the page's title unless it has its own. */
   head?: Partial<PageHeadProps>;
 }
 
-/** A page behind a session, in its frame. Says first what of its address was left out, then what was done. */
+/**
+ * Renders a page of a session in its frame. Shows first the ignored parts of its address, then the note about the
+ * previous action.
+ */
 export function framed(c: Context<PageEnv>, options: FramedOptions, body: Child): Promise<Response> {
   const { at, problems, done = {}, undo, notice, head, ...rest } = options;
   const { session, left_out } = c.var;
@@ -59,16 +62,16 @@ interface FormPage extends Omit<FramedOptions, "head"> {
   action?: string;
   values?: Values | undefined;
   shown?: Shown | undefined;
-  /** The words of its button; null where there is nothing to do. */
+  /** The label of its button; null without a button. */
   submit: Child;
   kind?: "primary" | "danger";
   /** Further buttons. */
   more?: Child;
-  /** The words of the way out, which leads back. */
+  /** The label of the link that leads back. */
   cancel: string;
 }
 
-/** A page of one form: one to fill in, or one that asks before something is done. */
+/** A page with one form to fill in or to confirm. */
 export function formPage(c: Context<PageEnv>, options: FormPage, body: Child): Promise<Response> {
   const { heading, lede, back, action, values, shown, submit, kind, more, cancel, ...rest } = options;
   return framed(

@@ -16,10 +16,12 @@ import { signIn } from "./sign-in/sign-in.tsx";
 
 const FORM_BODY_LIMIT = 512 * 1024;
 
-/** A file to import of 1 MiB, and what the form sends beside it. */
+/** An imported file of 1 MiB plus the other fields of the form. */
 const IMPORT_FORM_BODY_LIMIT = 1_088 * 1024;
 
-/** The pages for people (PAGE-1, PAGE-10): rendered here, whole without a script, every POST guarded. */
+/**
+ * The pages for people (PAGE-1, PAGE-10): rendered on the server, complete without a script, with every POST guarded.
+ */
 export const pages = new Hono<PageEnv>();
 
 pages.onError(renderPageError);

@@ -8,7 +8,7 @@ import { programText } from "./parts/shown-name.ts";
 export interface Place {
   href: string;
   label: string;
-  /** The letter that leads there after `g` (PAGE-26). */
+  /** The key after `g` that leads there (PAGE-26). */
   key?: string;
 }
 
@@ -56,7 +56,7 @@ interface FrameProps extends Children {
   at: NavigationPlace;
 }
 
-/** The frame of every page behind a session: where one is, where one can go, who is signed in. */
+/** The frame of every page of a session: the current place, the navigation, the signed-in account. */
 export function Frame({ session, at, children }: FrameProps) {
   const places = placesOf(session);
   return (
@@ -94,7 +94,7 @@ export function Frame({ session, at, children }: FrameProps) {
   );
 }
 
-/** The time zone of what the page shows and takes (PAGE-23), and where the owner sets it. */
+/** The time zone of the page's times (PAGE-23), with the owner's link to change it. */
 function ZoneNote({ session }: { session: Session }) {
   return (
     <p class="zone-note">
@@ -106,7 +106,7 @@ function ZoneNote({ session }: { session: Session }) {
   );
 }
 
-/** From every page to what a text finds (PAGE-25); the script lets `/` lead to it. */
+/** The search on every page (PAGE-25); the script lets `/` lead to it. */
 function Find() {
   return (
     <form method="get" action="/dashboard/search" role="search" aria-label="Everything" class="find">
@@ -123,7 +123,9 @@ function Find() {
   );
 }
 
-/** Without what the member may not do, and what only a partner who was reached at the address may see. */
+/**
+ * Leaves out places that the member lacks the right for, and those that need a partner who was reached at the address.
+ */
 function placesOf({ partner, member, limited }: Session): Place[][] {
   const isTheirs = partner
     ? ({ href }: Place) => limited === null || href !== "/portal/details"
@@ -132,7 +134,7 @@ function placesOf({ partner, member, limited }: Session): Place[][] {
   return places.map((group) => group.filter(isTheirs));
 }
 
-/** What the script opens at `?`: every key that leads somewhere, and a switch for who uses keys otherwise. */
+/** The overlay that the script opens at `?`: every shortcut, and a switch to turn them off. */
 function Shortcuts({ places }: { places: readonly (readonly Place[])[] }) {
   return (
     <dialog class="shortcuts" aria-labelledby="shortcuts">
@@ -206,7 +208,7 @@ export interface PageHeadProps {
   actions?: Child;
 }
 
-/** The head of a page: its one `h1`, a sentence on what it is for, and what can be done. */
+/** The head of a page: its only `h1`, a sentence about its purpose, and its actions. */
 export function PageHead({ title, lede, back, actions }: PageHeadProps) {
   return (
     <header class="page-head">
@@ -226,7 +228,7 @@ export function PageHead({ title, lede, back, actions }: PageHeadProps) {
   );
 }
 
-/** Whose page it is. */
+/** The program of the page. */
 export function ProgramName({ program }: { program: { name: string; id: string } }) {
   const name = programText(program);
   return (
@@ -239,7 +241,7 @@ export function ProgramName({ program }: { program: { name: string; id: string }
   );
 }
 
-/** Links in groups; the one of this page is marked. */
+/** Links in groups; the current page's link is marked. */
 export function Places({ places, at }: { places: readonly (readonly Place[])[]; at: string }) {
   return (
     <>
@@ -263,7 +265,7 @@ export function Places({ places, at }: { places: readonly (readonly Place[])[]; 
 }
 
 function Account({ session }: { session: Session }) {
-  // A frame has no page to go to from there.
+  // A frame has no page to return to.
   if (session.limited === "framed") return null;
   return (
     <div class="account">

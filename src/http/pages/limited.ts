@@ -4,8 +4,8 @@ import { countCaller, isOverLimit, programKey, RETRY_AFTER_SECONDS } from "../ra
 import type { PageEnv } from "../session.ts";
 
 /**
- * Counts an attempt of the caller's network at the pages before a session. `at` is what is counted apart, so that it leaves
- * the others as many as they are. @throws `rate_limited`
+ * Counts an attempt of the caller's network at the pages before a session. `at` has a count of its own, so that it does
+ * not use up the limit of the others. @throws `rate_limited`
  */
 export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join"): Promise<void> {
   if ((await countCaller(c.env, "RATE_LIMIT_SIGN_IN", c.req.raw.headers, at)) === null) return;
@@ -15,7 +15,7 @@ export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join"):
 }
 
 /**
- * Counts the files of lists that a program's team takes: one reads as many rows as the list has. Behind `requireSession`.
+ * Counts list files by program, because a file reads as many rows as the list has. Behind `requireSession`.
  * @throws `rate_limited`
  */
 export function limitFiles(): MiddlewareHandler<PageEnv> {

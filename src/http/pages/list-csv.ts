@@ -20,14 +20,14 @@ import {
 import { countText } from "./parts/figures.tsx";
 
 const ROWS_PER_READ = 500;
-/** So many can be read within what the platform lets one request ask its database for. */
+/** The most rows that fit in the platform's limit of database calls per request. */
 const MAX_ROWS = 100_000;
 
 /**
- * The rows of a list and the columns that its address shows, as CSV (RFC 4180): of all pages, in the same order, in
- * pieces of at most 500 rows of which only one is held. The event of it is written, and the first piece read, before
- * the answer begins, so that a refusal is no broken file.
- * @throws `validation_failed` for more than 100,000 rows, and for a filter that is not understood.
+ * The rows of all pages of a list as CSV (RFC 4180), with the columns and order of its address, in pieces of at most
+ * 500 rows of which only one is held in memory. The event is written and the first piece is read before the reply
+ * begins, so that a refusal does not become a broken file.
+ * @throws `validation_failed` for more than 100,000 rows, and for an invalid filter.
  */
 export async function csvOf<Q extends ListQuery, Row extends { id: string }>(
   c: Context<PageEnv>,
@@ -49,7 +49,7 @@ export async function csvOf<Q extends ListQuery, Row extends { id: string }>(
   });
 }
 
-/** Names a filter that the list has and the address does not use; dates, where it has them, can be closer in any case. */
+/** Suggests a filter that the list has and the address does not use; a range of dates can always be narrowed. */
 function adviceOf<Q extends ListQuery>({ query }: { query: Q }, { filter }: Asked<Q>): string {
   const filters = Object.keys(query.shape).filter((name) => !(name in pageQuery.shape));
   const by = filters.includes("from") ? "dates" : filters.find((name) => !(name in filter.texts));
@@ -79,7 +79,7 @@ function requestFor<Q extends ListQuery>(asked: Asked<Q>, cursor: string | null 
   return { ...filter.value, order, page: 1, per_page: ROWS_PER_READ, ...walk };
 }
 
-/** Columns that share one, such as a currency, have it once. */
+/** Columns that share a field, such as a currency, write it once. */
 function cellsOf<Row>(columns: readonly ListColumn<Row>[]) {
   const all = Object.assign({}, ...columns.map(({ csv }) => csv)) as ListColumn<Row>["csv"];
   return Object.entries(all).map(([name, cell]) => {

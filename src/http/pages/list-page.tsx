@@ -11,22 +11,22 @@ interface ListPage<Query extends ListQuery, Row extends { id: string }> extends 
   /** Its address, if the navigation does not lead to it. */
   path?: string;
   head?: Partial<PageHeadProps> | ((shown: Shown<Query, Row>) => Partial<PageHeadProps>);
-  /** Says something above the head. */
+  /** A notice above the head. */
   notice?: (c: Context<PageEnv>) => Child;
-  /** The fields of the filters that are used most, and of those that are used less. */
+  /** The fields of the common filters, and of the others. */
   filter: () => Child;
   more?: () => Child;
   /** The first filter is a search. */
   search?: boolean;
-  /** Shown if there is nothing yet. */
+  /** Shown if the list has no rows yet. */
   empty: EmptyProps | ((c: Context<PageEnv>) => EmptyProps);
-  /** Said if nothing matches the filter. */
+  /** Shown if no row matches the filter. */
   hint?: Child;
-  /** The rows, if they are more than the list's table. */
+  /** The rows, if they need more than the list's table. */
   rows?: (shown: Shown<Query, Row>, c: Context<PageEnv>) => Child;
 }
 
-/** The routes of a list: its page at `/`, and the file of all that it shows at `/list.csv`. */
+/** The routes of a list: its page at `/`, and its file at `/list.csv`. */
 export function listPage<Query extends ListQuery, Row extends { id: string }>(
   list: ListOf<Query, Row>,
   { at, path = at, done, head = {}, notice, filter, more, search, empty, hint, rows }: ListPage<Query, Row>,
@@ -69,7 +69,7 @@ interface ListCardProps {
   children: Child;
 }
 
-/** The rows of a list and its foot, or in their place why there are none. */
+/** The rows of a list and its foot, or the reason why it is empty. */
 export function ListCard({ label, path, page, isFiltered, empty, hint, children }: ListCardProps) {
   const noun = label.toLowerCase();
   return (

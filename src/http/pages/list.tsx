@@ -1,4 +1,4 @@
-/** What every list of the dashboard can do (PAGE-20): its filter, its order, its columns and its size are its address. */
+/** The common features of the dashboard's lists (PAGE-20): the address has the filter, order, columns and size. */
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import type * as z from "zod";
@@ -23,27 +23,27 @@ export type Names = ReadonlyMap<string, PartnerName>;
 export interface ListColumn<Row> extends Pick<Column, "label" | "align" | "grow" | "named"> {
   /** Its name in the address. */
   key: string;
-  /** Shown only where it is asked for. */
+  /** Hidden by default. */
   extra?: boolean;
   cell: (row: Row, names: Names) => Child;
-  /** What it is in the file, by the names of its columns there: a field of the row, or made of it. */
+  /** Its cells in the file, by column name there: a field of the row, or a function of it. */
   csv: Record<string, CsvKey<Row> | ((row: Row, names: Names) => CsvCell)>;
 }
 
-/** The fields of a row that a file has as they are. */
+/** The fields of a row that a file contains unchanged. */
 type CsvKey<Row> = { [Key in keyof Row & string]: Row[Key] extends CsvCell ? Key : never }[keyof Row & string];
 
-/** A list of the dashboard: what it takes, reads and shows. */
+/** A list of the dashboard: its query, its rows and its columns. */
 export interface ListOf<Query extends ListQuery, Row extends { id: string }> {
   /** Its name in the audit log, and of its file. */
   name: string;
-  /** What its table is called. */
+  /** The title of its table. */
   label: string;
   query: Query;
-  /** False where it is newest first only. */
+  /** False if it is always newest first. */
   reversible?: false;
   read: (c: Context<PageEnv>, filter: ListRequest<Query>) => Promise<Page<Row>>;
-  /** Whose row it is, where the list names partners. */
+  /** The partner of a row, if the list names partners. */
   partnerOf?: (row: Row) => string | null;
   columns: readonly ListColumn<Row>[];
 }
@@ -51,28 +51,28 @@ export interface ListOf<Query extends ListQuery, Row extends { id: string }> {
 export type ListQuery = typeof pageQuery & z.ZodObject;
 export type ListRequest<Query extends ListQuery> = z.output<Query> & { order: Order; counted?: boolean };
 
-/** What the address of a list asks for. */
+/** The parsed address of a list. */
 export interface Asked<Query extends ListQuery> {
   filter: Filter<z.output<Query>>;
   order: Order;
   /** The keys of the columns to show. */
   columns: readonly string[];
-  /** What is not as it is without being asked for: the filter, and how the list is shown. */
+  /** The parameters that differ from the default: the filter and the display. */
   query: Record<string, string>;
   isFiltered: boolean;
 }
 
-/** A page of a list as its address asks for it. */
+/** A page of a list for its address. */
 export interface Shown<Query extends ListQuery, Row> extends Asked<Query> {
   page: Page<Row>;
   names: Names;
 }
 
-/** In place of a partner's id the address may have the slug or the e-mail address: that is what people type. */
+/** Accepts a slug or an e-mail address in place of a partner's id, because people type these. */
 async function partnerAsked(c: Context<PageEnv>): Promise<Record<string, string>> {
   const name = c.req.query("partner_id")?.trim() ?? "";
   if (name === "" || name.startsWith(`${ID_PREFIXES.partner}_`)) return {};
-  // A name of nobody stays: then nothing matches.
+  // An unknown name is kept, so that no row matches.
   return { partner_id: (await findPartnerId(c.var.ctx, name)) ?? name.slice(0, 64) };
 }
 
@@ -105,7 +105,7 @@ export async function askedOf<Query extends ListQuery, Row extends { id: string 
   };
 }
 
-/** A page of the list with the names of its partners, and of the one it is narrowed to. */
+/** A page of the list with the names of its partners, and of the partner in its filter. */
 export async function readList<Query extends ListQuery, Row extends { id: string }>(
   c: Context<PageEnv>,
   list: ListOf<Query, Row>,
@@ -125,13 +125,13 @@ export async function namesOf<Query extends ListQuery, Row extends { id: string 
   return readPartnerNames(c.var.ctx, [asked?.filter.texts["partner_id"] ?? null, ...ids]);
 }
 
-/** The title of a list, which may be narrowed to one partner. */
+/** The title of a list, which may be limited to one partner. */
 export function titleOf(label: string, partner_id: string | undefined, names: Names): string {
   const only = partner_id === undefined ? undefined : names.get(partner_id);
   return only ? `${label} of ${partnerText(only)}` : label;
 }
 
-/** The columns that are asked for, in the list's order. */
+/** The chosen columns in the list's order. */
 export function columnsShown<Query extends ListQuery, Row extends { id: string }>(
   list: ListOf<Query, Row>,
   { columns }: Asked<Query>,
@@ -173,14 +173,14 @@ interface ListFilterProps<Query extends ListQuery, Row extends { id: string }> {
   shown: Shown<Query, Row>;
   /** Its own address. */
   path: string;
-  /** The filters that are used most. */
+  /** The common filters. */
   children: Child;
-  /** Those that are used less. */
+  /** The other filters. */
   more?: Child;
   search?: boolean | undefined;
 }
 
-/** What narrows a list, and how it is shown: one form, which makes the address. */
+/** The form with filters and display settings, which makes the list's address. */
 export function ListFilter<Query extends ListQuery, Row extends { id: string }>(props: ListFilterProps<Query, Row>) {
   const { list, shown, path, children, more, search } = props;
   const noun = list.label.toLowerCase();
@@ -227,7 +227,7 @@ export function ListFilter<Query extends ListQuery, Row extends { id: string }>(
   );
 }
 
-/** An address may ask for another size than those that are offered. */
+/** The offered sizes and the address's own size. */
 function sizesWith(size: number): number[] {
   return [...new Set([DEFAULT_PER_PAGE, 50, MAX_PER_PAGE, size])].toSorted((a, b) => a - b);
 }
@@ -245,18 +245,18 @@ function PartnerField<Query extends ListQuery, Row>({ shown }: { shown: Shown<Qu
   );
 }
 
-/** The ways to the other pages, and the file of all that the list shows. */
+/** The links to the other pages, and to the list's file. */
 export function ListFoot<Query extends ListQuery, Row extends { id: string }>(props: {
   shown: Shown<Query, Row>;
   path: string;
-  /** The address of its file, where it is not below the list's own. */
+  /** The address of its file, if it is not below the list's own. */
   file?: string;
 }) {
   const { shown, path, file = `${path}/list.csv` } = props;
   const query = new URLSearchParams(shown.query).toString();
   return (
     <Pager page={shown.page} path={path} query={shown.query} order={shown.order}>
-      {/* The address says all that the page does, so the file is the same list. */}
+      {/* The page depends only on its address, so the file is the same list. */}
       <ActionLink class="file" href={query === "" ? file : `${file}?${query}`}>
         CSV of all pages
       </ActionLink>
@@ -268,7 +268,7 @@ interface Owned {
   partner_id: string | null;
 }
 
-/** The column of whose row it is. */
+/** The column of the row's partner. */
 export function partnerColumn<Row extends Owned>(): ListColumn<Row> {
   const of = (row: Row, names: Names) => (row.partner_id === null ? undefined : names.get(row.partner_id));
   return {
@@ -285,7 +285,7 @@ export function partnerColumn<Row extends Owned>(): ListColumn<Row> {
 
 type Texts<Key extends string> = Record<Key, string | null>;
 
-/** A column of one text, shown if it is asked for unless it is not `extra`; `null` is a dash. */
+/** A text column; hidden by default, unless `extra` is false. A `null` is a dash. */
 export function textColumn<Row extends Texts<Key>, Key extends string>(
   key: Key,
   label: string,
@@ -297,7 +297,7 @@ export function textColumn<Row extends Texts<Key>, Key extends string>(
   };
 }
 
-/** A column of an instant, shown if it is asked for. */
+/** A column of an instant, hidden by default. */
 export function timeColumn<Row extends Texts<Key>, Key extends string>(key: Key, label: string): ListColumn<Row> {
   return {
     ...{ key, label, extra: true, csv: { [key]: (row: Row) => row[key] } },
@@ -330,7 +330,7 @@ export function statusColumn<Row extends { status: string }>(
 
 interface AmountColumn<Row> {
   extra?: boolean;
-  /** Whether a row has one. */
+  /** Whether a row has an amount. */
   isShown?: (row: Row) => boolean;
 }
 
@@ -347,7 +347,7 @@ export function amountColumn<Row extends { currency: string }>(
   };
 }
 
-/** What an amount is in a file: in its currency's decimals with the currency, and in smallest units. */
+/** The cells of an amount in a file: with its currency's decimals and the currency, and in smallest units. */
 function amountCells<Row extends { currency: string }>(name: string, of: (row: Row) => Cents): ListColumn<Row>["csv"] {
   return {
     [name]: (row) => decimalAmount(of(row), row.currency),

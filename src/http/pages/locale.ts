@@ -1,10 +1,10 @@
-// eslint-disable-next-line no-restricted-imports -- of Node's modules this one alone is there (`nodejs_als`)
+// eslint-disable-next-line no-restricted-imports -- the only module of Node that the platform has (`nodejs_als`)
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { MiddlewareHandler } from "hono";
 import { createContext, useContext } from "hono/jsx";
 import { dayIn, minuteIn } from "../../domain/time-zone.ts";
 
-/** How a page writes numbers, dates and names of countries (PAGE-14). Other texts are English always. */
+/** The formats of numbers, dates and country names on a page (PAGE-14). Other texts are always English. */
 interface Forms {
   /** The language that names of countries are in; null for English. */
   locale: string | null;
@@ -21,7 +21,7 @@ const grouped = (decimal: string): string => {
 
 const englishDay = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 
-/** Where nothing else is asked for: as e-mails and files have them too. */
+/** The default, also in e-mails and files. */
 const ENGLISH: Forms = {
   locale: null,
   number: grouped,
@@ -31,50 +31,53 @@ const ENGLISH: Forms = {
 
 const chosen = new AsyncLocalStorage<Forms>();
 
-/** What the page that is being made is written in; outside of pages English. */
+/** The formats of the current page; English outside of pages. */
 const current = () => chosen.getStore() ?? ENGLISH;
 
-/** A plain decimal (`-1234.50`) as people read it; exact. */
+/** Formats a plain decimal (`-1234.50`), exactly. */
 export const numberText = (decimal: string): string => current().number(decimal);
 
-/** A day (`2026-03-02`) as people read it. */
+/** Formats a day (`2026-03-02`). */
 export const dayText = (day: string): string => current().day(day);
 
-/** The name of a country (ISO 3166-1 alpha-2), in the language of `currentLocale`, or English; the code where it has none. */
+/**
+ * The name of a country (ISO 3166-1 alpha-2), in the language of `currentLocale`, or English; the code if it has no
+ * name.
+ */
 export const countryText = (code: string): string => current().country(code);
 
 export const currentLocale = (): string | null => current().locale;
 
-/** The day of an instant (ISO 8601) in a time zone, as people read it (PAGE-23). */
+/** Formats the day of an instant (ISO 8601) in a time zone (PAGE-23). */
 export const dateText = (at: string, zone: string): string => dayText(dayIn(zone, Date.parse(at)));
 
 /** The same with the time of day. */
 export const timeText = (at: string, zone: string): string =>
   `${dateText(at, zone)}, ${minuteIn(zone, Date.parse(at))}`;
 
-/** The time zone of what the page that is being made shows. */
+/** The time zone of the current page. */
 export const PageZone = createContext<string | null>(null);
 
-/** @throws on a page that says none (`page`). */
+/** @throws on a page without a time zone (`page`). */
 export function usePageZone(): string {
   const zone = useContext(PageZone);
   if (zone === null) throw new Error("a page that shows times without a time zone");
   return zone;
 }
 
-/** What is made within is English: for files, which programs read. */
+/** Runs `make` in English, for files, which programs read. */
 export const inEnglish = <Value>(make: () => Value): Value => chosen.run(ENGLISH, make);
 
-/** Pages behind it have numbers, dates and names of countries in the first language of `Accept-Language` that there is. */
+/** Formats the pages behind it for the first supported language of `Accept-Language`. */
 export const inLanguageOfBrowser: MiddlewareHandler = (c, next) =>
   chosen.run(formsOf(c.req.header("accept-language")), next);
 
 const RANGE = /^([a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3})(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i;
-/** More of a header is not read: a browser sends a tenth of it. */
+/** The most ranges of a header that are read: a browser sends a tenth of it. */
 const MOST_RANGES = 20;
 const MOST_LENGTH = 500;
 
-/** The locale that a header asks for first; null where it asks for none that there is. What is malformed in it is left out. */
+/** The preferred supported locale of a header; null if it does not name one. Malformed parts are ignored. */
 export function localeOf(header: string | undefined): string | null {
   if (header === undefined || header.length > MOST_LENGTH) return null;
   const wanted = header
@@ -99,13 +102,13 @@ function supported(tag: string): string[] {
   }
 }
 
-/** The header is anybody's: no more than so many are kept. */
+/** Any client may send any header, so the cache is limited. */
 const MOST_KEPT = 100;
 const kept = new Map<string, Forms>();
 
 function formsOf(header: string | undefined): Forms {
   const locale = localeOf(header);
-  // Without a region it says nothing of either form.
+  // Without a region, English does not choose between its date formats.
   if (locale === null || locale === "en") return ENGLISH;
   const known = kept.get(locale);
   if (known) return known;
@@ -115,7 +118,7 @@ function formsOf(header: string | undefined): Forms {
   return made;
 }
 
-/** Latin digits and the calendar of the API, whatever the locale: what is copied from a page is what a file has. */
+/** Uses Latin digits and the API's calendar in every locale, so that text copied from a page matches a file. */
 function formsIn(locale: string): Forms {
   const fields = locale.startsWith("en-")
     ? ({ dateStyle: "medium" } as const)
@@ -141,7 +144,7 @@ function formsIn(locale: string): Forms {
   };
   return {
     locale,
-    // As a text all its digits are exact.
+    // As a text, all digits stay exact.
     number: (decimal) =>
       plain(numberOf(decimal.split(".")[1]?.length ?? 0).format(decimal as `${number}`)).replace("-", "\u2212"),
     day: (day) => plain(days.format(instantOf(day))),
@@ -154,7 +157,7 @@ function countriesIn(locale: string): Forms["country"] {
   return (code) => (names ??= new Intl.DisplayNames(locale, { type: "region" })).of(code) ?? code;
 }
 
-/** Without marks of direction: what is around reads from left to right. */
+/** Removes direction marks: the surrounding text reads from left to right. */
 function plain(text: string): string {
   return text.replaceAll(/[\u061c\u200e\u200f]/g, "");
 }

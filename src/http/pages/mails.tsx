@@ -15,7 +15,9 @@ import { Empty, Table } from "./parts/table.tsx";
 import { sentFields } from "./act.ts";
 import { FLASH, doneAt } from "./flash.ts";
 
-/** The e-mails of who is signed in, below the page `parent`: which they get, and for the owner which did not arrive. */
+/**
+ * The e-mail settings of the signed-in account, below the page `parent`; for the owner also the undelivered e-mails.
+ */
 export function mails(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
   const at = `${parent}/mails`;
   return new Hono<PageEnv>()
@@ -54,7 +56,7 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
     });
 }
 
-/** For the owner: `POST /:id/send-again`. */
+/** The owner's `POST /:id/send-again`. */
 export const failedMails = new Hono<PageEnv>().post("/:id/send-again", async (c) => {
   await sendMailAgain(c.var.ctx, c.req.param("id"));
   return c.redirect(doneAt("/dashboard/settings/mails", "again"), 303);
@@ -64,19 +66,19 @@ function readerOf({ partner }: Session): ChoosingReader {
   return partner ? { audience: "partner", partner_id: partner.id } : { audience: "owner" };
 }
 
-/** What a form of choices shows: of each kind that may be switched off whether it is on. */
+/** The form's original content: whether each kind that may be switched off is on. */
 export function shownMails(reader: ChoosingReader, off: ReadonlySet<MailKind>): Shown {
   const own = kindsFor(reader.audience).filter(({ may_be_off }) => may_be_off);
   return Object.fromEntries(own.map(({ kind }) => [kind, !off.has(kind)]));
 }
 
-/** What was ticked, by kind; a kind that the form lacks is left as it is. */
+/** The ticked boxes by kind; a kind that the form lacks stays unchanged. */
 export function chosenIn(fields: FormFields): Partial<Record<MailKind, boolean>> {
   const kinds = Object.keys(MAIL_KINDS) as MailKind[];
   return Object.fromEntries(kinds.map((kind) => [kind, fields.isTicked(kind)]));
 }
 
-/** A box for each kind that the reader may switch off, and what is sent anyway. */
+/** A box for each kind that the reader may switch off, and the list of the other kinds. */
 export function MailChoices({ reader, off }: { reader: ChoosingReader; off: ReadonlySet<MailKind> }) {
   const kinds = kindsFor(reader.audience);
   const always = kinds.filter(({ may_be_off }) => !may_be_off).map(({ title }) => title);

@@ -12,7 +12,7 @@ const base64 = (most: number) =>
     .max(most)
     .regex(/^[\w-]+$/);
 
-/** What a browser sends of a new passkey (`lib/passkey.ts`); more than this is not looked at. */
+/** A browser's answer for a new passkey (`lib/passkey.ts`); other fields are ignored. */
 const registration = z.object({
   id: base64(1_400),
   response: z.object({
@@ -23,7 +23,7 @@ const registration = z.object({
   }),
 });
 
-/** And of one that was used. */
+/** A browser's answer for a sign-in with a passkey. */
 const assertion = z.object({
   id: base64(1_400),
   response: z.object({
@@ -42,14 +42,14 @@ type Json<P extends Purpose> = z.output<(typeof SCHEMAS)[P]>;
 const MOST_CHARACTERS = 40_000;
 const TIME_BYTES = 8;
 
-/** Where passkeys are good, and the secret that marks challenges. */
+/** The address that passkeys are valid for, and the secret that marks challenges. */
 interface Site {
   origin: string;
   host: string;
   key: string;
 }
 
-/** Null where the deployment has no address or no key of its own yet: then it has no passkeys. */
+/** Null if the deployment has no address or no key of its own yet: then it does not offer passkeys. */
 function siteOf({ env }: Context<PageEnv>): Site | null {
   const { ENCRYPTION_KEY: key } = env;
   const base = readPublicUrl(env);
@@ -58,9 +58,9 @@ function siteOf({ env }: Context<PageEnv>): Site | null {
 }
 
 /**
- * A challenge of this page: when it was made and a mark for the page's forms, so that nothing is stored for a page that is
- * only looked at, and no other browser's answer fits. Only the deployment can mark: else who has the browser and the device
- * for a moment could have challenges of later signed now.
+ * Makes a challenge for this page: its time and a mark bound to the page's forms. A page view therefore stores no
+ * state, and another browser's answer does not fit. Only the deployment can make the mark: otherwise a person with
+ * brief access to the browser and the device could sign challenges for later.
  */
 async function challengeFor(c: Context<PageEnv>, { key }: Site, purpose: Purpose, at = c.var.now): Promise<Uint8Array> {
   const challenge = new Uint8Array(TIME_BYTES + 32);
@@ -69,7 +69,7 @@ async function challengeFor(c: Context<PageEnv>, { key }: Site, purpose: Purpose
   return challenge;
 }
 
-/** What a form sent as `credential`; null where it is no answer to a challenge of this browser's page. */
+/** The answer in the field `credential`; null if it does not answer a challenge of this browser's page. */
 export async function readAnswer<P extends Purpose>(
   c: Context<PageEnv>,
   purpose: P,
@@ -101,8 +101,8 @@ export function parseAnswer<P extends Purpose>(purpose: P, text: string): Json<P
 }
 
 /**
- * What `navigator.credentials.get` is asked for: any passkey of this site, with the person verified by the device. Null where
- * there are none.
+ * The options of `navigator.credentials.get`: any passkey of this site, with user verification on the device. Null if
+ * passkeys are unavailable.
  */
 export async function requestOptions(c: Context<PageEnv>) {
   const site = siteOf(c);
@@ -114,7 +114,7 @@ export async function requestOptions(c: Context<PageEnv>) {
   };
 }
 
-/** And `navigator.credentials.create`: a new one of this address, which none of `existing` is. */
+/** The options of `navigator.credentials.create`: a new passkey of this address, other than `existing`. */
 export async function creationOptions(
   c: Context<PageEnv>,
   { handle, email, existing }: { handle: string; email: string; existing: readonly string[] },

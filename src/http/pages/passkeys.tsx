@@ -15,7 +15,7 @@ import { doneAt } from "./flash.ts";
 const SESSIONS = "/dashboard/settings/sessions";
 const AT = `${SESSIONS}/passkeys`;
 
-/** Members add and remove their own (PASS-1); partners sign in by links alone. */
+/** Members add and remove their own passkeys (PASS-1); partners sign in by links only. */
 export const passkeys = new Hono<PageEnv>()
   .post("/", async (c) => {
     const { session, base } = c.var;
@@ -30,7 +30,7 @@ export const passkeys = new Hono<PageEnv>()
     return c.redirect(doneAt(SESSIONS, "passkey_removed"), 303);
   });
 
-/** The passkeys of who is signed in, with the button that adds one. */
+/** The passkeys of the signed-in member, with the button that adds one. */
 export async function passkeySection(c: Context<PageEnv>) {
   const { session, base } = c.var;
   const listed = await listPasskeys(base, session);

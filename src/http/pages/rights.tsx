@@ -1,9 +1,9 @@
-/** What each page and form of the dashboard needs of the member who asks (TEAM-1): the one place that says so. */
+/** The right that each page and form of the dashboard requires of a member (TEAM-1), declared only here. */
 import { createContext, useContext, type Child } from "hono/jsx";
 import type { pathOf } from "../request-path.ts";
 import { needsProof, roleMay, type MemberRole, type Right } from "../../domain/member.ts";
 
-/** By right, each route below `/dashboard`. One that is not here is `secure`, and fails `team-rights.test.ts`. */
+/** Each route below `/dashboard`, by right. A missing one is `secure`, and fails `team-rights.test.ts`. */
 export const ROUTES_OF: Record<Right, readonly string[]> = {
   own: ["GET /settings/sessions", "POST /settings/sessions/end", "POST /settings/sessions/end-all"],
   own_secure: ["POST /settings/sessions/passkeys", "POST /settings/sessions/passkeys/remove"],
@@ -49,7 +49,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
       "GET /*",
     ],
   ],
-  // E-mails that did not arrive name addresses that payouts went to.
+  // Undelivered e-mails contain the addresses of payouts.
   details: ["GET /payouts/export.csv", "GET /payouts/files", "GET /payouts/list.csv", "GET /settings/mails"],
   money: [
     ...["POST /commissions/:id", "POST /commissions/bulk", "GET /commissions/new", "POST /commissions/new"],
@@ -112,7 +112,7 @@ const RIGHT_OF = new Map<string, Right>(
   (Object.keys(ROUTES_OF) as Right[]).flatMap((right) => ROUTES_OF[right].map((route) => [route, right] as const)),
 );
 
-/** Of a route by its pattern, as the router has it: `/dashboard/flows/:id`. */
+/** The right of a route, from the router's pattern: `/dashboard/flows/:id`. */
 export function rightOfRoute(method: string, pattern: string): Right {
   return RIGHT_OF.get(`${method} ${pattern.slice(DASHBOARD.length)}`) ?? "secure";
 }
@@ -123,7 +123,7 @@ interface Matched {
   isAddress: RegExp;
 }
 
-/** Those without parameters first, as the router matches them; an address that is no page's is none of them. */
+/** Patterns without parameters first, in the router's order; other addresses match no pattern. */
 const MATCHED: readonly Matched[] = [...RIGHT_OF]
   .filter(([route]) => !route.endsWith("*"))
   .toSorted(([a], [b]) => a.split(":").length - b.split(":").length)
@@ -132,7 +132,7 @@ const MATCHED: readonly Matched[] = [...RIGHT_OF]
     return { method, right, isAddress: new RegExp(`^${path.replaceAll(/:[a-z_]+/g, "[^/]+")}$`) };
   });
 
-/** The right that a request to an address of the dashboard needs; null for any other address. */
+/** The right of a request to an address of the dashboard; null for any other address. */
 function rightOfRequest(method: "GET" | "POST", address: string): Right | null {
   const [path = ""] = address.split(/[?#]/);
   if (path !== DASHBOARD && !path.startsWith(`${DASHBOARD}/`)) return null;
@@ -140,13 +140,13 @@ function rightOfRequest(method: "GET" | "POST", address: string): Right | null {
   return MATCHED.find((one) => one.method === method && one.isAddress.test(below))?.right ?? "secure";
 }
 
-/** Whether a member may send a request to an address of a page's link or form; anything else than the dashboard is no matter. */
+/** Whether a member may send a request to the address of a link or form; always true outside the dashboard. */
 export function mayRequest(role: MemberRole | null, method: "GET" | "POST", address: string): boolean {
   const right = role === null ? null : rightOfRequest(method, address);
   return role === null || right === null || roleMay(role, right);
 }
 
-/** The page that a request comes from, which shows its form: its own address, or the nearest above it that is a page. */
+/** The page that shows the form of a request: its own address, or the nearest page above it. */
 export function pageOfForm(path: string): string {
   const isPage = (below: string) => MATCHED.some((one) => one.method === "GET" && one.isAddress.test(below));
   let below = path.slice(DASHBOARD.length);
@@ -154,7 +154,7 @@ export function pageOfForm(path: string): string {
   return `${DASHBOARD}${below}`;
 }
 
-/** Who reads the page. */
+/** The reader of the page. */
 export interface Reader {
   /** Null if the reader is not a member. */
   role: MemberRole | null;
@@ -166,13 +166,13 @@ export interface Reader {
 
 export const ReaderContext = createContext<Reader>({ role: null, is_fresh: false, at: "/" });
 
-/** Whether the reader may now: for what needs a fresh proof, only with it. */
+/** Whether the reader has the right now; a right that needs a fresh proof counts only with it. */
 export function useMay(right: Right): boolean {
   const { role, is_fresh } = useContext(ReaderContext);
   return role === null || (roleMay(role, right) && (is_fresh || !needsProof(right)));
 }
 
-/** How the reader may send a form; `unproven`: once the address is proven again. */
+/** Whether the reader may send a form; `unproven`: only after a fresh proof of the address. */
 export function useSending(action: string | undefined): "allowed" | "unproven" | "forbidden" {
   const { role, is_fresh, at } = useContext(ReaderContext);
   const right = role === null ? null : rightOfRequest("POST", action ?? at);
@@ -181,17 +181,17 @@ export function useSending(action: string | undefined): "allowed" | "unproven" |
   return is_fresh || !needsProof(right) ? "allowed" : "unproven";
 }
 
-/** The page that asks for a fresh proof, and leads back to the path. */
+/** The page that requires a fresh proof, and leads back to the path. */
 export function proofPage(to: string): string {
   return `/sign-in/again?${new URLSearchParams({ to }).toString()}`;
 }
 
-/** The same for a request: a form that was sent leads back to the page that shows it. */
+/** The same for a request: a sent form leads back to the page that shows it. */
 export function proofFor(method: string, { pathname, search }: ReturnType<typeof pathOf>): string {
   return proofPage(method === "GET" ? `${pathname}${search}` : pageOfForm(pathname));
 }
 
-/** The way to a fresh proof, in place of a form that needs one (PROOF-3). */
+/** The link to a fresh proof, in place of a form that needs one (PROOF-3). */
 export function ProveFirst({ to = "change this" }: { to?: string | undefined }) {
   const { at } = useContext(ReaderContext);
   return (
@@ -201,17 +201,17 @@ export function ProveFirst({ to = "change this" }: { to?: string | undefined }) 
   );
 }
 
-/** What only who has the right sees. */
+/** Content that only readers with the right see. */
 export function IfMay({ right, children }: { right: Right; children?: Child }) {
   return useMay(right) ? <>{children}</> : null;
 }
 
-/** Where a payout goes. */
+/** Hides a payout destination. */
 export function Masked({ children }: { children?: Child }) {
   return useMay("details") ? <>{children}</> : <span class="muted">Not shown to viewers</span>;
 }
 
-/** A link to where something is done: for others it is not there, and within a text only its words are. */
+/** A link to an action. Other readers do not see it; within a text they see only its words. */
 export function ActionLink({ href, children, ...rest }: { href: string; class?: string; children?: Child }) {
   if (mayRequest(useContext(ReaderContext).role, "GET", href)) {
     return (

@@ -12,9 +12,7 @@ import { nameText } from "./parts/shown-name.ts";
 import { sentFields } from "./act.ts";
 import { FLASH, doneAt } from "./flash.ts";
 
-/**
- * The sessions of the account that is signed in, below the page `parent`: each can be ended, or all of the address at once.
- */
+/** The sessions of the signed-in account, below the page `parent`: each can be ended, or all of the address at once. */
 export function sessions(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
   const at = `${parent}/sessions`;
   return new Hono<PageEnv>()

@@ -16,9 +16,9 @@ import { Form } from "./parts/form.tsx";
 import { Notice } from "./parts/notice.tsx";
 
 /**
- * Where an e-mail's link to unsubscribe leads (MAIL-8, RFC 8058). Who has it needs no session, and no token of a form: the
- * link is the secret. A GET changes nothing, for programs open links in e-mails. It chooses for whoever it was sent to, and
- * for nobody who is the reader since.
+ * The target of the unsubscribe link in e-mails (MAIL-8, RFC 8058). It does not need a session or a form token, because
+ * the link is the secret. A GET does not change data, because mail programs open links. The choice applies to the
+ * person who received the e-mail, and not to a later reader of the same role.
  */
 export const unsubscribe = new Hono<PageEnv>()
   .get("/:token", async (c) => {
@@ -35,7 +35,7 @@ export const unsubscribe = new Hono<PageEnv>()
     const isChoice = fields.has("choices");
     if (isChoice) await switchMails(ctx, reader, chosenIn(fields), shownIn(fields));
     else await switchMails(ctx, reader, { [kind]: false });
-    // A mail program that unsubscribes by one click follows no redirect (RFC 8058).
+    // One-click mail programs do not follow redirects (RFC 8058).
     if (!isChoice && !fields.has("stop")) return choicesPage(c, opened, stoppedText(kind));
     return c.redirect(`${c.req.path}?done=${isChoice ? "saved" : "stopped"}`, 303);
   });
@@ -57,7 +57,7 @@ async function openLink(c: Context<PageEnv>): Promise<Opened | null> {
   return { ...link, ctx, is_reader: await isReaderAt(ctx, link.reader, link.address) };
 }
 
-/** For who has left, all is as wanted: it is no error that the others' e-mails go on. */
+/** A reader who has left no longer gets e-mails, so this is not an error. */
 function noChoicePage(c: Context<PageEnv>, opened: Opened | null) {
   if (opened === null) return refusedPage(c);
   return page(
@@ -73,7 +73,7 @@ function noChoicePage(c: Context<PageEnv>, opened: Opened | null) {
   );
 }
 
-/** Who has the link means it, whatever their mail program sends with it: what is no form chooses nothing else. */
+/** A holder of the link wants to unsubscribe. A body that is not a form makes no other choice. */
 async function sentFields(c: Context<PageEnv>): Promise<FormFields> {
   try {
     return new FormFields(await c.req.formData());

@@ -208,7 +208,7 @@ async function keysPage(c: Context<PageEnv>, values: Values, problems?: Problems
 }
 
 function NewKey({ values, problems }: { values: Values; problems: Problems | undefined }) {
-  // Of one of them, or of all.
+  // The problem is at one scope or at the whole list.
   const isUnscoped = Object.keys(problems?.fields ?? {}).some((path) => path.startsWith("scopes"));
   return (
     <Form {...{ values, problems }} action={`${AT}#make`} class="stack form-narrow" to="make or rotate a key">

@@ -25,11 +25,11 @@ interface DetailProps {
   same: SamePerson;
   /** Partners with a name like it. */
   similar: readonly PartnerView[];
-  /** What was typed, and refused. */
+  /** The refused input. */
   sent?: Partial<Sent> | undefined;
 }
 
-/** One application: who, what they answered, whether they are here already, and the decision. */
+/** An application: the applicant, the answers, existing partners like it, and the decision. */
 export function ApplicationDetail({ application, same, similar, sent = {} }: DetailProps) {
   const { id, status, answers } = application;
   const { problems } = sent;
@@ -120,7 +120,7 @@ function ApplicationFacts({ application }: { application: Detailed }) {
   );
 }
 
-/** Who may be the same person. */
+/** Partners and applications that may be the same person. */
 function Others({ application, same, similar }: Pick<DetailProps, "application" | "same" | "similar">) {
   const others = similar.filter(({ id }) => id !== application.partner_id);
   if (others.length === 0 && same.earlier.length === 0) return null;

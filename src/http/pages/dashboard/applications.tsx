@@ -25,7 +25,7 @@ import type { EmptyProps } from "../parts/table.tsx";
 const AT = "/dashboard/partners/applications";
 const PLACE = "/dashboard/partners";
 
-/** Similar names that are shown. */
+/** The most similar names that are shown. */
 const SIMILAR = 5;
 
 function ChosenActions() {
@@ -87,7 +87,7 @@ const LIST: ListOf<typeof applicationQuery, Listed> = {
   ],
 };
 
-/** `/dashboard/partners/applications` (PAGE-7): who applied, and what is decided about them. */
+/** `/dashboard/partners/applications` (PAGE-7): applications and their decisions. */
 export const applications = listPage(LIST, {
   at: PLACE,
   path: AT,
@@ -190,7 +190,7 @@ async function detailPage(c: Context<PageEnv>, id: string, sent?: Partial<Sent>)
   );
 }
 
-/** The ones that are chosen, before they are decided. */
+/** Shows the chosen applications before the decision. */
 async function chosenPage(c: Context<PageEnv>, { fields, problems }: Sent) {
   const isApproved = fields.text("status") === "approved";
   const ids = [...new Set(fields.all("ids"))];

@@ -1,4 +1,4 @@
-/** A rate or a flow that is applied from an earlier day (FLOW-11): its field, and the page that shows first what changes. */
+/** Applies a rate or a flow from an earlier day (FLOW-11): the field, and the page that first shows the changes. */
 import type { Context } from "hono";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { simulateFlow, type SimulationInput } from "../../../core/programs/simulate.ts";
@@ -14,7 +14,7 @@ import { dateText } from "../locale.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
 
-/** The most payments that are looked at (FLOW-6). */
+/** The most payments that the preview covers (FLOW-6). */
 const LOOKED_AT = 100;
 
 export function ApplyFromField() {
@@ -28,33 +28,33 @@ export function ApplyFromField() {
   );
 }
 
-/** The field as the schemas of the API take it: absent where it is empty. */
+/** The field for the API's schemas; absent if it is empty. */
 export function applyFromInput(fields: FormFields, { time_zone }: Pick<Program, "time_zone">): { apply_from?: string } {
   const apply_from = fields.startOfDate("apply_from", time_zone);
   return apply_from === "" ? {} : { apply_from };
 }
 
-/** Whether the form says a day, and its owner has not seen what changes: then nothing of it is changed yet. */
+/** Whether the form has a day and the preview was not confirmed yet: then only the preview is shown. */
 export function isPreview(fields: FormFields): boolean {
   return !fields.has("apply") && fields.text("apply_from") !== "";
 }
 
-/** The buttons, and the token, which each form has. */
+/** The buttons and the token of every form. */
 const NOT_TYPED = new Set([CSRF_FIELD, FORM_FIELD, MADE_FOR_FIELD, "apply", "back", "simulate"]);
 
 interface Applied {
   at: NavigationPlace;
-  /** Where the form is sent. */
+  /** The form's target. */
   action: string;
-  /** What was typed: it is sent again with either button. */
+  /** The input, which either button sends again. */
   fields: FormFields;
-  /** What is applied, as a title says it. */
+  /** The changed object, as a part of the title. */
   subject: string;
   rule: Omit<SimulationInput, "last" | "apply_from">;
   apply_from: number;
 }
 
-/** What a change applied from an earlier day would change, to apply it or to go back to its form. */
+/** Shows the changes of a rule from an earlier day, with buttons to apply it or to return to its form. */
 export async function previewPage(c: Context<PageEnv>, { at, action, fields, subject, rule, apply_from }: Applied) {
   const shown = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, apply_from, last: LOOKED_AT }));
   const day = dateText(iso(apply_from), c.var.session.program.time_zone);

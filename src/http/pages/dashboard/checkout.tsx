@@ -11,16 +11,16 @@ interface CheckoutProps {
   program: Program;
   origin: string;
   provider: Vendor;
-  /** An example of a partner's. */
+  /** An example slug of a partner. */
   slug: string;
   isFirst: boolean;
-  /** Of a button of this provider; null where none was pressed. */
+  /** The result of this provider's buttons; null before one is pressed. */
   result: ActionResult | null;
   /** The clock, ms. */
   now: number;
 }
 
-/** How the reference is passed to a provider's checkout, and where the provider has to send its webhooks. */
+/** Explains how a provider's checkout gets the reference, and the address for the provider's webhooks. */
 export function Checkout({ program, origin, provider, slug, isFirst, result, now }: CheckoutProps) {
   const { checkout, name } = provider;
   const values = { program_id: program.id, slug, domain: siteOf(program) };
@@ -48,7 +48,7 @@ export function Checkout({ program, origin, provider, slug, isFirst, result, now
   );
 }
 
-/** What is between backquotes is code. */
+/** Shows text between backquotes as code. */
 function WithCode({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code>{part}</code> : part))}</>;
 }

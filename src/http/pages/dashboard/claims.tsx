@@ -64,7 +64,10 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
   ],
 };
 
-/** `/dashboard/claims`: sales that partners miss, and the decision about each beside the payments that it can be about. */
+/**
+ * `/dashboard/claims`: missing sales that partners report, and the decision about each beside the payments that may
+ * match.
+ */
 export const claims = listPage(LIST, {
   at: AT,
   head: { lede: "Sales that partners miss among their commissions." },
@@ -199,7 +202,7 @@ function ClaimFacts({ claim, partner }: { claim: Detailed; partner: PartnerName 
   );
 }
 
-/** What the partner reads of a declined claim, by an order's id and by day (CLAIM-3). */
+/** The notice about the text that the partner reads after a decline, by order id and by day (CLAIM-3). */
 const OUTCOME_SHOWN = "The partner also reads the outcome of the payment, or that there is none.";
 const OUTCOME_HIDDEN = "The partner reads that the claim was declined, and your note.";
 

@@ -14,7 +14,7 @@ const clickQuery = eventQuery.omit({ type: true });
 interface Click extends Record<"id" | "created_at" | "ref" | "landing" | "referrer", string> {
   partner_id: string | null;
   sub: string | null;
-  /** ISO 3166-1; null of earlier clicks. */
+  /** ISO 3166-1; null for old clicks. */
   country: string | null;
 }
 
@@ -25,7 +25,7 @@ function clickOf({ id, created_at, payload }: AuditEvent): Click {
   return { id, created_at, ref: said("ref"), landing: said("landing"), referrer: said("referrer"), ...own };
 }
 
-/** A column of an address of the web, two lines of it at most: the pointer and the file have the whole. */
+/** A column of a web address, shortened to two lines: the tooltip and the file have the whole address. */
 function addressColumn(key: "landing" | "referrer", label: string): ListColumn<Click> {
   return {
     ...{ key, label, csv: { [key]: key } },

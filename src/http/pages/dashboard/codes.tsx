@@ -25,10 +25,12 @@ import { Refused } from "../parts/notice.tsx";
 const PAYMENTS = "/dashboard/payments";
 const AT = `${PAYMENTS}/codes`;
 
-/** As the provider writes it: blanks around a name are a part of it, by which it is compared (CODE-2). */
+/** Unchanged from the provider: blanks around a name are a part of it and of the comparison (CODE-2). */
 const asWritten = codeCreate.extend({ code: text(MAX_CODE) });
 
-/** `/dashboard/payments/codes`: what promotion codes brought, and those that nobody has, each given to a partner with a click. */
+/**
+ * `/dashboard/payments/codes`: the results of promotion codes, and codes without a partner, each assigned by one click.
+ */
 export const codes = new Hono<PageEnv>()
   .get("/", (c) => unknownPage(c))
   .get("/export.csv", async (c) =>
@@ -114,7 +116,7 @@ function UnknownTable({ unknown }: { unknown: readonly UnknownCode[] }) {
   );
 }
 
-/** A button for each partner that it resembles, and a form for any other. */
+/** A button for each partner with a similar name, and a form for any other. */
 function Give({ of: { code, provider, suggested }, id }: { of: UnknownCode; id: string }) {
   return (
     <>

@@ -30,7 +30,7 @@ const MOVES = {
 } as const;
 type Move = keyof typeof MOVES;
 
-/** `/dashboard/commissions/bulk`: the ticked ones of a page. */
+/** `/dashboard/commissions/bulk`: the ticked commissions of a page. */
 export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
   const fields = await sentFields(c);
   const status = fields.text("status");
@@ -64,11 +64,11 @@ interface LeftOut {
   done: number;
   status: string;
   reason: string | null;
-  /** Their ids. */
+  /** The ids of flagged commissions. */
   flagged: string[];
 }
 
-/** The flagged ones of those that were ticked: what they are, and the way to change them anyway. */
+/** Lists the flagged commissions among the ticked ones, with the button to change them anyway. */
 function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged }: LeftOut) {
   const verb = status === MOVES.reject.status ? "Reject" : "Approve";
   return framed(
@@ -116,10 +116,13 @@ function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged 
 
 const count = z.coerce.number().int().min(0);
 
-/** What the page before showed: when, how many that are flagged and are not, and how many were done by then. */
+/**
+ * The content of the previous page: its time, the number of flagged and unflagged commissions, and the progress by
+ * then.
+ */
 const confirmed = z.object({ seen_at: z.iso.datetime(), plain: count, flagged: count, done: count });
 
-/** `/dashboard/commissions/matching`: all that a filter matches, never without showing first how many and how much. */
+/** `/dashboard/commissions/matching`: all commissions that match a filter, always with their number and sum first. */
 export const commissionsMatching = new Hono<PageEnv>()
   .get("/", (c) => confirmPage(c, moveOf(c)))
   .post("/", async (c) => {
@@ -276,14 +279,14 @@ interface Unfinished {
   move: Move;
   filter: CommissionListFilter;
   report: BulkReport;
-  /** Changed so far, in all. */
+  /** Changed so far, in total. */
   done: number;
   reason: string | null;
   include_flagged: boolean;
   seen_at: string;
 }
 
-/** More than one request does: what is done stays, and the next step goes on with the rest. */
+/** The change needs more than one request: finished changes stay, and the next step continues. */
 function goOnPage(c: Context<PageEnv>, given: Unfinished) {
   const { move, filter, report, done, reason, include_flagged, seen_at } = given;
   const { verb, status, kind } = MOVES[move];

@@ -12,7 +12,7 @@ import { IfMay } from "../rights.tsx";
 
 const AT = "/dashboard/commissions";
 
-/** One commission: why it is what it is, its state, what can be done. */
+/** A commission: its calculation, its status and its actions. */
 export function CommissionDetail({ story }: { story: CommissionDetail }) {
   const { commission, partner, payment, payout, rows } = story;
   const review = reviewText(commission);

@@ -70,13 +70,13 @@ export const COMMISSION_LIST: ListOf<typeof commissionQuery, Listed> = {
     textColumn("subscription_id", "Subscription"),
     textColumn("payout_id", "Payout"),
     textColumn("note", "Note"),
-    // A correction has no amount of its own: that of the payment is in the row of its sale.
+    // A correction has no payment amount of its own: its sale's row has it.
     amountColumn("payment", "Payment", (row) => row.txn_amount_cents, { isShown: ({ kind }) => kind === "sale" }),
     amountColumn("amount", "Amount", (row) => row.amount_cents),
   ],
 };
 
-/** A filter in words, for a page that asks before it changes what matches. */
+/** A filter in words, for a page that confirms a change of all matches. */
 export function filterFacts(
   { value, texts }: CommissionListFilter,
   names: ReadonlyMap<string, PartnerName>,

@@ -20,12 +20,12 @@ import { act, type Sent } from "../act.ts";
 import { doneAt } from "../flash.ts";
 
 const AT = `${COMMISSIONS}/new`;
-/** Partners that a search shows; who is not among them is found by a longer one. */
+/** The most partners that a search shows; a longer search finds the others. */
 const SHOWN = 10;
 
 const searchQuery = z.object({ search: z.string().trim().max(200).optional() });
 
-/** `/dashboard/commissions/new`: one made by hand, for a partner who is searched for. */
+/** `/dashboard/commissions/new`: a manual commission for a chosen partner. */
 export const commissionNew = new Hono<PageEnv>()
   .get("/", (c) => newPage(c, c.req.query("partner_id") ?? ""))
   .post("/", (c) =>
@@ -88,7 +88,7 @@ function AmountForm({ c, partner, sent }: { c: Context<PageEnv>; partner: Partne
 
 const EMPTY = { amount: "", note: "" };
 
-/** The newest active partners, or those that a search finds: each is a link that goes on with them. */
+/** The newest active partners, or those that match a search, as links to the next step. */
 async function choosePartner(c: Context<PageEnv>) {
   const { search } = filterOf(c, searchQuery).value;
   const request = pageQuery.parse({ per_page: String(SHOWN) });
@@ -135,7 +135,7 @@ async function choosePartner(c: Context<PageEnv>) {
   );
 }
 
-/** The problem of a field of the API under the name that the form has for it. */
+/** The problem of an API field under the form's name for it. */
 function withField(problems: Problems | undefined, from: string, to: string): Problems | undefined {
   const message = problems?.fields[from];
   return problems && message !== undefined ? { ...problems, fields: { ...problems.fields, [to]: message } } : problems;

@@ -19,7 +19,7 @@ import { FLASH, doneAt } from "../flash.ts";
 import { listPage } from "../list-page.tsx";
 import { Choice, ProviderField, RangeFields } from "../parts/filter-fields.tsx";
 
-/** `/dashboard/commissions` (PAGE-7): filter, approve, reject, the trace of each. */
+/** `/dashboard/commissions` (PAGE-7): filter, approve, reject, and the trace of each commission. */
 export const commissions = listPage(COMMISSION_LIST, {
   at: AT,
   head: ({ names, filter: { value } }) => ({
@@ -136,7 +136,7 @@ function BulkActions({ rows }: { rows: readonly Listed[] }) {
   );
 }
 
-/** Ways to everything that matches, over all pages; the next page says how many and how much. */
+/** Actions on all matches, over all pages; the next page shows their number and sum. */
 function MatchingActions({ total, filter }: { total: number; filter: CommissionListFilter }) {
   const { status } = filter.value;
   const href = (move: string) => `${AT}/matching?${new URLSearchParams({ move, ...filter.texts }).toString()}`;

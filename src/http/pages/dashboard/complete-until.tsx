@@ -7,9 +7,9 @@ import { Notice } from "../parts/notice.tsx";
 import { READ_TROUBLE_TEXTS } from "../parts/words.ts";
 import { providerName } from "../../../providers/registry.ts";
 
-/** Events of the list that cannot be read, each with what is wrong with it, and when they are read again. */
+/** Unreadable events of the list, each with its problem and the time of the next attempt. */
 function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[]; provider: Vendor }) {
-  // Of more than are kept nobody knows how many there are.
+  // The total beyond the stored limit is unknown.
   const isAll = unparsable.length < MOST_UNPARSABLE;
   return (
     <Notice tone="warn">
@@ -31,7 +31,9 @@ function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[
   );
 }
 
-/** Up to when everything that a provider reported is taken in, and what keeps its list of events from being read. */
+/**
+ * The time until which all of a provider's events are stored, and the problem that prevents reading its list of events.
+ */
 export function CompleteUntil({ program, provider }: { program: Program; provider: Vendor }) {
   if (provider.reads === undefined) return null;
   const { complete_from, complete_until, recovered, ...status } = readingStatus(program, provider.name);

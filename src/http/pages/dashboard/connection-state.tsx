@@ -7,7 +7,7 @@ import { CompleteUntil } from "./complete-until.tsx";
 import { LastRefusal } from "./last-refusal.tsx";
 import { providerName } from "../../../providers/registry.ts";
 
-/** The last event of a provider that was taken, the last delivery that was refused, and up to when nothing is missing. */
+/** A provider's last accepted event, its last refused delivery, and the time until which events are complete. */
 export function ConnectionState({ program, provider }: { program: Program; provider: Vendor }) {
   const connection = connectionOf(program, provider.name);
   const { webhook_secret, last_event_at: last } = connection;

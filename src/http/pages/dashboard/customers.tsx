@@ -18,7 +18,7 @@ import { listPage } from "../list-page.tsx";
 
 const AT = "/dashboard/customers";
 
-/** What a customer is called: by the address, where it is known. */
+/** The display name of a customer: the address, if it is known. */
 function nameOf({ email, customer_id }: Customer): string {
   return email ?? customer_id ?? "Customer without an address";
 }
@@ -39,7 +39,7 @@ export type Listed = Pick<
   ("id" | "provider" | "customer_id" | "email" | "partner_id" | "first_seen" | "last_seen") | ("payments" | "revenue")
 >;
 
-/** What of each currency is in one cell of a file. */
+/** One file cell for the amounts of all currencies. */
 function ofEach(revenue: Amounts, cell: (amount: Amount) => string): string {
   return revenue.map(cell).join("; ");
 }
@@ -93,7 +93,7 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
   ],
 };
 
-/** `/dashboard/customers` (PAGE-21): customers with their partner and revenue, and their erasure. */
+/** `/dashboard/customers` (PAGE-21): customers with their partner and revenue, and the form that erases one. */
 export const customers = listPage(LIST, {
   at: AT,
   done: FLASH.customers,

@@ -234,7 +234,7 @@ function StatusCell({ delivery }: { delivery: DeliveryRecord }) {
   );
 }
 
-/** Of one that waits, at once; of one that has ended, again. */
+/** Sends a pending delivery at once, and a finished one again. */
 function Send({ delivery, path }: { delivery: DeliveryRecord; path: string }) {
   if (delivery.status === "delivering") return null;
   return (

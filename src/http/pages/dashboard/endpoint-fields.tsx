@@ -13,7 +13,7 @@ interface EndpointValues {
   events: string[];
 }
 
-/** What was typed, and of what was not sent what is stored: of a new one, that it gets everything. */
+/** The input, or the stored value of fields that were not sent; a new endpoint gets all events by default. */
 export function endpointValues(stored: Endpoint | null, fields?: FormFields): EndpointValues {
   return {
     url: fields?.given("url") ?? stored?.url ?? "",
@@ -22,19 +22,19 @@ export function endpointValues(stored: Endpoint | null, fields?: FormFields): En
   };
 }
 
-/** Undefined of a form without them; a form that has them says so, also where none is ticked. */
+/** Undefined if the form lacks the boxes; a form with boxes marks their presence, even if all are empty. */
 function tickedIn(fields: FormFields): string[] | undefined {
   return fields.has("events") ? fields.all("events").filter((type) => type !== "") : undefined;
 }
 
-/** Of an endpoint that is edited (PAGE-30). */
+/** The form that edits an endpoint (PAGE-30). */
 export const ENDPOINT_FORM: EditForm<Endpoint> = {
   columns: ({ url, description, events }) => ({ url, description, events }),
   texts: (endpoint) => ({ ...endpointValues(endpoint) }),
   changes: ({ id }) => ({ type: "webhook_endpoint.updated", about: ["endpoint_id", id] }),
 };
 
-/** What was typed, as the schemas of the API take it. */
+/** The input for the API's schemas. */
 export function endpointInput(fields: FormFields): Record<keyof EndpointInput, unknown> {
   return {
     url: fields.given("url"),

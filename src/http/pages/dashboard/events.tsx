@@ -18,7 +18,7 @@ import { listPage } from "../list-page.tsx";
 
 const AT = "/dashboard/events";
 
-/** Clicks, of which there may be thousands to one of these, have a list of their own. */
+/** Clicks have a list of their own, because they can be thousands of times as many. */
 const TYPES = AUDIT_EVENT_TYPES.filter((type) => type !== "click");
 
 const eventsQuery = eventQuery.extend({ type: z.enum(TYPES).optional() });
@@ -92,7 +92,7 @@ export const events = listPage(LIST, {
   ),
 });
 
-/** The pages that ids in payloads lead to; null: there is none. */
+/** The pages for ids in payloads; null if an id has no page. */
 const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
   application_id: "partners/applications",
   commission_id: "commissions",
@@ -134,7 +134,7 @@ function Who({ event: { actor } }: { event: AuditEvent }) {
   );
 }
 
-/** A type is called as in the API; that of a vendor's webhooks has the vendor's name beside it. */
+/** A type has its API name; the type of a vendor's webhooks also has the vendor's name. */
 function typeText(type: string): string {
   const vendor = vendorNamed(type.split(".")[1] ?? "");
   return vendor ? `${type} (${providerName(vendor.name)})` : type;
@@ -179,7 +179,7 @@ function Changed({ changes }: { changes: Changes }) {
   );
 }
 
-/** The pages of what the event is about. */
+/** Links to the objects of the event. */
 function Links({ event: { payload } }: { event: AuditEvent }) {
   return (
     <span class="links">
@@ -193,7 +193,7 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
   );
 }
 
-/** The texts of payloads, those that say the most first; false: the whole payload shows it. */
+/** Payload texts by importance; false: only the whole payload shows it. */
 const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   slug: true,
   code: true,
@@ -232,7 +232,7 @@ const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   what: false,
 };
 
-/** The three that say the most, as far as the payload has them. */
+/** The three most important texts of the payload. */
 function summaryOf(payload: Record<string, unknown>): string {
   const fields = Object.entries(IN_SUMMARY).flatMap(([field, isShown]) => {
     const value = payload[field];

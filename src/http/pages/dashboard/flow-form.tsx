@@ -59,7 +59,7 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
   };
 }
 
-/** Of a flow that is edited (PAGE-30). */
+/** The form that edits a flow (PAGE-30). */
 export function flowForm(currency: string): EditForm<Flow> {
   return {
     columns: (flow) => {
@@ -74,7 +74,7 @@ export function flowForm(currency: string): EditForm<Flow> {
   };
 }
 
-/** What was typed, and of what was not sent what is stored. */
+/** The input, or the stored value of fields that were not sent. */
 export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
   return {
     name: fields.given("name") ?? stored.name,
@@ -88,7 +88,7 @@ export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
   };
 }
 
-/** What the form of these values sends. */
+/** The fields that the form of these values sends. */
 export function formOf({ active, conditions, ...texts }: FlowValues): FormFields {
   const data = new FormData();
   for (const [name, value] of Object.entries(texts)) data.set(name, value);
@@ -109,7 +109,7 @@ function typedConditions(fields: FormFields): FlowValues["conditions"] | undefin
   return rows.filter(({ field }) => field !== "");
 }
 
-/** What was typed, as the schemas of the API take it. */
+/** The input for the API's schemas. */
 export function flowInput(
   fields: FormFields,
   program: Pick<Program, "currency" | "time_zone">,

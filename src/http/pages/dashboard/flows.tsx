@@ -41,7 +41,7 @@ import { sentFields } from "../act.ts";
 import { FLASH, doneAt } from "../flash.ts";
 
 const AT = "/dashboard/flows";
-/** How many of the newest payments a preview works through. */
+/** The most recent payments that a preview covers. */
 const SIMULATED = 500;
 
 /** `/dashboard/flows` (PAGE-7): list, edit, simulate. */
@@ -95,11 +95,11 @@ export const flows = new Hono<PageEnv>()
     const typed = await sentFields(c);
     const rate = typed.given("rate");
     const stored = flowValues(flow, c.var.session.program.currency);
-    // Of the preview of a rate, with the type that it showed: all else as it is.
+    // The preview of a rate changes the rate and the displayed type; the rest stays as stored.
     const previewed = { action_value: rate ?? "", action_type: typed.given("action_type") ?? stored.action_type };
     const fields = rate === undefined ? typed : formOf({ ...stored, ...previewed });
     const sent = shownIn(typed);
-    // All else of the flow is as it was read just now, whatever it will be when it is saved.
+    // The rest of the flow counts as displayed now, even if it changes before the save.
     const shown = rate === undefined || sent === undefined ? sent : { ...formOfFlow(c).columns(flow), ...sent };
     return save(c, flow, fields, async (input) => {
       await updateFlow(c.var.ctx, flow.id, input, shown);
@@ -134,7 +134,10 @@ function doneOf({ apply_from }: Input, done: Saved): Saved {
   return apply_from === undefined ? done : "applied";
 }
 
-/** What was done by saving the flow as it is now: one that is switched off is not tried (FLOW-2), nor one for what it is not of. */
+/**
+ * The note after saving a flow in its current state: a disabled flow is not tried (FLOW-2), and a flow is only tried
+ * for its own event.
+ */
 function savedTexts({ active, event }: Flow): Record<Saved, string> {
   if (!active) {
     const off = "It is switched off and decides nothing.";
@@ -149,8 +152,8 @@ function savedTexts({ active, event }: Flow): Record<Saved, string> {
 }
 
 /**
- * Saves what was typed, or shows first what it would change: where it says a day, with the other button, and where there
- * is no `verb`.
+ * Saves the input, or shows a preview first: if the form has a day, if the preview button was pressed, or without a
+ * `verb`.
  */
 async function save(
   c: Context<PageEnv>,
@@ -200,7 +203,7 @@ interface Edited {
   flow: Flow | null;
   values: FlowValues;
   problems?: Problems | undefined;
-  /** Of one that is changed. */
+  /** The form's original content, for a changed flow. */
   shown?: Shown | undefined;
   simulation?: ShownSimulation;
 }
@@ -239,13 +242,13 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, shown, simulati
 }
 
 interface Rate {
-  /** As it was typed. */
+  /** The input. */
   value: string;
   typed: Pick<Flow, "action_type" | "action_value">;
   simulation: ShownSimulation;
 }
 
-/** What another rate, typed in the list, would change, and the button that saves it. */
+/** Previews another rate that was typed in the list, with the button that saves it. */
 function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }: Rate) {
   const money = settingFormat(c.var.session.program);
   const said = `${flow.name}: ${rateText(actionOf(typed), money)} in place of ${rateText(actionOf(flow), money)}`;
@@ -270,7 +273,7 @@ function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }:
   );
 }
 
-/** What the page of a rate showed of the flow. */
+/** The flow's fields on the page of a rate. */
 function rateOf({ event, action_type, action_value }: Flow): Shown {
   return { event, action_type, action_value };
 }
@@ -332,7 +335,7 @@ function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; progra
   );
 }
 
-/** What a flow gives, to be changed there: the next page says first what that would have changed. */
+/** The rate of a flow as a form; the next page first previews the change. */
 function Pays({ flow, program }: { flow: Listed; program: Program }) {
   const { currency } = program;
   if (!useMay("manage")) return <>{rateText(actionOf(flow), settingFormat(program))}</>;

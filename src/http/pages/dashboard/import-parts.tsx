@@ -25,7 +25,7 @@ const KINDS: Record<ImportKind, string> = {
   customers: "Customers referred by partners",
 };
 
-/** What the file is and how it is to be read. */
+/** The kind of the file and how to read it. */
 export function OrderFields({ order }: { order: ImportOrder }) {
   return (
     <>
@@ -118,7 +118,7 @@ const FIELD_LABELS = {
   partner_email: "Partner's e-mail",
 } satisfies Record<ImportField, string>;
 
-/** Which column was taken for what, to be changed; shown at once where it has to be. */
+/** The matched field of each column, to be changed; open at once if a choice is required. */
 export function ColumnChoices(props: { order: ImportOrder; columns: readonly MatchedColumn[]; open: boolean }) {
   const { order, columns, open } = props;
   const left = columns.filter(({ field }) => field === null).length;
@@ -141,7 +141,7 @@ export function ColumnChoices(props: { order: ImportOrder; columns: readonly Mat
   );
 }
 
-/** Which columns have cells that were left out; of a rate that is, the partner earns another. */
+/** Columns with ignored cells; a partner whose rate is ignored earns another rate. */
 export function UnreadCells({ columns, when }: { columns: readonly ReadColumn[]; when: "before" | "after" }) {
   const unread = columns.filter((column) => column.unread > 0);
   if (unread.length === 0) return null;
@@ -168,7 +168,7 @@ const STATES: Record<RowOutcome, string> = {
 };
 
 const NOT_TAKEN = { left_out: "left out", refused: "error" };
-/** Before the lines are imported, and after. */
+/** Texts before and after the import. */
 const OUTCOMES: Record<ImportKind, Record<"before" | "after", Record<RowOutcome, string>>> = {
   partners: {
     before: { added: "will be added", completed: "adds to a partner", unchanged: "already there", ...NOT_TAKEN },
@@ -185,7 +185,7 @@ const SHOWN = 100;
 
 const ORDER: Record<RowOutcome, number> = { refused: 0, left_out: 1, added: 2, completed: 3, unchanged: 4 };
 
-/** Lines with errors first, then those of which a cell was left out: they are what one looks for. */
+/** Lines with errors first, then those with ignored cells, because people look for these. */
 export function Rows(props: { kind: ImportKind; rows: readonly ImportRow[]; when: "before" | "after" }) {
   const { kind, rows, when } = props;
   const isUnread = ({ notes }: ImportRow) => notes.some((note) => note.kind === "unread");

@@ -30,12 +30,12 @@ interface CheckState {
   status?: 422 | 429;
 }
 
-/** `/dashboard/integration/check` (PROG-12): whether the script works on a page, and what the providers sent. */
+/** `/dashboard/integration/check` (PROG-12): whether the script works on a page, and the providers' last events. */
 export const integrationCheck = new Hono<PageEnv>()
   .get("/", (c) => checkPage(c))
   .post("/", async (c) => {
     const typed = (await sentFields(c)).text("url");
-    // People write an address as they say it.
+    // People type addresses without the scheme.
     const url = typed === "" || typed.includes("://") ? typed : `https://${typed}`;
     const parsed = parseInput(installationQuery, url === "" ? {} : { url });
     if (!parsed.ok) return checkPage(c, { url: typed, problems: parsed.problems, status: 422 });

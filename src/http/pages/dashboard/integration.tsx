@@ -25,7 +25,7 @@ import { sentFields } from "../act.ts";
 const AT = "/dashboard/integration";
 const EXAMPLE_SLUG = "ada";
 
-/** `/dashboard/integration`: everything to copy, filled with the program's own values, and what can be done at a provider. */
+/** `/dashboard/integration`: snippets to copy, with the program's own values, and actions at a provider. */
 export const integration = new Hono<PageEnv>()
   .get("/", (c) => {
     const done = resultIn(c.req.query("done"), c.req.queries("note"));
@@ -51,7 +51,10 @@ export const integration = new Hono<PageEnv>()
     });
   });
 
-/** Does what a button asks for, and leads to where `work` says; what the provider or the person can mend is said in the provider's card. */
+/**
+ * Runs the action of a button, and redirects to the address from `work`. Problems that the provider or the person can
+ * fix are shown in the provider's card.
+ */
 async function act(c: Context<PageEnv>, provider: string, work: () => Promise<string>) {
   try {
     return c.redirect(await work(), 303);
@@ -155,7 +158,7 @@ function statusAfter(result: ActionResult | null) {
   return result?.did === "not read" ? 422 : 200;
 }
 
-/** The program's id, its key, and first calls: what an owner's server needs. */
+/** The program's id, its key, and first calls for the owner's server. */
 function ApiCard({ program, origin }: { program: Program; origin: string }) {
   return (
     <section class="card" id="api">

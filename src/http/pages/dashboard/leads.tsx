@@ -81,7 +81,7 @@ const LIST: ListOf<typeof leadQuery, Listed> = {
   ],
 };
 
-/** `/dashboard/payments/leads` (PAGE-24): sign-ups that the owner's server reported, and which of them bought. */
+/** `/dashboard/payments/leads` (PAGE-24): sign-ups that the owner's server reported, and whether they bought. */
 export const leads = listPage(LIST, {
   at: PAYMENTS,
   path: `${PAYMENTS}/leads`,

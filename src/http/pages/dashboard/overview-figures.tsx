@@ -6,7 +6,7 @@ import { addUp } from "../../../domain/money.ts";
 import { changeText, Count, countText, Money, shareText, Stat } from "../parts/figures.tsx";
 import { Table } from "../parts/table.tsx";
 
-/** Where the partners' money is, a row for each currency. */
+/** The partners' money by state, a row for each currency. */
 export function MoneyTable({ overview, program }: { overview: Overview; program: Program }) {
   const { earned, standing } = overview;
   const currencies = [...new Set([program.currency, ...[...earned, ...standing].map(({ currency }) => currency)])];
@@ -51,7 +51,7 @@ export function MoneyTable({ overview, program }: { overview: Overview; program:
   );
 }
 
-/** The way from a click to a sale, each step with its share and with what it was before. */
+/** The funnel from click to sale, with each step's share and previous value. */
 export function Steps({ overview: { now, before }, days }: { overview: Overview; days: Days }) {
   const leads = new URLSearchParams({ credited: "true", ...instantsOf(days) }).toString();
   const note = (count: number, earlier: number, ...shares: string[]) => (

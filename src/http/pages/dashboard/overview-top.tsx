@@ -13,7 +13,7 @@ import { spanText } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { instantsOf } from "../../../core/overview/days.ts";
 
-/** Who earned most, a list for each currency; each leads to the commissions behind it. */
+/** The partners with the highest earnings, a list for each currency; each links to its commissions. */
 export function TopPartners({ overview: { top, days } }: { overview: Overview }) {
   const currencies = [...Map.groupBy(top, ({ currency }) => currency)];
   const href = ({ partner_id }: TopPartner) =>
@@ -64,7 +64,7 @@ export function TopPartners({ overview: { top, days } }: { overview: Overview })
   );
 }
 
-/** The promotion codes with the most revenue, a list for each currency; each leads to the codes of its partner. */
+/** The promotion codes with the most revenue, a list for each currency; each links to the codes of its partner. */
 export function TopCodes({ overview: { codes, days } }: { overview: Overview }) {
   const currencies = [...Map.groupBy(codes, ({ currency }) => currency)];
   const query = new URLSearchParams({ ...days }).toString();
@@ -100,7 +100,7 @@ export function TopCodes({ overview: { codes, days } }: { overview: Overview }) 
   );
 }
 
-/** Where visitors arrived, where they came from, and from which country. */
+/** The landing pages, the referring sites and the countries of visitors. */
 export function TopSources({ overview: { sources, days } }: { overview: Overview }) {
   return (
     <>
@@ -123,7 +123,7 @@ export function TopSources({ overview: { sources, days } }: { overview: Overview
   );
 }
 
-/** As many are shown, and as much of each. */
+/** The most entries that are shown, and characters of each. */
 const MOST_SHOWN = 5;
 const MOST_LETTERS = 120;
 
@@ -165,7 +165,7 @@ function SourceCard({ title, column, sources: { top, others }, span, name }: Sou
   );
 }
 
-/** In the reader's language, in the midst of English texts. */
+/** The name is in the reader's language, within English texts. */
 function CountryName({ value }: { value: string }) {
   return <bdi lang={currentLocale() ?? undefined}>{countryText(value)}</bdi>;
 }

@@ -22,12 +22,12 @@ import { InviteForm } from "./partner-fields.tsx";
 import { TopCodes, TopPartners, TopSources } from "./overview-top.tsx";
 import { Setup } from "./setup.tsx";
 
-/** A delivery that was refused is said so long, as the weekly summary does: it may be anybody's. */
+/** How long a refused delivery is shown, as in the weekly summary: it may come from any sender. */
 const REFUSALS_SHOWN = 7 * DAY;
 const WEBHOOKS = "/dashboard/webhooks";
 const KEYS = "/dashboard/settings/keys";
 
-/** `/dashboard` (PAGE-16): what there is to decide, how the program does, and what still has to be set up. */
+/** `/dashboard` (PAGE-16): open decisions, the program's figures, and the remaining setup. */
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const days = chosenDays(c);
   const { program } = c.var.session;
@@ -65,7 +65,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   );
 });
 
-/** Whether the money adds up, once the daily check has gone through it. */
+/** Whether the ledger balances, once the daily check has run. */
 function Books({ books: { differences, deliveries_left } }: { books: Overview["books"] }) {
   if (differences > 0) {
     return (
@@ -103,7 +103,7 @@ function Checked({ books: { reconciled_at, differences, deliveries_left } }: { b
 
 interface Decision {
   what: Child;
-  /** Why it waits, or what to do. */
+  /** The reason for the wait, or the remedy. */
   why: Child;
 }
 
@@ -113,7 +113,7 @@ interface DecisionsProps {
   now: number;
 }
 
-/** What waits for the owner, what is most urgent first. */
+/** The owner's open decisions, most urgent first. */
 function Decisions({ overview, program, now }: DecisionsProps) {
   const payable = overview.standing.filter(
     ({ account, amount_cents }: Standing) => account === "payable" && amount_cents > 0,
@@ -194,7 +194,7 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
       },
     ],
     [
-      // Without a flag they are approved automatically where the program says after how many days.
+      // Unflagged ones are approved automatically if the program has a number of days for it.
       auto_approve_days === null ? pending - flagged : 0,
       {
         what: link("/dashboard/commissions?status=pending&flagged=false", plural(pending - flagged, "commission")),
@@ -233,7 +233,7 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
   return all.flatMap(([count, decision]) => (count > 0 ? [decision] : []));
 }
 
-/** Those of the last days, of each provider from which no verified event has come since. */
+/** Recent refusals, for each provider without a verified event since. */
 function refusedWebhooks(program: Program, now: number): Decision[] {
   return VENDORS.flatMap(({ name }): Decision[] => {
     const refusal = openRefusalOf(program, name);
@@ -256,7 +256,7 @@ function refusedWebhooks(program: Program, now: number): Decision[] {
   });
 }
 
-/** Each with the button that makes its successor. */
+/** Each key has the button that makes its successor. */
 function Ending({ keys }: { keys: Overview["ending"] }) {
   return (
     <>
@@ -288,7 +288,7 @@ function FailingLink({ failing }: Pick<Overview, "failing">) {
   return <a href={href}>{plural(failing.length, "failing endpoint")}</a>;
 }
 
-/** Each with what can be done right here: what it did not get since the first of the shown days, again. */
+/** Each endpoint has a button that resends its failed deliveries since the first of the shown days. */
 function Failing({ overview: { failing, days } }: { overview: Overview }) {
   return (
     <>
@@ -322,7 +322,7 @@ function Failing({ overview: { failing, days } }: { overview: Overview }) {
   );
 }
 
-/** A row of equal plots for each two. */
+/** Plots in rows of two, of equal size. */
 function Plots({ overview }: { overview: Overview }) {
   const { now, before } = overview;
   return (

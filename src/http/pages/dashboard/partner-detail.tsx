@@ -35,7 +35,7 @@ const STATUS_TEXTS = {
 
 type SummedField = Extract<keyof CurrencyStats, `${string}_cents`>;
 
-/** One partner: what they have brought, how they are reached and paid. */
+/** A partner: results, contact and payout details. */
 export function PartnerDetail({ partner, stats, clicks, overview, program, origin }: PartnerDetailProps) {
   const sum = (...fields: SummedField[]) =>
     sumUp(

@@ -12,7 +12,7 @@ type Typed = ColumnsWith<typeof PARTNER, "form">;
 
 const TYPED = columnsWith(PARTNER, "form");
 
-/** The fields of a partner as a form shows them: what was typed, and of what was not sent what is stored. */
+/** The fields of a partner's form: the input, or the stored value of fields that were not sent. */
 export type PartnerValues = Record<Typed | "apply_from", string>;
 
 export function partnerValues(stored: Partner | null, fields?: FormFields): PartnerValues {
@@ -20,14 +20,14 @@ export function partnerValues(stored: Partner | null, fields?: FormFields): Part
   return { ...(Object.fromEntries(texts) as Record<Typed, string>), apply_from: fields?.text("apply_from") ?? "" };
 }
 
-/** Of a partner that is edited (PAGE-30). */
+/** The form that edits a partner (PAGE-30). */
 export const PARTNER_FORM: EditForm<Partner> = {
   columns: (partner) => pick(partner, TYPED),
   texts: (partner) => partnerValues(partner),
   changes: ({ id }) => ({ type: "partner.updated", about: ["partner_id", id] }),
 };
 
-/** What was typed, as the schemas of the API take it. */
+/** The input for the API's schemas. */
 export function partnerInput(fields: FormFields): Record<Typed, unknown> {
   const read = (name: Typed) => {
     const { needed, form }: AnyField = PARTNER[name];
@@ -37,7 +37,7 @@ export function partnerInput(fields: FormFields): Record<Typed, unknown> {
   return Object.fromEntries(TYPED.map((name) => [name, read(name)])) as Record<Typed, unknown>;
 }
 
-/** The address is enough to invite somebody: the rest can be added later. */
+/** The address is enough for an invitation: the rest can be added later. */
 export function InviteForm() {
   return (
     <Form action="/dashboard/partners/new" class="filter tight">

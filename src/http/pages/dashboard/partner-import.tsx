@@ -30,19 +30,19 @@ import { sentFields } from "../act.ts";
 const PARTNERS = "/dashboard/partners";
 const AT = `${PARTNERS}/import` as const;
 
-/** What the form says about the file, and the file. */
+/** The form's settings and the file. */
 interface Sent {
   order: ImportOrder;
   csv: string;
   choose: ChooseColumns;
-  /** Whether to import what the preview showed. */
+  /** Whether to import the previewed lines. */
   isConfirmed: boolean;
   problems: Problems | null;
 }
 
 /**
- * `/dashboard/partners/import`: a CSV of this or another product, what its columns are taken for and what it would do
- * line by line, then doing it (PAGE-7, IMP-2).
+ * `/dashboard/partners/import`: imports a CSV of this or another product. First previews the fields of its columns and
+ * the result of each line, then imports it (PAGE-7, IMP-2).
  */
 export const partnerImport = new Hono<PageEnv>()
   .get("/", (c) => uploadPage(c, { order: readOrder(new FormFields(new FormData())), csv: "" }))
@@ -73,7 +73,7 @@ function about(field: string, message: string): Problems {
   return { message, fields: { [field]: message } };
 }
 
-/** What is not one of the choices is the first of them. */
+/** An invalid choice counts as the first one. */
 function readOrder(fields: FormFields): ImportOrder {
   const one = <T extends string>(name: string, among: readonly T[], otherwise: T) =>
     among.find((value) => value === fields.text(name)) ?? otherwise;
@@ -86,7 +86,7 @@ function readOrder(fields: FormFields): ImportOrder {
   };
 }
 
-/** The columns as they were chosen on the preview; before it they are matched by their names. */
+/** The columns chosen on the preview; without one they are matched by name. */
 function readChoice(fields: FormFields, { kind }: ImportOrder): ChooseColumns {
   const known: readonly string[] = importFields(kind);
   return (columns) =>
@@ -257,7 +257,7 @@ function givenText(rows: readonly ImportRow[]): string {
   return given.length > 0 ? ` ${given.join(" and ")} given.` : "";
 }
 
-/** Partners, not lines: one of several lines may complete a partner that another added. */
+/** Counts partners, not lines: one of several lines may complete a partner that another added. */
 function completedPartners(rows: readonly ImportRow[]): number {
   const of = (outcome: ImportRow["outcome"]) =>
     rows.flatMap((row) => (row.outcome === outcome ? [emailKey(row.who)] : []));

@@ -41,7 +41,7 @@ import { Choice } from "../parts/filter-fields.tsx";
 const AT = "/dashboard/partners";
 const DAYS = 30;
 
-/** What a reactivation does not undo, and where it is undone. */
+/** The limits of a reactivation, with links to undo the rest. */
 function ReactivatedText({ id }: { id: string }) {
   return (
     <>
@@ -52,7 +52,7 @@ function ReactivatedText({ id }: { id: string }) {
   );
 }
 
-/** Back to what the partner was; one who was deactivated already is made active by the button of every such page. */
+/** Restores the partner's previous status; a deactivated partner is reactivated by the button of every such page. */
 function Undo({ id, was }: { id: string; was: string | undefined }) {
   const action = `${AT}/${id}/activate`;
   if (was === "invited") return <ActionButton action={action} values={{ status: was }} label="Undo: invited again" />;
@@ -160,7 +160,7 @@ export const partners = listPage(LIST, {
   .get("/new", (c) => newPage(c, partnerValues(null)))
   .post("/new", async (c) => {
     const sent = await sentFields(c);
-    // The overview asks for the address alone.
+    // The overview's form has only the address.
     const slug = sent.given("slug") ?? (await makeSlug(c.var.ctx, "", sent.text("email")));
     return act(c, {
       schema: partnerCreate,
@@ -292,7 +292,7 @@ async function forgetPage(c: Context<PageEnv, "/:id/forget-account">, problems?:
   );
 }
 
-/** The partner is there, also where no invitation can be sent. */
+/** The partner exists even if the invitation cannot be sent. */
 async function invited(c: Context<PageEnv>, id: string): Promise<"added_invited" | "added_alone"> {
   try {
     await invitePartner(c.var.ctx, id);

@@ -19,7 +19,7 @@ import { listPage } from "../list-page.tsx";
 
 const AT = "/dashboard/payments";
 
-/** What no recalculation changes. */
+/** Outcomes that a recalculation does not change. */
 const FINAL: readonly Outcome[] = ["commission", ...COUNTED_ELSEWHERE];
 
 /** A payment in the list. */
@@ -79,7 +79,7 @@ const LIST: ListOf<typeof paymentQuery, Listed> = {
   ],
 };
 
-/** `/dashboard/payments`: every payment the providers reported, with its outcome. */
+/** `/dashboard/payments`: every payment from the providers, with its outcome. */
 export const payments = listPage(LIST, {
   at: AT,
   head: {

@@ -25,10 +25,12 @@ const AT = "/dashboard/payouts";
 
 type Move = "mark_paid" | "pay";
 
-/** As many as a page of the list can show; of transfers so many as one request can ask a provider for. */
+/** The size of a list page; for transfers, the most provider calls of one request. */
 export const MAX_CHOSEN: Record<Move, number> = { mark_paid: 100, pay: 50 };
 
-/** `/dashboard/payouts/chosen`: several payouts at once, never without showing first which, and how much. */
+/**
+ * `/dashboard/payouts/chosen`: changes several payouts at once, always with a confirmation of the payouts and the sum.
+ */
 export const payoutChosen = new Hono<PageEnv>()
   .post("/", async (c) => {
     const chosen = chosenIn(await sentFields(c));
@@ -107,11 +109,11 @@ export const payoutChosen = new Hono<PageEnv>()
     return resultPage(c, chosen, await moveAll(c, chosen, reference));
   });
 
-/** The results of the chosen payouts: the sum of those that were paid, and each that was not, with the reason. */
+/** The results of the chosen payouts: the sum of the paid ones, and the reason for each other. */
 async function resultPage(c: Context<PageEnv>, { move }: Selection, results: readonly Result[]) {
   const { ctx, session } = c.var;
   const found = results.flatMap(({ id, isFound }) => (isFound ? [id] : []));
-  // What was done is said also if it cannot be looked at any more.
+  // Show the results even if the payouts cannot be read any more.
   const read = await getPayouts(ctx, found).catch(() => []);
   const payouts = new Map(read.map((payout) => [payout.id, payout]));
   const of = (isOk: boolean) => results.filter(({ ok }) => ok === isOk);
@@ -187,13 +189,13 @@ interface Result {
   id: string;
   ok: boolean;
   said: string;
-  /** Whether the program has it. */
+  /** Whether the payout exists in the program. */
   isFound: boolean;
 }
 
 /**
- * One after the other: every transfer is settled, whatever happens to the next. Where one ends by something else than a refusal,
- * none is begun after it, and what was done before is still said.
+ * Moves one payout after the other: every transfer is settled on its own. If one fails by an error other than a
+ * refusal, the loop stops, and the results so far are still shown.
  */
 async function moveAll(c: Context<PageEnv>, { move, ids }: Selection, reference: string | null): Promise<Result[]> {
   const results: Result[] = [];

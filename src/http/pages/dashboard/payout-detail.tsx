@@ -16,7 +16,7 @@ import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { ActionLink, Masked } from "../rights.tsx";
 
 const AT = "/dashboard/payouts";
-/** A page stays small; the list of commissions pages through all. */
+/** A page stays small; the list of commissions has pages for all. */
 const SHOWN = 50;
 
 interface PayoutDetailProps {
@@ -105,7 +105,7 @@ function PayoutFacts({ payout, partner, recipientChange }: PayoutFactsProps) {
   );
 }
 
-/** Where the money goes was fixed when the payout was prepared, or when the partner first had payout details (OUT-18). */
+/** The destination was fixed when the payout was prepared, or when the partner first had payout details (OUT-18). */
 function Recipient({ payout, change }: { payout: Detailed; change: RecipientChange | null }) {
   const { recipient, status } = payout;
   if (recipient !== null) {

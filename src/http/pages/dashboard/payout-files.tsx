@@ -8,7 +8,7 @@ import { Empty, Table } from "../parts/table.tsx";
 
 const AT = "/dashboard/payouts";
 
-/** `/dashboard/payouts/files`: the files that the wallet's service takes for mass payments, one for each currency (OUT-8). */
+/** `/dashboard/payouts/files`: files for mass payments at the wallet's service, one for each currency (OUT-8). */
 export const payoutFiles = new Hono<PageEnv>().get("/", async (c) => {
   const currencies = await countWalletPayouts(c.var.ctx);
   const most = countText(MOST_IN_UPLOAD);

@@ -24,7 +24,7 @@ import { MAX_CHOSEN } from "./payout-chosen.tsx";
 import { act } from "../act.ts";
 
 const AT = "/dashboard/payouts";
-/** What the page lists of each; the sums are exact. */
+/** The most payouts and partners that the page lists; the sums cover all. */
 const SHOWN = 50;
 
 const SKIP_TEXTS: Record<SkipReason, string> = {
@@ -37,7 +37,7 @@ const SKIP_TEXTS: Record<SkipReason, string> = {
 
 const previewQuery = timeRange.pick({ to: true });
 
-/** `/dashboard/payouts/new`: what a run would pay and what it would carry forward, before it is made. */
+/** `/dashboard/payouts/new`: previews the payouts of a run and the amounts that it carries forward. */
 export const payoutNew = new Hono<PageEnv>()
   .get("/", (c) => previewPage(c))
   .post("/", (c) =>
@@ -52,7 +52,7 @@ export const payoutNew = new Hono<PageEnv>()
 
 async function previewPage(c: Context<PageEnv>, problems?: Problems) {
   const filter = filterOf(c, previewQuery);
-  // A day of today ends now: a period does not end in the future.
+  // If the last day is today, the period ends now: a period cannot end in the future.
   const period_end = Math.min(filter.value.to ?? c.var.now, c.var.now);
   const plan = await generatePayouts(c.var.ctx, { period_start: null, period_end, dry_run: true });
   const names = await readPartnerNames(c.var.ctx, [
@@ -107,7 +107,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
   );
 }
 
-/** The partners who cannot be paid yet, before their payouts are made (OUT-18). */
+/** Partners without payout details, before their payouts are made (OUT-18). */
 function WithoutDetails({ plan: { without_details }, names }: Pick<PreparedProps, "plan" | "names">) {
   const { partners, payouts, partner_ids } = without_details;
   if (partners === 0) return null;
@@ -135,7 +135,7 @@ function WithoutDetails({ plan: { without_details }, names }: Pick<PreparedProps
   );
 }
 
-/** Why there is nothing to pay out, up to the day that was chosen. */
+/** The reason why a run up to the chosen day has no payouts. */
 function noneText({ skipped }: Generation, to: string | undefined): string {
   const then = to === undefined ? "" : " by then";
   return skipped.length > 0
@@ -204,7 +204,7 @@ function donePage(c: Context<PageEnv>, made: Generation) {
   );
 }
 
-/** All that were prepared, on the way to the page that asks before they are paid. */
+/** Links all prepared payouts to the page that confirms their payment. */
 function PayNow({ made, program }: { made: readonly Payout[]; program: Program }) {
   const moves = {
     mark_paid: made.filter((row) => isOffered("mark_paid", row, program)),

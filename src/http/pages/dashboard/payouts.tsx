@@ -45,7 +45,7 @@ import { listPage } from "../list-page.tsx";
 
 const AT = "/dashboard/payouts";
 
-/** What the owner can do to a payout, and what to know before doing it. */
+/** The owner's actions on a payout, with the notice before each. */
 const MOVES = {
   pay: {
     path: "pay",

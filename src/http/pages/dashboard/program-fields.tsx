@@ -33,7 +33,9 @@ const FIELDS = Object.keys({
   assets: true,
 } satisfies Record<ProgramField, true>) as ProgramField[];
 
-/** The settings as their form shows them, the minimum payout with the currency's decimals: what was typed, or else is stored. */
+/**
+ * The settings in their form, with the currency's decimals in the minimum payout: the input, or else the stored value.
+ */
 export type ProgramValues = Record<ProgramField | "apply_from", string>;
 
 export function programValues(stored: Program, fields?: FormFields): ProgramValues {
@@ -49,14 +51,14 @@ export function programValues(stored: Program, fields?: FormFields): ProgramValu
   return { ...(values as Record<ProgramField, string>), apply_from: fields?.text("apply_from") ?? "" };
 }
 
-/** Of the program's settings (PAGE-30). */
+/** The form of the program's settings (PAGE-30). */
 export const PROGRAM_FORM: EditForm<Program> = {
   columns: (program) => Object.fromEntries(FIELDS.map((name) => [name, program[name]])),
   texts: (program) => programValues(program),
   changes: ({ id }) => ({ type: "program.updated", about: ["program_id", id] }),
 };
 
-/** What was typed, as the schema of the API takes it. */
+/** The input for the API's schema. */
 export function programInput(fields: FormFields, currency: string): Record<ProgramField, unknown> {
   const chosen = fields.text("currency").toUpperCase() || currency;
   return {
@@ -82,7 +84,7 @@ export function programInput(fields: FormFields, currency: string): Record<Progr
   };
 }
 
-/** Each line that has something in it. */
+/** The lines that are not empty. */
 function linesOf(text: string): string[] {
   return text
     .split("\n")
@@ -90,7 +92,10 @@ function linesOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** What was chosen; nothing where the form lacks it, and what is no choice as it is, to be refused. */
+/**
+ * The chosen truth value; undefined if the form lacks it. An invalid choice is returned unchanged, so that the schema
+ * refuses it.
+ */
 function truthOf(text: string): boolean | string | undefined {
   if (text === "") return undefined;
   return text === "true" || (text === "false" ? false : text);
@@ -120,7 +125,7 @@ export function ProgramFields({ currency }: { currency: string }) {
   );
 }
 
-/** What the program is, and how it looks and counts days. */
+/** The program's identity, look and time zone. */
 function GeneralFields() {
   return (
     <>
@@ -159,7 +164,7 @@ function GeneralFields() {
   );
 }
 
-/** What a payment earns, and when that is approved. */
+/** The rules of commissions and their approval. */
 function CommissionFields() {
   return (
     <>
@@ -192,7 +197,7 @@ function CommissionFields() {
   );
 }
 
-/** Whose a payment is. */
+/** The rules that assign payments to partners. */
 function AttributionFields() {
   return (
     <>
@@ -247,7 +252,7 @@ function PayoutFields({ currency }: { currency: string }) {
   );
 }
 
-/** What is wrong with one of them is shown at their field. */
+/** Moves the problem of one asset to the field of all assets. */
 function assetProblems(problems: Problems | undefined): Problems | undefined {
   const [path, message] = Object.entries(problems?.fields ?? {}).find(([name]) => name.startsWith("assets.")) ?? [];
   if (problems === undefined || path === undefined || message === undefined) return problems;
@@ -256,7 +261,7 @@ function assetProblems(problems: Problems | undefined): Problems | undefined {
   return { ...problems, fields: { ...problems.fields, assets: `Number ${Number(index) + 1}: ${said}` } };
 }
 
-/** What partners see in the portal. */
+/** The content of the partners' portal. */
 function PortalFields() {
   return (
     <>
@@ -281,7 +286,7 @@ function PortalFields() {
   );
 }
 
-/** Who may apply to become a partner, and what they are asked. */
+/** The permission to apply as a partner, and the questions of the form. */
 function ApplicationFields() {
   return (
     <>

@@ -12,17 +12,17 @@ import { providerName } from "../../../providers/registry.ts";
 
 const AT = "/dashboard/integration";
 
-/** What one of the buttons did, or why it did nothing. */
+/** The result of a button, or the reason of its refusal. */
 export type ActionResult =
   | { did: "made"; outcome: MadeDestination["outcome"]; notes: readonly Note[] }
   | { did: "read" }
   | { did: "nothing"; error: AppError }
   | { did: "not read"; problems: Problems };
 
-/** What is to know of a destination beside that it is there. */
+/** A notice about a destination that exists. */
 type Note = "test" | "unverified" | "not_removed" | "shared";
 
-/** The address of the page that says what was done: it is read again, and a reload does nothing. */
+/** The address of the page with the result, so that a reload does not repeat the action. */
 export function placeAfter(provider: string, done: MadeDestination | "read"): string {
   const query = new URLSearchParams({ provider, done: done === "read" ? done : done.outcome });
   if (done !== "read") for (const note of notesOf(done)) query.append("note", note);
@@ -39,7 +39,7 @@ function notesOf({ test, secret, not_removed, other_programs }: MadeDestination)
 
 const NOTES: readonly Note[] = ["test", "unverified", "not_removed", "shared"];
 
-/** The same, as such an address says it; null for words that none has. */
+/** Parses the result in such an address; null for unknown words. */
 export function resultIn(done: string | undefined, notes: readonly string[] | undefined): ActionResult | null {
   if (done === "read") return { did: "read" };
   if (done !== "created" && done !== "updated" && done !== "unchanged") return null;
@@ -52,7 +52,7 @@ interface ProviderActionsProps {
   result: ActionResult | null;
 }
 
-/** The buttons that use a provider's API key: its list of events is read, and our address is entered there. */
+/** The buttons that use a provider's API key: one reads its list of events, one enters our address there. */
 export function ProviderActions({ program, provider, result }: ProviderActionsProps) {
   const { name, reads, destinations } = provider;
   const { api_key, webhook_secret } = connectionOf(program, name);
@@ -106,7 +106,7 @@ const OUTCOMES: Record<MadeDestination["outcome"], string> = {
   unchanged: "Our address is entered at the provider with all of the events below. There was nothing to change.",
 };
 
-/** What to do where one account sends to several programs. */
+/** The instructions for an account that sends to several programs. */
 export function sharedText({ name, claims_programs }: Vendor): string {
   return claims_programs
     ? `Let ${providerName(name)} send to one address alone, and store its signing secret in each of the programs.`
@@ -146,7 +146,7 @@ function Result({ program, provider, result }: ProviderActionsProps & { result: 
   );
 }
 
-/** Nothing where the list could not be read: why is said above. */
+/** Hidden if the list could not be read: the reason is shown above. */
 function ReadResult({ program, provider }: { program: Program; provider: Vendor }) {
   const { is_reading, read_failure } = readingStatus(program, provider.name);
   if (read_failure !== null) return null;

@@ -17,12 +17,12 @@ interface SecretFormProps {
   problems: Problems | undefined;
 }
 
-/** A field for a secret: write-only, so it never shows what is set. */
+/** A write-only field for a secret: it never shows the stored one. */
 function SecretForm({ provider, setting, field, isSet, problems }: SecretFormProps) {
   const name = providerName(provider);
   const [label, hint] = [field.label(name), field.hint(name)];
   const message = problems?.fields[setting];
-  // Every secret has its own form, and the field one name: a problem belongs to one of them.
+  // Every secret has its own form with the same field name: a problem belongs to one of them.
   const own =
     problems && message !== undefined ? { ...problems, fields: { [`${setting}-secret`]: message } } : undefined;
   return (

@@ -16,12 +16,12 @@ interface ProviderWebhookProps {
   now: number;
 }
 
-/** Where a provider has to send its webhooks, which, and which of them have come. */
+/** The address for a provider's webhooks, the event types, and the types received so far. */
 export function ProviderWebhook({ program, origin, provider, now }: ProviderWebhookProps) {
   const connection = connectionOf(program, provider.name);
   const types = seenTypes(provider, connection, now);
   const { needed, better } = provider.wanted_events;
-  // Of a connection that never worked every type is missing: that is said above.
+  // A connection that never worked lacks every type, which is shown above.
   const seen = connection.last_event_at === null ? null : new Map(types.map((one) => [one.type, one.last_seen_at]));
   const unused = types.filter(({ type }) => !provider.read_types.includes(type));
   return (
@@ -61,7 +61,7 @@ export function ProviderWebhook({ program, origin, provider, now }: ProviderWebh
 
 interface EventsProps {
   events: readonly WantedEvent[];
-  /** When each type last came; null where nothing is to be said of it. */
+  /** The last time of each type; null to hide the times. */
   seen: ReadonlyMap<string, string | null> | null;
 }
 

@@ -23,7 +23,7 @@ const AT = "/dashboard/search";
 
 export const searchQuery = z.object({ search: z.string().max(200).optional() });
 
-/** `/dashboard/search` (PAGE-25): partners, customers and payments that a text finds, or the page of an id. */
+/** `/dashboard/search` (PAGE-25): partners, customers and payments that match a text, or the page of an id. */
 export const search = new Hono<PageEnv>().get("/", async (c) => {
   const { search: typed } = filterOf(c, searchQuery).value;
   const place = typed === undefined ? null : await placeOf(c, typed);
@@ -56,7 +56,7 @@ export const search = new Hono<PageEnv>().get("/", async (c) => {
   );
 });
 
-/** The page that an id leads to; null for a text that is no id, or the id of nothing that is there. */
+/** The page of an id; null for a text that is not the id of an existing object. */
 async function placeOf(c: Context<PageEnv>, typed: string): Promise<string | null> {
   const id = typed.toLowerCase();
   if (!ID_PATTERN.test(id)) return null;
@@ -81,7 +81,7 @@ const PLACES: Record<FoundObject["kind"], (found: FoundObject) => string> = {
   api_key: () => "settings/keys",
 };
 
-/** The list of what was logged in the event's millisecond. */
+/** The audit log at the event's millisecond. */
 async function placeOfEvent(c: Context<PageEnv>, id: string): Promise<string | null> {
   const event = await getEvent(c.var.ctx, id).catch((error: unknown) => {
     if (error instanceof AppError && error.code === "not_found") return null;
@@ -147,7 +147,7 @@ interface SectionProps<Row> {
   rows: readonly Row[];
   more: boolean;
   typed: string;
-  /** Its list, which takes the same search. */
+  /** The list with the same search. */
   place: "partners" | "customers" | "payments";
   label: string;
   columns: readonly Column[];

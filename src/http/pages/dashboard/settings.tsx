@@ -192,7 +192,7 @@ function keyPage(c: Context<PageEnv>, api_key: string) {
   );
 }
 
-/** The team, what is the reader's own, and e-mails, each on a page of its own. */
+/** Links to the pages of the team, the reader's own settings, and e-mails. */
 function YourSections() {
   return (
     <section class="card" id="sessions">

@@ -14,7 +14,7 @@ interface Step {
   optional?: boolean;
 }
 
-/** What a new program still needs; each step ticks itself when the service sees it happen. */
+/** The remaining steps of a new program; each ticks itself when the service sees its result. */
 export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) {
   const steps = stepsOf(program, seen);
   const open = steps.filter(({ done, optional }) => !done && !optional);
@@ -106,7 +106,7 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
   ];
 }
 
-/** The last steps prove the others: something real has come the whole way. */
+/** The last steps prove the others: a real event has come the whole way. */
 function provingSteps(seen: SetupSeen): Step[] {
   return [
     {
@@ -144,7 +144,7 @@ function providerStep(program: Program, provider: VendorName, connected: boolean
   return {
     title: `Connect ${providerName(provider)}`,
     done: last !== null,
-    // One is enough.
+    // One of the two is enough.
     optional: connected,
     body:
       last !== null ? (

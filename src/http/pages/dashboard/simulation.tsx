@@ -1,4 +1,4 @@
-/** What a rule that is not saved yet would change of past payments. */
+/** Simulates an unsaved rule on past payments. */
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
@@ -14,14 +14,14 @@ import { Empty, Table } from "../parts/table.tsx";
 /** How many of the changed payments are listed. */
 const SHOWN = 20;
 
-/** A simulation with what its page shows beside it. */
+/** A simulation with the data of its page. */
 export interface ShownSimulation {
   simulation: Simulation;
-  /** Those that are listed. */
+  /** The listed payments. */
   changed: Simulation["payments"];
   count: number;
   names: Map<string, PartnerName>;
-  /** The program's. */
+  /** The program's currency. */
   currency: string;
 }
 
@@ -36,13 +36,13 @@ export async function toShow(c: Context<PageEnv>, simulation: Simulation): Promi
   return { simulation, changed, count: all.length, names, currency: c.var.session.program.currency };
 }
 
-/** What the amounts are called, and what is said where there are none. */
+/** The labels of the amounts, and the texts for an empty result. */
 interface Texts {
   title: string;
-  /** Where no payment was looked at, and where none changes. */
+  /** Shown if the simulation does not cover a payment, or does not change one. */
   none: string;
   same: string;
-  /** What was looked at, and how many of it changes. */
+  /** The number of covered and of changed payments. */
   summary: Child;
   changed: string;
   before: string;
@@ -52,9 +52,9 @@ interface Texts {
 interface ResultProps {
   of: ShownSimulation;
   texts: Texts;
-  /** What would be other than it is. */
+  /** The change that the simulation shows. */
   said?: string;
-  /** What can be done about it. */
+  /** The actions. */
   children?: Child;
 }
 

@@ -33,7 +33,7 @@ const ROLE_FORM: EditForm<Member> = {
   changes: ({ id }) => ({ type: "member.changed", about: ["member_id", id] }),
 };
 
-/** `/dashboard/settings/team` (PAGE-7): who signs in to the dashboard, and what they may do. */
+/** `/dashboard/settings/team` (PAGE-7): the members who sign in to the dashboard, and their roles. */
 export const team = new Hono<PageEnv>()
   .get("/", (c) => teamPage(c))
   .post("/", (c) =>
@@ -76,14 +76,14 @@ export const team = new Hono<PageEnv>()
   })
   .post("/:id/remove", (c) => decide(c, "removed", () => removeMember(c.var.ctx, c.req.param("id"))));
 
-/** Who the address names. */
+/** The member in the address. */
 async function memberOf(c: Context<PageEnv>): Promise<Member> {
   const member = (await listMembers(c.var.ctx)).find(({ id }) => id === c.req.param("id"));
   if (!member) throw notFound("member");
   return member;
 }
 
-/** Does it, or says on the page why not. */
+/** Runs the verb, or shows the reason of its refusal on the page. */
 async function decide(c: Context<PageEnv>, done: "changed" | "removed", verb: () => Promise<unknown>) {
   try {
     await verb();

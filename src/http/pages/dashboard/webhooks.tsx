@@ -33,7 +33,7 @@ import type { Place } from "../layout.tsx";
 
 const AT = "/dashboard/webhooks";
 
-/** What is said where deliveries were sent again, so many. */
+/** The notes after deliveries were sent again, with their number. */
 function recoveredTexts(count = ""): Record<string, string> {
   if (!/^[1-9]\d{0,3}$/.test(count)) return {};
   const sent = `${plural(Number(count), "delivery", "deliveries")} that failed or ${count === "1" ? "was" : "were"} missed`;
@@ -183,7 +183,7 @@ function placeOf(id: string): Place {
   return { href: `${AT}/${id}`, label: "The endpoint" };
 }
 
-/** Sends something to an endpoint; for one that is not active a notice, not an error page. */
+/** Sends to an endpoint; for an inactive one shows a notice, not an error page. */
 async function send(c: Context<PageEnv>, done: "tested" | "redelivered", verb: () => Promise<unknown>) {
   const id = c.req.param("id") ?? "";
   const sendIt = async () => {
@@ -201,7 +201,7 @@ async function send(c: Context<PageEnv>, done: "tested" | "redelivered", verb: (
   );
 }
 
-/** Asks since when, before everything that an endpoint lacks is sent. */
+/** Shows the form for the start time before all missed deliveries are sent. */
 async function recoverPage(c: Context<PageEnv>, problems?: Problems) {
   const { id, url } = await readEndpoint(c.var.ctx, c.req.param("id") ?? "");
   const since = dayIn(c.var.session.program.time_zone, c.var.now - 7 * DAY);

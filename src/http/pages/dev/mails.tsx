@@ -9,7 +9,7 @@ import { page } from "../page.tsx";
 import { When } from "../parts/figures.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 
-/** Of the HTML part alone: it runs nothing and loads nothing, its links open in another tab, and the page frames it. */
+/** The policy of the HTML part: no scripts, no external resources, links in another tab, framed by the page only. */
 const MAIL_POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
@@ -18,7 +18,7 @@ const MAIL_POLICY = [
   "base-uri 'none'",
 ].join("; ");
 
-/** The e-mails of a local service, which nobody is sent; 404 in every other deployment (MAIL-4). */
+/** The unsent e-mails of a local service; 404 in every other deployment (MAIL-4). */
 export const devMails = new Hono<PageEnv>()
   .use(async (c, next) => {
     if (c.env.ENVIRONMENT !== "development") throw notFound("page");

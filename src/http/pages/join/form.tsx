@@ -9,16 +9,19 @@ import { parseInput, type FormFields, type Parsed, type Problems } from "../form
 import { Checkbox, Field, Form, TextArea } from "../parts/form.tsx";
 import { isVisible } from "../../../domain/visible.ts";
 
-/** A field that no person sees: what is written in it was not written by one. */
+/** A field that people do not see: only a bot fills it in. */
 export const TRAP = "contact_hours";
 export const STAMP_FIELD = "opened";
 
-/** Nobody reads and fills the form in less. */
+/** A person needs longer to read and fill in the form. */
 const FILLED_WITHIN_MS = 2 * SECOND;
 const OPEN_FOR_MS = DAY;
 const MAX_WEBSITE = 300;
 
-/** What the stamp of a form is signed for: another visit, and a form from before a change of what is asked, cannot use it. */
+/**
+ * The content that a form's stamp signs. A stamp is invalid in another visit, and after the program changes its
+ * questions.
+ */
 export interface StampedForm {
   /** The deployment's secret. */
   key: string;
@@ -27,7 +30,10 @@ export interface StampedForm {
   program: Program;
 }
 
-/** A stamp of a form that is opened now (ms): signed, so that its sender cannot change when that was, and good for one form. */
+/**
+ * A stamp for a form that is opened now (ms): signed, so that its sender cannot change the time, and valid for one
+ * form.
+ */
 export async function newStamp(form: StampedForm, now: number): Promise<string> {
   return stampFor(form, now, randomToken(NONCE_BYTES));
 }
@@ -43,7 +49,7 @@ const STAMP = /^(\d{1,15})\.([\w-]{22})\./;
 
 export type StampReading = { state: "good"; stamp: FormStamp } | { state: "early" | "out_of_date" };
 
-/** Reads the stamp that was sent with a form. Whether it was used before is found out when the form is stored. */
+/** Reads the stamp of a sent form. A repeated use is detected when the form is stored. */
 export async function readStamp(form: StampedForm, text: string, now: number): Promise<StampReading> {
   const [, opened = "", nonce = ""] = STAMP.exec(text) ?? [];
   const opened_at = Number(opened);
@@ -53,7 +59,7 @@ export async function readStamp(form: StampedForm, text: string, now: number): P
   return { state: "good", stamp: { nonce, expires_at: iso(opened_at + OPEN_FOR_MS) } };
 }
 
-/** An address of the web, with or without its scheme. */
+/** A web address, with or without its scheme. */
 const website = text(MAX_WEBSITE).transform((value, issues) => {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:/i.test(value) ? value : `https://${value}`);
   const isWeb = url && /^https?:$/.test(url.protocol) && url.hostname.includes(".") && url.username === "";
@@ -62,7 +68,7 @@ const website = text(MAX_WEBSITE).transform((value, issues) => {
   return z.NEVER;
 });
 
-/** What was typed, for the form that is shown again. */
+/** The input for a form that is shown again. */
 export type JoinValues = Record<string, string>;
 
 const answerName = (i: number) => `answer_${i}`;
@@ -73,10 +79,10 @@ export function joinValues(program: Program, fields?: FormFields): JoinValues {
   return { ...(Object.fromEntries(values) as JoinValues), terms: fields?.isTicked("terms") ? "on" : "" };
 }
 
-/** What was sent, as the program asks for it. */
+/** The sent form, parsed for the program's questions. */
 export function readForm(program: Program, fields: FormFields): Parsed<ApplicationInput> {
   const questions = (program.questions ?? []).map((question) => ({ question, ...readQuestion(question) }));
-  // The list of what is wrong leads to each field: it must say which.
+  // The list of problems links to each field, so each problem must name its field.
   const answers = Object.fromEntries(
     questions.map(({ required, label }, i) => [
       answerName(i),

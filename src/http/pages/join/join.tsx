@@ -65,7 +65,7 @@ export const join = new Hono<PageEnv>()
     return plainPage(c, proof.program, 200, ...proofText(proof));
   });
 
-/** @throws `not_found` where there is none that takes applications, `not_configured` where no address can be proved. */
+/** @throws `not_found` if no such program accepts applications, `not_configured` if addresses cannot be verified. */
 async function programOf(c: Context<PageEnv>): Promise<ProgramCtx> {
   const ctx = await openJoin(c.var.base, c.req.param("program") ?? "");
   if (!ctx) throw notFound("page");
@@ -74,7 +74,7 @@ async function programOf(c: Context<PageEnv>): Promise<ProgramCtx> {
   return ctx;
 }
 
-/** Why the form is shown again; null if it was stored. A form that only a program writes is dropped with the same reply. */
+/** The reason to show the form again; null if it was stored. A bot's form is dropped with the same reply. */
 async function takeFields(
   c: Context<PageEnv>,
   ctx: ProgramCtx,
@@ -105,7 +105,7 @@ function formOf(c: Context<PageEnv>, program: Program): StampedForm {
 
 interface Shown {
   values: JoinValues;
-  /** Of the form that was sent. It is kept while it is good, so that nobody waits twice. */
+  /** The stamp of the sent form. A valid one is kept, so that the applicant does not wait twice. */
   stamp?: string;
   problems?: Problems;
   status?: 429;
@@ -129,7 +129,7 @@ async function formPage(c: Context<PageEnv>, program: Program, { values, stamp =
   );
 }
 
-/** The same for every address, known or not (JOIN-4). */
+/** The same for known and unknown addresses (JOIN-4). */
 function sentPage(c: Context<PageEnv>, program: Program, address: string) {
   return plainPage(c, program, 200, "Check your e-mail", [
     <>
@@ -186,7 +186,7 @@ function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: 
 
 const UNTIL_OVER = "What you sent is deleted 24 hours after you sent it; until then the link works if that changes.";
 
-/** Of an application by what it is by now: the same link says so again. */
+/** The page of the link, by the application's current status: the same link shows the current one again. */
 const PROVED: Record<Application["status"], (name: string) => [title: string, paragraphs: Child[]]> = {
   pending: (name) => [
     "Thank you",

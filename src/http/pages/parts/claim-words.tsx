@@ -2,7 +2,7 @@ import type { SaleClaim } from "../../../core/kernel/rows.ts";
 import type { ClaimAnswer, ClaimStatus } from "../../../domain/claim.ts";
 import { dayText } from "../locale.ts";
 
-/** What a partner reads of a claim (CLAIM-3): a sentence for each answer, which names nobody and no sum. */
+/** The partner's texts for a claim (CLAIM-3): a sentence for each answer, without names or amounts. */
 export const ANSWER_TEXTS: Record<ClaimAnswer, string> = {
   waiting: "The program looks at it. You see the answer here.",
   granted: "The sale is yours.",
@@ -24,10 +24,10 @@ export const ANSWER_TEXTS: Record<ClaimAnswer, string> = {
   merged: "The sale was reported twice. It counts once, under its other id.",
 };
 
-/** A state of a claim, as partner and owner read it. */
+/** A claim's status, for partners and owners. */
 export const CLAIM_TEXTS: Record<ClaimStatus, string> = { open: "open", granted: "granted", declined: "declined" };
 
-/** A sale as the partner named it. */
+/** A sale in the partner's words. */
 export function SaleOf({ claim }: { claim: Pick<SaleClaim, "order_id" | "day" | "email_domain"> }) {
   if (claim.order_id !== null) return <code>{claim.order_id}</code>;
   if (claim.day === null) return <span class="muted">Forgotten with its customer</span>;

@@ -9,13 +9,13 @@ import { Table } from "./table.tsx";
 interface CodeStatsProps {
   stats: readonly CodeStats[];
   days: number;
-  /** Whose each code is or was, where several partners' are shown. */
+  /** The partner of each code, if the card shows codes of several partners. */
   names?: ReadonlyMap<string, PartnerName>;
-  /** Without what the customers paid. */
+  /** Hides the customers' payments. */
   hidesSales?: boolean;
 }
 
-/** What promotion codes brought, a line for each currency; nothing where they brought nothing. */
+/** The results of promotion codes, a line for each currency; hidden if there are no results. */
 export function CodeStatsCard({ stats, days, names, hidesSales = false }: CodeStatsProps) {
   const zone = usePageZone();
   if (stats.length === 0) return null;

@@ -1,10 +1,10 @@
 import type { Child } from "hono/jsx";
 import { classes } from "../page.tsx";
 
-/** Where an address may end a line: after a part of it, never within one. */
+/** The places in an address for a line break: after a part, never within one. */
 const PARTS = /(?<=[^/:]\/|=)|(?=[?&])/;
 
-/** A secret is no address: it has no parts, whatever signs are in it. */
+/** A secret is not an address: it has no parts, even if it contains such characters. */
 function partsOf(text: string): string[] {
   return text.includes("://") ? text.split(PARTS) : [text];
 }
@@ -31,7 +31,7 @@ export function CopyLine({ label, text }: { label: string; text: string }) {
 interface CopyBlockProps {
   label: string;
   text: string;
-  /** Prose: its lines may be broken. */
+  /** Prose: its lines may wrap. */
   wraps?: boolean;
   children?: Child;
 }

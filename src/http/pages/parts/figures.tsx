@@ -6,7 +6,7 @@ import type { Action } from "../../../domain/commission.ts";
 import type { Cents } from "../../../domain/money.ts";
 import { providerName } from "../../../providers/registry.ts";
 
-/** An amount in its currency's own form; the minus is a real one. */
+/** An amount in its currency's format, with a real minus sign. */
 export function Money({ of }: { of: Amount }) {
   return <span class={of.amount_cents < 0 ? "money negative" : "money"}>{moneyText(of)}</span>;
 }
@@ -33,7 +33,7 @@ export function sumsText(of: Amounts): string {
   return texts.length === 0 ? last : `${texts.join(", ")} and ${last}`;
 }
 
-/** An instant in the time zone of the page (PAGE-23), on hover as it is in the API and in files. */
+/** An instant in the time zone of the page (PAGE-23); on hover in the form of the API and of files. */
 export function When({ at, only }: { at: string | null; only?: "day" }) {
   if (at === null) return <span class="muted">–</span>;
   return <Instant at={at} only={only} />;
@@ -82,12 +82,12 @@ const TONES: Record<string, "good" | "warn" | "bad" | "calm" | "done"> = {
   paid: "done",
 };
 
-/** A state as a word on a tint; never by the tint alone. */
+/** A status as a word on a tint; never the tint alone. */
 export function Badge({ state, label }: { state: string; label?: string | undefined }) {
   return <span class={`badge ${TONES[state] ?? "calm"}`}>{label ?? stateText(state)}</span>;
 }
 
-/** A warning: what it marks waits for someone who looks at it. Stronger than any state. */
+/** A warning that an object waits for a person. Stronger than any status. */
 export function Flag({ label }: { label: string }) {
   return (
     <span class="badge flag">
@@ -117,7 +117,7 @@ export function Stat({ label, value, note }: { label: Child; value: Child; note?
   );
 }
 
-/** How a number of smallest units is written, in the currency that it is of. */
+/** Formats a number of smallest units in a fixed currency. */
 export type MoneyFormat = (amount_cents: Cents) => string;
 
 /** A percentage: "12.5 %". */
@@ -125,15 +125,15 @@ export function percentText(value: number): string {
   return `${numberText(String(value))}\u00a0%`;
 }
 
-/** How many of a whole, in percent: "12.5 %"; of nothing no share. */
+/** A share in percent: "12.5 %"; empty if the whole is zero. */
 export function shareText(part: number, whole: number): string {
   return whole === 0 ? "–" : `${numberText(((part / whole) * 100).toFixed(1))}\u00a0%`;
 }
 
-/** From so many times as much on, a change is said in times. */
+/** Changes from this factor on are shown as a factor. */
 const SAID_IN_TIMES = 11;
 
-/** The change of a figure since before: "+12.5 %", or "×24"; empty where there was none. */
+/** The change of a figure: "+12.5 %", or "×24"; empty without a previous value. */
 export function changeText(now: number, before: number): string {
   if (before <= 0) return "";
   if (now / before >= SAID_IN_TIMES) return `×${countText(Math.round(now / before))}`;
@@ -141,18 +141,18 @@ export function changeText(now: number, before: number): string {
   return now > before ? `+${text}` : text;
 }
 
-/** A rate as people say it: "20 %", "5.00 USD flat". A flat amount is of the payment's currency. */
+/** Formats a rate: "20 %", "5.00 USD flat". A flat amount is in the payment's currency. */
 export function rateText(rate: Action, money: MoneyFormat): string {
   return rate.action_type === "percentage" ? percentText(rate.action_value) : `${money(rate.action_value)} flat`;
 }
 
-/** A provider's name where a text begins. */
+/** A provider's name at the start of a text. */
 export function providerText(provider: string | null): string {
   if (provider === null) return "By hand";
   return capitalized(providerName(provider));
 }
 
-/** A word as the value of a fact or the begin of a sentence. */
+/** A word as the value of a fact or the start of a sentence. */
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -10,13 +10,13 @@ interface ChoiceProps<Value extends string> {
   text?: (value: Value) => string;
 }
 
-/** One of some values, or any. */
+/** A choice of one value, or any. */
 export function Choice<Value extends string>({ name, label, among, text = (value) => value }: ChoiceProps<Value>) {
   const options = [{ value: "", label: "Any" }, ...among.map((value) => ({ value, label: text(value) }))];
   return <SelectField name={name} label={label} options={options} />;
 }
 
-/** What finds payments, and with them their customers (PAY-21). */
+/** The search for payments and their customers (PAY-21). */
 export function PaymentSearchField() {
   return <Field name="search" label="Order, customer or partner" type="search" maxlength={200} class="grow" />;
 }
@@ -26,8 +26,8 @@ export function ProviderField() {
 }
 
 /**
- * From when to when a list is read. Instants, which links have where a day would not do, are kept as they are: a field of a
- * date would send them away empty.
+ * The time range of a list. Instants, which links use if a day is not exact enough, are kept in text fields: a date
+ * field would send them empty.
  */
 export function RangeFields() {
   const typeOf = (text: string | null | undefined) => (!text || isDate(text) ? "date" : "text");

@@ -7,7 +7,7 @@ import { CHECK_FIELDS, FormFields, type Problems } from "../forms.ts";
 import type { Place } from "../layout.tsx";
 import { ProveFirst, useSending } from "../rights.tsx";
 
-/** What the fields of a form show: as they were typed, or by name. */
+/** The values of a form's fields: the input, or an object by name. */
 export type Values = FormFields | object | null;
 
 interface FormState {
@@ -17,18 +17,19 @@ interface FormState {
 
 const StateContext = createContext<FormState>({});
 
-/** The values of the fields inside, unless a field has its own, and what is wrong with them. */
+/** Provides the values and problems of the fields inside; a field's own value wins. */
 export function FieldsOf({ values, problems, children }: Children & FormState) {
-  // One child: of several the provider makes a node of its own copy of the library, which loses the contexts outside.
+  // One child: with several, the provider creates a node of its own copy of the library, which loses the outer
+  // contexts.
   return <StateContext.Provider value={{ values, problems }}>{<>{children}</>}</StateContext.Provider>;
 }
 
-/** What is wrong with the form around. */
+/** The problems of the surrounding form. */
 export function useProblems(): Problems | undefined {
   return useContext(StateContext).problems;
 }
 
-/** The value that a field has in the form around it. */
+/** The value of a field in the surrounding form. */
 export function useValue(name: string): string | null | undefined {
   return valueIn(useContext(StateContext).values, name);
 }
@@ -37,23 +38,23 @@ interface FormProps extends Children {
   action?: string | undefined;
   problems?: Problems | undefined;
   values?: Values | undefined;
-  /** For a file among the fields. */
+  /** Needed if a field is a file. */
   multipart?: boolean;
-  /** Its fields show what is: who may not send it sees them, and cannot change them. */
+  /** Members who may not send it see the values, and cannot change them. */
   readable?: boolean;
-  /** Of what it changes, as `edits.ts` has it. */
+  /** The original content for `edits.ts`. */
   shown?: Shown | undefined;
-  /** The script shows the answer in the page's `PreviewPlace` as it is filled in. */
+  /** The script shows the reply in the page's `PreviewPlace` while the form is filled in. */
   preview?: boolean;
-  /** What it is for, where it needs a fresh proof: "make a key". */
+  /** The purpose in words, if it needs a fresh proof: "make a key". */
   to?: string;
   class?: string;
 }
 
 /**
- * A form that posts, with its token, and what is wrong with it as a whole first. Not there for a member who may not send it
- * (TEAM-1); where its page is the member's at all, `action` says where it goes. In place of one that needs a fresh proof
- * is the way to give it (PROOF-3).
+ * A form that posts, with its token, and the problems of the form first. Hidden from a member who may not send it
+ * (TEAM-1); `action` is needed if such members can open its page. A form that needs a fresh proof is replaced by the
+ * link to give it (PROOF-3).
  */
 export function Form({ action, problems, values, multipart, readable, preview, shown, to, ...rest }: FormProps) {
   const sending = useSending(action);
@@ -92,8 +93,9 @@ export function Form({ action, problems, values, multipart, readable, preview, s
 }
 
 /**
- * Announced to screen readers at once; every problem with a field links to it. What the form's `fields` (their HTML) do not
- * say is said here: a verb may refuse what is no field of the form.
+ * The summary of problems, which screen readers announce at once; each problem with a field links to it. Problems
+ * without a field in `fields` (their HTML) are shown here, because a verb may refuse values that the form does not
+ * have.
  */
 function ProblemSummary({ problems, fields }: { problems: Problems; fields: string }) {
   const all = Object.entries(problems.fields);
@@ -121,18 +123,21 @@ function ProblemSummary({ problems, fields }: { problems: Problems; fields: stri
   );
 }
 
-/** A field without a label at hand, in words. */
+/** The name of a field without a label, in words. */
 function nameText(name: string): string {
   return name.replace(/_(?:cents|pct)$/, "").replaceAll("_", " ");
 }
 
-/** At its field, at the field whose part it is (`events` of `events.0`), or as a text. */
+/**
+ * Whether a problem is shown in the fields: at its field, at the field that contains it (`events` of `events.0`), or as
+ * a text.
+ */
 function isSaidIn(fields: string, [name, message]: [string, string]): boolean {
   const ids = [name, name.split(".", 1).join()].map((part) => `id="${fieldId(part)}-problem"`);
   return [...ids, htmlOf(message)].some((text) => fields.includes(text));
 }
 
-/** @throws for what is not there at once */
+/** @throws if the content is not rendered synchronously */
 function htmlOf(content: Child): string {
   const written = html`${content}`;
   if (written instanceof Promise) throw new TypeError("a part of a form is waited for");
@@ -141,7 +146,7 @@ function htmlOf(content: Child): string {
 
 interface FieldProps {
   name: string;
-  /** Distinguishes this field from others of the same name, where a page has several forms. */
+  /** Distinguishes this field from others with the same name, if a page has several forms. */
   id?: string;
   label: Child;
   value?: string | number | null | undefined;
@@ -159,7 +164,7 @@ interface FieldProps {
   class?: string;
 }
 
-/** A labelled input with its hint and, beside it, what is wrong with it. */
+/** A labelled input with its hint and, beside it, its problem. */
 export function Field({ name, label, problems, hint, unit, value, ...input }: FieldProps) {
   const { id, described, problem, shown } = useField(input.id ?? name, { problems, hint, value });
   const isShown = input.type !== "password" && input.type !== "file";
@@ -187,7 +192,7 @@ export function Field({ name, label, problems, hint, unit, value, ...input }: Fi
   );
 }
 
-/** Fields of one kind below their name, beside it where there is room; a text of several lines has the width of two. */
+/** Related fields with a heading, in two columns if there is room; a text of several lines spans both. */
 export function FieldGroup({ name, children }: Children & { name: string }) {
   return (
     <fieldset class="field-group">
@@ -245,7 +250,7 @@ interface TextAreaProps {
   rows?: number;
   required?: boolean;
   maxlength?: number;
-  /** Lines that a machine reads. */
+  /** Lines for a machine. */
   code?: boolean;
 }
 
@@ -277,7 +282,7 @@ export function TextArea({ name, label, value, problems, hint, rows, required, m
 
 interface CheckboxProps {
   name: string;
-  /** For one of several with the same name. */
+  /** The value of one of several boxes with the same name. */
   value?: string;
   label: Child;
   checked?: boolean | undefined;
@@ -285,7 +290,7 @@ interface CheckboxProps {
   problems?: Problems | undefined;
 }
 
-/** A browser sends nothing of one that is not ticked: a hidden field says that the form has it. */
+/** Browsers omit boxes that are not ticked: a hidden field marks that the form has the box. */
 export function Checkbox({ name, value, label, checked, hint, problems }: CheckboxProps) {
   const id = fieldId(`${name}-${value ?? "on"}`);
   const form = useContext(StateContext);
@@ -313,7 +318,7 @@ export function Checkbox({ name, value, label, checked, hint, problems }: Checkb
   );
 }
 
-/** What a form sends that nobody types. */
+/** Hidden fields of a form. */
 export function Hidden({ values }: { values: Record<string, string> }) {
   return (
     <>
@@ -325,14 +330,14 @@ export function Hidden({ values }: { values: Record<string, string> }) {
 }
 
 interface ActionsProps extends Children {
-  /** The words of the button that sends the form; without them there is none. */
+  /** The label of the submit button, which is left out without it. */
   submit: Child;
   kind?: "primary" | "danger" | "plain" | undefined;
-  /** The way out. */
+  /** The link that leads back. */
   cancel?: Place | undefined;
 }
 
-/** The end of a form: its button, further ones, and the way out. */
+/** The end of a form: its button, further ones, and the link that leads back. */
 export function Actions({ submit, kind = "primary", cancel, children }: ActionsProps) {
   return (
     <div class="actions">
@@ -347,7 +352,7 @@ export function Actions({ submit, kind = "primary", cancel, children }: ActionsP
   );
 }
 
-/** A form that is one button: an action that can be undone, or one already confirmed. */
+/** A form with only a button: an action that can be undone, or was confirmed before. */
 export function ActionButton(props: {
   action: string;
   label: Child;
@@ -407,7 +412,7 @@ function byName(values: object | null | undefined): Readonly<Record<string, unkn
   return { ...values };
 }
 
-/** Whether a box is ticked, or is one of several of a name that are. */
+/** Whether a box is ticked, or among the ticked boxes of its name. */
 function isTickedIn(values: Values | undefined, name: string, value: string | undefined): boolean {
   if (values instanceof FormFields) {
     return value === undefined ? values.isTicked(name) === true : values.all(name).includes(value);

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { problemText, type Problems } from "../forms.ts";
 import type { Children } from "../page.tsx";
 
-/** What just happened, or what to know; `bad` and `good` are announced to screen readers at once. */
+/** A message about the previous action or the page; screen readers announce `bad` and `good` at once. */
 export function Notice({ tone, undo, children }: Children & { tone: "good" | "warn" | "bad" | "calm"; undo?: Child }) {
   return (
     <div class={`notice ${tone}`} role={tone === "bad" ? "alert" : tone === "good" ? "status" : undefined}>
@@ -12,7 +12,7 @@ export function Notice({ tone, undo, children }: Children & { tone: "good" | "wa
   );
 }
 
-/** Why something was refused, above what the page shows. */
+/** The reason of a refusal, above the content of the page. */
 export function Refused({ problems }: { problems: Problems | undefined }) {
   return problems ? (
     <Notice tone="bad">

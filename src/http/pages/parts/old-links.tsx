@@ -1,7 +1,7 @@
 import { dataParam, importProduct, IMPORT_PRODUCT_IDS } from "../../import/product.ts";
 import { Table } from "./table.tsx";
 
-/** What the script tag needs so that the links of the product an owner comes from go on working. */
+/** The script tag's attribute that keeps the links of an owner's previous product working. */
 export function OldLinks() {
   return (
     <Table

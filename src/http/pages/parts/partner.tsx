@@ -1,12 +1,12 @@
 import type { PartnerName } from "../../../core/partners/display-names.ts";
 import { nameText } from "./shown-name.ts";
 
-/** How a partner is called: by name, where there is one to see. */
+/** The display name of a partner: the name if it is visible, else the address. */
 export function partnerText(partner: Pick<PartnerName, "first_name" | "last_name" | "email">): string {
   return nameText(partner.first_name, partner.last_name) || partner.email;
 }
 
-/** A partner among others who may have the same name, or have chosen it to pass for one of them: never the same for two. */
+/** A partner in a form that is unique: others may have the same name, or have chosen it to deceive. */
 export function PartnerInFull({ partner }: { partner: Omit<PartnerName, "id" | "status"> }) {
   const name = partnerText(partner);
   return (

@@ -3,16 +3,19 @@ import { Hidden } from "./form.tsx";
 
 interface PasskeyFormProps {
   action: string;
-  /** What the browser is asked for: a new passkey, or one that it has. */
+  /** The request to the browser: create a passkey, or use an existing one. */
   purpose: "create" | "get";
   options: object;
   label: string;
   class?: string;
-  /** What is sent with the browser's answer. */
+  /** Fields that are sent with the browser's answer. */
   values?: Record<string, string>;
 }
 
-/** A button that asks the browser for a passkey and sends its answer; hidden where the browser cannot (`script.txt`). */
+/**
+ * A button that requests a passkey from the browser and sends its answer; hidden if the browser does not support that
+ * (`script.txt`).
+ */
 export function PasskeyForm({ action, purpose, options, label, values = {}, ...rest }: PasskeyFormProps) {
   return (
     <form

@@ -15,7 +15,7 @@ export function payoutMethodText(method: Method | null): string {
   return method === null ? "Not set" : METHOD_TEXTS[method];
 }
 
-/** How and where to a payout goes, as it was fixed: "PayPal: w****a@example.com". */
+/** The fixed method and destination of a payout: "PayPal: w****a@example.com". */
 export function recipientText({ method, recipient }: { method: Method | null; recipient: string | null }): string {
   return recipient === null ? payoutMethodText(method) : `${payoutMethodText(method)}: ${recipient}`;
 }

@@ -8,20 +8,20 @@ import { moneyText } from "./figures.tsx";
 import { recipientText } from "./payout-method.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 
-/** What the owner can do to a payout from its page. */
+/** The owner's actions on a payout's page. */
 export type OwnersMove = "pay" | "mark_paid" | "cancel" | "said_made" | "said_not_made";
 
 type Movable = Pick<Payout, "status" | "method" | "recipient"> & Partial<Pick<Payout, "failure_code">>;
 type Payer = Program;
 
-/** What keeps the owner from this move now, in words; null where nothing does. Nothing else is offered on any page. */
+/** The obstacle to this move in words; null if it is possible. Every page offers only possible moves. */
 export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): string | null {
   if (!canMove(payout.status, move)) return `A payout that is ${payout.status} cannot be changed that way.`;
   if (move.startsWith("said_") && !isHeldBy(payout.failure_code ?? "")) return "The provider is asked, and answers.";
   return move === "pay" ? missingForTransfer(payout, payer) : null;
 }
 
-/** What is missing for a transfer. Method and recipient were fixed when the payout was generated. */
+/** The missing requirement of a transfer. Method and recipient were fixed when the payout was generated. */
 export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer): string | null {
   if (payout.method !== TRANSFER_METHOD)
     return `It is not to be paid through ${TRANSFER_SERVICE} (${recipientText(payout)}).`;
@@ -33,7 +33,7 @@ export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer
     : null;
 }
 
-/** What is transferred of a payout, where that is not its amount to the smallest unit; else null. */
+/** The transferred amount if it differs from the payout's amount by rounding; else null. */
 export function nearestText(payout: Pick<Payout, "amount_cents" | "currency">, transfers: Transfers): string | null {
   const sent = transfers.transferableAmount(payout);
   if (sent === payout.amount_cents) return null;
@@ -44,7 +44,7 @@ export function isOffered(move: OwnersMove, payout: Movable, payer: Payer): bool
   return obstacleTo(move, payout, payer) === null;
 }
 
-/** True where the payout can still be paid one way or the other. */
+/** Whether the payout can still be paid by any method. */
 export function isPayable(payout: Movable, payer: Payer): boolean {
   return isOffered("pay", payout, payer) || isOffered("mark_paid", payout, payer);
 }

@@ -1,10 +1,10 @@
 /** The scale of a plot: pure arithmetic of bars and marks. */
 import { addUp, cents, larger, MOST, negate, NOTHING, smaller, type Cents } from "../../../domain/money.ts";
 
-/** More days than these are shown by week: a bar of one day would be a hairline on a phone. */
+/** The most days with a bar each; longer ranges are shown by week, because a bar would be a hairline on a phone. */
 const MOST_DAYS = 92;
 const WEEK = 7;
-/** Steps between the least and the greatest mark, at most. */
+/** The most steps between the least and the greatest mark. */
 const MOST_STEPS = 4;
 
 export interface PlotPoint {
@@ -13,7 +13,7 @@ export interface PlotPoint {
   value: Cents;
 }
 
-/** What one bar shows: a day, or a week. */
+/** The days of one bar: a day, or a week. */
 export interface Bar {
   from: string;
   to: string;
@@ -33,8 +33,8 @@ export function barsOf(points: readonly PlotPoint[]): Bar[] {
 }
 
 /**
- * The marks of a scale that holds all values and zero, the greatest first: 1, 2 or 5 times a power of ten apart, and none
- * beyond the largest amount.
+ * The marks of a scale for all values and zero, the greatest first: 1, 2 or 5 times a power of ten apart, within the
+ * largest possible amount.
  */
 export function marksOf(values: readonly Cents[]): Cents[] {
   const top = values.reduce(larger, NOTHING);

@@ -10,27 +10,27 @@ import { Table } from "./table.tsx";
 
 interface PlotProps {
   title: string;
-  /** What it comes to, in words, beside the title. */
+  /** The total in words, beside the title. */
   total: Child;
-  /** What it came to before, where that is said. */
+  /** The previous total, if it is shown. */
   before?: string | undefined;
   points: readonly PlotPoint[];
-  /** A value as people read it. */
+  /** Formats a value for people. */
   format: (value: Cents) => string;
   /** A mark of the scale as a plain decimal. */
   decimal: (mark: Cents) => string;
   tone: "one" | "two" | "three";
 }
 
-/** Of the picture, in its own units: it is as wide as its card. */
+/** The width of the picture in its own units: it fills its card. */
 const WIDTH = 1_000;
 const HEIGHT = 100;
-/** Of a bar's place, what stays free. */
+/** The part of a bar's place that stays free. */
 const GAP = 0.24;
 
 /**
- * Bars by day, or by week where the days are many, over a scale with lines. Each bar says its days and value to the pointer and
- * to the keyboard: they are one field, which the arrow keys go through. The same numbers are a table behind.
+ * A bar chart by day, or by week for many days, with a scale. Each bar shows its days and value on hover and on focus:
+ * the bars are one field, and the arrow keys move between them. The same numbers are in a table behind it.
  */
 export function DailyPlot(props: PlotProps) {
   const { title, total, before, points, tone } = props;
@@ -123,7 +123,7 @@ function Ends({ bars }: { bars: readonly Bar[] }) {
   );
 }
 
-/** Marks without decimals where none of them has any. */
+/** Drops the decimals if all marks are whole numbers. */
 function marksText(decimals: readonly string[]): string[] {
   const areWhole = decimals.every((text) => /^-?\d+(?:\.0+)?$/.test(text));
   return decimals.map((text) => numberText(areWhole ? text.replace(/\.0+$/, "") : text));
@@ -145,7 +145,7 @@ interface CountPlotProps extends Pick<PlotProps, "title" | "total" | "before" | 
   points: readonly { day: string; value: number }[];
 }
 
-/** A plot of whole numbers that count something. */
+/** A plot of counts. */
 export function CountPlot({ points, ...props }: CountPlotProps) {
   const counted = points.map(({ day, value }) => ({ day, value: cents(value) }));
   const format = (value: Cents) => numberText(String(value));
@@ -154,13 +154,13 @@ export function CountPlot({ points, ...props }: CountPlotProps) {
 
 interface MoneyPlotsProps extends Pick<PlotProps, "title" | "tone"> {
   amounts: DailyAmounts[];
-  /** What each came to before, where that is said. */
+  /** The previous total of each currency, if it is shown. */
   before?: readonly Amount[];
-  /** Given in the title where the page does not say it. */
+  /** Shown in the title if the page does not show it. */
   days?: number;
 }
 
-/** A card with a plot for each currency: amounts of two cannot be in one plot. */
+/** A card with a plot for each currency: two currencies cannot share a plot. */
 export function MoneyPlots({ title, amounts, before, days: span, tone }: MoneyPlotsProps) {
   const titleOf = (currency: string) =>
     `${title}${amounts.length === 1 ? "" : ` in ${currency}`}${span === undefined ? "" : `, ${span} days`}`;
@@ -194,7 +194,7 @@ export function countOf(points: readonly { value: number }[]): number {
   return points.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Shares of one whole by name, the largest first, as bars that are the table's own cells. */
+/** A share of a whole as a bar, which is the table's own cell. */
 export function ShareBar({ value, of }: { value: number; of: number }) {
   const width = of > 0 ? round((Math.max(value, 0) / of) * 100) : 0;
   return (
@@ -209,7 +209,7 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** The same numbers, for reading. */
+/** The same numbers as a table. */
 function PlotTable({ title, bars, format }: BarsProps) {
   const unit = unitOf(bars);
   return (

@@ -1,6 +1,8 @@
 import type { Children } from "../page.tsx";
 
-/** What a form would do: the answer to one with `data-preview`, which the script shows in the `PreviewPlace` of its page. */
+/**
+ * The effect of a form: the reply to one with `data-preview`, which the script shows in the `PreviewPlace` of its page.
+ */
 export function Preview({ said, children }: Children & { said: string }) {
   return (
     <div id="preview" class="preview" data-said={said}>
@@ -9,7 +11,7 @@ export function Preview({ said, children }: Children & { said: string }) {
   );
 }
 
-/** Where the script shows the `Preview` of what is typed, as far as it can be; without it the form's button leads there. */
+/** The script shows the `Preview` of valid input here; without the script the form's button leads to it. */
 export function PreviewPlace() {
   return (
     <>

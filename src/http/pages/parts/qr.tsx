@@ -3,17 +3,17 @@ import { encode } from "uqr";
 /** Light modules around the code, as the standard asks. */
 const QUIET = 4;
 
-/** What a code of the chosen correction holds: byte mode, level M, version 40. */
+/** The capacity at the chosen correction: byte mode, level M, version 40. */
 const MOST_BYTES = 2_331;
 
 export interface QrCode {
   /** Modules on a side, with the quiet zone. */
   size: number;
-  /** Of an SVG path: the dark modules, a run of each row. */
+  /** An SVG path of the dark modules, one run at a time. */
   path: string;
 }
 
-/** The QR code of a text, with 15 % of it to spare for damage; null for a text that none holds. */
+/** The QR code of a text, which tolerates 15 % damage; null if the text is too long. */
 export function qrCode(text: string): QrCode | null {
   if (new TextEncoder().encode(text).length > MOST_BYTES) return null;
   const { size, data } = encode(text, { ecc: "M", border: QUIET });
@@ -27,7 +27,7 @@ export function qrCode(text: string): QrCode | null {
   return { size, path: runs.join("") };
 }
 
-/** A file of its own, as an address to download. */
+/** A file of its own, as a download address. */
 function fileOf({ size, path }: QrCode): string {
   const svg =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" width="512" height="512" shape-rendering="crispEdges">` +
@@ -35,7 +35,7 @@ function fileOf({ size, path }: QrCode): string {
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }
 
-/** A code to look at, dark on light in either color scheme, and to download as SVG. */
+/** A code to scan, dark on light in either color scheme, and to download as SVG. */
 export function QrFigure({ label, text }: { label: string; text: string }) {
   const code = qrCode(text);
   if (code === null) return <p class="muted small">This link is too long for a QR code.</p>;

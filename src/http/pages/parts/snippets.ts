@@ -1,6 +1,6 @@
 import type { Program } from "../../../core/kernel/rows.ts";
 
-/** What an owner or partner copies, filled with the program's own values. */
+/** Snippets for owners and partners, with the program's own values. */
 
 /** The program's domain, or an example of one. */
 export function siteOf({ domain }: Pick<Program, "domain">): string {
@@ -12,7 +12,7 @@ export function referralLink(program: Pick<Program, "domain">, slug: string): st
   return `https://${siteOf(program)}/?ref=${slug}`;
 }
 
-/** The link through this service, which counts the click itself and leads to the program's domain. */
+/** The link through this service, which counts the click itself and redirects to the program's domain. */
 export function redirectLink(origin: string, program: Pick<Program, "id">, slug: string): string {
   return `${origin}/r/${program.id}/${slug}`;
 }
@@ -25,12 +25,12 @@ export function scriptTag(origin: string, program: Scripted, param: string | nul
   return `<script src="${origin}/service.js"${attributes.join("")} defer></script>`;
 }
 
-/** The same with all in the script's address, for tag managers, which drop attributes (TRACK-23). */
+/** The same with all options in the script's address, for tag managers, which drop attributes (TRACK-23). */
 export function tagManagerTag(origin: string, program: Scripted, param: string | null = null): string {
   return `<script src="${origin}/service.js?${new URLSearchParams(scriptOptions(program, param)).toString()}"></script>`;
 }
 
-/** The program, and what differs from the script's defaults. */
+/** The program, and the options that differ from the script's defaults. */
 function scriptOptions(program: Scripted, param: string | null): [string, string][] {
   return [
     ["program", program.id],

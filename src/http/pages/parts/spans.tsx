@@ -8,15 +8,12 @@ import { filterOf } from "../filters.ts";
 import { plural } from "./figures.tsx";
 import { Field } from "./form.tsx";
 
-/** The spans of days that figures are shown of. */
+/** The offered spans in days. */
 const SPANS = [7, 30, 90, 365] as const;
 const DEFAULT_SPAN = 30;
 const MAX_DAYS = 366;
 
-/**
- * The days that an address asks for: by `from` and `to`, else the last so many by `days`. Never more than 366, and none
- * after today.
- */
+/** The days in an address: by `from` and `to`, else the last days by `days`. At most 366, and not after today. */
 export function chosenDays(c: Context<PageEnv>): Days {
   const { now } = c.var;
   const { from, to } = filterOf(c, timeRange, {}, "UTC").value;
@@ -27,7 +24,7 @@ export function chosenDays(c: Context<PageEnv>): Days {
   return { from: utcDay(Math.min(Math.max(first, last - (MAX_DAYS - 1) * DAY), last)), to: utcDay(last) };
 }
 
-/** What sums by day say of their days, once on a page. */
+/** The notice about UTC days, once on a page with sums by day. */
 export function UtcDays() {
   return <p class="muted small utc-days">Days are UTC.</p>;
 }

@@ -8,20 +8,20 @@ export interface Column {
   align?: "end";
   /** Read by screen readers only: for a column of buttons or boxes. */
   hidden?: boolean;
-  /** Takes the room that the others leave. */
+  /** Takes the remaining width. */
   grow?: boolean;
-  /** In a card it keeps its name, also where it is the last. */
+  /** Its card shows the column name even in the last place. */
   named?: boolean;
 }
 
 interface TableProps {
-  /** What the table is, for screen readers. */
+  /** The title for screen readers. */
   label: string;
   columns: readonly Column[];
   rows: readonly (readonly Child[])[];
 }
 
-/** A table that turns into a list of cards on a phone; the roles keep it a table there. */
+/** A table that turns into a list of cards on a phone, with the roles of a table. */
 export function Table({ label, columns, rows }: TableProps) {
   const places = columns.map((_, i) => placeOf(columns, i));
   return (
@@ -55,8 +55,8 @@ export function Table({ label, columns, rows }: TableProps) {
 }
 
 /**
- * Where a cell is in its card: the box to tick, then what names the row, the sum at the end of the first line;
- * buttons below; the others between, with the name of their column.
+ * The place of a cell in its card: the box to tick, then the name of the row, the sum at the end of the first line,
+ * buttons below; the others between, with their column names.
  */
 function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" | "at-sum" | "at-act" | undefined {
   if (columns[i]?.hidden) return i === 0 ? "at-pick" : "at-act";
@@ -65,11 +65,11 @@ function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" |
   return i === columns.findLastIndex(({ hidden }) => !hidden) ? "at-sum" : undefined;
 }
 
-/** What the pager needs of a page of a list. */
+/** The parts of a list page that the pager needs. */
 export interface ListPage {
   data: readonly unknown[];
   total: number;
-  /** Where there are more than `total`. */
+  /** True if there are more than `total`. */
   isMore?: true;
   page: number;
   per_page: number;
@@ -81,11 +81,11 @@ interface PagerProps {
   path: string;
   query: Record<string, string>;
   order?: "newest" | "oldest";
-  /** What else can be done with the whole list. */
+  /** Further actions on the whole list. */
   children?: Child;
 }
 
-/** "21–40 of 1,234" and the ways to the pages around; keeps the filter in the address. */
+/** "21–40 of 1,234" and the links to the next and previous pages; keeps the filter in the address. */
 export function Pager({ page, path, query, order = "newest", children }: PagerProps) {
   const { total, isMore, per_page } = page;
   const first = (page.page - 1) * per_page + 1;
@@ -126,7 +126,7 @@ export interface EmptyProps {
   action?: Child;
 }
 
-/** Where nothing is yet: why, and what to do next. */
+/** Replaces an empty list: the reason, and the next step. */
 export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div class="empty">

@@ -15,11 +15,11 @@ interface TraceProps {
   /** The commission rows of the payment. */
   rows: readonly Commission[];
   partner: { id: string; name: string } | null;
-  /** The row whose page this is; absent on the payment's own page. */
+  /** The row of the page; absent on the payment's own page. */
   current?: string;
 }
 
-/** How a payment became a commission, or why it did not: step by step, for someone who was not there (PAY-14). */
+/** Explains step by step how a payment became a commission, or why it did not (PAY-14). */
 export function Trace({ payment, rows, partner, current }: TraceProps) {
   const { decision } = payment;
   const steps = [
@@ -50,7 +50,7 @@ export function Trace({ payment, rows, partner, current }: TraceProps) {
   );
 }
 
-/** One sentence for whoever asks "why was this commission 18.50?". */
+/** Answers in one sentence "why was this commission 18.50?". */
 export function whyText(commission: Commission, payment: Payment | null): string {
   const { rate, kind } = commission;
   const amount = moneyText(commission);
@@ -69,13 +69,13 @@ export function whyText(commission: Commission, payment: Payment | null): string
   return `${amount} is ${rate.action_value}\u00a0% (${of}) of ${net} net of tax${refunded}.`;
 }
 
-/** Whether a sale is what its rate gives for the payment as it is now. */
+/** Whether a sale's amount is its rate applied to the payment's current amount. */
 function isOfWhole({ rate, amount_cents, currency }: Commission, payment: Payment): boolean {
   const { txn_amount_cents, adjusted_cents } = payment;
   return currency === payment.currency && amount_cents === amountFor(rate, txn_amount_cents, adjusted_cents);
 }
 
-/** A row that a payout has taken is not edited any more (LAW-4). */
+/** A row in a payout is not edited any more (LAW-4). */
 function elsewhereText({ status, payout_id }: Commission): string {
   return status === "paid" || payout_id !== null
     ? ", as it was when a payout took it. What changed since is in another commission of the payment."
@@ -158,7 +158,7 @@ const REF_TEXTS: Record<RefSource, string> = {
     "The payment carried no partner's reference; this one was remembered for the customer's e-mail address, by an import, a lead or a claim.",
 };
 
-/** Every reference that was tried; one that leads to nobody is no fault of the payment. */
+/** Every reference that was tried; one without a partner is not an error of the payment. */
 function Candidates({ candidates }: { candidates: readonly Candidate[] }) {
   return (
     <ul class="flows-tried">
@@ -254,7 +254,7 @@ function Mark({ yes }: { yes: boolean }) {
   );
 }
 
-/** Of several commissions none may be what the payment earns. */
+/** If there are several commissions, each may differ from the payment's earnings. */
 function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate, rows: TraceProps["rows"]): Step {
   const { adjusted_cents } = payment;
   const money = moneyOf(payment);
@@ -296,7 +296,7 @@ function Rows({ rows, current }: { rows: readonly Commission[]; current: string 
   );
 }
 
-/** Why a commission waits for a person, if it does: of a row of a list the gravest reason, of one's own page all. */
+/** The reason why a commission waits for a person, if it does: in a list the gravest one, on its own page all. */
 export function reviewText({
   flagged,
   review_reason,

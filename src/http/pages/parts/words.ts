@@ -57,7 +57,7 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
 };
 
-/** Why nothing is read with an API key of a provider, and what to do. */
+/** Why a provider's API key cannot be used for reading, and the remedy. */
 const KEY_TROUBLE_TEXTS: Record<KeyTrouble, { why: string; help: string }> = {
   api_key_refused: {
     why: "the provider does not accept the API key",
@@ -89,7 +89,7 @@ const KEY_TROUBLE_TEXTS: Record<KeyTrouble, { why: string; help: string }> = {
   },
 };
 
-/** Why a provider's list of events cannot be read, and what to do. */
+/** Why a provider's list of events cannot be read, and the remedy. */
 export const READ_TROUBLE_TEXTS: Record<ReadTrouble, { why: string; help: string }> = {
   ...KEY_TROUBLE_TEXTS,
   not_stored: {
@@ -111,7 +111,7 @@ const UNREAD_TEXTS = Object.fromEntries(
   }),
 ) as Record<KeyTrouble, { why: string; help: string }>;
 
-/** Why a delivery of a provider was refused, and what to do. */
+/** Why a provider's delivery was refused, and the remedy. */
 export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }> = {
   wrong_signature: {
     why: "its signature does not match the signing secret that is set here",
@@ -140,7 +140,7 @@ export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }>
   ...UNREAD_TEXTS,
 };
 
-/** Where a reference came from. */
+/** The source of a reference. */
 export const CANDIDATE_TEXTS: Record<CandidateSource, string> = {
   client_reference_id: "the checkout's client_reference_id",
   metadata: "the payment's own metadata or custom data",
@@ -167,13 +167,13 @@ export const REVIEW_TEXTS: Record<string, string> = {
   manual: "Flagged by hand.",
 };
 
-/** What triggers a flow, and what each of it is. */
+/** A flow's trigger, and the noun for one of its events. */
 export const EVENT_TEXTS: Record<FlowEvent, { of: string; every: string; name: string }> = {
   transaction_completed: { of: "payments", every: "every payment", name: "payment" },
   lead_created: { of: "leads that your server reports", every: "every lead", name: "lead" },
 };
 
-/** What a commission is for, in a list: the provider of a payment, or what else it is. */
+/** The source of a commission in a list: the provider of its payment, or its kind. */
 export function kindText({ kind, provider }: Pick<Commission, "kind" | "provider">): string {
   return kind === "sale" ? providerText(provider) : kind;
 }
@@ -193,7 +193,7 @@ export const OP_TEXTS: Record<Condition["op"], string> = {
   contains: "contains",
 };
 
-/** A value of a condition as people read it. Amounts are of the payment's currency. */
+/** Formats the value of a condition. Amounts are in the payment's currency. */
 export function conditionValueText(
   field: Condition["field"],
   value: number | string | null,

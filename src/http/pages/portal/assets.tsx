@@ -10,7 +10,7 @@ import { programOf, selfOf } from "./self.ts";
 
 const AT = "/portal/assets";
 
-/** `/portal/assets`: what the owner gives partners to use, with the partner's link in it (PORTAL-8). */
+/** `/portal/assets`: the owner's material for partners, with the partner's link in it (PORTAL-8). */
 export const assets = new Hono<PageEnv>().get("/", (c) => {
   const { assets: listed, domain, name } = programOf(c);
   const { slug } = selfOf(c);

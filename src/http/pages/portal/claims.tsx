@@ -37,13 +37,13 @@ const byDay = z.strictObject({
     .pipe(z.string().max(253).regex(DOMAIN, "This must be a domain, such as example.com.")),
 });
 
-/** What is missing of both ways to name a sale. */
+/** The problem if neither of the two ways to name a sale was used. */
 const NOTHING_ENTERED: Problems = {
   message: "Enter an order id, or the day and the domain of the customer's e-mail address.",
   fields: { order_id: "Fill this in, or the two fields below." },
 };
 
-/** `/portal/claims`: a partner says which sale is missing, and reads the answer. Customers stay unnamed. */
+/** `/portal/claims`: the partner reports a missing sale, and reads the answer. Customers stay unnamed. */
 export const claims = new Hono<PageEnv>()
   .get("/", (c) => claimsPage(c))
   .post("/", async (c) => {
@@ -59,7 +59,7 @@ export const claims = new Hono<PageEnv>()
     }
   });
 
-/** What the form says: an order, or a day and a domain. */
+/** The claim in the form: an order, or a day and a domain. */
 export function readClaim(fields: FormFields): Parsed<ClaimInput> {
   const order_id = fields.text("order_id");
   if (order_id !== "") return parseInput(byOrder, { order_id });
@@ -69,7 +69,7 @@ export function readClaim(fields: FormFields): Parsed<ClaimInput> {
 }
 
 interface ClaimsState extends Partial<Sent> {
-  /** Of a payment that is the partner's already. */
+  /** The outcome of a payment that already belongs to the partner. */
   theirs?: Outcome;
 }
 

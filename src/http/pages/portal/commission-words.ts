@@ -8,7 +8,7 @@ import type { OwnProgram } from "./self.ts";
 
 const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
 
-/** What the sentences are made of. */
+/** The fields that the sentences use. */
 type Said = Pick<
   CommissionView,
   | ("kind" | "rate" | "note" | "amount_cents" | "txn_amount_cents" | "currency")
@@ -18,8 +18,8 @@ type Said = Pick<
 type Settings = Pick<OwnProgram, "sale_amounts" | "time_zone">;
 
 /**
- * Why a commission is what it is, in a sentence for its partner (PORTAL-6). If the amounts of sales are hidden, so is the rate:
- * beside the commission it gives the sale.
+ * Explains a commission to its partner in a sentence (PORTAL-6). If the amounts of sales are hidden, so is the rate:
+ * rate and commission would reveal the sale.
  */
 export function whyText(row: Said, { sale_amounts }: Settings): string {
   const { kind, rate, note } = row;
@@ -36,13 +36,13 @@ export function whyText(row: Said, { sale_amounts }: Settings): string {
   return `${isHidden ? "A percentage" : percentText(rate.action_value)} of ${base}, ${RATES[rate.source]}`;
 }
 
-/** Whether somebody is to look at it before it is approved or, where it is disputed (PAY-10), enters a payout. */
+/** Whether a person must check it before it is approved or, if it is disputed (PAY-10), enters a payout. */
 export function isLookedAt({ status, flagged, review_reason, payout_id }: Said): boolean {
   if (!flagged) return false;
   return status === "pending" || (status === "approved" && payout_id === null && review_reason === "disputed");
 }
 
-/** What a commission waits for, where it waits; null where its status says all, or that it is looked at. */
+/** The reason why a commission waits; null if its status or the pending check explains it. */
 export function waitText(row: Said, { time_zone }: Settings): string | null {
   if (row.status === "rejected") return row.rejected_reason;
   if (isLookedAt(row)) return null;

@@ -17,7 +17,7 @@ import { ListCard } from "../list-page.tsx";
 
 const AT = "/portal/commissions";
 
-/** Of the list's filters those of a partner. */
+/** The filters of the list that a partner may use. */
 const ownQuery = commissionQuery.omit({ partner_id: true, provider: true, flagged: true });
 
 /** `/portal/commissions`: the partner's own, each with its calculation. Customers stay unnamed. */
@@ -58,7 +58,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
   );
 });
 
-/** A commission in the partner's list: no customer, and nothing that leads to one (PAGE-8). */
+/** A commission in the partner's list, without fields that identify a customer (PAGE-8). */
 export type Listed = Pick<
   CommissionView,
   | ("kind" | "status" | "flagged" | "rejected_reason" | "amount_cents" | "txn_amount_cents" | "currency")
@@ -70,7 +70,7 @@ interface CommissionTableProps {
   program: OwnProgram;
 }
 
-/** The partner's commissions, each with why it is what it is. */
+/** The partner's commissions, each with its explanation. */
 export function CommissionTable({ commissions: shown, program }: CommissionTableProps) {
   return (
     <Table

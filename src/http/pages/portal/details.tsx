@@ -26,7 +26,7 @@ import { FLASH, doneAt } from "../flash.ts";
 
 const AT = "/portal/details";
 
-/** What partners may change about themselves; the rest is the owner's. */
+/** The fields that partners may change; only the owner changes the others. */
 const own = partnerPatch.pick({ payout_method: true, payout_email: true, first_name: true, last_name: true });
 
 const OWN_FORM: EditForm<Self> = {
@@ -37,7 +37,7 @@ const OWN_FORM: EditForm<Self> = {
   changes: ({ id }) => ({ type: "partner.updated", about: ["partner_id", id] }),
 };
 
-/** What was typed, and of what was not sent what is stored. */
+/** The input, or the stored value of fields that were not sent. */
 function valuesOf({ row, fields }: Edit<Self>): Record<keyof typeof own.shape, string | null> {
   return {
     payout_method: fields?.given("payout_method") ?? row.payout_method,
@@ -89,7 +89,7 @@ export const details = new Hono<PageEnv>()
   );
 
 function accountProblems(c: Context<PageEnv>, error: unknown): Problems {
-  // Why is between the owner and the provider.
+  // The reason stays between the owner and the provider.
   if (error instanceof AppError && error.code === "provider_not_configured") {
     return { message: notOffered(programOf(c)), fields: {} };
   }
@@ -100,7 +100,7 @@ function accountProblems(c: Context<PageEnv>, error: unknown): Problems {
   return refusalOf(c, error);
 }
 
-/** Where payouts to the partner go from now on, with the details that are saved. */
+/** The destination of future payouts, by the saved details. */
 function destinationText(partner: Self, program: OwnProgram): string {
   const { payout_method } = partner;
   const isAsked = payout_method === "bank_transfer" || payout_method === "crypto";
@@ -156,7 +156,7 @@ function detailsPage(
   );
 }
 
-/** A link, not a redirect: forms of these pages lead nowhere but here. */
+/** A link, not a redirect: the policy limits forms of these pages to this service. */
 function continuePage(c: Context<PageEnv>, url: string) {
   c.set("kept_for", MINUTE);
   const title = `Continue at ${TRANSFER_SERVICE}`;

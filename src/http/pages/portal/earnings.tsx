@@ -10,7 +10,7 @@ interface EarningsProps {
   program: OwnProgram;
 }
 
-/** What the partner has earned by where the money is, every currency in each (PORTAL-5). */
+/** The partner's earnings by state, every currency in each (PORTAL-5). */
 export function EarningsOf({ earnings, program }: EarningsProps) {
   const sums = (field: Extract<keyof Earnings, `${string}_cents`>) => (
     <Sums
@@ -38,7 +38,7 @@ export function EarningsOf({ earnings, program }: EarningsProps) {
   );
 }
 
-/** Until when, of each currency that has something on hold. */
+/** The end of the hold period, for each currency with held commissions. */
 function Holds({ earnings }: Pick<EarningsProps, "earnings">) {
   const zone = usePageZone();
   const held = earnings.flatMap(({ currency, held: span }) =>

@@ -11,10 +11,7 @@ import { payoutDetail } from "./payout-detail.tsx";
 import { payouts } from "./payouts.tsx";
 import { statistics } from "./statistics.tsx";
 
-/**
- * `/portal`: the partner's pages (PAGE-8). Whose objects they show comes from the session alone, never from the
- * address or a form.
- */
+/** `/portal`: the partner's pages (PAGE-8). The session alone selects the partner, never the address or a form. */
 export const portal = new Hono<PageEnv>()
   .use("*", requireSession("partner"))
   .use("/details/*", refuseLimited())

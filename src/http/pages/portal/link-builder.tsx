@@ -13,7 +13,7 @@ import { redirectLink } from "../parts/snippets.ts";
 const MAX_PAGE = 1_024;
 const utm = z.string().max(100, "This is at most 100 characters long.").optional();
 
-/** What the form sends, in the address: the page of the result can be kept. */
+/** The form's fields, in the address, so that the result can be bookmarked. */
 const parts = z.object({
   page: z.string().max(MAX_PAGE, `This is at most ${MAX_PAGE} characters long.`).optional(),
   sub: z.string().regex(SUB_PATTERN, "Use 1 to 64 letters, digits, - or _.").optional(),
@@ -29,17 +29,20 @@ const UTM_LABELS: Record<(typeof UTM_NAMES)[number], string> = {
   utm_campaign: "Campaign name",
 };
 
-/** A link as it was asked for: what was typed, and the link or what is wrong. */
+/** A built link: the input, and the link or its problems. */
 export interface BuiltLink {
   typed: Record<string, string>;
   link: string;
-  /** Through this service, for places where the script of the site does not run; null where it cannot lead there. */
+  /**
+   * The link through this service, for places where the site's script does not run; null if it cannot lead to that
+   * page.
+   */
   short: string | null;
   domain: string;
   problems: Problems | undefined;
 }
 
-/** The partner's link with what the address of the page asks for; without what is wrong in it. */
+/** The partner's link to the page in the address; invalid parts are ignored. */
 export function buildLink(
   c: Context<PageEnv>,
   program: Pick<Program, "id"> & { domain: string },
@@ -80,7 +83,7 @@ function shortLink(base: string, page: URL, { ref: _, sub, ...utm }: LinkParts):
   return url.href;
 }
 
-/** Any page of the site, with where the link will be. Works without a script: the link is in the page that comes back. */
+/** Builds a link to any page of the site, with its placement. Works without a script: the reply contains the link. */
 export function LinkBuilder({ built: { typed, problems, domain, link, short } }: { built: BuiltLink }) {
   return (
     <>

@@ -19,7 +19,7 @@ import { unpayableText } from "./unpayable.ts";
 
 const DAYS = 30;
 
-/** `/portal`: the partner's link, and what came of it. */
+/** `/portal`: the partner's link and its results. */
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const partner = selfOf(c);
   const program = programOf(c);

@@ -26,7 +26,8 @@ const AT = "/portal/payouts";
 export const payoutDetail = new Hono<PageEnv>()
   .get("/:id", async (c) => {
     const { payout, lines } = await read(c);
-    // The name that it is paid to was fixed with where it goes (OUT-5), and is shown to who may see that.
+    // The recipient's name was fixed with the destination (OUT-5), and only sessions that may see the destination see
+    // it.
     const recipient = c.var.session.limited === null ? await openRecipient(c.var.ctx, payout) : null;
     const to = nameText(recipient?.name ?? null) || selfOf(c).email;
     return framed(
@@ -110,15 +111,15 @@ export type Detailed = Pick<
   | ("period_start" | "period_end" | "commission_count" | "due_at" | "created_at" | "paid_at" | "reference")
 >;
 
-/** A period ends with the first instant that it no longer has. */
+/** The last instant within the period, whose end is exclusive. */
 function lastInstant({ period_end }: Pick<Detailed, "period_end">): string {
   return iso(Date.parse(period_end) - 1);
 }
 
-/** Whether an instant is where a UTC day begins, as the ends of months are that payouts are made of. */
+/** Whether an instant starts a UTC day, as the ends of monthly periods do. */
 const isUtcDay = (at: string) => Date.parse(at) % DAY === 0;
 
-/** Its first and last day, by UTC where it is made of UTC days: those of neighboring months name no day twice. */
+/** The first and last day, in UTC if the period consists of UTC days, so that neighboring months do not share a day. */
 function Period({ of: payout }: { of: Pick<Detailed, "period_start" | "period_end"> }) {
   const zone = usePageZone();
   const { period_start, period_end } = payout;

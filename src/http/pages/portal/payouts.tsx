@@ -17,7 +17,7 @@ import { ListCard } from "../list-page.tsx";
 
 const AT = "/portal/payouts";
 
-/** `/portal/payouts`: what was paid to the partner, and what is about to be. */
+/** `/portal/payouts`: the partner's past and coming payouts. */
 export const payouts = new Hono<PageEnv>().get("/", async (c) => {
   const filter = filterOf(c, pageQuery);
   const page = parsePage(await listPayouts(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id }));

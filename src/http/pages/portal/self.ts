@@ -26,7 +26,7 @@ export type OwnProgram = Pick<
   | "time_zone"
 >;
 
-/** The partner whose session it is; the portal lets nobody else in. */
+/** The partner of the session; other sessions cannot enter the portal. */
 export function selfOf(c: Context<PageEnv>): Self {
   const { partner } = c.var.session;
   if (!partner) throw new Error("a page of the portal without a partner's session");
@@ -38,7 +38,7 @@ export function programOf(c: Context<PageEnv>): OwnProgram {
   return c.var.session.program;
 }
 
-/** A payout as the session may see it: one that a link of the owner opened sees no payout details (EMBED-2). */
+/** A payout as the session may see it: a session from the owner's link does not see payout details (EMBED-2). */
 export function ownPayout<P extends { recipient: string | null }>(
   { var: { session } }: Context<PageEnv>,
   payout: P,

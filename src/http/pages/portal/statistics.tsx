@@ -15,7 +15,10 @@ import { programText } from "../parts/shown-name.ts";
 
 const AT = "/portal/statistics";
 
-/** `/portal/statistics`: what the partner's links and codes brought in some days, beside as many days before (PORTAL-2). */
+/**
+ * `/portal/statistics`: the results of the partner's links and codes in a span of days, beside the span before
+ * (PORTAL-2).
+ */
 export const statistics = new Hono<PageEnv>().get("/", async (c) => {
   const days = chosenDays(c);
   const program = programOf(c);
@@ -59,7 +62,7 @@ function earnedOf(results: Results, program: OwnProgram) {
   );
 }
 
-/** The days on which something came of the partner's links and codes. */
+/** The days with results of the partner's links and codes. */
 function ByDay({ days, program }: { days: readonly (Results & { day: string })[]; program: OwnProgram }) {
   const shown = days.filter((day) => day.clicks > 0 || day.leads > 0 || day.sales > 0 || day.earned.length > 0);
   return (
@@ -119,7 +122,7 @@ function Head({ now, before, program }: { now: Results; before: Results; program
   );
 }
 
-/** Customers who bought first, for each hundred clicks. */
+/** First sales per hundred clicks. */
 function rateText({ clicks, first_sales }: Results): string {
   return shareText(first_sales, clicks);
 }

@@ -7,7 +7,7 @@ import { plural, sumsText } from "../parts/figures.tsx";
 import { programText } from "../parts/shown-name.ts";
 import type { OwnProgram, Self } from "./self.ts";
 
-/** Why a payout that is prepared now has nowhere to go, and what the partner does about it; null where it has. */
+/** Why a payout prepared now has no destination, and the remedy; null if it has one. */
 export function unpayableText(
   {
     payout_method,
@@ -24,7 +24,7 @@ export function unpayableText(
     : `${notOffered(program)} Choose another way.`;
 }
 
-/** The payouts that wait for the partner's payout details (OUT-18); null where none does. */
+/** The payouts that wait for the partner's payout details (OUT-18); null if there are no such payouts. */
 export function waitingText(
   waiting: Awaited<ReturnType<typeof readWithoutDetails>>,
   program: OwnProgram,
@@ -35,15 +35,15 @@ export function waitingText(
   return `${plural(count, "payout")} (${sumsText(sumUp(waiting, program))}) ${are} for your payout details. Add them so that we can pay ${them}.`;
 }
 
-/** The message if a payout by the wallet service has no address. */
+/** The message if a payout through the wallet service has no address. */
 export const ADDRESS_MISSING = `A payout by ${WALLET_SERVICE} needs the e-mail address of your account there.`;
 
-/** Whether the program can have accounts for transfers made. */
+/** Whether the program can create accounts for transfers. */
 export function offersTransfers(program: Pick<OwnProgram, "connections">): boolean {
   return connectionOf(program, TRANSFER_METHOD).api_key !== null;
 }
 
-/** What is said where it cannot. */
+/** The message if it cannot. */
 export function notOffered(program: Pick<OwnProgram, "id" | "name">): string {
   return `${programText(program)} does not offer payouts through ${TRANSFER_SERVICE} yet.`;
 }

@@ -12,8 +12,9 @@ import { programText } from "../parts/shown-name.ts";
 import { sentFields } from "../act.ts";
 
 /**
- * `/embed`: where a link of the owner's own site leads (EMBED-1). In a frame it opens the portal at once, in a session of
- * that site's frames alone; on a page of its own it asks first, as every link does that ends the session before.
+ * `/embed`: the target of a link on the owner's own site (EMBED-1). In a frame it opens the portal at once, in a
+ * session for that site's frames alone. As a page it requires a confirmation first, like every link that ends the
+ * previous session.
  */
 export const embed = new Hono<PageEnv>()
   .use("*", requireVisit())
@@ -59,7 +60,7 @@ async function open(c: Context<PageEnv>, token: string): Promise<Response> {
   return c.redirect("/portal", 303);
 }
 
-/** `framer`: of a link that was good once, so that its own site can show why it is not. */
+/** `framer`: the site of a link that was valid once, so that it can show the refusal. */
 function refusedPage(c: Context<PageEnv>, framer: string | null) {
   return page(
     c,

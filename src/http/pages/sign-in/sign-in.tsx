@@ -44,7 +44,7 @@ import { programText } from "../parts/shown-name.ts";
 import { homeOf, returnPath, signInAddress } from "../return-to.ts";
 import { sentFields } from "../act.ts";
 
-/** Signing in and out (PAGE-2). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
+/** Signing in and out (PAGE-2). Only a POST uses a link: a GET does not change data. */
 export const signIn = new Hono<PageEnv>()
   .use("/sign-in/*", requireVisit())
   .get("/sign-in", async (c) => {
@@ -96,7 +96,8 @@ export const signIn = new Hono<PageEnv>()
     const base = publicUrl(c.env);
     const networks = await hashNetworks(c, `sign-in ${parsed.value.toLowerCase()}`);
     const request = await countRequest(c.var.base, parsed.value, onward.to, networks);
-    // Who has the address, and the e-mail, after the reply: nothing in it may show that there is something to send.
+    // Look up the address and send the e-mail after the reply, so that its time does not reveal whether the address is
+    // known.
     c.executionCtx.waitUntil(sendLink(c, { base, to: parsed.value, as: onward.as }, request));
     const query = onward.to === null ? "" : `?${new URLSearchParams({ to: onward.to }).toString()}`;
     return c.redirect(`/sign-in/sent${query}`, 303);
@@ -149,7 +150,7 @@ export const signIn = new Hono<PageEnv>()
 
 const NOBODY = "There is no active account for this address any more.";
 
-/** What is carried from the request for a link to the session: the account (`identityKey`) and the page to go on at. */
+/** Carried from the request for a link to the session: the account (`identityKey`) and the page to return to. */
 interface Onward {
   as: string | null;
   to: string | null;
@@ -162,7 +163,7 @@ function onwardOf(given: (name: keyof Onward) => string | undefined): Onward {
   return { as: ACCOUNT.test(as) ? as : null, to: returnPath(given("to")) };
 }
 
-/** As fields of a form, or parameters of an address. */
+/** The same as form fields or address parameters. */
 function carried({ as, to }: Onward): Record<string, string> {
   return { ...(as !== null && { as }), ...(to !== null && { to }) };
 }
@@ -178,7 +179,7 @@ interface LinkMail {
   as: string | null;
 }
 
-/** Never throws: nobody waits for it. */
+/** Never throws, because it runs after the reply. */
 async function sendLink(c: Context<PageEnv>, { base, to, as }: LinkMail, request: LinkRequest): Promise<void> {
   const { request_id } = c.var;
   try {
@@ -239,7 +240,7 @@ async function requestPage(c: Context<PageEnv>, { onward, value = "", problems }
   );
 }
 
-/** Why somebody who opened another page is here. */
+/** Explains the sign-in page to a person who opened another page. */
 function WhySignIn({ hasEnded, isLeadBack, isKept }: { hasEnded: boolean; isLeadBack: boolean; isKept: boolean }) {
   if (isKept) {
     return (
@@ -264,7 +265,7 @@ function WhySignIn({ hasEnded, isLeadBack, isKept }: { hasEnded: boolean; isLead
   );
 }
 
-/** Asks for a fresh proof of the address of a session (PROOF-3): to sign in again is the proof. */
+/** Requires a fresh proof of a session's address (PROOF-3): signing in again is the proof. */
 async function againPage(c: Context<PageEnv>, { record, member }: Session, onward: Onward) {
   const { email } = record;
   const options = member ? await requestOptions(c) : null;
@@ -301,7 +302,7 @@ async function againPage(c: Context<PageEnv>, { record, member }: Session, onwar
   );
 }
 
-/** The same for every address, known or not. */
+/** The same for known and unknown addresses. */
 function sentPage(c: Context<PageEnv>, to: string | null) {
   return page(
     c,
@@ -325,13 +326,13 @@ function sentPage(c: Context<PageEnv>, to: string | null) {
 interface Account {
   email: string;
   identities: readonly Identity[];
-  /** Whether the address has others: those need a fresh link (PROOF-1). */
+  /** Whether the address has further accounts: those need a fresh link (PROOF-1). */
   is_partial: boolean;
 }
 
 /**
- * Names the account, so that nobody is signed in to another's unknowingly by a link that somebody else had made. A link
- * that is used or expired is refused when it is used: whoever only looks finds out nothing.
+ * Names the account, so that a link that somebody else requested does not sign a person in to another account
+ * unnoticed. A used or expired link is refused only on use: the page does not reveal its state.
  */
 function confirmPage(c: Context<PageEnv>, token: string, as: string | null, account: Account | null) {
   const asked = account?.identities.filter((one) => identityKey(one) === as) ?? [];
@@ -371,7 +372,7 @@ function confirmPage(c: Context<PageEnv>, token: string, as: string | null, acco
   );
 }
 
-/** How the other accounts of the address are opened. */
+/** The way to open the other accounts of the address. */
 function Others({ account }: { account: Account }) {
   if (!account.is_partial) return null;
   return (
@@ -439,7 +440,7 @@ function refusedPage(c: Context<PageEnv>, title: string, reason: string) {
   );
 }
 
-/** A page before a session: one thing in the middle. */
+/** A page before a session, with a single card in the middle. */
 export function Welcome({ title, children }: { title: string; children: Child }) {
   return (
     <Plain>

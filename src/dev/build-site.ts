@@ -43,7 +43,7 @@ export async function compileSite(): Promise<MakeSite> {
   return (server) => site.makeSite(tracker, server);
 }
 
-/** Makes the static files for a deployment's origin, or null, in a folder, which then holds nothing else. */
+/** Makes the static files for a deployment's origin, or null, in a folder, and deletes all other files there. */
 export async function buildSite(folder: string, server: string | null): Promise<void> {
   await writeSite(folder, await (await compileSite())(server));
 }
@@ -76,7 +76,7 @@ async function writeChanged(path: string, text: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** The modules of the platform that the Worker imports, of which the site needs none. */
+/** Stand-ins for the modules of the platform, which the Worker imports and the site does not need. */
 const platform: Plugin = {
   name: "platform",
   setup(builder) {

@@ -5,17 +5,17 @@ import type { PaymentElements, PaymentLinks } from "../providers/provider.ts";
 import { VENDORS } from "../providers/registry.ts";
 
 const SOURCE = new URL("../tracker/service.js", import.meta.url);
-/** In brotli (TRACK-1). */
+/** The size in brotli (TRACK-1). */
 const MAX_COMPRESSED = 1_280;
 
-/** What the source says once, of any provider that hosts payment pages. */
+/** The statement for a provider that hosts payment pages. */
 const PAYMENT_LINKS = /^ *if \(\s*getRef\(\) &&\s*\("HOSTS[^}]*\}\n/m;
 /** And of any that has elements for the owner's pages. */
 const PAYMENT_ELEMENTS = /^ *setInterval\([^;]*HAVING[^;]*;\n/m;
 
 /**
  * Makes the served tracking script from its readable source.
- * @throws if it is over its budget, or if the source has no place for what the providers give
+ * @throws if it is over its budget, or if the source has no place for the providers' parts
  */
 export async function trackerScript(): Promise<string> {
   const links = VENDORS.flatMap(({ checkout }) => checkout.payment_links ?? []);

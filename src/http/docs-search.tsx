@@ -7,7 +7,7 @@ import { PageHead } from "./pages/layout.tsx";
 export interface Entry {
   title: string;
   href: string;
-  /** What kind it is, for people. */
+  /** The kind, for people. */
   kind: string;
   /** How its text begins, for people; Markdown. */
   about: string;
@@ -20,14 +20,14 @@ const MOST = 30;
 
 /**
  * `GET /docs/search`: the one page of the documentation that depends on the request (HTTP-34). The page without results
- * and the index are static files (`src/site`); this fills in what the query finds.
+ * and the index are static files (`src/site`); this fills in the results.
  */
 export const docsSearch = new Hono<AppEnv>().get("/docs/search", async (c) => {
   const query = (c.req.query("q") ?? "").trim().slice(0, LONGEST_QUERY);
   const read = (path: string) => c.env.ASSETS.fetch(`https://static${path}`);
   const [page, index] = await Promise.all([read("/docs/search"), read("/docs/search.json")]);
   const found = search(await index.json<Entry[]>(), query);
-  // The rewriter escapes nothing but quotes in an attribute.
+  // In an attribute the rewriter escapes only quotes.
   const shown = String(await html`${query}`);
   const contents = String(await html`${<FoundPage query={query} found={found} />}`);
   const filled = new HTMLRewriter()
@@ -39,7 +39,7 @@ export const docsSearch = new Hono<AppEnv>().get("/docs/search", async (c) => {
   return filled;
 });
 
-/** What holds every word of the query, those with the words in their titles first; none for an empty query. */
+/** The entries with every word of the query, those with the words in their titles first; empty for an empty query. */
 function search(index: readonly Entry[], query: string): Entry[] {
   const asked = query.toLowerCase().split(/\s/).filter(Boolean);
   if (asked.length === 0) return [];
@@ -50,7 +50,7 @@ function search(index: readonly Entry[], query: string): Entry[] {
     .slice(0, MOST);
 }
 
-/** What a search of the guides and the reference found. */
+/** The results of a search in the guides and the reference. */
 export function FoundPage({ query, found }: { query: string; found: Entry[] }) {
   return (
     <>

@@ -16,7 +16,7 @@ import { baseContext } from "./context.ts";
 import { ALWAYS, UNLESS_SET } from "./security-headers.ts";
 
 /**
- * What visitors' browsers call (TRACK-6, TRACK-7): the click and the redirect link; the script is a static file (TRACK-1). The routes set the
+ * The routes for visitors' browsers (TRACK-6, TRACK-7): the click and the redirect link; the script is a static file (TRACK-1). The routes set the
  * headers of their answers themselves, so that they can come before every middleware: a click costs little more than
  * reading it, and each layer would cost as much again.
  */
@@ -124,7 +124,7 @@ function isPrefetch(c: Context<AppEnv>): boolean {
   return /prefetch/i.test(c.req.header("sec-purpose") ?? c.req.header("purpose") ?? "");
 }
 
-/** The address of the linking page; empty if the browser sent none that can be read. */
+/** The address of the linking page; empty if the browser did not send a readable one. */
 export function refererOf(referer = ""): string {
   return URL.canParse(referer) ? referer : "";
 }

@@ -3,17 +3,17 @@ import type { EventOutcome, Outcome } from "../domain/payment.ts";
 import { capitalized } from "../http/pages/parts/figures.tsx";
 import { OUTCOME_TEXTS, READ_TROUBLE_TEXTS, REFUSAL_TEXTS, REVIEW_TEXTS } from "../http/pages/parts/words.ts";
 
-/** What the values of a field mean, with what to do. */
+/** The meanings of a field's values, with their cures. */
 export interface CodeTable {
-  /** In the address, and before each value in the id of its row. */
+  /** A part of the address; the ids of the rows begin with it. */
   name: string;
   title: string;
-  /** Where the values are found; Markdown. */
+  /** The fields that have the values; Markdown. */
   about: string;
   rows: { code: string; text: string }[];
 }
 
-/** Why an attempt at an endpoint failed, and what its owner can do. */
+/** The reasons of failed attempts at an endpoint, with cures for its owner. */
 const ATTEMPT_TEXTS: Record<AttemptError, string> = {
   timeout: "The endpoint did not answer within 5 seconds. Answer first, then do the work.",
   connection: "No connection, or it broke off. Check that the server is up and its certificate is valid.",
@@ -25,7 +25,7 @@ const ATTEMPT_TEXTS: Record<AttemptError, string> = {
     "Nothing was sent: the endpoint's signing secret can no longer be read here. Replace it with `rotate-secret`; your server is not at fault.",
 };
 
-/** What else an event or a report came to than the outcome of a payment. */
+/** Outcomes of events and reports other than those of payments. */
 const EVENT_OUTCOME_TEXTS: Record<Exclude<EventOutcome, Outcome>, string> = {
   adjusted: "What was paid is corrected: by a refund, a chargeback or one that was taken back. The commission follows.",
   waiting: "It is about a payment that has not been reported yet, and counts as soon as that comes.",
@@ -77,5 +77,5 @@ export const CODE_TABLES: readonly CodeTable[] = [
   },
 ];
 
-/** Of a value, the id of its row. */
+/** The id of a value's row. */
 export const rowId = ({ name }: CodeTable, code: string): string => `${name}-${code}`;

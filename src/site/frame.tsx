@@ -44,7 +44,7 @@ export function DocsFrame({ at, places, children }: DocsFrameProps) {
   );
 }
 
-/** Without a script the form leads to a page of what was found; with it that is shown below the field. */
+/** Without a script the form leads to a page of results; the script shows them below the field. */
 function Search() {
   return (
     <form method="get" action="/docs/search" role="search" aria-label="Documentation" class="find" data-search>

@@ -2,13 +2,13 @@ import { LOADS, PAGE_POLICY } from "../http/pages/page.tsx";
 import { UNLESS_SET } from "../http/security-headers.ts";
 import { ANY_ORIGIN } from "../http/track.ts";
 
-/** A deployment changes these files, and nothing else does. */
+/** Only a deployment changes these files. */
 const KEPT = { ...UNLESS_SET, "Cache-Control": "public, max-age=3600" };
 
 const POLICY = "Content-Security-Policy";
 
 /**
- * By the pattern of an address, the headers of the static files. If several patterns match, the headers are joined, unless
+ * Headers of the static files, for each pattern of addresses. If several patterns match, the headers are joined, unless
  * a rule removes one first (`! <name>`).
  */
 const RULES: Record<string, Record<string, string>> = {
@@ -21,7 +21,7 @@ const RULES: Record<string, Record<string, string>> = {
   "/openapi.json": KEPT,
   "/llms.txt": KEPT,
   "/docs*": { ...KEPT, [POLICY]: `${PAGE_POLICY}; ${LOADS}` },
-  // These are no pages, and load nothing.
+  // These are not pages and do not load anything.
   "/docs/*.json": { [`! ${POLICY}`]: "", [POLICY]: UNLESS_SET[POLICY] },
   "/docs/*.md": { [`! ${POLICY}`]: "", [POLICY]: UNLESS_SET[POLICY] },
 };

@@ -8,7 +8,7 @@ export interface Field {
   required: boolean;
 }
 
-/** The fields of a schema and of what it holds, but not of what holds itself. */
+/** The fields of a schema and of its nested schemas; a schema within itself is skipped. */
 export function fieldsOf(
   document: OpenApiDocument,
   schema: JsonSchema,
@@ -28,7 +28,7 @@ export function fieldsOf(
   return [...new Map([...own, ...nested].map((field) => [field.name, field])).values()];
 }
 
-/** Who may call it, in words. */
+/** The permitted callers, in words. */
 export function accessOf(security: Operation["security"]): string {
   const [[scheme, scopes = []] = []] = security.map((one) => Object.entries(one)[0]);
   if (scheme === undefined) return "Needs no key.";
@@ -39,7 +39,7 @@ export function accessOf(security: Operation["security"]): string {
   return scheme === "operator_token" ? "Needs the operator's token." : "Verified by the provider's signature.";
 }
 
-/** The codes of what it refuses. */
+/** The codes of its refusals. */
 export function refusalsOf({ responses }: Operation): string[] {
   return Object.values(responses).flatMap((answer) =>
     "$ref" in answer ? (answer.$ref.split("/").at(-1) ?? "").split("-or-") : [],

@@ -23,7 +23,7 @@ interface SectionProps {
   places: Place[];
 }
 
-/** What there is on the page of a section: its operations, the events that are sent, or the tables of codes. */
+/** The parts of a section's page: its operations, the outbound events, or the tables of codes. */
 export function partsOf(section: Section, places: Place[]): Anchor[] {
   if (section.name === "errors") {
     const tables = CODE_TABLES.map(({ name, title }) => ({ href: `#${name}`, label: title }));
@@ -34,8 +34,8 @@ export function partsOf(section: Section, places: Place[]): Anchor[] {
 }
 
 /**
- * One section of the reference: each operation with its text, and beside it what to send and what comes back. On a
- * phone it begins with the list of them, and what is long is folded.
+ * One section of the reference: each operation with its text, and beside it the request and the reply. On a
+ * phone it begins with the list of them, and long parts are folded.
  */
 export function SectionPage({ document, server, section, places }: SectionProps) {
   const parts = partsOf(section, places);
@@ -63,7 +63,7 @@ export function SectionPage({ document, server, section, places }: SectionProps)
   );
 }
 
-/** Folded on a phone only: where there is room it is open, below its heading where it has one. */
+/** Folded on a phone only; on a wide screen it is open, below its heading if it has one. */
 function Folded({ title, hasHeading = false, children }: { title: string; hasHeading?: boolean } & Children) {
   return (
     <>
@@ -212,7 +212,7 @@ function Body({ document, place: { method, path, operation } }: { document: Open
   );
 }
 
-/** What it answers where it did it, and the codes of what it refuses: their causes and cures are on one page for all. */
+/** The replies of success, and the codes of refusals, whose causes and cures are on one page for all. */
 function Answers({ operation }: { operation: Operation }) {
   const answers = Object.entries(operation.responses);
   const codes = refusalsOf(operation);

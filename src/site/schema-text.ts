@@ -10,7 +10,7 @@ export function typeOf({ $ref, type, anyOf, oneOf, items, format }: JsonSchema):
   return format === "date-time" ? words.replace("string", "timestamp") : words;
 }
 
-/** What a schema says beyond its type: its description, the values it allows, its bounds. */
+/** The text of a schema beside its type: its description, allowed values and bounds. */
 export function textOf(schema: JsonSchema): string {
   const {
     description = "",
@@ -35,7 +35,7 @@ export function textOf(schema: JsonSchema): string {
   return texts.filter(Boolean).join(" ");
 }
 
-/** What a schema of a value or null says of the value. */
+/** The schema of the value, of a schema of a value or null. */
 function notNull({ anyOf = [] }: JsonSchema): JsonSchema {
   const [only, ...others] = anyOf.filter(({ type }) => type !== "null");
   return only && others.length === 0 ? only : {};

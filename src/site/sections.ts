@@ -2,13 +2,13 @@ import type { OpenApiDocument } from "../http/openapi/types.ts";
 
 /** A page of the reference. */
 export interface Section {
-  /** In its address. */
+  /** The last part of its address. */
   name: string;
   title: string;
   about: string;
 }
 
-/** The sections of the reference, in groups by who calls them; each has a page of its own. */
+/** The sections of the reference, in groups by their callers; each has a page of its own. */
 export function sectionGroups(document: OpenApiDocument): { name: string; sections: Section[] }[] {
   const groups = document["x-tagGroups"].map(({ name, tags }) => ({
     name,
@@ -33,7 +33,7 @@ const OWN: Section[] = [
   },
 ];
 
-/** Of a section by its name, or by the name of its tag. */
+/** The address of a section, given its name or the name of its tag. */
 export function sectionPath(name: string): string {
   return `/docs/api/${nameOf(name)}`;
 }

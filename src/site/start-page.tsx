@@ -5,7 +5,7 @@ import { Marked } from "../http/docs-search.tsx";
 import { PageHead } from "../http/pages/layout.tsx";
 import { sectionGroups, sectionPath } from "./sections.ts";
 
-/** The first page: every guide, every operation by section, and what all calls have in common. */
+/** The first page: every guide, every operation by section, and the conventions of all calls. */
 export function StartPage({ document }: { document: OpenApiDocument }) {
   const places = placesOf(document);
   return (

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { Marked } from "../http/docs-search.tsx";
 import { Table } from "../http/pages/parts/table.tsx";
 
-/** A table of texts, whose columns share the room by what they hold. */
+/** A table of texts, whose columns share the room by their contents. */
 export function TextTable({ label, head, rows }: { label: string; head: string[]; rows: Child[][] }) {
   const columns = head.map((name) => ({ label: name }));
   return <Table label={label} columns={columns} rows={rows.map((cells) => cells.map((cell) => <div>{cell}</div>))} />;
@@ -15,7 +15,7 @@ interface Described {
   text: string;
 }
 
-/** Parameters or fields, each with its type and what it is. */
+/** Parameters or fields, each with its type and its description. */
 export function FieldList({ label, fields }: { label: string; fields: Described[] }) {
   return (
     <dl class="field-list" aria-label={label}>

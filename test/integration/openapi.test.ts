@@ -20,7 +20,7 @@ const REQUESTS = requestSchemas();
 /** Pages for people are not part of the API. */
 const PAGES = /^\/($|\*|sign-in|embed|sign-out|switch|join|dashboard|portal|assets|dev|unsubscribe)/;
 
-/** What the platform answers from the files of `src/site`; `openapi-live.test.ts` asks each. */
+/** Routes that the platform answers with the files of `src/site`; `openapi-live.test.ts` calls each. */
 const STATIC_ROUTES = [
   ...["/service.js", "/openapi.json", "/llms.txt", "/docs", "/docs/:guide", "/docs/api/:section"],
   ...["/docs/search.json", "/docs/events/:file"],

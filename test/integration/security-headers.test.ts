@@ -33,7 +33,7 @@ function expectHardened({ headers, status }: Reply<unknown>, what: string): void
   expect([label, of("x-frame-options")]).toEqual([label, "DENY"]);
   const policy = what.includes("/r/") && status === 302 ? "strict-origin-when-cross-origin" : "no-referrer";
   expect([label, of("referrer-policy")]).toEqual([label, policy]);
-  // The Worker gives nothing that is the same for everybody; static files are in test/dev/static-files.test.ts.
+  // Only static files may be kept (test/dev/static-files.test.ts).
   expect([label, of("cache-control")]).toEqual([label, "no-store"]);
 }
 

@@ -182,13 +182,13 @@ export async function callApi<T>(
   });
 }
 
-/** Calls the deployment as the network would. The body comes back parsed where it is JSON. */
+/** Calls the deployment as the network would. The body is parsed if it is JSON. */
 export async function call<T>(path: string, init: RequestInit = {}): Promise<Reply<T>> {
   const request = new Request(`${BASE_URL}${path}`, { redirect: "manual", ...init });
   return replyTo<T>(request, (await staticFile(request)) ?? (await exports.default.fetch(request)));
 }
 
-/** What the platform answers alone, before the Worker (`[assets]` in `wrangler.toml`); null of what is no static file. */
+/** The platform's own answer, before the Worker (`[assets]` in `wrangler.toml`); null if there is no static file. */
 async function staticFile(request: Request): Promise<Response | null> {
   const { pathname } = new URL(request.url);
   const isStatic = /^\/(docs|assets|openapi\.json|llms\.txt|service\.js)(\/|$)/.test(pathname);

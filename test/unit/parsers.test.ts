@@ -62,7 +62,7 @@ const OURS: Record<string, string[]> = {
       "http/pages/layout.tsx",
     ],
   ],
-  "its own words": ["db/client.ts", "db/query-text.ts", "http/pages/parts/plot.tsx"],
+  "its own words": ["db/client.ts", "db/reusable-part.ts", "db/query-text.ts", "http/pages/parts/plot.tsx"],
   "one address of a page, and the type that it says it has": [
     "core/overview/installation.ts",
     "core/overview/site-page.ts",

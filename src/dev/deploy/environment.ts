@@ -23,7 +23,7 @@ export interface DeployTools {
   secretsIn: (path: string) => Promise<Record<string, string>>;
   /** Puts a text into a file that only this user reads, while `use` runs. */
   withFile: <T>(name: string, text: string, use: (path: string) => Promise<T>) => Promise<T>;
-  /** Makes the static files that name an origin, or none, in a folder that is there while `use` runs. */
+  /** Makes the static files for an origin, or null, in a folder that exists while `use` runs. */
   withSite: <T>(origin: string | null, use: (folder: string) => Promise<T>) => Promise<T>;
   /** A new value for a secret that nobody has given. */
   randomSecret: (name: RequiredSecret) => string;

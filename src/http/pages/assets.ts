@@ -14,7 +14,7 @@ export const SCRIPT_URL = script;
 /** The further script of the documentation. */
 export const DOCS_SCRIPT_URL = docsScript;
 
-/** A page of the version before or after this one may ask for its own name: it gets the current file, which is not kept. */
+/** A page of the version before or after this one may request its own name: it gets the current file, which is not kept. */
 export const assets = new Hono<AppEnv>().get("/assets/:file{[0-9a-f]{16}\\.(?:css|js)}", async (c) => {
   const current = await c.env.ASSETS.fetch(`https://static${c.req.path.endsWith(".css") ? STYLES_URL : SCRIPT_URL}`);
   if (!current.ok) throw notFound("page");

@@ -76,7 +76,7 @@ async function writeChanged(path: string, text: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Stand-ins for the modules of the platform, which the Worker imports and the site does not need. */
+/** Substitutes for the modules of the platform, which the Worker imports and the site does not need. */
 const platform: Plugin = {
   name: "platform",
   setup(builder) {

@@ -33,7 +33,7 @@ export interface BulkChange {
   status: CommissionStatus;
   /** Only with `rejected`. */
   reason?: string | undefined;
-  /** Flagged ones wait for a review: without this no filter selects them, and none is approved. */
+  /** Flagged commissions wait for a review: unless this is set, no filter selects them, and they are not approved. */
   include_flagged?: boolean | undefined;
 }
 
@@ -55,9 +55,9 @@ export interface BulkReport {
 }
 
 /**
- * Moves commissions individually: a refusal of one does not affect the others. One read and one commit, whatever their
- * number, repeated only if others change the same rows in between. It answers once the dependent differences are
- * settled (COM-8): if settling fails, it throws, but the changes are stored.
+ * Moves commissions individually: a refusal of one does not affect the others. It makes one read and one commit for any
+ * number of them, repeated only if others change the same rows in between. It answers once the dependent differences
+ * are settled (COM-8): if settling fails, it throws, but the changes are stored.
  */
 export async function updateCommissions(
   caller: Caller,
@@ -256,7 +256,7 @@ function movable(match: CommissionMatch, status: CommissionStatus, unchanged_sin
     and +${commissions.status} in (select value from json_each(${JSON.stringify(from)})))`;
 }
 
-/** One compare-and-set over all rows of a bulk change: all of them or, if one was changed meanwhile, none. */
+/** One compare-and-set over all rows of a bulk change: if one was changed meanwhile, no row is changed. */
 function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: ChangedCommission }[]): Write {
   const rows = changes.map(({ before, after }) => ({
     id: before.id,

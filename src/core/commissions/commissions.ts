@@ -54,7 +54,9 @@ export interface ManualCommission {
 
 type CommissionRow = ReturnType<typeof viewCommissionRow>;
 
-/** As `viewCommission` shows each. The program is looked up once for a page, where something on it is pending. */
+/**
+ * A list in the form of `viewCommission`. The program is looked up once for a page, if a commission on it is pending.
+ */
 function listOf(ctx: Reader, name: "commissions" | "flagged"): PagedList<CommissionView> {
   const end = daysAfter(
     HOLD_BEGINS,
@@ -74,13 +76,14 @@ export async function listCommissions(ctx: Reader, filter: CommissionFilter): Pr
   return readPage(ctx, list, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
 }
 
-/** Of the program's commissions those that are meant. */
+/** The condition for the program's commissions that match. */
 export function matching(ctx: Reader, match: CommissionMatch): SQL | undefined {
   return and(
     match.partner_id === undefined && match.payout_id === undefined
       ? sql`${commissions.program_id} = ${ctx.programId}`
       : alsoOfProgram(ctx, commissions.program_id),
-    // The flagged ones are few, and have an index of their own where the query itself says so.
+    // The flagged ones are few, and have their own index, which is used only if the query itself contains its
+    // condition.
     match.status === undefined
       ? undefined
       : sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${literal(match.status)}`,
@@ -103,10 +106,11 @@ export async function getCommission(caller: Caller, id: string): Promise<Commiss
 }
 
 /**
- * Changes a commission by hand. Of two opposite changes at once one wins; the other is refused, since what it was
- * decided on is no more. A change that changes nothing writes nothing. It is answered once what hangs on it is settled (COM-8):
- * where that fails, that is thrown, and the change holds.
- * @throws `forbidden` for a key that may not make the change (ACCESS-13); `invalid_transition` for an illegal move, or while a payout holds the commission (COM-1, COM-2).
+ * Changes a commission by hand. Of two opposite changes at once one wins; the other is refused, because the state it
+ * was decided on has changed. A change without effect does not write. It answers once the dependent differences are
+ * settled (COM-8): if settling fails, it throws, but the change is stored.
+ * @throws `forbidden` for a key that may not make the change (ACCESS-13); `invalid_transition` for an illegal move, or
+ * while a payout holds the commission (COM-1, COM-2).
  */
 export async function updateCommission(caller: Caller, id: string, change: CommissionChange): Promise<CommissionView> {
   let seen: CommissionStatus | undefined;
@@ -155,12 +159,15 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
   return viewCommission(rows[0] ?? after, ctx.program);
 }
 
-/** @throws `forbidden` for a key without `payouts` if the change favors the partner; of a row that is not there, by the change alone. */
+/**
+ * @throws `forbidden` for a key without `payouts` if the change favors the partner; for a row that does not exist the
+ * change alone decides.
+ */
 export function requireForChange(ctx: ProgramCtx, before: Commission | undefined, change: CommissionChange): void {
   if (favorsPartner(before ?? { amount_cents: NOTHING }, change)) requireScope(ctx, "payouts");
 }
 
-/** Commissions, and the payments among theirs on which differences hang, which a decision changes too. */
+/** Reads commissions, and those of their payments with dependent differences, which a decision changes too. */
 export async function readAllJudged(
   ctx: Reader,
   ids: readonly string[],
@@ -190,8 +197,8 @@ export function among(ids: readonly string[]): SQL {
 }
 
 /**
- * A commission by the owner's hand: a bonus, or with a negative amount a correction. It waits as `pending` and passes
- * the same approval as any other. Only `active` partners get commissions (COM-3). @throws `forbidden` for a bonus by a key
+ * Makes a commission by hand: a bonus, or with a negative amount a correction. It waits as `pending` and passes the
+ * same approval as any other. Only `active` partners get commissions (COM-3). @throws `forbidden` for a bonus by a key
  * without `payouts` (ACCESS-13)
  */
 export async function createManualCommission(caller: Caller, input: ManualCommission): Promise<CommissionView> {

@@ -4,18 +4,18 @@ import { notFound } from "../../lib/errors.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Partner, Payment, Payout } from "../kernel/rows.ts";
 
-/** A commission with all it hangs on: what it came from, what else came of that, whose it is, how it is paid. */
+/** A commission with its payment, the other rows of the payment, its partner and its payout. */
 export interface CommissionDetail {
   commission: Commission;
   partner: Partner | null;
-  /** Null for one made by hand. */
+  /** Null for a commission made by hand. */
   payment: Payment | null;
-  /** All rows of the same payment, this one among them, in the order in which they were made. */
+  /** All rows of the same payment, including this one, in the order of their creation. */
   rows: Commission[];
   payout: Payout | null;
 }
 
-/** Everything that explains one commission, in one round trip. */
+/** Reads a commission and its related rows, in one round trip. */
 export async function readCommissionDetail(ctx: ProgramCtx, id: string): Promise<CommissionDetail> {
   const { db } = ctx;
   const own = and(eq(commissions.id, id), sql`${commissions.program_id} = ${ctx.programId}`);

@@ -1,4 +1,4 @@
-/** Asks a vendor the questions that wait, after its list of events was read to the end. */
+/** Sends the waiting questions to a vendor, after its list of events was read to the end. */
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
@@ -16,28 +16,28 @@ import { settleEvent, storeEvent } from "./receive.ts";
 
 /** A bounded number of questions. */
 export interface Questions {
-  /** The failure that stopped them, as the vendor asks to come later or fails; else the first. */
+  /** The failure that stopped the questions, if the vendor asks to wait or is down; else the first failure. */
   readonly failure: ReadFailure | null;
-  /** Asks one of them; whether to ask another now. */
+  /** Sends one question; returns whether to send another now. */
   next(): Promise<boolean>;
 }
 
-/** So many of each kind are asked after a reading of the list, of so many that are looked at. */
+/** How many questions of each kind are sent after a reading of the list, and how many are considered. */
 const AT_ONCE = 20;
 const LOOKED_AT = 200;
 
-/** So many calls are made for one id. */
+/** The most calls for one id. */
 const MAX_CALLS = 5;
 
-/** The same list in a circle, from another place on. */
+/** Rotates a list so that it begins at `place`. */
 function from<T>(all: readonly T[], place: number): T[] {
   const first = all.length === 0 ? 0 : place % all.length;
   return [...all.slice(first), ...all.slice(0, first)];
 }
 
 /**
- * Null if no question waits. `failed`: how often in a row some were not answered. Each time others come first, so that one
- * that is never answered does not block the others for good.
+ * Opens the waiting questions; null if no question waits. `failed`: how many times in a row a question was left
+ * unanswered. Each time others come first, so that one that is never answered does not block the others for good.
  */
 export async function openQuestions(
   ctx: ProgramCtx,
@@ -57,7 +57,10 @@ export async function openQuestions(
     get failure() {
       return failure;
     },
-    /** An unreadable answer stops no other question; a permission that the key lacks stops those of its kind; else all stop. */
+    /**
+     * An unreadable answer stops no other question; a missing permission stops the questions of its kind; any other
+     * failure stops all.
+     */
     async next() {
       const [first, ...others] = open;
       const api_key = await openApiKey(ctx, provider);
@@ -71,7 +74,7 @@ export async function openQuestions(
   };
 }
 
-/** The ids that a program's questions of a kind are about, some of them. */
+/** Lists some ids with waiting questions of a kind. */
 async function listWaiting(
   { db, program }: ProgramCtx,
   provider: VendorName,
@@ -88,12 +91,13 @@ async function listWaiting(
 }
 
 /**
- * Asks about an id as far as an event has not answered since, and stores each answer as an event. Why the vendor did not
- * answer, so that the question waits on; null if it did.
+ * Sends questions about an id until all are answered, and stores each answer as an event. Returns the vendor's failure,
+ * so that the question waits on; null after an answer.
  */
 async function ask(asking: Asking, kind: QuestionKind, id: string): Promise<ReadFailure | null> {
   const { ctx, provider } = asking;
-  // An answer without facts is that of one key: if another is stored meanwhile, the question is asked with that one.
+  // An answer without facts holds for one key: if another key is stored meanwhile, the question is sent again with that
+  // one.
   const isSameKey = hasSameKey(ctx.program, provider);
   let isAnswered = false;
   for (let calls = 0; ; calls++) {

@@ -1,4 +1,7 @@
-/** Which destination of a vendor's webhooks has the stored secret, and which call is making one now: `provider_connections.destination`. */
+/**
+ * Which destination of a vendor's webhooks has the stored secret, and which call is making one now:
+ * `provider_connections.destination`.
+ */
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { randomToken } from "../../lib/crypto.ts";
@@ -7,10 +10,13 @@ import { iso, MINUTE } from "../../lib/time.ts";
 import { connectionOf } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 
-/** A call that broke off keeps others out for so long: its vendor is asked 20 seconds at a time. */
+/** How long an aborted call keeps others out: a request to the vendor takes up to 20 seconds. */
 const CLAIMED_FOR = 3 * MINUTE;
 
-/** The destination whose secret is stored, and that secret's fingerprint: another one that is pasted is not its. */
+/**
+ * The destination whose secret is stored, and the fingerprint of that secret: a secret that is pasted later is not the
+ * destination's.
+ */
 export interface KnownDestination {
   id: string;
   secret: string;
@@ -22,10 +28,10 @@ interface Kept {
 }
 
 export interface Claim {
-  /** What is kept while this call works: whoever keeps something else has taken over. */
+  /** The text that is stored while this call works: if it is different, another call has taken over. */
   text: string;
   known: KnownDestination | null;
-  /** Lets the next call begin, where this one stored nothing. */
+  /** Lets the next call begin if this one did not store a destination. */
   release(): Promise<void>;
 }
 

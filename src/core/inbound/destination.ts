@@ -1,4 +1,4 @@
-/** Makes the destination of a vendor's webhooks at the vendor, and keeps its secret (IN-20). */
+/** Creates the destination of a vendor's webhooks at the vendor, and stores its secret (IN-20). */
 import { and, eq, sql } from "drizzle-orm";
 import { programs, providerConnections } from "../../db/schema.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
@@ -23,46 +23,46 @@ import { untilWon } from "../kernel/races.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { claimDestination, keptText, type Claim, type KnownDestination } from "./destination-claim.ts";
 
-/** The vendor's API for it, as the deployment reaches it; null for a vendor without one. */
+/** The vendor's API for destinations in this deployment; null for a vendor without one. */
 export type DestinationsOf = (provider: Vendor) => VendorDestinations | null;
 
 export interface DestinationInput {
   provider: string;
   /** `PUBLIC_URL`. */
   origin: string;
-  /** Whether a secret that is stored, and is of no destination at this address, may give way to that of a new one. */
+  /** Whether a stored secret that belongs to no destination at this address may be replaced by that of a new one. */
   replace: boolean;
 }
 
 export interface MadeDestination {
   provider: VendorName;
-  /** The vendor's. */
+  /** The vendor's id. */
   destination_id: string;
   url: string;
   outcome: "created" | "updated" | "unchanged";
-  /** Types of events that it did not get before; all of them where it is new. */
+  /** Event types that the destination did not receive before; all of them if it is new. */
   event_types_added: string[];
-  /** It gets the events of the vendor's test mode, and no others. */
+  /** Whether it receives only the events of the vendor's test mode. */
   test: boolean;
   /**
-   * `stored`: by this call. `kept`: stored before, and its. `unverified`: one that was pasted is stored, and the vendor
-   * shows none to compare it with.
+   * `stored`: by this call. `kept`: it was stored before, and belongs to this destination. `unverified`: a pasted
+   * secret is stored, and the vendor does not show its secret for a comparison.
    */
   secret: "stored" | "kept" | "unverified";
-  /** Others at the same address, which the vendor did not remove. */
+  /** Others at the same address that the vendor did not remove. */
   not_removed: number;
-  /** Active ones at addresses of other programs here: what the account sends comes to all of them. */
+  /** Active destinations at addresses of other programs here: they all receive the account's events. */
   other_programs: number;
 }
 
 /**
- * Makes the program's webhook destination at the vendor with its API key, or brings the one at its address up to the
- * types that are needed. A secret that the vendor answers is sealed and stored in the transaction of the event, and those
- * at the same address whose secret was never stored are removed after that: a call that breaks off leaves what the next
- * one goes on from. @throws `not_found` for an unknown provider; `provider_not_configured` without an API key;
- * `already_exists` where a secret of another destination is stored and `replace` is not given; `invalid_transition` where
- * another call does the same; `validation_failed` with the vendor's reason, and for a key of test mode that would replace a secret
- * where live payments alone count; `provider_unavailable` where it gives none.
+ * Creates the program's webhook destination at the vendor with its API key, or adds the required types to the one at
+ * its address. If the vendor returns a secret, it is sealed and stored in the transaction of the event. Then the
+ * destinations at the same address whose secret was never stored are removed: so the next call can continue after an
+ * aborted one. @throws `not_found` for an unknown provider; `provider_not_configured` without an API key;
+ * `already_exists` if the secret of another destination is stored and `replace` is not given; `invalid_transition` if
+ * another call is doing the same; `validation_failed` with the vendor's reason, and for a test-mode key that would
+ * replace the secret of a program that counts only live payments; `provider_unavailable` if the vendor gives no reason.
  */
 export async function makeDestination(
   caller: Caller,
@@ -97,7 +97,7 @@ export async function makeDestination(
   }
 }
 
-/** What a call works with: the program as it was read when the call began. */
+/** The state of a call: the program as it was read when the call began. */
 interface Making {
   ctx: ProgramCtx;
   provider: Vendor;
@@ -114,7 +114,7 @@ async function makeAt(making: Making, replace: boolean): Promise<MadeDestination
   const here = all.filter((one) => URL.parse(one.url)?.href === new URL(url).href);
   const stored = await openCurrentSecret(ctx, ctx.program, provider.name);
   const own = await ownOf(making, here, stored);
-  // With it no live payment would come any more.
+  // A test-mode destination would end the program's live payments.
   if (!own && stored !== null && isOutOfMode(ctx.program, vendor, api_key)) {
     throw invalidField(`${provider.name}_api_key`, OF_TEST_MODE);
   }
@@ -149,13 +149,13 @@ async function makeAt(making: Making, replace: boolean): Promise<MadeDestination
   };
 }
 
-/** Whether a URL is the address of another program of this deployment; `own` is a program's. */
+/** Whether a URL is the webhook address of another program in this deployment; `own` is this program's. */
 function isOfAnother(url: string, own: string): boolean {
   const [at, here] = [URL.parse(url), new URL(own)];
   return at?.origin === here.origin && at.pathname === here.pathname && at.search !== here.search;
 }
 
-/** The destination that the stored secret is of; null where there is none. */
+/** The destination of the stored secret; null if it does not exist. */
 async function ownOf(
   { ctx, claim: { known } }: Making,
   here: readonly Destination[],
@@ -165,7 +165,7 @@ async function ownOf(
   const isKnown = known !== null && known.secret === (await fingerprint(ctx.program.id, stored));
   const kept = here.find(({ id, secret }) => (secret === null ? isKnown && id === known.id : secret === stored));
   if (kept) return { destination: kept, secret: "kept" };
-  // One that this service made and whose secret it did not store is not what the owner pasted the secret of.
+  // The owner did not paste the secret of a destination that this service made without storing its secret.
   const pasted = isKnown
     ? undefined
     : here.find(({ secret, made_for }) => secret === null && made_for !== ctx.program.id);
@@ -182,7 +182,7 @@ interface Stored {
   before: Destination | null;
 }
 
-/** Writes the secret and the events; false where the program's secret or key, or the claim, is no longer what it was. */
+/** Writes the secret and the events; false if the program's secret, its key or the claim has changed. */
 function store({ ctx: begun, provider, claim }: Making, { destination, secret, before }: Stored): Promise<boolean> {
   const { name } = provider;
   const seen = connectionOf(begun.program, name);
@@ -238,14 +238,14 @@ function store({ ctx: begun, provider, claim }: Making, { destination, secret, b
   });
 }
 
-/** The columns that keep a destination's secret, sealed, and which destination it is of. */
+/** The columns that store a destination's sealed secret, and the destination it belongs to. */
 async function secretOf(ctx: ProgramCtx, { name }: Vendor, { id, secret }: Destination): Promise<Partial<Connection>> {
   const changes = await changedSecrets(ctx, ctx.program, { [`${name}_webhook_secret`]: secret });
   const known: KnownDestination = { id, secret: await fingerprint(ctx.program.id, secret ?? "") };
   return { ...changes.get(name), destination: keptText(known) };
 }
 
-/** What was changed at the vendor. */
+/** The events of the changes at the vendor. */
 function happened({ name }: Vendor, after: Destination, before: Destination | null): Occurrence[] {
   const { id, url, test, types, is_active } = after;
   const payload = { provider: name, destination_id: id, url, event_types: types === null ? ["*"] : [...types], test };
@@ -259,7 +259,7 @@ function happened({ name }: Vendor, after: Destination, before: Destination | nu
 
 const RETRY_AFTER_SECONDS = 30;
 
-/** What the vendor answered. @throws with its reason where it did not do it. */
+/** The value of the vendor's answer. @throws an error with the vendor's reason if it refused. */
 function valueOf<T>({ provider, vendor }: Making, answer: DestinationAnswer<T>): T {
   if (answer.outcome === "done") return answer.value;
   const { text, name } = provider;

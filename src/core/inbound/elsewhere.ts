@@ -1,8 +1,9 @@
 /**
- * Programs of one vendor account that have a webhook address and a secret each: every event of the account comes to all of them.
- * One that claims a program which has stored that very event itself is decided there alone (IN-1). Each of the two may come
- * first: who stores the event without being its claimant notes that in the claimant's database before, who is the claimant
- * looks for such notes when it has stored it, and has the others give up what they decided by it.
+ * Handles programs of one vendor account that have a webhook address and a secret each: every event of the account is
+ * delivered to all of them. If an event claims a program that has stored the same event itself, only that program
+ * decides it (IN-1). Either program may receive it first. A program that stores the event without being its claimant
+ * first writes a note in the claimant's database. The claimant reads such notes when it has stored the event, and makes
+ * the other programs withdraw their decisions by it.
  */
 import { sql } from "drizzle-orm";
 import { literal, runBatch, runThenRead } from "../../db/client.ts";
@@ -22,7 +23,7 @@ import { receiveEvent } from "./receive.ts";
 /** An event as it was received, or as it is stored. */
 type Said = Pick<ProviderEvent, "event_id" | "event_type" | "occurred_at" | "facts">;
 
-/** Whether a program decides anything by an event: what a customer or a code is called, all programs may know. */
+/** Whether a program decides anything by an event: all programs may store the names of customers and codes. */
 export function decides({ facts }: Pick<ProviderEvent, "facts">): boolean {
   return facts.some((fact) => fact.kind === "payment" || isRemembered(fact));
 }
@@ -32,8 +33,8 @@ function isRemembered({ kind }: Fact): boolean {
 }
 
 /**
- * How it is noted among `waiting_events` that another program has an event which may be this one's. With its payment: an event
- * of the same id that this program is sent by somebody else is of no payment of the other.
+ * The note in `waiting_events` that another program has an event which may be this one's. It includes the event's
+ * payment: if this program receives an event of the same id from another sender, its payment is different.
  */
 export function announcement(program_id: string, { event_id, facts }: Pick<Said, "event_id" | "facts">): string {
   return `event:${program_id}:${event_id}:${paymentIn(facts)?.key ?? ""}`;
@@ -44,8 +45,8 @@ function paymentIn(facts: readonly Fact[]) {
 }
 
 /**
- * Whether one of the programs that may be an event's has stored it; the others have a note from then on that it has come to this
- * program. What this program has decided by it is given up then.
+ * Whether one of the event's possible programs has stored it. The others get a note that this program received it. If
+ * one has, this program withdraws its decisions by the event.
  */
 export async function isAnothers(
   ctx: ProgramCtx,
@@ -62,7 +63,7 @@ export async function isAnothers(
   return false;
 }
 
-/** Whether the claimant has stored the event; notes in the same transaction that it has come to this program, where it has not. */
+/** Whether the claimant has stored the event; if not, the same transaction notes that this program received it. */
 async function announce(
   { program }: ProgramCtx,
   provider: VendorName,
@@ -79,13 +80,13 @@ async function announce(
   return rows.length > 0;
 }
 
-/** Takes a note away, once the other program has given the event up. */
+/** Deletes a note, once the other program has withdrawn its decisions by the event. */
 function forgetAnnounced({ db, program }: ProgramCtx, provider: VendorName, event: Said, other: string): Statement {
   return db.run(sql`delete from waiting_events
     where provider = ${provider} and subject = ${announcement(program.id, event)} and program_id = ${other}`);
 }
 
-/** Under which id a program keeps that it has given up an event. */
+/** The event id under which a program records that it has withdrawn its decisions by an event. */
 function givenUpId(event_id: string): string {
   return `${event_id}:elsewhere`;
 }
@@ -95,14 +96,14 @@ export async function isGivenUp({ db, program }: ProgramCtx, provider: VendorNam
   return rows.length > 0;
 }
 
-/** Refuses the batch that stores an event as this program's where it was given up meanwhile. */
+/** Refuses the batch that stores an event as this program's if the program has withdrawn from it meanwhile. */
 export function unlessGivenUp({ db, program }: ProgramCtx, provider: VendorName, event_id: string): Statement {
   return db.run(refuseIf(sql`exists (${storedEvent(program.id, provider, givenUpId(event_id))})`));
 }
 
 /**
- * Makes an event the program's `owner`, whether this program has stored it or will: its payment earns nothing here, and
- * nothing is remembered by it. It may be done again.
+ * Makes an event the program's `owner`, whether this program has stored it or will: in this program its payment earns
+ * no commission and its references are dropped. It can be repeated.
  */
 async function giveUp(ctx: ProgramCtx, provider: VendorName, event: Said, owner: string): Promise<void> {
   const { event_id, event_type, occurred_at, facts } = event;
@@ -124,7 +125,7 @@ async function giveUp(ctx: ProgramCtx, provider: VendorName, event: Said, owner:
   );
 }
 
-/** Has other programs give up an event that is this one's, and that this one has stored. */
+/** Makes other programs withdraw from an event that this program owns and has stored. */
 export async function haveGivenUp(
   ctx: ProgramCtx,
   provider: VendorName,
@@ -138,7 +139,7 @@ export async function haveGivenUp(
   }
 }
 
-/** Does of an event that a crash left open what is done between storing and closing it. */
+/** Repeats the step between storing and closing an event that a crash left open. */
 export async function finishGivingUp(ctx: ProgramCtx, name: ProviderName, event_id: string): Promise<void> {
   const provider = vendorNamed(name)?.name;
   if (!provider || !claimsPrograms(provider)) return;
@@ -167,13 +168,16 @@ export async function finishGivingUp(ctx: ProgramCtx, name: ProviderName, event_
   );
 }
 
-/** What of an event is stored in a program that it is not for. */
+/** The part of an event that is stored in a program it is not for. */
 export function givenUp(event: ProviderEvent): ProviderEvent {
   const facts = event.facts.filter((fact) => !isRemembered(fact));
   return facts.length > 0 ? { ...event, facts } : { ...event, facts, ignored: CLAIMED_ELSEWHERE };
 }
 
-/** Notes in the database of the URL's program that a subscription whose events come to it is another program's. */
+/**
+ * Records in the database of the URL's program that a subscription whose events are sent there belongs to another
+ * program.
+ */
 export function noteClaim({ db }: Ctx, program_id: string, subscription_id: string): Statement {
   return db.run(sql`insert into claimed_subscriptions (subscription_id, program_id)
     values (${subscription_id}, ${program_id}) on conflict do nothing`);

@@ -1,4 +1,6 @@
-/** Which program an event of a vendor belongs to: by what it claims, what programs store, and whose secret verifies it. */
+/**
+ * Locates the program of a vendor's event: by the event's claim, the stored payments, and the secret that verifies it.
+ */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, type Database } from "../../db/client.ts";
 import { programs } from "../../db/schema.ts";
@@ -17,26 +19,26 @@ import { providerSecrets } from "../kernel/provider-secrets.ts";
 import type { Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 
-/** So long a program is remembered with its connection to one provider; its secrets only as they are sealed. */
+/** How long a program is cached with its connection to one provider; its secrets stay sealed. */
 const REMEMBERED_MS = 10 * SECOND;
 const MAX_REMEMBERED = 1_000;
 
 const known = new WeakMap<Database, Remembered<string, Program>>();
 
-/** Of `program` the connection to this provider was read, in the database of the context, at its time. */
+/** Caches a program that was read with its connection to this provider, in the context's database and at its time. */
 export function rememberProgram({ db, now }: Pick<Ctx, "db" | "now">, provider: VendorName, program: Program): void {
   const programs = known.get(db) ?? remember(MAX_REMEMBERED);
   known.set(db, programs);
   programs.set(`${program.id} ${provider}`, program, now + REMEMBERED_MS);
 }
 
-/** The context of a program that was not read in this request; what is stored for it holds only where `unchanged` does. */
+/** The context of a program from the cache; its writes hold only together with `unchanged`. */
 export interface KnownProgramCtx extends ProgramCtx {
-  /** Refuses the batch where the program, its settings, its secrets or its refused deliveries are no longer what they were. */
+  /** Refuses the batch if the program, its settings, its secrets or its refused deliveries have changed. */
   unchanged: Statement;
 }
 
-/** The program as this isolate has read it of late; null where it has not. No round trip. */
+/** The program in this isolate's cache; null if it is not cached. No round trip. */
 export function knownProgram(ctx: Ctx, provider: VendorName, id: string): KnownProgramCtx | null {
   const on = onShard(ctx, shardOfProgram(id));
   const program = on && known.get(on.db)?.get(`${id} ${provider}`, on.now);
@@ -52,8 +54,8 @@ export function knownProgram(ctx: Ctx, provider: VendorName, id: string): KnownP
 }
 
 /**
- * The program with this id, bound to its database, in one read; null where there is none. Of its connections it has the one
- * to the provider alone: no event costs more than that row.
+ * Reads the program with this id, bound to its database, in one read; null if it does not exist. It includes only the
+ * connection to the provider: no event costs more than that row.
  */
 export async function openProgramOrNull(ctx: Ctx, provider: VendorName, id: string): Promise<ProgramCtx | null> {
   const on = onShard(ctx, shardOfProgram(id));
@@ -64,12 +66,12 @@ export async function openProgramOrNull(ctx: Ctx, provider: VendorName, id: stri
 }
 
 /**
- * What shows of which account an event is: the signature of a webhook, or the signing secrets of the program whose API key
+ * Proves the account of an event: the signature of a webhook, or the signing secrets of the program whose API key
  * listed the event.
  */
 export type Proof = { header: string | null; signed: Uint8Array } | { secrets: readonly string[] };
 
-/** An event that a program may have sent: whose it is, and what shows it. */
+/** An event from some program's account: the claim, and the proof of its account. */
 export interface Claimed {
   provider: VendorName;
   claim: ClaimedOwner;
@@ -98,8 +100,9 @@ export async function isOfAccount(ctx: ProgramCtx, event: Pick<Claimed, "provide
 }
 
 /**
- * The program of an event that comes to an address without one: the claimed program, else one that stores what the event
- * names; the first whose secret verifies it. If none does, the first that is configured, else the first; null if there is none.
+ * Locates the program of an event at an address without a program: the claimed program, else one that stores the
+ * event's payment or subscription; the first whose secret verifies it. If no secret does, the first that is configured,
+ * else the first; null if there is no candidate.
  */
 export async function locateByClaim(base: Ctx, event: Claimed): Promise<{ ctx: ProgramCtx; verdict: Verdict } | null> {
   const { provider, claim } = event;
@@ -112,7 +115,8 @@ export async function locateByClaim(base: Ctx, event: Claimed): Promise<{ ctx: P
   };
   let asked: Asked | null = null;
   if (program_id !== null && isProgramId(program_id)) {
-    // What its database stores is asked with it: no database is read twice for what a stranger claims (IN-10).
+    // One read returns the claimed program and those that store the event's ids: an unverified claim causes no second
+    // read of a database (IN-10).
     const home = onShard(base, shardOfProgram(program_id));
     asked = home && (await claimedAndStoring(home, provider, claim));
     const claimed = asked?.found.find(({ ctx }) => ctx.program.id === program_id);
@@ -129,7 +133,7 @@ export async function locateByClaim(base: Ctx, event: Claimed): Promise<{ ctx: P
   return unfit;
 }
 
-/** The program that an event claims, where its secret verifies it, else as a claimant. */
+/** The program that an event claims: `claimed` if its secret verifies the event, else one of the `claimants`. */
 export async function locateClaimed(
   verified: ProgramCtx,
   event: Claimed,
@@ -142,7 +146,10 @@ export async function locateClaimed(
   return { claimed: null, claimants: named ? [named] : [] };
 }
 
-/** The first program that stores what the event names and whose secret verifies it; adds the others to `strangers`. */
+/**
+ * The first program that stores the event's payment or subscription and whose secret verifies it; adds the others to
+ * `strangers`.
+ */
 export async function locateOwner(url: ProgramCtx, event: Claimed, strangers: string[]) {
   const { found, failure } = await programsStoring(url, event.provider, event.claim, strangers);
   const isUrl = ({ ctx }: Storing) => ctx.program.id === url.program.id;
@@ -157,14 +164,16 @@ export async function locateOwner(url: ProgramCtx, event: Claimed, strangers: st
 
 export interface Storing {
   ctx: ProgramCtx;
-  /** -1 where the event claims it, 0 where it stores the transaction, 1 where it stores only the subscription. */
+  /**
+   * -1 if the event claims the program, 0 if the program stores the transaction, 1 if it stores only the subscription.
+   */
   rank: number;
 }
 
 /** A payment that is not another program's. */
 const IS_OWN = sql.raw(`outcome is not '${CLAIMED_ELSEWHERE}'`);
 
-/** More programs than this that store one vendor id are not looked at, at a time. */
+/** The most programs with one vendor id that are read at a time. */
 export const MAX_STORING = 50;
 
 function storing(provider: VendorName, { transaction_id, subscription_id }: ClaimedOwner): SQL {
@@ -175,16 +184,16 @@ function storing(provider: VendorName, { transaction_id, subscription_id }: Clai
       and +provider = ${literal(provider)} and ${IS_OWN}`;
 }
 
-/** What one database has answered already. */
+/** The answer of a database that was already read. */
 export interface Asked {
   shard: number;
   found: Storing[];
 }
 
 /**
- * The programs that store the transaction or the subscription that an event of the provider names, in any database, but
- * for some; those of the transaction first. Whether the event is of their account is decided by their secrets. The
- * database of `asked` is not asked again.
+ * Finds the programs that store the transaction or the subscription of an event, in any database, except `but`; those
+ * of the transaction first. Their secrets decide whether the event is of their account. The database of `asked` is not
+ * read again.
  */
 export async function programsStoring(
   ctx: Ctx,
@@ -197,13 +206,17 @@ export async function programsStoring(
   return { found: found.toSorted((a, b) => a.rank - b.rank), failure };
 }
 
-/** The claimed program, where it is in the database of the context, and those there of `programsStoring`, in one read. */
+/**
+ * The claimed program, if it is in the context's database, and the programs of `programsStoring` there, in one read.
+ */
 export async function claimedAndStoring(on: Ctx, provider: VendorName, claim: ClaimedOwner): Promise<Asked> {
   const ranked = sql`select ${claim.program_id} as program_id, -1 as rank union all ${storing(provider, claim)}`;
   return { shard: on.shard, found: await programsOn(on, provider, ranked, []) };
 }
 
-/** The programs of a select of `program_id` and `rank`, asked in all databases but that of `asked`, but for some. */
+/**
+ * Reads the programs of a select of `program_id` and `rank`, in every database except that of `asked`, except `but`.
+ */
 export async function programsIn(
   ctx: Ctx,
   provider: VendorName,
@@ -229,7 +242,10 @@ async function programsOn(on: Ctx, provider: VendorName, ranked: SQL, but: reado
   return rows.map(({ program, rank }) => ({ ctx: forProgram(on, program), rank }));
 }
 
-/** Refuses the batch where another program, none of `strangers`, has what the event names, and this one has not. */
+/**
+ * Refuses the batch if another program, outside `strangers`, stores the event's payment or subscription and this one
+ * does not.
+ */
 export function storedElsewhere(
   url: ProgramCtx,
   provider: VendorName,

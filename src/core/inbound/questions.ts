@@ -1,7 +1,7 @@
 /**
- * Questions to a vendor that events leave open: which payment a refund belongs to (IN-19), the further lines of an invoice
- * (IN-22), the name of a code (CODE-8). A question waits in `waiting_events` from the transaction that stores its event until
- * `ask-questions.ts` has asked it; the answer is stored as an event.
+ * Questions to a vendor that events leave open: the payment of a refund (IN-19), the further lines of an invoice
+ * (IN-22), the name of a code (CODE-8). A question waits in `waiting_events` from the transaction that stores its event
+ * until `ask-questions.ts` has sent it; the answer is stored as an event.
  */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
@@ -17,7 +17,7 @@ import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { storedEvent } from "../ledger/facts.ts";
 import { paymentsNamed, reachable } from "../ledger/concerned-payments.ts";
 
-/** With what a vendor is asked. */
+/** The context of a question to a vendor. */
 export interface Asking {
   ctx: ProgramCtx;
   provider: VendorName;
@@ -30,11 +30,11 @@ type Answer = { outcome: "read"; facts: Fact[] } | ReadFailure;
 export interface QuestionKind {
   /** The type of the event that stores an answer. Its id is this, a colon and the id in question. */
   type: "link" | "lines" | "code";
-  /** The vendor's function that answers: a vendor without it is not asked. */
+  /** The vendor's function that answers: a vendor without it gets no such question. */
   reader: "readLinks" | "readLines" | "readCode";
   /** Precedes the id in `waiting_events`. */
   prefix: string;
-  /** Precedes the id instead if the question is asked again with another key. */
+  /** Precedes the id instead if the question is repeated with another key. */
   prefix_again: string;
   /** SQL that is true for a `subject` of `waiting_events` with one of the prefixes. */
   isWaiting: SQL;
@@ -48,7 +48,10 @@ export interface QuestionKind {
   openedBy(program_id: string, provider: VendorName, facts: readonly Fact[]): SQL[];
   /** Selects the ids that stored events (`within`: SQL about `e`) leave open for another key, as `id`. */
   reopenedBy(program_id: string, provider: VendorName, within: SQL): SQL;
-  /** Asks about an id, or about what it was made from. Null if nothing is left to ask, also because an event answered it. */
+  /**
+   * Sends a question about an id, or about an id it was made from. Null if no question is open, including one that an
+   * event has answered.
+   */
   ask(asking: Asking, id: string): Promise<{ id: string; answer: Answer } | null>;
 }
 
@@ -57,7 +60,7 @@ const LINKS: QuestionKind = {
   type: "link",
   reader: "readLinks",
   prefix: "",
-  // It sorts after every id: what no key was asked about comes first.
+  // It sorts after every id: questions that no key was used for come first.
   prefix_again: "~",
   isWaiting: sql`not (subject >= 'code' and subject < 'codf') and not (subject >= 'lines:' and subject < 'lines;')`,
   isChained: false,
@@ -65,7 +68,7 @@ const LINKS: QuestionKind = {
   ignored: { read: null, failed: null },
   among: sql`true`,
   openedBy(program_id, provider, facts) {
-    // The payment of a refund may come to another program, where `take-event.ts` finds it.
+    // The payment of a refund may be in another program: `take-event.ts` finds it there.
     if (claimsPrograms(provider)) return [];
     return facts.flatMap((fact) => {
       if (fact.kind !== "adjustment") return [];
@@ -103,7 +106,7 @@ const LINES: QuestionKind = {
   prefix_again: "lines:",
   isWaiting: sql`subject >= 'lines:' and subject < 'lines;'`,
   isChained: false,
-  // Lines without a reference are read to their end. A key that cannot read the invoice has read none of them.
+  // Lines without a reference are read to their end. A key that cannot read the invoice has not read them.
   ignored: { read: "no_ref", failed: null },
   among: sql`true`,
   openedBy: (program_id, provider, facts) =>
@@ -139,7 +142,8 @@ const CODES: QuestionKind = {
   isWaiting: sql`subject >= 'code:' and subject < 'code;'`,
   // A discount was made from a promotion code, and that from a coupon: each has a name.
   isChained: true,
-  // Every sale with the code opens the question again: the answer that it has no name is stored too, for as long as the key.
+  // Every sale with the code opens the question again: so the answer that it has no name is stored too, for the
+  // lifetime of the key.
   ignored: { read: "no_code", failed: "no_code" },
   among: sql`e.event_id >= 'code:' and e.event_id < 'code;'`,
   openedBy(program_id, provider, facts) {
@@ -163,7 +167,7 @@ const CODES: QuestionKind = {
   },
 };
 
-/** In the order in which they are asked. */
+/** The order of the questions. */
 const KINDS = [LINKS, LINES, CODES];
 
 /** The kinds of questions that a vendor answers. */
@@ -171,7 +175,7 @@ export function answeredBy(reads: VendorReads): QuestionKind[] {
   return KINDS.filter(({ reader }) => reads[reader]);
 }
 
-/** Adds the questions that an event leaves open, before it is stored; none of an event that has no effect. */
+/** Adds the questions that an event leaves open, before it is stored; an event without effect adds no question. */
 export function addQuestions(
   { db, program }: Pick<ProgramCtx, "db" | "program">,
   provider: VendorName,
@@ -197,8 +201,8 @@ function addWaiting(
 const PART = 500;
 
 /**
- * Adds the questions that stored events after `after` leave open for another key: an answer without facts is that of one
- * key, which may be of another account or of test mode. The last event looked at; null if there is none.
+ * Adds the questions that stored events after `after` leave open for another key: an answer without facts holds for one
+ * key, which may be of another account or of test mode. Returns the last event that was read; null at the end.
  */
 export async function reopenQuestions(
   ctx: ProgramCtx,
@@ -246,12 +250,12 @@ export function codesCarried(facts: readonly Fact[]): string[] {
 }
 
 /**
- * Selects, as `id`, those of some codes (`seeds`: SQL for a one-column select) and of what they were made from that no event
- * names and that the vendor was not asked about.
+ * Selects, as `id`, those of some codes (`seeds`: SQL for a one-column select) and of the ids they were made from that
+ * no event names and no question was sent about.
  */
 function unnamedAmong(program_id: string, provider: VendorName, seeds: SQL): SQL {
   const ofProgram = sql`program_id = ${program_id} and provider = ${literal(provider)}`;
-  // However many events name it: one row.
+  // One row, even if several events name it.
   const named = sql`(select data from facts where ${ofProgram}
     and kind = 'code' and ref_key = made.id order by occurred_at desc limit 1)`;
   return sql`with recursive made (id) as (
@@ -261,7 +265,7 @@ function unnamedAmong(program_id: string, provider: VendorName, seeds: SQL): SQL
       and not exists (select 1 from provider_events where ${ofProgram} and event_id = 'code:' || made.id)`;
 }
 
-/** So many of the payments and subscriptions that carry a code are named to the vendor. */
+/** The most payments and subscriptions with a code that a question lists. */
 const MAX_CARRIERS = 20;
 
 /** The vendor's ids of the first payments and subscriptions that carry a code. */

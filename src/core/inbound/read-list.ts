@@ -1,4 +1,4 @@
-/** Takes in what no webhook brought, from the provider's list of events (IN-15). */
+/** Ingests events that no webhook delivered, from the provider's list of events (IN-15). */
 import { sql } from "drizzle-orm";
 import { countStatements, literal, runBatch } from "../../db/client.ts";
 import { shaped, text, textOf } from "../../db/rows.ts";
@@ -57,33 +57,33 @@ import {
   unread,
 } from "./reading.ts";
 
-/** The API of a provider that can be read, as the deployment reaches it; null for one that cannot. */
+/** The deployment's API for reading a provider; null for a provider that cannot be read. */
 export type ReadsOf = (provider: Vendor) => VendorReads | null;
 
 interface Listed {
-  /** As the vendor gave it. */
+  /** The vendor's original. */
   body: unknown;
   event: ProviderEvent;
 }
 
-/** A page of the list, of which some events are not taken in yet, and some cannot be. */
+/** A page of the list: `left` are the events that are not ingested yet, `unparsable` those that cannot be. */
 interface Page {
   left: Listed[];
   unparsable: readonly Unparsable[];
   next: string | null;
 }
 
-/** The reading of one provider's list for one program, step by step. */
+/** The step-by-step reading of one provider's list for one program. */
 export interface ListReader {
   /**
-   * Does a bounded part: fetches a page and takes in an event of it, takes in another one, or, after the last, asks for the
-   * payment of a refund that waits, or for the name of a code. Whether more is to be done now. The place is kept after each
-   * page, so that what a crash broke off is read again, and nothing is passed over.
+   * Does a bounded part: fetches a page and ingests an event of it, ingests another one, or, after the last, sends a
+   * question that waits. Returns whether more is to be done now. The place is stored after each page, so that after a
+   * crash a page is read again and never skipped.
    */
   step(): Promise<boolean>;
 }
 
-/** So many calls and statements a step makes at most, where it takes in an event as long as they get. */
+/** The most calls and statements of a step, when it ingests an event of the greatest length. */
 const STEP_COST = 70;
 
 export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorReads): ListReader {
@@ -115,7 +115,7 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
     page = null;
     const { reading } = place;
     const onwards = passed(reading, next, iso(now - reads.kept_ms), unparsable);
-    // Those that no reading has found before.
+    // The ones that no earlier reading has found.
     if (await place.keep(onwards, null, newAmong(reading, unparsable).length)) return true;
     if (place.isOvertaken) return false;
     questions = await openQuestions(ctx, provider.name, reads, reading.unanswered?.attempts ?? 0);
@@ -146,7 +146,7 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   return {
     async step() {
       if (questions) return ask(questions);
-      // The next run fetches a page again: each step that fetches one leaves less of it to be taken in.
+      // The next run fetches a page again: each step that fetches one leaves less of it to ingest.
       const isMore = page !== null || (await open());
       return page === null ? isMore : take(page);
     },
@@ -154,8 +154,8 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
 }
 
 /**
- * What a key needs before the list is read with it: whether more is to be done now; null if nothing is, and it is read. With a
- * test-mode key the reading starts again while live payments alone count.
+ * Prepares a new key before the list is read with it: whether more is to be done now; null if the list can be read.
+ * With a test-mode key the reading restarts while the program counts only live payments.
  */
 async function beforeList(
   ctx: ProgramCtx,
@@ -176,7 +176,7 @@ async function beforeList(
   return !place.isOvertaken;
 }
 
-/** The event that the place names may be too old by now: then the list is read from its beginning. */
+/** The event of the cursor may be too old by now: then the list is read from its beginning. */
 function fromWhere(reading: Reading, reason: VendorTrouble): Reading {
   const { under_way } = reading;
   return reason === "refused" && under_way?.cursor
@@ -184,7 +184,7 @@ function fromWhere(reading: Reading, reason: VendorTrouble): Reading {
     : reading;
 }
 
-/** How far a list is read, and the text of it that is kept. */
+/** The progress of a list's reading, and its stored text. */
 class Place {
   reading: Reading;
   #kept: string | null;
@@ -198,7 +198,7 @@ class Place {
     this.reading = reading;
   }
 
-  /** Whether another run went on with it, or the key changed. */
+  /** Whether another run continued the reading, or the key changed. */
   get isOvertaken(): boolean {
     return this.#kept === null;
   }
@@ -211,7 +211,7 @@ class Place {
     return !this.isOvertaken && next.under_way !== null && next.trouble === null;
   }
 
-  /** Takes in an event of the list; whether the reading goes on. */
+  /** Ingests an event of the list; returns whether the reading goes on. */
   async take({ body, event }: Listed): Promise<boolean> {
     const [ctx, { name }, { event_id }] = [this.#ctx, this.#provider, event];
     const lost = isSent(this.#provider, connectionOf(ctx.program, name), event.event_type, ctx.now) ? 1 : 0;
@@ -227,7 +227,7 @@ class Place {
       if (isNew && isWithEvent) this.#isKept(reading);
       const wasLeft = this.reading.taking?.includes(event_id) === true;
       this.reading = takenIn(this.reading, event_id);
-      // What a run before left is kept as done: one that is cut off after it would do it again.
+      // An event left over from an earlier run is stored as done: a run that is cut off later would repeat it.
       if (!isNew) return wasLeft ? this.keep({ ...this.reading, trouble: null }) : true;
       if (isWithEvent) return true;
     } catch (error) {
@@ -235,7 +235,7 @@ class Place {
       await this.keep(failed(this.reading, "not_stored", ctx.now));
       throw error;
     }
-    // No transaction is of two databases: what a crash breaks off here is not counted.
+    // No transaction spans two databases: after a crash here the event is not counted.
     return this.keep(counted(this.reading, lost));
   }
 
@@ -252,8 +252,8 @@ async function nextPage(reads: VendorReads, api_key: string | null, { under_way 
 }
 
 /**
- * Those of a page that are not stored, or not taken in to the end, each once. One of no documented shape is refused as its
- * webhook would be, and is missing until it is of one.
+ * The events of a page that are not stored, or not ingested to the end, each once. An event without a documented shape
+ * is refused as its webhook would be, and stays missing until its shape is documented.
  */
 async function missing(
   ctx: ProgramCtx,
@@ -272,7 +272,7 @@ async function missing(
       continue;
     }
     const { event_type, occurred_at } = result.envelope ?? { event_type: null, occurred_at: from };
-    // What is older than the reading goes back to is none of its own.
+    // An event before the start of the reading does not count as its finding.
     if (occurred_at < from) continue;
     unparsable.set(event_id, { event_id, event_type, occurred_at, problem: problemOf(result.details), at, since: at });
   }
@@ -292,14 +292,14 @@ async function missing(
 
 const MAX_PROBLEM = 200;
 
-/** Where the first fault is, and what it is: no value of the event. */
+/** The place and the message of the first fault, without any value of the event. */
 function problemOf([first]: readonly ErrorDetail[]): string {
   return `${first?.path ?? ""}: ${first?.message ?? ""}`.slice(0, MAX_PROBLEM);
 }
 
 /**
- * Takes in one event through the door of the webhooks; whether it was missing. Which account's it is the API key says:
- * another program is of that account where they share a signing secret.
+ * Ingests one event in the same way as a webhook; returns whether it was missing. The API key proves its account:
+ * another program is of that account if they share a signing secret.
  */
 async function takeListed(
   ctx: ProgramCtx,
@@ -317,12 +317,12 @@ async function takeListed(
     proof: { secrets: own },
     before,
   });
-  // Only a remembered program can have changed.
+  // Only a cached program can have changed.
   if (!taken) throw new Error("an event of a list was refused");
   return taken.isNew;
 }
 
-/** The list of one provider for one program that is due. */
+/** A program's list of one provider that is due. */
 interface Due extends Owner {
   program_id: string;
   provider: VendorName;
@@ -331,7 +331,7 @@ interface Due extends Owner {
 
 const AT_ONCE = 20;
 
-/** Reads the lists of the programs that have an API key, each once an hour; of the others nothing is looked at. */
+/** Reads the lists of the programs with an API key, each once an hour; programs without one are not read. */
 export function readEventLists(ctx: Ctx, readsOf: ReadsOf): Work<Due> {
   return {
     cost: STEP_COST,
@@ -353,7 +353,7 @@ export function readEventLists(ctx: Ctx, readsOf: ReadsOf): Work<Due> {
   };
 }
 
-/** Null for a provider that this version does not know, or cannot read. */
+/** Null for a provider that this version does not support, or cannot read. */
 async function openDue(ctx: Ctx, { program_id, provider: name }: Due, readsOf: ReadsOf): Promise<ListReader | null> {
   const provider = vendorNamed(name);
   const reads = provider && readsOf(provider);
@@ -362,19 +362,22 @@ async function openDue(ctx: Ctx, { program_id, provider: name }: Due, readsOf: R
   return program ? openListReader(forProgram(ctx, program), provider, reads) : null;
 }
 
-/** After so many statements, or so long, a call takes no further step; the minute's job goes on. */
+/** A call takes no further step after this many statements, or this long; the minute's job continues. */
 const STATEMENTS_A_CALL = 300;
 const CALL_MS = 20 * SECOND;
 
 export interface ReconcileEvents {
   provider: string;
-  /** ms. Read from there where it is before the last complete point, and no further than the vendor keeps its events. */
+  /**
+   * Milliseconds. The reading starts there if it is before the last complete point, but not before the vendor's oldest
+   * event.
+   */
   since?: number | undefined;
 }
 
 /**
  * Reads a provider's list of events at once, as far as one call goes; the minute's job does the rest.
- * @throws `not_found` for an unknown provider, `provider_not_configured` where there is no API key or no list,
+ * @throws `not_found` for an unknown provider, `provider_not_configured` if there is no API key or no list,
  * `validation_failed` for a time in the future.
  */
 export async function reconcileEvents(
@@ -408,7 +411,10 @@ function readable(name: string, readsOf: ReadsOf): { provider: Vendor; reads: Ve
   return { provider, reads };
 }
 
-/** Notes the reading before it begins, so that it goes on also where this call is cut off. What another run keeps meanwhile stays. */
+/**
+ * Records the reading before it begins, so that it goes on even if this call is cut off. A reading that another run
+ * stores meanwhile is not replaced.
+ */
 function beginReading(ctx: ProgramCtx, name: string, since: number | undefined, readsOf: ReadsOf): Promise<ProgramCtx> {
   const { provider, reads } = readable(name, readsOf);
   const { now } = ctx;
@@ -424,7 +430,7 @@ function beginReading(ctx: ProgramCtx, name: string, since: number | undefined, 
       .filter((at) => at !== undefined)
       .toSorted();
     const begins = begun(before, program, reads.kept_ms, now, back);
-    // What the vendor asked to wait is kept.
+    // A wait that the vendor requested is kept.
     const next_read_at = isRateLimited(before) ? connection.next_read_at : "";
     const on = forProgram(ctx, program);
     const reading = await keepReading(on, provider.name, connection.reading, begins, next_read_at);
@@ -437,7 +443,7 @@ function beginReading(ctx: ProgramCtx, name: string, since: number | undefined, 
   });
 }
 
-/** The program as it is by now. */
+/** The current row of the program. */
 async function programOf({ db, program }: ProgramCtx, provider: VendorName): Promise<Program> {
   const [[now]] = await runBatch(db, [selectPrograms(db, provider).where(sql`${programs.id} = ${program.id}`)]);
   return now ?? program;

@@ -10,56 +10,66 @@ import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";
 import { noteRefusals } from "./refusals.ts";
 
-/** Events appear in the list some time after they happened: so much of it is read again. */
+/** Events appear in the list some time after they happened: this much of it is read again. */
 const OVERLAP = HOUR;
-/** What is younger may not be in the list yet. */
+/** A younger event may not be in the list yet. */
 const SETTLED_AFTER = MINUTE;
-/** The list is read so often. */
+/** The interval between two readings. */
 const EVERY = HOUR;
-/** What fails is tried again after a minute, and later the oftener it failed. */
+/** A failed attempt is repeated after a minute, and less often after each further failure. */
 const RETRY = { first: MINUTE, last: HOUR };
 
 export interface Reading {
-  /** Every event that the vendor made between these is taken in; null before the list was read to its end. */
+  /** Every event that the vendor made between these is ingested; null before the list was read to its end. */
   complete_from: string | null;
   complete_until: string | null;
-  /** Events that no webhook had brought. */
+  /** The number of events that no webhook delivered. */
   recovered: number;
   /**
-   * Events that are stored and may not have come to every program of their account, for the call broke off: they are taken in
-   * again, by whichever list shows them. Absent where there is none.
+   * Stored events that may not have reached every program of their account, because the call broke off: they are
+   * ingested again, by any list that contains them. Absent if empty.
    */
   taking?: readonly string[];
   /**
-   * Behind which event what was asked with another key is to be noted again, before anything is asked; null where all of it
-   * is, absent where none is.
+   * The event after which the questions of another key are to be reopened, before any question is sent; null if all are
+   * to be reopened, absent if that is done.
    */
   noted_again?: string | null;
-  /** The reading under way: back to `from`, and complete `until` when it is there. What of it is not of a documented shape. */
+  /**
+   * The current reading: back to `from`, and complete `until` when it gets there. `unparsable` are its events without a
+   * documented shape.
+   */
   under_way: { from: string; until: string; cursor: string | null; unparsable?: readonly Unparsable[] } | null;
-  /** Of the last attempt; null where it went well. */
+  /** The failure of the last attempt; null if it succeeded. */
   trouble: { reason: ReadTrouble; at: string; since: string; attempts: number } | null;
-  /** Why what was asked after the last reading was not answered; absent or null where it was, or nothing was to be asked. */
+  /**
+   * The failure of the questions after the last reading; absent or null if they were answered, or there was no
+   * question.
+   */
   unanswered?: Unanswered | null;
-  /** Listed events that are not taken in because they are of no documented shape, the oldest first; absent where there was none. */
+  /** Listed events that are not ingested because they have no documented shape, the oldest first; absent if empty. */
   unparsable?: readonly Unparsable[];
 }
 
-/** So many are kept behind the end of a list: the last, for a run breaks off at the last that it notes. */
+/**
+ * How many are kept after the end of a list: the last ones, because a run breaks off at the last one that it records.
+ */
 const MOST_TAKING = 20;
 
-/** Of those that are there at once, so many are kept: the oldest, which say how far all is taken in. */
+/** How many of them are kept at once: the oldest, because they decide up to when the list is complete. */
 export const MOST_UNPARSABLE = 20;
-/** They are read again so often: this service may know their shape by then, or a webhook may have brought them. */
+/**
+ * How often they are read again: this service may support their shape by then, or a webhook may have delivered them.
+ */
 const UNPARSABLE_EVERY = DAY;
 
 export interface Unparsable {
   event_id: string;
   event_type: string | null;
-  /** Where the event does not say it, when the reading that found it began. */
+  /** If the event does not contain it, the start of the reading that found it. */
   occurred_at: string;
   problem: string;
-  /** When it was last found so, and first. */
+  /** When it was last found in that state, and first. */
   at: string;
   since: string;
 }
@@ -76,16 +86,16 @@ export function readingOf(program: Program, provider: VendorName): Reading {
   return reading === null ? UNREAD : (JSON.parse(reading) as Reading);
 }
 
-/** What is said of it: where the list is read to, and what is in the way. */
+/** The public status of a reading: up to when the list is read, and the failures. */
 export interface ReadingStatus {
   api_key_set: boolean;
   complete_from: string | null;
   complete_until: string | null;
   recovered: number;
-  /** Whether a reading has begun and is not at its end. */
+  /** Whether a reading has begun and has not reached its end. */
   is_reading: boolean;
   read_failure: { reason: ReadTrouble; at: string; since: string } | null;
-  /** Which payments refunds are of, and what codes are called, was asked and not answered. */
+  /** The failure of the questions about the payments of refunds and the names of codes. */
   unanswered: Omit<Unanswered, "attempts"> | null;
   unparsable: readonly Unparsable[];
 }
@@ -102,7 +112,9 @@ export function readingStatus(program: Program, provider: VendorName): ReadingSt
   };
 }
 
-/** Up to when all is taken in: before the first event that is not. The list is read on behind it anyway. */
+/**
+ * The time up to which every event is ingested: before the first unparsable event. The list is read on after it anyway.
+ */
 function completeUntil({ complete_from, complete_until, unparsable }: Reading): string | null {
   const first = unparsable?.[0];
   if (complete_until === null || !first || first.occurred_at > complete_until) return complete_until;
@@ -110,12 +122,14 @@ function completeUntil({ complete_from, complete_until, unparsable }: Reading): 
   return complete_from !== null && before < complete_from ? complete_from : before;
 }
 
-/** Since when the list is to be read again for events that were not parsed: of all, or of those that were not for a day. */
+/**
+ * The time from which the list is to be read again for unparsable events: all of them, or those not checked for a day.
+ */
 export function unparsableSince({ unparsable = [] }: Reading, which: "all" | { due: number }): string | undefined {
   return unparsable.find(({ at }) => which === "all" || at <= iso(which.due - UNPARSABLE_EVERY))?.occurred_at;
 }
 
-/** Each once, since it was first found, and the oldest of them. */
+/** Each event once, with the time when it was first found, and only the oldest. */
 function oldest(unparsable: readonly Unparsable[]): Unparsable[] {
   const first = new Map<string, Unparsable>();
   for (const one of unparsable) {
@@ -129,8 +143,8 @@ function oldest(unparsable: readonly Unparsable[]): Unparsable[] {
 }
 
 /**
- * A reading that goes back to the last complete point and an hour beyond, or to `since` where that is earlier; at the
- * first time to when the program was made; and never further than the vendor keeps its events.
+ * A reading that goes back to an hour before the last complete point, or to `since` if that is earlier; the first time
+ * to when the program was created; and never to before the vendor's oldest event.
  */
 export function begun(reading: Reading, program: Program, kept_ms: number, now: number, since?: string): Reading {
   const { complete_until, under_way } = reading;
@@ -139,19 +153,20 @@ export function begun(reading: Reading, program: Program, kept_ms: number, now: 
   const [wanted = usual] = [usual, under_way?.from, since, again].filter((at) => at !== undefined).toSorted();
   const kept = iso(now - kept_ms);
   const from = wanted < kept ? kept : wanted;
-  // What one that breaks off here has found is known, and is seen again: it goes back at least as far.
+  // The findings of a reading that breaks off here stay known and are found again: the new one goes back at least as
+  // far.
   const unparsable = oldest([...(reading.unparsable ?? []), ...(under_way?.unparsable ?? [])]);
   return { ...reading, unparsable, under_way: { from, until: iso(now - SETTLED_AFTER), cursor: null } };
 }
 
-/** Those of some events of which a reading did not know before that they are of no documented shape. */
+/** The events that no earlier reading has found without a documented shape. */
 export function newAmong({ unparsable = [], under_way }: Reading, found: readonly Unparsable[]): readonly Unparsable[] {
   const known = new Set([...unparsable, ...(under_way?.unparsable ?? [])].map(({ event_id }) => event_id));
   return found.filter(({ event_id }) => !known.has(event_id));
 }
 
 /**
- * After a page of the list, of which `found` could not be parsed; the next one begins at `next`, null after the last. The
+ * After a page of the list with the unparsable events `found`; the next page begins at `next`, null after the last. The
  * vendor keeps its events since `kept_since`.
  */
 export function passed(
@@ -166,13 +181,15 @@ export function passed(
   const unparsable = oldest([...(under_way.unparsable ?? []), ...found]);
   if (next !== null) return { ...on, under_way: { ...under_way, cursor: next, unparsable } };
   const { until } = under_way;
-  // What the list did not show may be of another account, whose key was replaced: it waits for a list that does.
+  // An event that the list did not contain may be of another account, whose key was replaced: it waits for a list that
+  // contains it.
   if (on.taking) on.taking = on.taking.slice(-MOST_TAKING);
   const from = under_way.from < kept_since ? kept_since : under_way.from;
-  // A gap is left where reading failed for longer than the vendor keeps its events: what was before is complete no more.
+  // If reading failed for longer than the vendor keeps its events there is a gap: the time before it is no longer
+  // complete.
   const isGap = complete_from === null || complete_until === null || complete_until < from;
   const before = reading.unparsable ?? [];
-  // What the vendor has no more can be read no more: nothing before its end is complete.
+  // An event that the vendor has deleted can never be read: the time before it is not complete.
   const gone = before.findLast(({ occurred_at }) => occurred_at < kept_since);
   const begins = isGap || from < complete_from ? from : complete_from;
   const afterGone = gone ? iso(Date.parse(gone.occurred_at) + 1) : begins;
@@ -186,8 +203,9 @@ export function passed(
 }
 
 /**
- * Of those from before, the reading back to `from` has seen the later ones: they are found again, or taken in by now. What
- * the vendor has no more is forgotten; where there may be others beside those that are kept, by a reading that has seen all.
+ * The unparsable events after a reading back to `from`. It has passed the later ones of `before`: they are found again,
+ * or ingested by now. Events that the vendor has deleted are dropped; if others may exist beside the kept ones, only
+ * after a reading that has passed all of them.
  */
 function stillUnparsable(
   before: readonly Unparsable[],
@@ -203,17 +221,17 @@ function stillUnparsable(
   return oldest([...left, ...found]);
 }
 
-/** Of another key: nothing is read, and what was being taken in is so still. */
+/** The reading for another key: the list is unread, but the events that are being ingested remain. */
 export function unread({ taking: open }: Reading): Reading {
   return open === undefined ? UNREAD : { ...UNREAD, taking: open };
 }
 
-/** With one event more that no webhook had brought: `lost` is 1 where one should have. */
+/** Counts one more event that no webhook delivered: `lost` is 1 if a webhook should have. */
 export function counted(reading: Reading, lost: 0 | 1): Reading {
   return { ...reading, recovered: reading.recovered + lost, trouble: null };
 }
 
-/** With such an event that is stored: it is being taken in until `takenIn`. */
+/** The same with such an event that is stored: it is being ingested until `takenIn`. */
 export function taking(reading: Reading, event_id: string, lost: 0 | 1): Reading {
   return { ...counted(reading, lost), taking: [...(reading.taking ?? []), event_id] };
 }
@@ -231,19 +249,19 @@ export function failed(reading: Reading, reason: ReadTrouble, now: number): Read
   return { ...reading, trouble: { reason, at, since, attempts: attempts + 1 } };
 }
 
-/** After what waited was asked; why it was not answered, or not all of it. */
+/** After the waiting questions were sent; `reason` is why some were not answered. */
 export function asked(reading: Reading, reason: VendorTrouble | null, now: number): Reading {
   const at = iso(now);
   const { since = at, attempts = 0 } = reading.unanswered ?? {};
   return { ...reading, unanswered: reason && { reason, at, since, attempts: attempts + 1 } };
 }
 
-/** Whether the provider asks to come later: until then nobody asks it anything. */
+/** Whether the provider asks to wait: until then it receives no request. */
 export function isRateLimited({ trouble, unanswered }: Reading): boolean {
   return (trouble ?? unanswered)?.reason === "rate_limited";
 }
 
-/** When the list is to be read on, and what waits to be asked again. `asked_ms`: how long the vendor asks to wait. */
+/** When the list is to be read on, and open questions repeated. `asked_ms`: the wait that the vendor requests. */
 export function nextRead({ under_way, trouble, unanswered }: Reading, now: number, asked_ms: number | null): string {
   if (!trouble && under_way) return "";
   const failed = trouble ?? (unanswered && isPassing(unanswered.reason) ? unanswered : null);
@@ -253,8 +271,8 @@ export function nextRead({ under_way, trouble, unanswered }: Reading, now: numbe
 }
 
 /**
- * Keeps a reading in place of the one that it was made from, and gives its text; null where that is no longer the one
- * that is kept, because another run went on with it or the key changed. `refused` listed events are counted as refused with it.
+ * Replaces the stored reading if it has not changed, and returns the new text; null if another run has continued it or
+ * the key has changed. Adds `refused` to the number of refused events.
  */
 export async function keepReading(
   ctx: ProgramCtx,
@@ -279,7 +297,7 @@ export async function keepReading(
 
 interface Taking {
   before: string | null;
-  /** What `taking` made. */
+  /** The result of `taking`. */
   reading: Reading;
   event_id: string;
   lost: 0 | 1;
@@ -287,9 +305,9 @@ interface Taking {
 }
 
 /**
- * For the transaction that stores a listed event, before it: where it is not `stored` yet, keeps the reading that `taking` made
- * in place of `before`; where another run has gone on with the reading, or the key changed, counts and notes the event in what
- * is there by now: no other list has the event taken in to its end.
+ * A statement for the transaction that stores a listed event, before it. If the event is not `stored` yet, it replaces
+ * the reading `before` with that of `taking`. If another run has continued the reading, or the key has changed, it
+ * counts and records the event in the current reading: no other list has the event ingested to its end.
  */
 export function noteTaking(
   ctx: ProgramCtx,
@@ -304,7 +322,7 @@ export function noteTaking(
     where ${ofProgram(ctx, provider)} and not exists (${stored})`);
 }
 
-/** The reading that is kept. */
+/** The stored reading. */
 export async function keptReading(ctx: ProgramCtx, provider: VendorName): Promise<string | null> {
   const [row] = await shaped(
     ctx.db,
@@ -314,7 +332,7 @@ export async function keptReading(ctx: ProgramCtx, provider: VendorName): Promis
   return row?.reading ?? null;
 }
 
-/** The row of a reading, as long as the key is the one that is read with. */
+/** The condition for the row of a reading, while its key is still the stored one. */
 function isRead(ctx: ProgramCtx, provider: VendorName): SQL {
   const { api_key } = connectionOf(ctx.program, provider);
   return sql`${ofProgram(ctx, provider)} and api_key is ${api_key}`;

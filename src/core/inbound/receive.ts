@@ -41,22 +41,22 @@ export interface Received {
   outcome: EventOutcome;
   /** Why an event was deliberately not used. */
   ignored: string | null;
-  /** It was stored now, and not before. */
+  /** Whether this call stored it. */
   isNew: boolean;
 }
 
-/** An event that is stored, and what is left to do. */
+/** A stored event, and its remaining work. */
 export interface StoredEvent extends Recorded {
   provider: ProviderName;
   given: ProviderEvent;
-  /** As it is stored: a test event that affects nothing differs from the given one. */
+  /** The event as it is stored: a test event that affects no ledger differs from the given one. */
   event: ProviderEvent;
 }
 
 /**
- * Takes in a verified vendor event: its facts are durable before this returns, then every payment they concern is
- * settled. Sending it again, at any time, ends in the same ledger and in one audit event (LAW-1). `before` is done in the
- * transaction that stores it, and refuses nothing.
+ * Ingests a verified vendor event: its facts are durable before this returns, then every payment they concern is
+ * settled. If it is sent again, at any time, the result is the same ledger and one audit event (LAW-1). `before` runs
+ * in the transaction that stores it, and must not refuse.
  */
 export async function receiveEvent(
   ctx: ProgramCtx,
@@ -71,8 +71,8 @@ export async function receiveEvent(
 }
 
 /**
- * Stores an event with its facts, and reads in the same round trip what its settling needs; null if a guard in the transaction
- * refused, for a remembered program also because it has changed: nothing was stored.
+ * Stores an event with its facts, and reads in the same round trip the state for its settling; null if a guard in the
+ * transaction refused, or if a cached program has changed: then no event was stored.
  */
 export async function storeEvent(
   ctx: ProgramCtx | KnownProgramCtx,
@@ -101,7 +101,7 @@ export async function settleEvent(ctx: ProgramCtx, stored: StoredEvent): Promise
   return { outcome, ignored: given.ignored, isNew };
 }
 
-/** Selects the state of the payment that an event itself is about: nearly always that is all that it leaves unsettled. */
+/** Selects the state of the event's own payment: in nearly every case no other payment is left unsettled. */
 function stateOfOwn(ctx: ProgramCtx, provider: ProviderName, { event_id, facts }: ProviderEvent): SQL[] {
   const isNaming = (fact: Fact) => "aliases" in fact;
   const own = facts.some(isEarning) ? facts.findIndex(isEarning) : facts.findIndex(isNaming);
@@ -114,12 +114,15 @@ function testEvent(event: ProviderEvent): ProviderEvent {
   return { ...event, facts: event.facts.map(testFact), ignored: TEST_MODE };
 }
 
-/** The rest of the work of an event, and the state of a payment as it was read with it. */
+/** The remaining work of an event, and the state of a payment that was read with it. */
 interface Unfinished extends Pick<Recorded, "unsettled" | "closed"> {
   state: LedgerState | null;
 }
 
-/** Settles what an event left unsettled and writes its audit event, once. Whoever does it, the vendor's event acts. */
+/**
+ * Settles the payments that an event left unsettled and writes its audit event, once. The actor is the vendor's event
+ * in every process.
+ */
 async function finishEvent(
   by: ProgramCtx,
   provider: ProviderName,
@@ -129,7 +132,7 @@ async function finishEvent(
   const ctx = actingAs(by, actors.provider(provider, event.event_id));
   const closing: Closing = { provider, event, concerned: unsettled.length };
   const [last, ...more] = ordered(event, unsettled);
-  // Rows that turned out to be of one payment are settled as one.
+  // Rows that turned out to be one payment are settled together.
   const together = state?.payments.some(({ id }) => id === last?.id) ? state.payments.map(({ id }) => id) : [];
   const others = more.filter(({ id }) => !together.includes(id));
   await settleEach(ctx, others);
@@ -140,7 +143,7 @@ async function finishEvent(
   return eventOutcome(closing, settled.outcome);
 }
 
-/** The payment that the event itself is about first: its settling also closes the event. */
+/** Puts the event's own payment first: its settling also closes the event. */
 function ordered(event: OpenEvent, unsettled: PaymentKey[]): PaymentKey[] {
   const own = new Set(event.facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : [])));
   return unsettled.toSorted(
@@ -149,8 +152,8 @@ function ordered(event: OpenEvent, unsettled: PaymentKey[]): PaymentKey[] {
 }
 
 /**
- * Closes an event that concerns no payment that can be settled; of several at once the first wins, the others find it closed.
- * @throws what the settling failed by, where the event is about a payment that was never settled: what it came to is not known.
+ * Closes an event without a payment that can be settled; of several at once the first wins, the others find it closed.
+ * @throws the error of the settling, if the event's own payment was never settled: its outcome is unknown.
  */
 async function closeAlone(ctx: ProgramCtx, closing: Closing, failure?: Tried["failure"]): Promise<EventOutcome> {
   const settled = await settledOutcome(ctx, closing);

@@ -10,9 +10,9 @@ import { connectionOf } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";
 
-/** What a program keeps of its refused deliveries of one provider, for each reason. */
+/** A program's stored refusals of one provider, for each reason. */
 interface Kept {
-  /** Of the last. */
+  /** The time of the last refusal. */
   at: string;
   count: number;
   /** The newest audit event that reported them. */
@@ -20,7 +20,7 @@ interface Kept {
 }
 
 export interface Refusals {
-  /** Deliveries that were refused so far, whatever the reason. */
+  /** All refused deliveries so far, for any reason. */
   refused: number;
   last_refusal: Refusal | null;
 }
@@ -31,9 +31,9 @@ export interface Refusal {
 }
 
 /**
- * Counts refused deliveries of a program. The audit event `webhook.refused` reports them at most once an hour for each
- * provider and reason, with how many there were so far: the row decides, so that of several isolates one writes it. `beside`
- * is written with it.
+ * Counts refused deliveries of a program. The audit event `webhook.refused` reports their total at most once an hour
+ * for each provider and reason: the row decides, so that of several isolates one writes it. `beside` is written with
+ * it.
  */
 export async function noteRefusals(
   ctx: ProgramCtx,
@@ -78,7 +78,7 @@ export async function noteRefusals(
   });
 }
 
-/** What of a program's deliveries of one provider was refused. Reasons that this version does not know are left out. */
+/** A program's refused deliveries of one provider. Reasons that this version does not support are left out. */
 export function refusalsOf(program: Program, provider: VendorName): Refusals {
   const text = connectionOf(program, provider).refusals;
   const kept = text === null ? {} : (JSON.parse(text) as Partial<Record<RefusalReason, Kept>>);
@@ -90,7 +90,7 @@ export function refusalsOf(program: Program, provider: VendorName): Refusals {
   };
 }
 
-/** The last delivery that was refused, unless verified events came after it: then there is nothing to do. */
+/** The last refused delivery, unless a verified event was received after it: then the problem is over. */
 export function openRefusalOf(program: Program, provider: VendorName): Refusal | null {
   const { last_refusal } = refusalsOf(program, provider);
   const { last_event_at } = connectionOf(program, provider);

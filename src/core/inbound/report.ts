@@ -1,4 +1,4 @@
-/** What the owner's server reports, taken in as a vendor's event is (FACT-1). */
+/** Ingests the reports of the owner's server like a vendor's event (FACT-1). */
 import { sql } from "drizzle-orm";
 import { flag, shaped, text } from "../../db/rows.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
@@ -12,17 +12,17 @@ import { isErased, subjectsIn } from "../ledger/facts.ts";
 import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
 import { receiveEvent, settleEvent, storeEvent, type Received } from "./receive.ts";
 
-/** Two clocks differ by less. */
+/** The greatest difference between two clocks. */
 const AHEAD = 5 * MINUTE;
-/** What is before it is a time that was never set: the year 1, or 1970. A fact of it would bind for good, and wait for no hold. */
+/** An earlier time was never set: the year 1, or 1970. Its fact would bind for good, and skip every hold. */
 const EARLIEST = "2000-01-01T00:00:00.000Z";
 
 /**
- * Takes in a fact of the owner's own server, of `occurred_at` (ISO 8601, milliseconds, UTC), or of now where that is null:
- * it is durable before this returns, and its payments are settled. Report again, at any time and at once, it
- * is answered alike and does nothing (FACT-2).
- * @throws `validation_failed` for a time to come or never set, `already_exists` where it says something else than before, with each
- * field that differs.
+ * Ingests a fact of the owner's own server, of `occurred_at` (ISO 8601, milliseconds, UTC), or of now if that is null:
+ * it is durable before this returns, and its payments are settled. A repeated report, even a concurrent one, has the
+ * same answer and no effect (FACT-2).
+ * @throws `validation_failed` for a time to come or never set, `already_exists` if it differs from the earlier report,
+ * with each field that differs.
  */
 export async function takeReport(caller: Caller, report: Report, occurred_at: string | null): Promise<Received> {
   if (occurred_at !== null && Date.parse(occurred_at) > caller.now + AHEAD) {
@@ -47,8 +47,8 @@ export async function takeReport(caller: Caller, report: Report, occurred_at: st
 }
 
 /**
- * The same fact again: what a crash left of it is finished, by what it said the first time.
- * @throws {CommitConflict} where it is not stored: the program's currency was changed meanwhile.
+ * Handles a repeated fact: finishes the work that a crash left open, by the first report.
+ * @throws {CommitConflict} if it is not stored because the program's currency was changed meanwhile.
  */
 async function takeAgain(
   ctx: ProgramCtx,
@@ -78,7 +78,7 @@ async function takeAgain(
 
 type Reported = ReturnType<typeof OWNER_PROVIDER.reportedValues>;
 
-/** Each field of which something else was said before; nothing of what an erasure may have taken away since. */
+/** Each field that differs from the earlier report, except those that an erasure may have removed since. */
 async function differences(ctx: ProgramCtx, before: ProviderEvent, now: ProviderEvent): Promise<ErrorDetail[]> {
   const { name } = OWNER_PROVIDER;
   const [old, { values, personal }] = [before, now].map(({ facts }) => OWNER_PROVIDER.reportedValues(facts)) as [
@@ -92,7 +92,7 @@ async function differences(ctx: ProgramCtx, before: ProviderEvent, now: Provider
     shaped(ctx.db, { is: flag }, sql`select ${isErased(ctx.program.id, name, subjects, before.occurred_at)} as "is"`),
   );
   const isGone = erased?.is === 1;
-  // All that a lead said of an address was its facts.
+  // The facts of a lead contain only the reported address.
   if (isGone && before.facts.length === 0) return [];
   return differing
     .filter(([field]) => !(isGone && personal.includes(field)))

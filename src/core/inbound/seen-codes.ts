@@ -1,6 +1,7 @@
 /**
- * Which programs have received an event that references a promotion code: the names of a code that one program of a vendor
- * account receives are passed on to these (CODE-2). Both notes are in `waiting_events`, before the id of the code.
+ * Which programs have received an event that references a promotion code: if one program of a vendor account receives
+ * the names of a code, they are passed on to these (CODE-2). Both notes are in `waiting_events`, before the id of the
+ * code.
  */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
@@ -20,7 +21,7 @@ export function codesReferenced(facts: readonly Fact[]): string[] {
   return [...new Set([...codesCarried(facts), ...named])];
 }
 
-/** Is written with the event: later names of these codes are passed on to this program. */
+/** Written with the event: later names of these codes are passed on to this program. */
 export function recordSeenCodes(ctx: ProgramCtx, provider: VendorName, codes: readonly string[]): Statement {
   return note(ctx, provider, SEEN, codes);
 }
@@ -41,7 +42,7 @@ export function selectSeers(provider: VendorName, codes: readonly string[]): SQL
     and subject in (select ${SEEN} || value from json_each(${JSON.stringify(codes)}))`;
 }
 
-/** Selects, as `what` and `data`, the codes whose names of before the program has not fetched. */
+/** Selects, as `what` and `data`, the codes whose earlier names the program has not fetched. */
 export function selectUnfetched({ program }: ProgramCtx, provider: VendorName, codes: readonly string[]): SQL {
   return sql`select 'unfetched' as what, value as data from json_each(${JSON.stringify(codes)}) c
     where not exists (select 1 from waiting_events where provider = ${literal(provider)}

@@ -12,18 +12,21 @@ import { openProgram } from "../programs/programs.ts";
 import { finishGivingUp } from "./elsewhere.ts";
 import { finishOpenEvents } from "./receive.ts";
 
-/** Younger work belongs to the request that does it at this moment. */
+/** Younger work belongs to the request that is doing it. */
 const LEFT_AFTER = MINUTE;
 
 /** The limit of one step, for one program and for all together. */
 const ITEMS_AT_ONCE = 50;
 const PROGRAMS_AT_ONCE = 20;
 
-/** What a crash left of one program, in no order: so nothing that always fails keeps the rest of it waiting. */
+/**
+ * The unfinished work that a crash left in one program, in random order: so an item that always fails does not block
+ * the rest.
+ */
 interface Left<Item> extends Owner {
   items: Item[];
   program: ProgramCtx | null;
-  /** What was begun in this run, each once. */
+  /** The items that this run has begun, each once. */
   tried: Set<string>;
   failure: { error: unknown } | null;
 }
@@ -62,7 +65,7 @@ export function settleUnsettled(ctx: Ctx): Work<Left<PaymentKey>> {
   };
 }
 
-/** By program, which the indexes of what is open do not know: all of it is looked at, and there is little of it. */
+/** Groups the unfinished items by program. Their indexes are not by program: all items are read, and there are few. */
 async function readLeft<Item>(ctx: Ctx, open: SQL, chosen: SQL): Promise<Left<Item>[]> {
   const rows = await shaped(
     ctx.db,
@@ -82,7 +85,7 @@ async function readLeft<Item>(ctx: Ctx, open: SQL, chosen: SQL): Promise<Left<It
   }));
 }
 
-/** One of them. @throws in the end, where one could not be finished. */
+/** Finishes one item. @throws at the end, if an item could not be finished. */
 async function finishNext<Item extends object>(
   ctx: Ctx,
   left: Left<Item>,

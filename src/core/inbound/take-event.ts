@@ -35,44 +35,46 @@ import {
 import { receiveEvent, settleEvent, storeEvent, type Received, type StoredEvent } from "./receive.ts";
 import { codesReferenced, recordFetchedCodes, recordSeenCodes, selectSeers, selectUnfetched } from "./seen-codes.ts";
 
-/** Bytes of an event that are taken from a webhook (HTTP-13), and kept of a list: a longer body may be longer than a row. */
+/**
+ * The most bytes of an event that a webhook may send (HTTP-13), and that a list may store: a longer body may be longer
+ * than a row.
+ */
 export const MAX_EVENT_BYTES = 1024 * 1024;
 
-/** A vendor's event on its way to the program that it belongs to. */
+/** A vendor's event on its way to its program. */
 export interface Delivery {
   provider: VendorName;
   event: ProviderEvent;
-  /** As the vendor sent it; null where it is too long to be kept. */
+  /** The vendor's original; null if it is too long to be stored. */
   body: string | null;
   claim: ClaimedOwner;
   proof: Proof;
-  /** Programs that it names and whose secrets do not verify it: it is theirs where they have received it themselves. */
+  /** Programs that it claims and whose secrets do not verify it: it is theirs if they have received it themselves. */
   claimants?: readonly ProgramCtx[];
-  /** What is done before it in the transaction that stores it, in the program that it belongs to. */
+  /** Statements before the event in the transaction that stores it, in its program. */
   before?: (home: ProgramCtx) => Statement[];
 }
 
 /**
- * Takes in an event that the secret of `verified` has verified, by the program it belongs to.
+ * Ingests an event that the secret of `verified` has verified, in the program it belongs to.
  *
- * Candidates are the program that the event claims, the one that already stores the payment or subscription it
- * names, then the URL's; the first whose secret verifies takes it. No verified event is refused because the buyer's data
- * named another program, and no refund is filed elsewhere than its payment (IN-1). Programs of one vendor
- * account share a secret and, it may be, one address for all. So a refund can come before its payment to a program that
- * is not the payment's: there it waits under the ids that it names, and the payment's program fetches it when the
- * payment comes. Each of the two stores first and looks for the other then, so that whichever comes first, or both at
- * once, one of them sees the other.
+ * Candidates are the program that the event claims, the one that already stores its payment or subscription, then the
+ * URL's; the first whose secret verifies the event stores it. A verified event is never refused because the buyer's
+ * data claims another program, and a refund is always filed with its payment (IN-1). Programs of one vendor account
+ * share a secret and perhaps one address. So a program can receive a refund before the payment's program receives the
+ * payment: there it waits under its ids, and the payment's program fetches it with the payment. Each of the two stores
+ * first and then looks for the other, so that in any order, or at once, one of them finds the other.
  *
- * A payment that claims nothing is the URL's program's, even where another program of the account stores it: its buyer
+ * A payment without a claim belongs to the URL's program, even if another program of the account stores it: its buyer
  * came by no other way. But the subscription whose payments were claimed at this URL keeps its program.
  *
- * Programs of one account may have an address and a secret each: then what one of them claims comes to all, and is decided by
- * the claimed one alone, where that has stored it by its own secret (`elsewhere.ts`).
+ * Programs of one account may have an address and a secret each: then all receive an event that one of them claims, and
+ * only the claimed one decides it, if it has stored it by its own secret (`elsewhere.ts`).
  *
- * The program of a provider whose events claim none is the URL's (IN-1).
+ * If a provider's events make no claims, their program is the URL's (IN-1).
  *
- * Null if `verified` is remembered and the database says something else of it by now, or if more than it is to be looked at:
- * nothing was stored.
+ * Null if `verified` is cached and its row has changed, or if other programs must be read too: then no event was
+ * stored.
  */
 export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: Delivery): Promise<Received | null> {
   const { provider, event, claim } = given;
@@ -83,7 +85,7 @@ export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: D
   const { claimed, claimants } = await locateClaimed(verified, given);
   const delivery = { ...given, claimants };
   const home = claimed ?? verified;
-  // Where live events alone count it meets nothing but other test events of its program.
+  // If the program counts only live events, a test event meets only other test events of its program.
   if (event.test && home.program.live_only) return receiveAlone(home, given);
   const unclaimed = event.facts.some(mayWait) ? receiveChange : receiveUnclaimed;
   const taken = await (claimed ? receive(claimed, delivery, null, verified) : unclaimed(verified, delivery));
@@ -94,7 +96,7 @@ export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, given: D
   return taken;
 }
 
-/** Of an event that concerns no other program. */
+/** Receives an event that does not concern another program. */
 async function receiveAlone(
   home: ProgramCtx | KnownProgramCtx,
   { provider, event, body, before = () => [] }: Delivery,
@@ -103,14 +105,14 @@ async function receiveAlone(
   return stored && settleEvent(home, stored);
 }
 
-/** A customer is the account's: whichever program has payments of one gets the address as well. */
+/** A customer belongs to the account: every program with payments of the customer gets the address as well. */
 async function tellOthers(home: ProgramCtx, delivery: Delivery, fact: CustomerFact): Promise<void> {
   const paid = sql`select program_id, 0 as rank from payments where customer_id = ${fact.customer_id}
     and +provider = ${literal(delivery.provider)}`;
   await passOn(home, delivery, paid, [fact]);
 }
 
-/** So is a promotion code: each program with an event that references it receives its names (CODE-2). */
+/** A promotion code does too: each program with an event that references it receives its names (CODE-2). */
 async function tellNames(home: ProgramCtx, delivery: Delivery): Promise<void> {
   const codes = delivery.event.facts.filter((fact) => fact.kind === "code");
   if (codes.length === 0) return;
@@ -118,7 +120,7 @@ async function tellNames(home: ProgramCtx, delivery: Delivery): Promise<void> {
   await passOn(home, delivery, selectSeers(delivery.provider, ids), codes);
 }
 
-/** Gives facts of an event to the other programs of a select (`programsIn`) that are of its account. */
+/** Passes facts of an event on to the other programs of a select (`programsIn`) that are of its account. */
 async function passOn(home: ProgramCtx, delivery: Delivery, ranked: SQL, facts: Fact[]): Promise<void> {
   const { found, failure } = await programsIn(home, delivery.provider, ranked, [home.program.id]);
   if (failure) throw failure.reason;
@@ -128,24 +130,27 @@ async function passOn(home: ProgramCtx, delivery: Delivery, ranked: SQL, facts: 
   }
 }
 
-/** Some of the facts of an event, under an id of just these: all of it may come to the same program as well, and others of it. */
+/**
+ * Some of the facts of an event, under an id of exactly these: the same program may also receive all of it, or others
+ * of its facts.
+ */
 function partOf(event: ProviderEvent, facts: Fact[]): ProviderEvent {
   if (facts.length === event.facts.length) return event;
   const places = facts.map((fact) => event.facts.indexOf(fact));
   return { ...event, event_id: `${event.event_id}:${places.join("+")}`, facts };
 }
 
-/** Every refusal means that what the event names has come to another program meanwhile. */
+/** Every refusal means that another program has stored the event's payment or subscription meanwhile. */
 const MAX_REFUSALS = 20;
 
 /**
- * What changes a payment, by the program that stores the payment, else by the URL's, where it waits. The database
- * refuses to store it there where another program of the same database has the payment: only then are they looked up,
- * so that it costs no look-up where, as nearly always, there is none.
+ * Receives a change of a payment, in the program that stores the payment, else in the URL's, which stores it until the
+ * payment's program fetches it. The database refuses to store it there if another program of the same database has the
+ * payment. Only then are the programs looked up, so the usual case, without another program, needs no lookup.
  */
 async function receiveChange(url: ProgramCtx | KnownProgramCtx, delivery: Delivery): Promise<Received | null> {
   const { provider, claim } = delivery;
-  /** Programs that store what it names and are of another account: their secrets do not verify it. */
+  /** Programs of another account that store its payment or subscription: their secrets do not verify it. */
   const strangers: string[] = [];
   const isOnlyDatabase = url.databases.shards.length === 1;
   if (!isOnlyDatabase) {
@@ -166,8 +171,8 @@ async function receiveChange(url: ProgramCtx | KnownProgramCtx, delivery: Delive
 }
 
 /**
- * A payment, or what else names a subscription, by the program that has claimed the subscription at this URL before,
- * else by the URL's.
+ * Receives a payment, or another event of a subscription, in the program that has claimed the subscription at this URL
+ * before, else in the URL's.
  */
 async function receiveUnclaimed(url: ProgramCtx | KnownProgramCtx, delivery: Delivery): Promise<Received | null> {
   const { subscription_id } = delivery.claim;
@@ -188,12 +193,12 @@ async function receiveUnclaimed(url: ProgramCtx | KnownProgramCtx, delivery: Del
   return receive(url, { ...delivery, claimants });
 }
 
-/** Whether a fact can come before the payment that it changes, and name nothing else by which its program is known. */
+/** Whether a fact can precede the payment that it changes, and has no other reference to its program. */
 function mayWait(fact: Fact): boolean {
   return fact.kind === "adjustment" || fact.kind === "cancellation";
 }
 
-/** The ids under which what an event says waits for the payment that it changes. */
+/** The ids under which an event waits for the payment that it changes. */
 function waitingFor({ facts }: ProviderEvent): string[] {
   return facts.flatMap((fact) => {
     if (fact.kind === "adjustment") return fact.aliases;
@@ -201,7 +206,7 @@ function waitingFor({ facts }: ProviderEvent): string[] {
   });
 }
 
-/** Notes that an event waits in a program, unless this has what it waits for. */
+/** Records that an event waits in a program, unless the program has its payment or subscription. */
 function noteWaiting(db: Ctx["db"], program_id: string, { provider, event }: Delivery): Statement {
   return db.run(sql`insert into waiting_events (provider, subject, program_id)
     select ${literal(provider)}, value, ${program_id} from json_each(${JSON.stringify(waitingFor(event))})
@@ -210,16 +215,18 @@ function noteWaiting(db: Ctx["db"], program_id: string, { provider, event }: Del
     on conflict do nothing`);
 }
 
-/** In the other databases, before it is stored in this one: the payment may come to any of them. */
+/**
+ * Records the wait in the other databases, before the event is stored in this one: any of them may receive the payment.
+ */
 async function announceWaiting(url: ProgramCtx, delivery: Delivery): Promise<void> {
   const others = everyShard(url).filter(({ shard }) => shard !== url.shard);
   await Promise.all(others.map(({ db }) => runBatch(db, [noteWaiting(db, url.program.id, delivery)])));
 }
 
 /**
- * Stores the event in this program and settles it, and fetches what came before its payment to other programs of the account:
- * those where it is noted to wait, and `from`, whose secret verified the event first. Null if the guard refused, or if the
- * program is remembered and has changed; nothing was stored.
+ * Stores the event in this program and settles it, and fetches the events that other programs of the account received
+ * before its payment: the programs in which one waits, and `from`, whose secret verified the event first. Null if the
+ * guard refused, or if the program is cached and has changed; then no event was stored.
  */
 async function receive(
   ctx: ProgramCtx | KnownProgramCtx,
@@ -260,14 +267,14 @@ async function store(
     ask: [...notedFor(ctx, delivery, payment), ...(codes.length > 0 ? [selectUnfetched(ctx, provider, codes)] : [])],
   });
   if (stored || !mayBeOthers || !(await isGivenUp(ctx, provider, event.event_id))) return stored;
-  // It was given up meanwhile.
+  // The program has withdrawn from it meanwhile.
   return store(ctx, { ...delivery, event: givenUp(event), claimants: [] }, guard, from);
 }
 
 async function settle(ctx: ProgramCtx, delivery: Delivery, stored: StoredEvent, from: ProgramCtx): Promise<Received> {
   const { provider } = delivery;
   const { asked, given } = stored;
-  // A crash leaves it to whoever closes the event (`finishGivingUp`).
+  // After a crash the process that closes the event does it (`finishGivingUp`).
   await haveGivenUp(ctx, provider, given, idsOf(asked, "announced"));
   const received = await settleEvent(ctx, stored);
   const unfetched = idsOf(asked, "unfetched");
@@ -294,7 +301,9 @@ function idsOf(asked: readonly Part[], of: string): string[] {
   return asked.flatMap(({ what, data }) => (what === of ? [data] : []));
 }
 
-/** Other programs in which events wait for a payment, and those that have this event, which may be this program's, as well. */
+/**
+ * Other programs in which events wait for a payment, and those that also have this event, which may be this program's.
+ */
 function notedFor(ctx: ProgramCtx, { provider, event, claim }: Delivery, payment: PaymentFact | undefined): SQL[] {
   const subscription_id = payment?.subscription_id ?? null;
   const isOwn = decides(event) && (claim.program_id === ctx.program.id || subscription_id !== null);
@@ -313,7 +322,10 @@ function forgetWaiting(ctx: ProgramCtx, provider: VendorName, payment: PaymentFa
     where provider = ${literal(provider)} and subject in (${key}, ${subscription_id}) and program_id = ${program_id}`);
 }
 
-/** What a program has of another's payment: refunds, the end of its subscription, its customer's address. */
+/**
+ * Fetches a program's events of another program's payment: refunds, the end of its subscription, its customer's
+ * address.
+ */
 async function fetchFrom(
   source: ProgramCtx,
   ctx: ProgramCtx,
@@ -336,7 +348,7 @@ async function fetchFrom(
   );
   for (const { body, facts: texts, ...row } of rows) {
     const event = { ...row, facts: JSON.parse(texts) as Fact[], ignored: null, test: false };
-    // What claims a payment or a reference for the other program stays with it.
+    // A fact that claims a payment or a reference for the other program stays there.
     if (event.facts.some(({ kind }) => kind === "payment")) continue;
     const facts = event.facts.filter(({ kind }) => kind !== "attribution" && kind !== "elsewhere");
     if (facts.length > 0) await receiveEvent(ctx, provider, partOf(event, facts), body);

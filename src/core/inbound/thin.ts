@@ -1,4 +1,4 @@
-/** Events that only name what happened are read at the provider (IN-18). */
+/** Reads thin events, which contain only ids, in full at the provider (IN-18). */
 import type { UnreadReason } from "../../domain/refusal.ts";
 import type { ParseResult, Vendor } from "../../providers/provider.ts";
 import type { ThinEvent, VendorReads } from "../../providers/reads.ts";
@@ -6,25 +6,25 @@ import { connectionOf } from "../kernel/connections.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { openApiKey } from "../kernel/provider-secrets.ts";
 
-/** A body as it came, and as it is parsed. */
+/** A body as received, and as parsed. */
 export interface Arrived {
   value: unknown;
   text: string;
 }
 
-/** Why an event could not be read in full. Nothing of it is stored. */
+/** Why an event could not be read in full. Then it is not stored. */
 export interface Unread {
   reason: UnreadReason;
-  /** How long the provider asks to wait; null when it says nothing. */
+  /** The wait that the provider requests; null if it does not request one. */
   retry_after_ms: number | null;
 }
 
-/** What a body says, and the body that says it in full; or why it could not be read. */
+/** The parsed event and its full body, or why it could not be read. */
 export type Understood = (Arrived & { parsed: ParseResult }) | Unread;
 
 /**
- * Reads a verified thin event (`arrived`) at the provider with the program's API key: it is never acknowledged without. Test
- * events that the program does not take affect nothing, so nothing is read of them.
+ * Reads a verified thin event (`arrived`) at the provider with the program's API key: it is never acknowledged without.
+ * Test events that the program does not accept have no effect, so they are not read.
  */
 export async function readThin(
   ctx: ProgramCtx,
@@ -37,7 +37,7 @@ export async function readThin(
   const isNone = connectionOf(ctx.program, provider.name).api_key === null;
   if (isNone || !reads?.readEvent) return { reason: "no_api_key", retry_after_ms: null };
   const api_key = await openApiKey(ctx, provider.name);
-  // One that cannot be opened any more is as good as none that the provider accepts.
+  // A key that can no longer be opened counts as refused by the provider.
   if (api_key === null) return { reason: "api_key_refused", retry_after_ms: null };
   if (!thin.test && reads.isTestKey(api_key)) return { reason: "test_key", retry_after_ms: null };
   const answer = await reads.readEvent(api_key, thin);

@@ -39,8 +39,8 @@ const SHOWN: Record<NonNullable<AnyField["audit"]>, (value: unknown) => unknown>
 };
 
 /**
- * `{field: [old, new]}` of the columns that differ, whose texts differ too. Secrets read `"(secret)"`, or null if none is set;
- * payout details are masked.
+ * `{field: [old, new]}` of the columns that differ, with texts that differ too. Secrets read `"(secret)"`, or null
+ * without one; payout details are masked.
  */
 export function changesOf<K extends keyof Rows>(kind: K, before: Rows[K], after: Rows[K]): Changes {
   const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>];

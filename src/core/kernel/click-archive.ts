@@ -70,8 +70,8 @@ export interface ArchivedClick {
 }
 
 /**
- * The clicks of a stretch, oldest first: all of them and no other program's, or none. @throws {StorageUnavailable} if
- * the bucket is away or its object is not the written one.
+ * The clicks of a stretch, oldest first: all of them, and only this program's. @throws {StorageUnavailable} if the
+ * bucket is away or its object is not the written one.
  */
 export async function readStretch(archive: Archive | null, stretch: ClickStretch): Promise<ArchivedClick[]> {
   return within(async () => {

@@ -94,8 +94,8 @@ export interface CommitPlan {
 /**
  * THE write path: the writes, their audit events, the event counts, and one delivery row for every active endpoint
  * subscribed at this moment (for an inactive one, a record of the missed event), in one D1 batch, which is one
- * transaction, with the e-mails about it, including those of PROOF-4; then the wake-ups. All of it or nothing
- * (architecture, invariant 1). Returns the ids of the audit events, in order.
+ * transaction, with the e-mails about it, including those of PROOF-4; then the wake-ups. It is written whole or not at
+ * all (architecture, invariant 1). Returns the ids of the audit events, in order.
  *
  * @throws {CommitConflict} if a guard or a unique index refused; then no row was written. `rate_limited` beyond the
  * program's budget of invitations.
@@ -149,7 +149,7 @@ async function mailsOf(
   return [...written, ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
 }
 
-/** By program, the types of webhooks that recently had no subscription, as far as this isolate knows. */
+/** The types of webhooks that recently had no subscription, by program, in this isolate's memory. */
 const unheard = remember<string, ReadonlySet<string>>(1_000);
 const UNHEARD_MS = 10 * MINUTE;
 
@@ -209,13 +209,13 @@ export function eventIds(now: number): (row_id: SQL) => SQL {
   return (row_id) => sql`${stem} || substr(${row_id}, ${literal(-OF_ROW)})`;
 }
 
-/** Of the 16 random characters of an id. */
+/** The number of the row's characters, among the 16 random characters of an id. */
 const OF_ROW = 12;
 
 /** The statements about occurrences. */
 interface Source {
   events: Statement[];
-  /** The webhooks, and their types; null if none are sent. The last statement returns the deliveries. */
+  /** The webhooks, and their types; null if no webhook is sent. The last statement returns the deliveries. */
   messages: { sent: readonly string[]; statements: () => Statement[] } | null;
 }
 

@@ -5,7 +5,7 @@ import { AppError } from "../../lib/errors.ts";
 /** No row was written: a guard found another state than the one read, or a unique index found a duplicate. */
 export class CommitConflict extends Error {
   readonly kind: "lost_race" | "unique";
-  /** For `unique`: the index or columns that SQLite named. */
+  /** The index or columns that SQLite named, for `unique`. */
   readonly constraint: string;
 
   constructor(kind: "lost_race" | "unique", constraint: string) {

@@ -20,7 +20,7 @@ export const UNREAD = {
 export const STILL_TAKING: SQL<string | null> = sql`iif(reading -> '$.taking' is null, null,
   json_set(${JSON.stringify(UNREAD)}, '$.taking', reading -> '$.taking'))`;
 
-/** By provider; absent if the program never stored a setting of it. */
+/** The connections by provider; absent if the program never stored a setting of it. */
 export interface Connections {
   [provider: VendorName]: Connection;
 }

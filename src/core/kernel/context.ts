@@ -84,8 +84,8 @@ export interface Reader extends BaseCtx {
   /** The same for a page of a list: one statement, even with the lookup of the key. */
   readPage: <View>(parts: PageParts) => Promise<PageRead<View>>;
   /**
-   * Whether the actor has the scope: an API key by its scopes, none while the key is not verified; any other actor has
-   * all.
+   * Whether the actor has the scope: an API key by its scopes, but never before the key is verified; any other actor
+   * has all.
    */
   may: (scope: Scope) => boolean;
 }
@@ -118,7 +118,7 @@ export interface ProgramCtx extends Reader, Ctx {
   alongside?: (result: unknown) => Promise<Alongside>;
 }
 
-/** Committed together with a change, and notified once it is: a commit that lost its race leaves none of it. */
+/** Committed together with a change, and notified once it is: a commit that lost its race writes no part of it. */
 export interface Alongside {
   statements: Statement[];
   committed: () => void;
@@ -283,12 +283,12 @@ export interface Copy {
 
 /**
  * A context for the bearer of an API key, by the key's SHA-256. The first read finds the program and the rows at once;
- * an unknown key answers 401 whatever else was read, and one that lacks a scope 403: the statements of such a key
+ * an unknown key answers 401 and one that lacks a scope 403, before any other result: the statements of such a key
  * neither find nor write rows, because they match no program. So a read is one round trip.
  *
  * With a `copy` of the database its reads go there, and the key is looked up on the primary meanwhile: a key that was
- * just replaced is dead however old the replica is, and rows from the replica are used only if it knows the same key
- * for the same program. If it does not, or does not answer, these and all later rows are read on the primary: a request
+ * just replaced is dead for a replica of any age, and rows from the replica are used only if it knows the same key for
+ * the same program. If it does not, or does not answer, these and all later rows are read on the primary: a request
  * never goes back in time. The program's own row is the primary's.
  */
 export function forApiKey(ctx: BaseCtx, presented: PresentedKey, bearer: Bearer, copy: Copy | null = null): Unproven {

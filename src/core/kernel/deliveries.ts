@@ -10,7 +10,7 @@ import type { BaseCtx, Statement } from "./context.ts";
  * The life of a delivery row. `pending` with `next_attempt_at` → claimed: `delivering` until `claimed_until` →
  * recorded: `pending` again, or final. A claim that is never recorded (the process died) expires, and the same attempt
  * is made again under its number: `attempt_count` grows only when an attempt is recorded, so there are never more than
- * five on record, and none is skipped.
+ * five on record, and no number is skipped.
  *
  * A *lane* is an endpoint's open deliveries. Lanes never wait for each other; each has a limit of attempts in flight
  * over all processes. While its endpoint is inactive a lane rests: its deliveries stay `pending`, and are due as soon
@@ -133,7 +133,7 @@ export interface NewDelivery {
   endpoint_id: string;
   /** Due deliveries of its lane once this row was inserted; up to twice the limit in flight. */
   waiting: number;
-  /** Whether a delivery has been due for long while none is in flight: no process serves this lane. */
+  /** Whether a delivery has been due for long while no attempt is in flight: no process serves this lane. */
   stalled: number;
 }
 
@@ -355,7 +355,7 @@ interface HealthChange {
   failures: number;
 }
 
-/** By endpoint, in the order in which the attempts ended. */
+/** Changes of health by endpoint, in the order in which the attempts ended. */
 function healthOf(finished: FinishedDelivery[]): HealthChange[] {
   const changes = new Map<string, HealthChange>();
   for (const { claim, outcome } of finished) {

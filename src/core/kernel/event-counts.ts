@@ -54,8 +54,8 @@ export function countAt(program_id: string, created_at: string, types: readonly 
 /**
  * The exact number of events in a range, without counting them all (HTTP-8: `total` is exact at any size and cheap):
  * whole days, then hours and minutes from the kept counts. Only for a minute that the range cuts, one at each end, the
- * shorter part is counted by its rows, as are the clicks that are not rolled up yet. So whatever the number of events
- * it reads, of each type, one row for every day, at most 23 for the hours and two for the minutes of each end, and the
+ * shorter part is counted by its rows, as are the clicks that are not rolled up yet. So for any number of events it
+ * reads, of each type, one row for every day, at most 23 for the hours and two for the minutes of each end, and the
  * events of half a minute at each end.
  */
 export function totalOf(ctx: Reader, range: EventRange): SQL {
@@ -130,7 +130,7 @@ function countHours(ctx: Reader, { type, from, to }: Bounded): SQL {
     and hour >= ${iso(from).slice(0, 13)} and hour < ${iso(to).slice(0, 13)} ${ofType(type)})`;
 }
 
-/** Never beyond one hour: what is beside the whole hours. */
+/** Never beyond one hour: the minutes outside the whole hours. */
 function countMinutes(ctx: Reader, { type, from, to }: Bounded): SQL {
   const hour = iso(from).slice(0, 13);
   return sql`(select coalesce(sum(m.value), 0) from event_hours h cross join json_each(h.minutes) m
@@ -151,15 +151,17 @@ function isHour(ms: number): boolean {
   return ms % HOUR === 0;
 }
 
-/** Of kept counts those of these events; with the name of their table where others are read beside it. */
+/**
+ * The condition on kept counts for these events; `table` is the name of their table if another one is read beside it.
+ */
 export function ofType(type: EventKind | undefined, table = sql``): SQL {
   if (type === NOT_CLICKS) return sql`and ${table}type <> 'click'`;
   return type === undefined ? sql`` : sql`and ${table}type = ${type}`;
 }
 
 /**
- * The index by type leaves clicks out, and is used only where the query excludes them too; named in the query, because the
- * planner takes the key of the table to be as good and would read past all clicks.
+ * The index by type excludes clicks, and is used only if the query excludes them too. It is named in the query, because
+ * the planner takes the key of the table to be as good and would read past all clicks.
  */
 export function tableFor(type: EventKind | undefined): SQL {
   return type === undefined || type === "click" || type === NOT_CLICKS
@@ -167,7 +169,7 @@ export function tableFor(type: EventKind | undefined): SQL {
     : sql`events indexed by events_type`;
 }
 
-/** The program's events of these. */
+/** The condition for the program's events of a kind. */
 export function eventsOf(ctx: Reader, type: EventKind | undefined): SQL {
   const own = sql`program_id = ${ctx.programId}`;
   if (type === undefined) return own;

@@ -78,7 +78,7 @@ export async function sendMailAgain(ctx: ProgramCtx, id: string): Promise<void> 
 const REFUSED = { recipient: text, reason: orNull(text), at: orNull(text) };
 export type RefusedMail = Row<typeof REFUSED>;
 
-/** A row if the last e-mail to a partner was refused; none if it was sent, or there is none. */
+/** A row if the last e-mail to a partner was refused; no row if it was sent or does not exist. */
 export function refusedMail({ db, programId }: Reader, partner_id: string) {
   return shaped(
     db,

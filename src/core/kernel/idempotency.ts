@@ -78,8 +78,8 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
 }
 
 /**
- * In JSON as `JSON.stringify` writes it: possibly an API key, which only a key that could make it may see (ACCESS-12).
- * Deeper fields belong to metadata.
+ * Matches JSON of `JSON.stringify` that may contain an API key, which only a key that could make it may see
+ * (ACCESS-12). Deeper fields belong to metadata.
  */
 const SHOWS_KEY = /"api_key":"/;
 
@@ -96,7 +96,7 @@ async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Pr
   return [ctx.db.update(idempotencyKeys).set(kept).where(isHeld(ctx, claim))];
 }
 
-/** In JSON as `JSON.stringify` writes it: a customer's address, a payment's references, and a claim's sale. */
+/** Matches JSON of `JSON.stringify` with a customer's address, a payment's references, or a claim's sale. */
 const NAMES_CUSTOMER = /"(?:customer_email|order_id|email_domain)":"|"trace":\{/;
 
 const KEPT_REPLY = columnsOf(idempotencyKeys, "program_id", "key", "claimed_by", "body");
@@ -118,8 +118,7 @@ function namesCustomer({ program }: ProgramCtx): SQL {
 
 /**
  * The writes that remove these addresses, and the sales of these claims, from stored replies. `replies` are all of
- * them, as read: the commit is valid only if no other was stored since and none of those to be changed was sealed
- * again.
+ * them, as read: the commit is valid only if no other was stored since and those to be changed were not sealed again.
  */
 export async function redactedReplies(
   ctx: ProgramCtx,

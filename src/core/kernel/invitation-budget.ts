@@ -13,8 +13,9 @@ const MOST = 200;
 const WINDOW = DAY;
 
 /**
- * The statement that refuses a commit whose e-mails exceed the program's invitation budget; none if none of them is to a
- * stranger. It comes after the e-mails are inserted, so that commits at the same time cannot exceed the budget together.
+ * The statement that refuses a commit whose e-mails exceed the program's invitation budget; empty if no e-mail is to a
+ * stranger. It comes after the e-mails are inserted, so that commits at the same time cannot exceed the budget
+ * together.
  */
 export function admitInvitations(ctx: ProgramCtx, mails: readonly Pick<NewMail, "kind">[]): Statement[] {
   if (!mails.some(isToStranger)) return [];

@@ -79,7 +79,7 @@ export interface LateJob {
 /** A round that is not over after this time, or has not begun this long after its time, is late. */
 const LATE_AFTER = HOUR;
 
-/** Replaces the job's name if none has ever run, because no cron ran. */
+/** Replaces the job's name if no job has ever run, because no cron ran. */
 const EVERY_JOB = "every job";
 
 /** The jobs of one database that are behind. One round trip, of as many rows as there are jobs. */

@@ -68,7 +68,7 @@ export interface Trigger {
   now: () => number;
 }
 
-/** Of the platform's 1,000 an invocation: repetitions after lost races fit in as well. */
+/** A part of the platform's 1,000 statements an invocation: repetitions after lost races fit in as well. */
 const STATEMENTS = 900;
 /** How long a run begins new work; the next run continues. */
 const BUDGET_MS = 25 * SECOND;
@@ -76,7 +76,7 @@ const BUDGET_MS = 25 * SECOND;
 const SAVES = 2;
 /** One look at the due owners. */
 const LOOK = 1;
-/** In each database: reading the positions of its jobs, and deleting those of jobs that no longer exist. */
+/** Statements in each database: reading the positions of its jobs, and deleting those of jobs that no longer exist. */
 const LOOK_UPS = 2;
 /** The run ends after this many consecutive steps without storage. */
 const GIVEN_UP_AFTER = 3;
@@ -85,10 +85,10 @@ const IDLE_NOTE = 30 * MINUTE;
 
 /**
  * Runs the due jobs of all databases concurrently, within one budget of statements and time that goes to the work. In
- * each database a job continues where its last run ended, from one owner to the next: each is served a bounded part,
- * then again in turn while there is budget. A failing owner is skipped; so is one during which the run dies, because
- * its position is stored before. No job and no database can take the budget that another needs for its next step: each
- * is promised that much, in turns if there is not enough for all.
+ * each database a job continues from the end of its last run, from one owner to the next: each is served a bounded
+ * part, then again in turn while there is budget. A failing owner is skipped; so is one during which the run dies,
+ * because its position is stored before. No job and no database can take the budget that another needs for its next
+ * step: each is promised that much, in turns if there is not enough for all.
  */
 export async function runJobs<Context>(
   jobs: readonly Job<Context>[],
@@ -123,7 +123,7 @@ export async function runJobs<Context>(
 
 /**
  * Whether a round is to begin of a job that waits for this one, which has not served every owner since that time: work
- * that became due by then is done first, whatever this job's own time is. Failures do not delay the other job.
+ * that became due by then is done first, at any time of this job's own. Failures do not delay the other job.
  */
 function isAwaited(
   first: string,
@@ -223,7 +223,7 @@ async function note(db: Database, run: JobRun, shard: number): Promise<void> {
   try {
     await saveRun(db, run);
   } catch (error) {
-    // The next run begins where this one began, without loss.
+    // The next run begins at this run's start, without loss.
     logLine("error", { what: "a job's place is not kept", job: run.job, shard, reason: reasonOf(error) });
   }
 }
@@ -232,7 +232,7 @@ async function note(db: Database, run: JobRun, shard: number): Promise<void> {
 interface Steps {
   /** Null if the budget is spent. */
   due(after: string): Promise<Owner[] | null>;
-  /** Returns the owners with more work left; null if the budget is spent and none was served. */
+  /** Returns the owners with more work left; null if the budget is spent and no owner was served. */
   serve(owners: readonly Owner[]): Promise<Owner[] | null>;
   /** How long an owner was served so far, ms. */
   spent(owner: Owner): number;

@@ -29,7 +29,7 @@ export async function keepText(ctx: BaseCtx, key: KeptKey, text: string, lifetim
   return true;
 }
 
-/** The stored text; null if it has expired, or there is none. */
+/** The stored text; null if it has expired or does not exist. */
 export async function readKept(ctx: BaseCtx, key: KeptKey): Promise<string | null> {
   const { program_id, id } = key;
   const [[row]] = await runBatch(ctx.db, [

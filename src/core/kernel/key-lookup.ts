@@ -12,7 +12,7 @@ import type { ApiKey, Program } from "./rows.ts";
 /** A presented key, by its hash. */
 export interface PresentedKey {
   hash: string;
-  /** For a key in addition to the program's first, which may do everything: the scopes that this request needs. */
+  /** The scopes that this request needs, for a further key; null for the program's first key, which has every scope. */
   further: { needs: readonly Scope[] } | null;
 }
 
@@ -31,7 +31,9 @@ export interface KeyLookup {
   select: (db: Database) => Statement;
   /** Parses the rows of `select`. */
   holderIn: (rows: unknown) => Holder | undefined;
-  /** One row of the text of the holder and, as a second column, `total`; none if the key is unknown or has ended. */
+  /**
+   * One row with the text of the holder and, as a second column, `total`; no row if the key is unknown or has ended.
+   */
   selectText: (total: SQL) => SQL;
   holderOf: (text: string) => Holder;
   /** A row if the key is unchanged, and the program as it was read. */

@@ -84,8 +84,8 @@ export function isTimed({ from, to }: { from?: number | undefined; to?: number |
 }
 
 /**
- * The number of a list's rows, in one state or all, from the kept counts: it reads as many rows as there are states,
- * whatever the length of the list.
+ * The number of a list's rows, in one state or all, from the kept counts: it reads one row for each state, for a list
+ * of any length.
  */
 function countedTotal(ctx: Reader, list: PagedList<unknown>["name"], state: string | undefined): SQL {
   return sql`select coalesce(sum(count), 0) from list_counts

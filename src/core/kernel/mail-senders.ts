@@ -30,7 +30,7 @@ export interface MailSettings {
   ENVIRONMENT: string;
 }
 
-/** The senders of a deployment, in the order in which they are tried; empty outside development if none is set up. */
+/** The senders of a deployment, in the order of the attempts; empty outside development if no sender is set up. */
 export function mailSenders(settings: MailSettings, fetch: Fetch): MailSender[] {
   const { EMAIL, EMAIL_FROM: from, EMAIL_API_URL, EMAIL_API_KEY, EMAIL_API_STYLE = "resend", ENVIRONMENT } = settings;
   const style = STYLES[EMAIL_API_STYLE];
@@ -43,7 +43,7 @@ export function mailSenders(settings: MailSettings, fetch: Fetch): MailSender[] 
   return senders;
 }
 
-/** For a local service: `/dev/mails` shows it, and the text is logged. */
+/** The sender of a local service: `/dev/mails` shows the e-mail, and the text is logged. */
 const LOG: MailSender = {
   name: "log",
   is_repeatable: true,

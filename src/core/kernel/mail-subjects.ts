@@ -35,7 +35,7 @@ export async function readSubject(ctx: Db, claim: ClaimedMail): Promise<Notice |
 /** About a payout, in the statuses in which the e-mail has content. */
 function aboutPayout(kind: PayoutMail, statuses: readonly PayoutStatus[]): Read {
   return async ({ db }, { program_id, subject_id }) => {
-    // For a failed payout, the number of the attempt follows its id.
+    // The id of a failed payout is followed by the number of the attempt.
     const [payout_id = ""] = (subject_id ?? "").split(":");
     const own = and(eq(payouts.id, payout_id), eq(payouts.program_id, program_id));
     const [[program], [payout], [partner]] = await runBatch(db, [

@@ -33,7 +33,7 @@ import type { NewMail } from "./notices.ts";
 /** Longer than an attempt and its recording. */
 const LEASE_MS = MINUTE;
 
-/** How long a deduplicating sender remembers an e-mail's id. */
+/** How long a deduplicating sender stores an e-mail's id. */
 const REPEATABLE_MS = 20 * HOUR;
 
 type Content = Omit<Mail, "to">;
@@ -123,17 +123,17 @@ const CLAIMED: Columns<ClaimedMail> = {
 const OPEN = sql.raw(`status in ('pending', 'sending')`);
 
 const IS_TO_UNPROVED = sql`kind = ${literal(TO_UNPROVED)}`;
-/** For an e-mail that is done without being sent. */
+/** The kept recipient of an e-mail that is done without being sent. */
 const KEPT_RECIPIENT = sql`iif(${IS_TO_UNPROVED}, '', recipient)`;
 
-/** For an e-mail to the owner: the present owner's address. */
+/** The present owner's address, for an e-mail to the owner. */
 const OWNER_NOW = sql`(select owner_email from programs where programs.id = mails.program_id)`;
 /** Whether an e-mail was stored, or composed, for a former owner. */
 const IS_TO_FORMER = sql`(partner_id is null and kind in ${literals(TO_OWNER)} and recipient <> ${OWNER_NOW})`;
 
 /**
- * For an e-mail `m`: a deactivated partner receives only warnings; kinds that the reader has switched off, expired
- * links, and invitations to former team members are not sent.
+ * The condition for an unwanted e-mail `m`: a deactivated partner receives only warnings; kinds that the reader has
+ * switched off, expired links, and invitations to former team members are not sent.
  */
 function unwanted(now: number): SQL {
   return sql`((m.kind <> ${literal(TO_DEACTIVATED)}
@@ -211,7 +211,7 @@ export async function keepWritten(
   return held.length > 0 ? { ...claim, content: kept, recipient } : null;
 }
 
-/** Ends a claimed e-mail about which there is nothing to say any more. */
+/** Ends a claimed e-mail that no longer has any content. */
 export async function withholdMail({ db, now }: Clocked, claim: ClaimedMail): Promise<void> {
   await runBatch(db, [
     db.run(sql`update mails set status = 'withheld', claimed_until = null, next_attempt_at = null,
@@ -223,13 +223,13 @@ function isHeld({ id, claimed_until }: ClaimedMail): SQL {
   return sql`id = ${id} and status = 'sending' and claimed_until = ${claimed_until}`;
 }
 
-/** What is handed over; null where it cannot be opened any more. */
+/** The e-mail for the sender; null if it can no longer be opened. */
 export async function openMail(sealer: BaseCtx["sealer"], { id, recipient, content }: ClaimedMail) {
   const opened = content === null ? null : await sealer.openOrNull(content, placeOf(id));
   return opened === null ? null : { id, to: recipient, ...(JSON.parse(opened) as Content) };
 }
 
-/** Records what came of attempts whose claims are still held. Repeating it changes nothing. */
+/** Records the results of attempts whose claims are still held. Repeating it has no effect. */
 export async function recordMails(
   { db, now }: Clocked,
   senders: readonly MailSender[],
@@ -273,8 +273,8 @@ export async function recordMails(
 }
 
 /**
- * The writes by which e-mails to who has applied with an address (in lower case) are forgotten, and sent no more. Those that
- * were sent stay without it: a local service keeps what it sent.
+ * The writes that delete e-mails to an applicant's address (in lower case), and stop those not sent yet. Sent ones stay
+ * without the address: a local service keeps its sent e-mails.
  */
 export function forgetMailsToApplicant({ db, program }: ProgramCtx, address: string): { statement: Statement }[] {
   const own = sql`program_id = ${program.id} and kind in ${literals(TO_APPLICANTS)} and lower(recipient) = ${address}`;
@@ -284,7 +284,7 @@ export function forgetMailsToApplicant({ db, program }: ProgramCtx, address: str
   return [open, failed, sent].map((statement) => ({ statement: db.run(statement) }));
 }
 
-/** The newest attempt for a program's e-mails that was not taken; null where there is none. */
+/** The newest attempt for a program's e-mails that was not accepted; no row if there was no such attempt. */
 export function lastRefusedMail({ db, programId }: Reader) {
   return shaped(
     db,
@@ -294,7 +294,7 @@ export function lastRefusedMail({ db, programId }: Reader) {
   );
 }
 
-/** The first program after another that has e-mails which are due, or were left behind. */
+/** The first program after another that has e-mails which are due, or whose claim has ended. */
 export async function programsWithMails({ db, now }: Clocked, after: string): Promise<Owner[]> {
   return shaped(
     db,

@@ -10,26 +10,26 @@ import type { PayoutDetailsChange } from "./payout-details.ts";
 import type { SecurityEvent } from "./security-events.ts";
 import type { Application, Endpoint, Member, Partner, Payout, Program, SaleClaim } from "./rows.ts";
 
-/** What a notice of each kind is about, beside its program. */
+/** The subject of a notice of each kind, beside its program. */
 interface NoticeContents {
-  /** Changed payout details, and who changed them (OUT-9). */
+  /** Changed payout details, and the actor of the change (OUT-9). */
   payout_details: { actor: Actor; changed: PayoutDetailsChange[] };
-  /** An endpoint that was given up (HOOK-9). */
+  /** An endpoint that was disabled (HOOK-9). */
   endpoint_disabled: { endpoint: Endpoint };
-  /** To whoever sent the form of an application: what holds for the address (JOIN-4). */
+  /** The state of the address, for the sender of an application's form (JOIN-4). */
   application_address: { email: string; state: AddressState };
   /** The application waits to be decided. */
   application_received: { application: Application };
   /** The application became a partner, who signs in by the token (JOIN-6). */
   application_approved: { partner: Partner; link: MailedLink };
   application_declined: { application: Application };
-  /** To a partner that the owner made (PART-13). */
+  /** The invitation of a partner that the owner made (PART-13). */
   invitation: { partner: Partner; link: MailedLink };
-  /** To somebody who was added to the team (TEAM-4). */
+  /** The invitation of a new team member (TEAM-4). */
   member_invited: { member: Member; link: MailedLink };
-  /** What has changed about who gets in, in one commit, to one address (PROOF-4). */
+  /** The changes of access in one commit, for one address (PROOF-4). */
   security: { recipient: string; events: readonly SecurityEvent[] };
-  /** What the reconciler has found (LAW-11). */
+  /** The differences that the reconciler found (LAW-11). */
   ledger_differs: { differences: readonly Difference[] };
   /** A payout that was made, paid, or whose transfer was refused (MAIL-10). */
   payout_generated: PayoutContents;
@@ -37,18 +37,18 @@ interface NoticeContents {
   payout_failed: PayoutContents;
   /** A claim that was granted or declined (CLAIM-6). */
   claim_decided: { partner: Partner; claim: SaleClaim; answer: ClaimAnswer };
-  /** How many wait for the owner when it is written (MAIL-11). */
+  /** How many wait for the owner when the e-mail is composed (MAIL-11). */
   applications_waiting: { count: number };
   claims_waiting: { count: number };
   payouts_held: { count: number };
-  /** What was refused is with the program. */
+  /** The refusals themselves are stored with the program. */
   webhooks_refused: object;
   codes_unknown: { codes: readonly SeenCode[] };
   /** How many clicks of a UTC day were only counted so far. */
   clicks_over_budget: { day: string; count: number };
-  /** What waits for the owner, and the days of UTC since the last summary (MAIL-12). */
+  /** The open tasks of the owner, and the UTC days since the last summary (MAIL-12). */
   weekly_summary: Week;
-  /** What a partner earned from `since` until `until`, by currency (MAIL-13). */
+  /** A partner's earnings from `since` until `until`, by currency (MAIL-13). */
   commissions_earned: {
     partner: Pick<Partner, "id" | "email">;
     since: string;
@@ -63,19 +63,19 @@ export interface AmountOf {
 }
 
 export interface Week {
-  /** Days of UTC (`2026-11-16`), the second no longer included. */
+  /** UTC days (`2026-11-16`); `until` is exclusive. */
   from: string;
   until: string;
   /** How many wait. */
   waiting: Record<"applications" | "claims" | "held" | "commissions" | "payouts" | "codes", number>;
-  /** By currency: commissions to approve, none where only flagged ones are; and open payouts. */
+  /** Amounts by currency: commissions to approve, empty if only flagged ones wait; and open payouts. */
   pending: readonly AmountOf[];
   in_payout: readonly AmountOf[];
   /** Commissions of those days that are not rejected, by currency. */
   earned: readonly (AmountOf & { commissions: number })[];
 }
 
-/** A code that payments carry and nobody has. */
+/** A code in payments that belongs to no partner. */
 export interface SeenCode {
   provider: ProviderName;
   code: string;
@@ -87,7 +87,7 @@ interface PayoutContents {
   payout: Pick<Payout, "id" | "amount_cents" | "currency" | "due_at" | "reference" | "method" | "recipient">;
 }
 
-/** What people are notified of by e-mail, of one commit. */
+/** An e-mail notification about one commit. */
 export type Notice = { [K in MailKind]: NoticeOf<K> }[MailKind];
 
 /** A one-time sign-in link in a stored e-mail. */
@@ -97,7 +97,7 @@ export interface MailedLink {
   expires_at: string;
 }
 
-/** What an application's address is in the program: the link by `token` proves it, or there is nothing to prove. */
+/** The state of an application's address in the program: the link by `token` proves it, or no proof is needed. */
 export type AddressState = { is: "new"; token: string } | { is: "waiting" } | { is: "partner"; status: PartnerStatus };
 
 /** The notices of one kind. */
@@ -110,10 +110,10 @@ export interface NewMail {
   mail: Mail;
 }
 
-/** How notices become e-mails, and who is woken to send them. */
+/** Composes notices into e-mails, and wakes their sending. */
 export interface Mailer {
   /** The e-mails of a notice, one for each reader. */
   compose: (notice: Notice) => Promise<NewMail[]>;
-  /** Has what is due of a program sent, beside the reply. A wake-up that is lost loses nothing. */
+  /** Has the due e-mails of a program sent, beside the reply. A lost wake-up does no harm. */
   wake: (program_id: string) => void;
 }

@@ -12,7 +12,7 @@ import { seenCodes } from "./seen-codes.ts";
 
 const COUNT = { count: whole };
 
-/** What needs the owner, as that is now (MAIL-11); null where nothing does any more. One round trip. */
+/** The owner's current tasks (MAIL-11); null if there are no tasks any more. One round trip. */
 export async function readOwnerNeed(
   { db, now }: Pick<BaseCtx, "db" | "now">,
   kind: OwnerNeed,
@@ -47,7 +47,7 @@ export async function readOwnerNeed(
   return program && count > 0 ? { kind, program, count } : null;
 }
 
-/** How many rows of a list are in a state: a function of the program's id. */
+/** Counts the rows of a list in a state: a function of the program's id. */
 export const listed = (list: string, state: string) => (program_id: string) =>
   sql`coalesce((select count from list_counts where program_id = ${program_id} and list = ${literal(list)}
     and state = ${literal(state)}), 0)`;
@@ -56,7 +56,7 @@ export const listed = (list: string, state: string) => (program_id: string) =>
 export const COUNTS = {
   applications_waiting: listed("applications", "pending"),
   claims_waiting: listed("claims", "open"),
-  /** Where they approve themselves, those with a flag alone wait for somebody (COM-6). */
+  /** If commissions approve automatically, only flagged ones need a decision (COM-6). */
   commissions_waiting: (program_id: string) => sql`iif(
     (select auto_approve_days from programs where id = ${program_id}) is null,
     ${listed("commissions", "pending")(program_id)}, ${listed("flagged", "pending")(program_id)})`,

@@ -7,14 +7,15 @@ import type { Reader } from "./context.ts";
 /** The condition of the partial index of texts that are `unindexed`. */
 export const UNFOLDED = sql.raw("substr(search_text, 1, 1) <> char(10)");
 
-/** So many of a text's grams are compared for which is the rarest, as far as so many rows of each. */
+/** How many of a text's grams are compared to find the rarest, and how many rows of each are counted. */
 const COMPARED = 10;
 const COUNTED = 10;
 
 /**
- * The partners of a program in one of whose `SEARCHED_COLUMNS` a text is (PART-5). They are found by the rarest of its parts of
- * three characters, or by what begins with it where it is shorter: as many rows are read as have that. The job
- * of `partners/search.ts` makes these parts within a minute; until then the text of a new partner is searched as it is.
+ * The partners of a program with a text in one of their `SEARCHED_COLUMNS` (PART-5). They are found by the rarest of
+ * its three-character parts, or if it is shorter by the parts that begin with it: only the rows with that part are
+ * read. The job of `partners/search.ts` makes these parts within a minute; until then the text of a new partner is
+ * searched directly.
  */
 export function searched(ctx: Reader, search: string): SQL {
   const text = foldSearch(search);

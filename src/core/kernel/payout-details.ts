@@ -10,20 +10,23 @@ export const MASKED_DETAILS = PAYOUT_DETAILS.flatMap((column) => {
   return audit === "plain" ? [] : [[column, audit === "address" ? maskAddress : maskAccount] as const];
 });
 
-/** A change of one partner's payout details, for those who are notified of it (OUT-9). */
+/** A change of one partner's payout details, for its notification (OUT-9). */
 export interface PayoutDetailsChange {
   partner: Pick<Partner, "id" | "email" | "first_name" | "last_name" | "status">;
   /** The partner's own address and the one paid at, before and after the change, each once. */
   addresses: string[];
   /** Masked as in the audit event. */
   changes: { [K in PayoutDetail]?: Changes[string] };
-  /** How many open payouts that had no details take these (OUT-18). */
+  /** How many open payouts without details receive these (OUT-18). */
   taken: number;
-  /** Masked, if a link to the vendor's pages of this account was made: whoever has the link may change what is behind it. */
+  /**
+   * Masked; set if a link to the vendor's pages of this account was made: the holder of the link may change the
+   * account's data.
+   */
   linked_account?: string;
 }
 
-/** A link to the vendor's pages of a partner's connected account, for those who are notified of it (OUT-15). */
+/** A link to the vendor's pages of a partner's connected account, for its notification (OUT-15). */
 export function accountLinked(partner: Partner, account_id: string): PayoutDetailsChange {
   return { partner, addresses: addressesOf(partner), changes: {}, taken: 0, linked_account: maskAccount(account_id) };
 }
@@ -36,7 +39,7 @@ function addressesOf(...versions: Pick<Partner, "email" | "payout_email">[]): st
   return [...addresses.values()].toReversed();
 }
 
-/** What `changes`, as the audit event has them, say of payout details; null where they say nothing. */
+/** The payout details in `changes` of an audit event; null if they did not change. */
 export function payoutDetailsChange(
   before: Partner,
   after: Partner,
@@ -48,24 +51,27 @@ export function payoutDetailsChange(
   return { partner: after, addresses: addressesOf(before, after), changes: Object.fromEntries(changed), taken };
 }
 
-/** Fields that say where a payout goes, and what a vendor wrote of that, in whatever object they are. */
+/** Fields with payout details, or with a vendor's text about them, in any object. */
 const DETAIL_FIELDS: ReadonlySet<string> = new Set<PayoutDetail | keyof Payout | "account_id">([
   ...MASKED_DETAILS.map(([column]) => column),
   "account_id",
   ...(["recipient", "recipient_sealed", "failure_message"] as const),
 ]);
 
-/** What who may read no payout details sees of an object: none of those fields, in objects within it neither (TEAM-1). */
+/** An object as shown without the right to payout details: without those fields, in nested objects too (TEAM-1). */
 export function withoutDetails<T>(of: T): T {
   return replaced(of, () => []);
 }
 
-/** What who may see them in part sees: versions before wrote accounts whole into refusals and differences (ACCESS-12). */
+/**
+ * An object as shown with the right to masked details: earlier versions wrote whole accounts into refusals and
+ * differences (ACCESS-12).
+ */
 export function withDetailsInPart<T>(of: T): T {
   return replaced(of, (detail) => [JSON.parse(withMaskedAccounts(JSON.stringify(detail)))]);
 }
 
-/** `metadata` is the owner's own, of any depth, and says nothing to us. */
+/** `metadata` is the owner's own, of any depth, and has no meaning for the service. */
 function replaced<T>(of: T, shown: (detail: unknown) => unknown[]): T {
   if (Array.isArray(of)) return of.map((one) => replaced(one, shown)) as T;
   if (typeof of !== "object" || of === null) return of;

@@ -9,18 +9,20 @@ import type { Program } from "./rows.ts";
 
 const COLUMNS = getTableColumns(programs);
 
-/** What is selected for a `Program`, from a table named `programs`; with `provider`, it has the connection to that one alone. */
+/**
+ * The selected fields of a `Program`, from a table named `programs`; with `provider`, only the connection to that one.
+ */
 export function programFields(provider: VendorName | null = null) {
   const connections = connectionsText(provider).mapWith((text: string) => JSON.parse(text) as Connections);
   return { ...COLUMNS, connections: connections.as("connections") };
 }
 
-/** Programs with their connections: `select … from programs`, to be given its conditions. */
+/** Selects programs with their connections; the caller adds the conditions. */
 export function selectPrograms(db: Database, provider: VendorName | null = null) {
   return db.select(programFields(provider)).from(programs);
 }
 
-/** SQL that makes the JSON text of a `Program`. None of a program's columns needs a conversion from what its JSON says. */
+/** SQL that makes the JSON text of a `Program`. No column of a program needs a conversion from its JSON. */
 export const PROGRAM_OBJECT: SQL<JsonText<Program>> = jsonObject<Program>(COLUMNS, {
   connections: connectionsText(null),
 });

@@ -17,8 +17,8 @@ import type { Program } from "./rows.ts";
 const PREVIOUS_VALID_FOR = DAY;
 
 /**
- * The signing secrets to try for a provider: the current one, and the previous one for 24 h after it was replaced; none that cannot
- * be opened any more.
+ * The signing secrets to try for a provider: the current one, and the previous one for 24 h after it was replaced;
+ * without those that can no longer be opened.
  */
 export async function providerSecrets(
   ctx: Pick<BaseCtx, "sealer" | "now">,
@@ -36,19 +36,22 @@ export async function providerSecrets(
 
 type KeyContext = Pick<ProgramCtx, "sealer" | "program">;
 
-/** The API key for a provider in clear, for one call of the vendor; null without one, and where no key opens it any more. */
+/**
+ * The unencrypted API key for a provider, for one call of the vendor; null without a key, or if it can no longer be
+ * opened.
+ */
 export function openApiKey(ctx: KeyContext, provider: VendorName): Promise<string | null> {
   return openSecret(ctx, ctx.program, provider, "api_key");
 }
 
-/** Whether a key is of test mode where live payments alone count: what it shows and pays is no money. */
+/** Whether a test-mode key belongs to a program that counts only live payments: its payments are not money. */
 export function isOutOfMode(program: Program, modes: KeyModes, api_key: string): boolean {
   return program.live_only && modes.isTestKey(api_key);
 }
 
 /**
- * The API key that payouts and connected accounts go through, in clear; or why nothing is paid: there is none that can be opened,
- * or it is of test mode and the program takes live payments alone.
+ * The unencrypted API key for payouts and connected accounts, or the reason why payouts are impossible: no stored key
+ * can be opened, or it is a test-mode key and the program counts only live payments.
  */
 export async function payingKey(ctx: KeyContext, modes: KeyModes): Promise<string | Trouble> {
   const api_key = await openApiKey(ctx, TRANSFER_METHOD);
@@ -57,7 +60,7 @@ export async function payingKey(ctx: KeyContext, modes: KeyModes): Promise<strin
   return { code: "provider_not_configured", message: api_key !== null ? IN_TEST_MODE : isStored ? UNUSABLE : NO_KEY };
 }
 
-/** As `payingKey`. @throws `provider_not_configured` where nothing is paid. */
+/** As `payingKey`. @throws `provider_not_configured` if payouts are impossible. */
 export async function openPayingKey(ctx: KeyContext, modes: KeyModes): Promise<string> {
   const key = await payingKey(ctx, modes);
   if (typeof key === "string") return key;
@@ -70,7 +73,7 @@ const UNUSABLE =
 const IN_TEST_MODE =
   "The stored API key is of the provider's test mode, in which no money moves. Store one of live mode in the settings.";
 
-/** The signing secret of a provider in clear; null where none is stored, or the stored one cannot be opened any more. */
+/** The unencrypted signing secret of a provider; null without a stored one, or if it can no longer be opened. */
 export function openCurrentSecret(
   ctx: Pick<BaseCtx, "sealer">,
   program: Program,
@@ -79,7 +82,10 @@ export function openCurrentSecret(
   return openSecret(ctx, program, provider, "webhook_secret");
 }
 
-/** Says whether a secret that a vendor made is the one of before; 64 bits of its hash with the program, from which it cannot be found. */
+/**
+ * Recognizes an earlier secret of a vendor: 64 bits of its hash with the program, from which the secret cannot be
+ * derived.
+ */
 export async function fingerprint(program_id: string, secret: string): Promise<string> {
   return (await sha256Hex(program_id, " ", secret)).slice(0, 16);
 }
@@ -101,18 +107,19 @@ async function openSecret(
   return sealed === null ? null : ctx.sealer.openOrNull(sealed, placeOf(program, provider, column));
 }
 
-/** Secrets as an owner gives them: in clear, null to clear, absent to keep. */
+/** An owner's input of secrets: the text, null to clear, absent to keep. */
 export interface SecretPatch {
   [setting: SecretSetting]: string | null | undefined;
 }
 
-/** What of a program's connections is to be changed, by provider. */
+/** The changes of a program's connections, by provider. */
 export type ConnectionChanges = Map<VendorName, Partial<Connection>>;
 
 /**
- * What brings a program's secrets to what was given, sealed. The secret that is replaced stays valid for
- * 24 h; clearing one ends it and its predecessor at once; giving the present one again changes nothing. With another API
- * key the provider's list of events is read from the beginning. One that can no longer be opened (its key is gone) equals nothing and leaves no predecessor.
+ * The changes, sealed, that make a program's secrets match the input. A replaced secret stays valid for 24 h; clearing
+ * one ends it and its predecessor at once; the present one again is no change. With another API key the provider's list
+ * of events is read from the beginning. A secret that can no longer be opened (its key is gone) never equals the input
+ * and leaves no predecessor.
  */
 export async function changedSecrets(
   ctx: Pick<BaseCtx, "sealer" | "now">,
@@ -130,7 +137,7 @@ export async function changedSecrets(
     const present = await openSecret(ctx, before, name, secret);
     if (isSame(sealed, present, plain)) continue;
     const changed: Partial<Connection> = { ...changes.get(name), [secret]: await seal(plain, secret) };
-    // What was read with one key says nothing of what another sees, which may be of another account.
+    // A reading with one key is not valid for another key, which may be of another account.
     if (secret === "api_key") Object.assign(changed, { reading: null, next_read_at: "" });
     if (secret === "webhook_secret") {
       const replaced = plain === null ? null : present;
@@ -142,7 +149,7 @@ export async function changedSecrets(
   return changes;
 }
 
-/** The secrets that differ, by their names in the API: `"(secret)"`, or null where none is set (EVT-2). */
+/** The secrets that differ, by their names in the API: `"(secret)"`, or null without one (EVT-2). */
 export function secretsChanged(before: Program, after: Program): Changes {
   return Object.fromEntries(
     SECRET_SETTINGS.flatMap(({ setting, provider, secret }): [string, [unknown, unknown]][] => {

@@ -3,12 +3,12 @@ import type { Write } from "./commit.ts";
 import { CommitConflict, refuseIf } from "./conflict.ts";
 import type { BaseCtx } from "./context.ts";
 
-/** Every lost race means that another one was won, so this many at once still all come through. */
+/** Every lost race means that another one was won, so this many concurrent changes all succeed. */
 export const MAX_RACES = 100;
 
 /**
- * Runs read → decide → commit again for as long as others change the same thing in between (architecture, invariant 1).
- * @throws {CommitConflict} of kind `unique` at once; of kind `lost_race` when it never came through.
+ * Repeats read → decide → commit as long as others change the same rows in between (architecture, invariant 1).
+ * @throws {CommitConflict} of kind `unique` at once; of kind `lost_race` after `MAX_RACES` attempts.
  */
 export async function untilWon<T>(attempt: () => Promise<T>): Promise<T> {
   for (let lost = 1; ; lost++) {
@@ -21,7 +21,7 @@ export async function untilWon<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A guard on what the writes before it in the same commit have made: where `condition` holds, nothing is written. */
+/** A guard on the result of the writes before it in the same commit: if `condition` holds, the commit is refused. */
 export function refuseWhere(ctx: Pick<BaseCtx, "db">, condition: SQL): Write {
   return { statement: ctx.db.run(refuseIf(condition)) };
 }

@@ -18,11 +18,11 @@ export type { ApiKey, Member } from "../../resources/team.ts";
 export type Program = ProgramColumns & { connections: Connections };
 
 /**
- * The columns `Shown` of a row. All others are named as `LeftOut`: a new column does not compile until it is one of either, as
- * an erasure must know of each whether a customer wrote it.
+ * The columns `Shown` of a row. All others must be in `LeftOut`: a new column does not compile until it is in one of
+ * the two, because an erasure must decide for each whether a customer wrote it.
  */
 export type Decided<Row, Shown extends keyof Row, LeftOut extends Exclude<keyof Row, Shown>> = Pick<Row, Shown> &
   Undecided<Exclude<keyof Row, Shown | LeftOut>>;
 
-/** What no row has, for the compiler's message; nothing, where all columns are decided. */
+/** A property that no row has, for the compiler's message; `unknown` if all columns are decided. */
 type Undecided<Column> = [Column] extends [never] ? unknown : { "neither shown nor left out": Column };

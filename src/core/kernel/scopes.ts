@@ -1,14 +1,14 @@
 import type { Scope } from "../../domain/scope.ts";
 import { AppError } from "../../lib/errors.ts";
 
-/** @throws `forbidden`, naming the scope, where a key acts that lacks it. */
+/** @throws `forbidden`, naming the scope, if the acting key lacks it. */
 export function requireScope(ctx: { may: (scope: Scope) => boolean }, scope: Scope): void {
   if (!ctx.may(scope)) throw lacksScope(scope);
 }
 
 /**
- * @throws `forbidden` where the API key that acts ends before `end` (ISO 8601, or null for never), the end of what it would
- * leave behind.
+ * @throws `forbidden` if the acting API key ends before `end` (ISO 8601, or null for never), the end of the access it
+ * would create.
  */
 export function requireNoEndBefore({ key_ends_at }: { key_ends_at: string | null }, end: string | null): void {
   if (key_ends_at === null || (end !== null && end <= key_ends_at)) return;

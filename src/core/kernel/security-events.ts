@@ -10,8 +10,8 @@ const changing = (...fields: string[]): Counts => {
 };
 
 /**
- * The events that change who gets into a program, or who is sent what happens in it; of some types those alone that change one of these
- * fields. The commit of such an event e-mails every owner, whoever makes it: no verb can leave it out (PROOF-4).
+ * The events that change access to a program, or the recipients of its data; for some types only if one of these fields
+ * changes. The commit of such an event, by any actor, e-mails every owner: a verb cannot leave it out (PROOF-4).
  */
 const SECURITY_EVENTS = {
   "member.added": always,
@@ -29,7 +29,7 @@ const SECURITY_EVENTS = {
 
 export type SecurityEventType = keyof typeof SECURITY_EVENTS;
 
-/** An event of these as the audit log has it: secrets in it are masked. */
+/** A security event as in the audit log: its secrets are masked. */
 export type SecurityEvent = {
   [T in SecurityEventType]: {
     type: T;

@@ -7,14 +7,14 @@ import type { NoticeOf } from "./notices.ts";
 import { selectPrograms } from "./program-rows.ts";
 import { isSecurityEvent, type Occurred, type SecurityEvent } from "./security-events.ts";
 
-/** The statements of a commit that e-mail its owners as they are before and after it; nobody is e-mailed twice. */
+/** The statements of a commit that e-mail its owners before and after it; each address gets one e-mail. */
 export function securityMails(
   ctx: ProgramCtx,
   occurrences: readonly Occurred[],
 ): { before: Statement[]; after: Statement[] } {
   const notified = occurrences.filter(isSecurityEvent);
   if (notified.length === 0 || !ctx.mailer) return { before: [], after: [] };
-  // Who was added is e-mailed the invitation.
+  // A new member is e-mailed the invitation instead.
   const others = notified.flatMap(({ type, payload }) =>
     "email" in payload && typeof payload.email === "string" && type !== "member.added" ? [payload.email] : [],
   );
@@ -29,7 +29,7 @@ export function securityMails(
   return { before: [mailing(sql`${owners} union all ${named}`)], after: [mailing(owners)] };
 }
 
-/** What such an e-mail is about. */
+/** The notice of such an e-mail. */
 export async function readSecurityNotice(
   { db }: Pick<BaseCtx, "db">,
   { program_id, recipient, subject_id }: Pick<ClaimedMail, "program_id" | "recipient" | "subject_id">,

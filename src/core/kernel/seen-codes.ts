@@ -7,18 +7,23 @@ import type { Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Reader } from "./context.ts";
 
-/** Unknown codes are looked for among so many of the newest payments of each outcome, and so many codes are listed. */
+/** Unknown codes are searched in this many of the newest payments of each outcome, and this many codes are listed. */
 export const UNKNOWN_AMONG = 500;
 
-/** The outcomes of payments with a code that nobody has: beside an unknown reference it is hidden by no outcome (REF-2). */
+/**
+ * The outcomes of payments with a code that belongs to no partner: an unknown reference beside it does not hide it
+ * (REF-2).
+ */
 export const OF_UNKNOWN_CODES: readonly Outcome[] = ["unknown_code", "unknown_ref"];
 
-/** What the trace of such a payment says of each of its codes; none of its candidates leads to a partner. */
+/** The source of each such code in the trace of its payment; the payment's candidates do not lead to a partner. */
 export const CODE_SOURCE: CandidateSource = "promotion_code";
 
 const SEEN = { provider: textOf<ProviderName>(), code: text, payments: whole, last_payment_id: text, last_at: text };
 
-/** Each code that the newest of these payments (`within`: SQL about them) carry, with its payment's columns: a select. */
+/**
+ * A select of each unknown code in the newest of these payments (`within`: SQL about them), with its payment's columns.
+ */
 export function unknownCodes(programId: SQL, within: SQL = sql`true`): SQL {
   const newest = OF_UNKNOWN_CODES.map(
     (outcome) => sql`select * from (select id, provider, created_at, decision from payments
@@ -30,7 +35,7 @@ export function unknownCodes(programId: SQL, within: SQL = sql`true`): SQL {
     where candidate.value ->> 'source' = ${literal(CODE_SOURCE)}`;
 }
 
-/** The codes that the newest of these payments were made with, those of the newest first: nobody has them. */
+/** The unknown codes in the newest of these payments, those of the newest payment first. */
 export function seenCodes({ db, programId }: Pick<Reader, "db" | "programId">) {
   return shaped(
     db,

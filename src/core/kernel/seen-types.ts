@@ -1,4 +1,6 @@
-/** Which types of events a provider sends to a program: shows the owner a type that is not selected there (PROG-10). */
+/**
+ * The types of events that a provider sends to a program: shows the owner a type that is not selected there (PROG-10).
+ */
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { DAY, iso, MINUTE } from "../../lib/time.ts";
@@ -7,23 +9,23 @@ import { connectionOf, isLastOfTest, type Connection } from "./connections.ts";
 import type { ProgramCtx } from "./context.ts";
 
 const SHOWN_MS = 30 * DAY;
-/** More types than a vendor has: others are not kept. */
+/** More types than a vendor has: further ones are not stored. */
 const MAX_TYPES = 400;
 
 export interface SeenType {
   type: string;
-  /** Whether commissions need it, are better with it, or are made without it. */
+  /** Whether commissions require it, are better with it, or do not need it. */
   need: "required" | "recommended" | "none";
-  /** Null where none came within 30 days. Exact to the day. */
+  /** Null if no event came within 30 days. Exact to the day. */
   last_seen_at: string | null;
 }
 
 type Seen = Pick<ProviderEvent, "event_type" | "test" | "ignored">;
 
 /**
- * A statement that notes that an event of this type came from the provider: the time of the last to the minute, the time
- * of the type to the day, and whether it is of the vendor's test mode. None where all are noted already. Of the first after a
- * refused delivery the time is noted at once: the refusal is over by it (MAIL-11).
+ * A statement that records an event of this type from the provider: the time of the last to the minute, the time of the
+ * type to the day, and whether it is of the vendor's test mode. Empty if all are recorded already. For the first event
+ * after a refused delivery the time is recorded at once: it ends the refusal (MAIL-11).
  */
 export function noteSeen(ctx: ProgramCtx, provider: VendorName, event: Seen) {
   if (event.ignored === CONNECTED_ACCOUNT) return noteConnected(ctx, provider);
@@ -42,7 +44,7 @@ export function noteSeen(ctx: ProgramCtx, provider: VendorName, event: Seen) {
     test === isLastOfTest(connection) &&
     refused.every(({ at }) => at < last_event_at);
   if (isKnown && isNoted) return [];
-  // The program may be remembered from before: how many there are is counted where they are kept.
+  // The program may be an older cached one: so the types are counted in the database.
   const patch = sql`iif((select count(*) from json_each(seen_types) where key <> ${type}) < ${MAX_TYPES},
     json_patch(coalesce(seen_types, '{}'), json_object(${type}, ${iso(now)})), seen_types)`;
   return [
@@ -56,7 +58,7 @@ export function noteSeen(ctx: ProgramCtx, provider: VendorName, event: Seen) {
   ];
 }
 
-/** Notes that an event of a connected account came: the owner's own account has sent nothing. */
+/** Records an event of a connected account: the owner's own account has not sent one. */
 function noteConnected({ db, program, now }: ProgramCtx, provider: VendorName) {
   const { last_connected_event_at: last } = connectionOf(program, provider);
   const minute = iso(now - MINUTE);
@@ -67,7 +69,7 @@ function noteConnected({ db, program, now }: ProgramCtx, provider: VendorName) {
   ];
 }
 
-/** Those that the provider is asked to select, in their order, and then the others that came within 30 days. */
+/** The types that the provider should send, in their order, and then the others that came within 30 days. */
 export function seenTypes({ wanted_events }: Vendor, { seen_types }: Connection, now: number): SeenType[] {
   const from = iso(now - SHOWN_MS);
   const seen = new Map([...typesOf(seen_types)].filter(([, at]) => at >= from));
@@ -84,7 +86,7 @@ export function seenTypes({ wanted_events }: Vendor, { seen_types }: Connection,
   }));
 }
 
-/** Whether the provider should send events of a type: it is asked to, or has sent one within 30 days. */
+/** Whether the provider sends events of a type: it should, or has sent one within 30 days. */
 export function isSent(provider: Vendor, connection: Connection, type: string, now: number): boolean {
   return seenTypes(provider, connection, now).some((one) => one.type === type);
 }

@@ -4,7 +4,7 @@ import { logLine, reasonOf } from "../../lib/log.ts";
 import { SECOND } from "../../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
 
-/** The same context over another of the deployment's databases; null where the shard has none. */
+/** The same context over another of the deployment's databases; null if the shard does not exist. */
 export function onShard<C extends BaseCtx>(ctx: C, shard: number): C | null {
   if (shard === ctx.shard) return ctx;
   const db = ctx.databases.open(shard);
@@ -16,20 +16,20 @@ export function everyShard<C extends BaseCtx>(ctx: C): C[] {
   return ctx.databases.shards.map((shard) => onShard(ctx, shard)).filter((on) => on !== null);
 }
 
-/** What the databases said, in the order of their shards; those that failed are left out. */
+/** The answers of the databases, in the order of their shards; those that failed are left out. */
 export interface Answers<T, C extends BaseCtx = BaseCtx> {
   said: { ctx: C; answer: T }[];
-  /** What the first one failed with; null when all have answered. */
+  /** The error of the first one that failed; null if all have answered. */
   failure: { reason: unknown } | null;
 }
 
-/** So long one database of several may take: a person waits for all of them. */
+/** The timeout of one database of several: a person waits for all of them. */
 const ANSWER_WITHIN = 5 * SECOND;
 
 /**
- * Asks every database of the deployment at once. One that fails, or answers late, takes nothing from the others and is
+ * Queries every database of the deployment at once. One that fails, or answers late, does not affect the others and is
  * logged.
- * @throws what the first one failed with, where all fail.
+ * @throws the first error, if all fail.
  */
 export async function askAll<T, C extends BaseCtx>(ctx: C, ask: (on: C) => Promise<T>): Promise<Answers<T, C>> {
   const contexts = everyShard(ctx);
@@ -50,8 +50,9 @@ export async function askAll<T, C extends BaseCtx>(ctx: C, ask: (on: C) => Promi
 }
 
 /**
- * Asks the databases of the deployment one after the other until one answers. One that fails, or answers late, is logged.
- * @throws what the first one failed with, where all fail.
+ * Queries the databases of the deployment one after the other until one answers. One that fails, or answers late, is
+ * logged.
+ * @throws the first error, if all fail.
  */
 export async function askFirst<T, C extends BaseCtx>(ctx: C, ask: (on: C) => Promise<T>): Promise<T> {
   const contexts = everyShard(ctx);

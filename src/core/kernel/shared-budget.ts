@@ -4,7 +4,7 @@ import type { Networks } from "../../domain/address.ts";
 
 /**
  * A budget that strangers use up together. Each network and each site has a share of it, and its second half is left to
- * sites that have used none: no network can use it up for the others (HTTP-37).
+ * sites that have not used it yet: no network can use it up for the others (HTTP-37).
  */
 export interface SharedBudget {
   most: number;
@@ -12,7 +12,10 @@ export interface SharedBudget {
   site: number;
 }
 
-/** The caller's networks as keyed hashes: the addresses themselves are not stored. Null outside the platform, where all callers are one network. */
+/**
+ * The caller's networks as keyed hashes: the addresses themselves are not stored. Null outside the platform: there all
+ * callers are one network.
+ */
 export type HashedNetworks = Networks | null;
 
 /**

@@ -1,15 +1,15 @@
-/** Changes that were decided on a page of some minutes ago: nothing newer is overwritten by them. */
+/** Prevents changes from a page that was opened minutes ago from overwriting newer values. */
 
 /** Columns as a form showed them when it was opened, by name. */
 export type Shown = Readonly<Record<string, unknown>>;
 
-/** What a patch changes was changed by somebody else after its form was opened; nothing was written. */
+/** A changed column was also changed by another person after the form was opened; the change was not written. */
 export class StaleChange extends Error {
-  /** The row as it is now. */
+  /** The current row. */
   readonly stored: object;
   /** The columns that the sender changed. */
   readonly changed: readonly string[];
-  /** Those of them that are different now, for somebody changed them too. */
+  /** Those of them that another person has changed too. */
   readonly conflicts: readonly string[];
 
   constructor(stored: object, changed: readonly string[], conflicts: readonly string[]) {
@@ -22,19 +22,19 @@ export class StaleChange extends Error {
 }
 
 export interface Meant {
-  /** As the form showed them; without it the whole patch is meant. */
+  /** The values that the form showed; without them the whole patch counts as changed. */
   shown: Shown | undefined;
-  /** Columns that say something only together: who changes one decides all of them. */
+  /** Columns that have a meaning only together: a change of one decides all of them. */
   together?: readonly (readonly string[])[];
-  /** Columns that are meant also if they are as shown. */
+  /** Columns that count as changed even with the values shown. */
   always?: readonly string[];
 }
 
 /**
- * The part of `patch` that its sender decided: without columns that are as their form showed them, which others may have changed
- * since. Of a column that both changed to the same there is nothing to decide. For use between the read and the guarded commit of
- * a verb, so that a change in between is seen by the next attempt.
- * @throws {StaleChange} if somebody else changed one of these columns too.
+ * The part of `patch` that its sender changed: without columns that have the values shown in the form, which others may
+ * have changed since. If both changed a column to the same value there is no conflict. For use between the read and the
+ * guarded commit of a verb, so that the next attempt sees a change in between.
+ * @throws {StaleChange} if another person changed one of these columns too.
  */
 export function meantOf<P extends object>(before: object, patch: P, { shown, together = [], always = [] }: Meant): P {
   if (shown === undefined) return patch;
@@ -53,7 +53,7 @@ export function meantOf<P extends object>(before: object, patch: P, { shown, tog
   return Object.fromEntries(meant) as P;
 }
 
-/** Of values that went through JSON or did not: absent is null, and the order of keys says nothing. */
+/** Compares values before or after JSON: absent equals null, and the order of keys does not matter. */
 function isSame(a: unknown, b: unknown): boolean {
   return canonical(a) === canonical(b);
 }

@@ -5,11 +5,11 @@ import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "
 import { readAtMost } from "../../lib/http-body.ts";
 
 export type Resolution =
-  /** Every answer is public: it may be called now. */
+  /** Every address is public: the host may be called now. */
   | { kind: "public" }
-  /** The name, an alias on its way or an address is refused: it must not be called, and asking again is no use. */
+  /** The name, an alias or an address is refused: the host must not be called, and a repetition is useless. */
   | { kind: "blocked"; reason: string }
-  /** Nobody could resolve it: it must not be called now. */
+  /** The name could not be resolved: the host must not be called now. */
   | { kind: "dns"; reason: string };
 
 export interface ResolveDeps {
@@ -17,17 +17,17 @@ export interface ResolveDeps {
   /** A DNS over HTTPS endpoint that answers `application/dns-json`. */
   resolverUrl: string;
   ownHosts: OwnHosts;
-  /** For the whole look-up. */
+  /** The limit for the whole lookup. */
   timeoutMs: number;
 }
 
 /**
- * Whether a host, spelled as in `URL.hostname`, may be called now. Asks the resolver for A and AAAA at once and judges
- * every address and every alias of both answers. Never throws and never takes longer than `timeoutMs`.
+ * Whether a host, in the spelling of `URL.hostname`, may be called now. Queries the resolver for A and AAAA at once and
+ * checks every address and every alias of both answers. Never throws and never takes longer than `timeoutMs`.
  *
  * At each attempt the name is resolved by DNS over HTTPS (A and AAAA), every answer must be public unicast (HOOK-20),
- * and a failed look-up is a failed attempt (`dns`), never a send (HOOK-19): so when one of the two look-ups fails,
- * good answers of the other do not help, but a refused one still blocks.
+ * and a failed lookup is a failed attempt (`dns`), never a send (HOOK-19): so if one of the two lookups fails, good
+ * answers of the other do not help, but a refused one still blocks.
  */
 export async function resolveTarget(hostname: string, deps: ResolveDeps): Promise<Resolution> {
   const refusal = whyHostRefused(hostname);
@@ -46,8 +46,8 @@ export async function resolveTarget(hostname: string, deps: ResolveDeps): Promis
 export type Resolve = typeof resolveTarget;
 
 /**
- * The same for attempts that are made side by side: those that ask for one name at once share the answer, which each has
- * waited for. Nothing is remembered: the next attempt asks again.
+ * The same for concurrent attempts: those with the same name at once share one lookup. The answer is not cached: the
+ * next attempt resolves again.
  */
 export function openResolver(): Resolve {
   const underWay = new Map<string, Promise<Resolution>>();

@@ -2,16 +2,16 @@ import { sql, type SQL } from "drizzle-orm";
 import { firstIdAt } from "../../lib/id.ts";
 import type { Reader } from "./context.ts";
 
-/** What is asked for, as in `EventRange`. */
+/** The requested range, as in `EventRange`. */
 interface Range {
   from?: number | undefined;
   to?: number | undefined;
 }
 
 /**
- * The clicks that are in the log and in no kept count yet, to select from: every total of clicks is what is kept and
- * these. A flush leaves them to the roll-up, which takes them up before they are many (`core/clicks/roll-up.ts`); where
- * it has left none, nothing is read.
+ * The clicks in the log that no kept count includes yet, as the end of a select: every total of clicks is the kept
+ * count plus these. A flush leaves them to the roll-up, which counts them before they are many
+ * (`core/clicks/roll-up.ts`); after the last one no row is read.
  */
 export function uncountedClicks({ programId }: Reader, { from, to }: Range = {}): SQL {
   const mark = openMark(programId);
@@ -26,12 +26,12 @@ export function countUncountedIn(program_id: SQL, first: SQL, end: SQL): SQL {
     and e.id >= max(${openMark(program_id)}, ${first}) and e.id < ${end} and e.type = 'click' and e.uncounted = 1)`;
 }
 
-/** Whether an event of the program is in the kept counts; of what was counted already the mark is gone, not the flag. */
+/** Whether an event of the program is in the kept counts; once clicks are counted the mark is deleted, not the flag. */
 export function isCounted(program_id: string): SQL {
   return sql`(uncounted is null or id < ifnull(${openMark(program_id)}, '~'))`;
 }
 
-/** Null where no click waits. */
+/** Null if no click waits. */
 function openMark(program_id: string | SQL): SQL {
   return sql`(select until from click_rollups where program_id = ${program_id} and next_at is not null)`;
 }

@@ -37,7 +37,7 @@ import type {
   SaleClaim,
 } from "./rows.ts";
 
-/** The view of a row: the columns that its resource reads, as they are. */
+/** The view of a row: the unchanged columns that its resource reads. */
 function viewBy<Row extends object, F extends Fields>(fields: F): (row: Row) => ViewOf<Row, F> {
   const columns = columnsWith(fields, "read") as (keyof ViewOf<Row, F>)[];
   return (row) => pick<Row, keyof ViewOf<Row, F>>(row, columns);
@@ -46,7 +46,10 @@ function viewBy<Row extends object, F extends Fields>(fields: F): (row: Row) => 
 export const viewPartner = viewBy<Partner, typeof PARTNER>(PARTNER);
 export type PartnerView = ReturnType<typeof viewPartner>;
 
-/** What a reader without the scope `payouts` sees of a partner: payout details in part. The same object where it has none. */
+/**
+ * A partner as shown to a reader without the scope `payouts`: payout details are masked. The same object if it has no
+ * details.
+ */
 export function withoutPayoutDetails<P extends Partial<PartnerView>>(partner: P): P {
   const details = MASKED_DETAILS.flatMap(([name, mask]) => {
     const detail = partner[name];
@@ -93,8 +96,8 @@ export const viewApplication = viewBy<Application, typeof APPLICATION>(APPLICATI
 export type ApplicationView = ReturnType<typeof viewApplication>;
 
 /**
- * An application in outbound webhooks, and in the reply to a decision (JOIN-7): nothing that the person wrote, which would
- * have to be forgotten there too.
+ * An application in outbound webhooks, and in the reply to a decision (JOIN-7): without the person's own texts, which
+ * would have to be erased there too.
  */
 export function viewApplicationData(application: Application) {
   return pick(application, ["id", "program_id", "status", "partner_id", "created_at", "decided_at"]);
@@ -127,10 +130,10 @@ export const viewEndpoint = viewBy<Endpoint, typeof ENDPOINT>(ENDPOINT);
 
 export const viewCommissionRow = viewBy<Commission, typeof COMMISSION>(COMMISSION);
 
-/** What of the program says how long a commission is on hold. */
+/** The program's fields that decide how long a commission is on hold. */
 type HoldRules = Pick<Program, "auto_approve_days">;
 
-/** The full record (COM-9), by the settings of now. */
+/** The full record (COM-9), by the current settings. */
 export function viewCommission(commission: Commission, { auto_approve_days }: HoldRules) {
   return { ...viewCommissionRow(commission), hold_until: holdUntil(commission, auto_approve_days) };
 }
@@ -163,17 +166,17 @@ interface SentObjects {
   Payout: PayoutView;
 }
 
-/** A claim, whole: its note is for the partner. */
+/** A whole claim: its note is for the partner. */
 export const viewClaim = viewBy<SaleClaim, typeof CLAIM>(CLAIM);
 export type ClaimView = ReturnType<typeof viewClaim>;
 
-/** A claim in outbound webhooks: nothing that would have to be forgotten with a customer. */
+/** A claim in outbound webhooks: without data that would have to be erased with a customer. */
 export function viewClaimData(claim: SaleClaim) {
   return pick(claim, ["id", "program_id", "partner_id", "status", "payment_id", "created_at", "decided_at"]);
 }
 
 export interface PingData {
-  /** Of the event. */
+  /** The id of the event. */
   id: string;
   endpoint_id: string;
   description: string | null;

@@ -3,7 +3,7 @@ import { logLine, reasonOf } from "../../lib/log.ts";
 import { partsOf } from "../../lib/slices.ts";
 import { SECOND } from "../../lib/time.ts";
 
-/** Asks for a look at the lane of a delivery, some seconds from now. The row decides what is done then. */
+/** A request to check the lane of a delivery after some seconds. The row decides the action. */
 export interface WakeUp {
   delivery_id: string;
   delay_seconds: number;
@@ -11,20 +11,20 @@ export interface WakeUp {
 
 export type Wake = (wakeUps: WakeUp[]) => Promise<void>;
 
-/** What this needs of a queue's producer binding. */
+/** The part of a queue's producer binding that is used. */
 export interface WakeUpQueue {
   sendBatch(messages: Iterable<{ body: WakeUpMessage | MailWakeUp; delaySeconds?: number }>): Promise<unknown>;
 }
 
-/** The longest delay that every version of the platform takes. The longest that is needed is as long (12 h). */
+/** The longest delay that every version of the platform accepts. The longest one needed is as long (12 h). */
 const MAX_DELAY_SECONDS = 12 * 60 * 60;
 
-/** What one call of the queue takes. */
+/** The most messages in one call of the queue. */
 export const MAX_WAKE_UPS = 100;
 
 /**
- * Puts wake-ups of a shard's deliveries on the queue, with the queue's own delay where they say none. One that is lost loses nothing, the sweep finds the row: so a
- * failure is logged, under the request that it was for, and not thrown.
+ * Puts wake-ups of a shard's deliveries on the queue, by default with the queue's own delay. A lost one does no harm,
+ * because the sweep finds the row: so a failure is logged, under its request, and not thrown.
  */
 export async function queueWakeUps(
   queue: WakeUpQueue,
@@ -45,12 +45,15 @@ export async function queueWakeUps(
   }
 }
 
-/** The wake-up for an instant (ISO 8601): never before it, at once when it is past. */
+/** The wake-up for an instant (ISO 8601): never before it, at once if it is past. */
 export function wakeUpAt(delivery_id: string, instant: string, now: number): WakeUp {
   return { delivery_id, delay_seconds: Math.max(0, Math.ceil((Date.parse(instant) - now) / SECOND)) };
 }
 
-/** Has the e-mails of a program that are due sent. One that is lost loses nothing, a job looks every minute. */
+/**
+ * Puts a wake-up for the due e-mails of a program on the queue. A lost one does no harm, because a job checks every
+ * minute.
+ */
 export async function queueMailWakeUp(queue: WakeUpQueue, program_id: string, request_id?: string): Promise<void> {
   try {
     await queue.sendBatch([{ body: { mails_of: program_id }, delaySeconds: 0 }]);

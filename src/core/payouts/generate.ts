@@ -94,14 +94,14 @@ const MAX_LISTED = 500;
 
 /**
  * Makes payouts per active or deactivated partner and currency: the sum of approved commissions from before
- * `period_end` that are in no payout, and of all negative ones, whatever their date. A sum below `min_payout_cents`, or
- * not positive, is skipped and rolls over. A rerun creates no further payout (OUT-1, OUT-2), and two concurrent runs
- * make none twice: every payout is inserted together with the claim of exactly the commissions it sums, in one
+ * `period_end` that are in no payout, and of all negative ones, at any date. A sum below `min_payout_cents`, or not
+ * positive, is skipped and rolls over. A rerun creates no further payout (OUT-1, OUT-2), and two concurrent runs do not
+ * make one twice: every payout is inserted together with the claim of exactly the commissions it sums, in one
  * transaction with one condition.
  *
  * Partners are processed in at most 81 chunks, each a read and a transaction of eight statements, so a run is at most
- * 735 statements however many partners there are, and few more if partners change meanwhile. A run that ends between
- * two chunks is finished by the next one.
+ * 735 statements for any number of partners, and few more if partners change meanwhile. A run that ends between two
+ * chunks is finished by the next one.
  */
 export async function generatePayouts(caller: Caller, input: GenerationInput): Promise<Generation> {
   const problem = periodProblem(input, caller.now);
@@ -136,7 +136,7 @@ export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
 }
 
 /**
- * The payable rows of a program: approved, in no payout, from before the end or negative (whatever the date), and of a
+ * The payable rows of a program: approved, in no payout, from before the end or negative (at any date), and of a
  * payment whose rows match its facts and decisions; one that is being settled waits for the next run.
  */
 export function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {

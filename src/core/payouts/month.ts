@@ -23,10 +23,10 @@ interface Due extends Owner {
  * Generates the past calendar month on the first of each month (OUT-3), for every program that had a commission due on
  * that day, disputed or not, and is not done yet: so a day without a cron, or a program that failed, is caught up.
  * Commissions approved later wait for the next first, unless time was to approve them by then; so do those that a
- * payout canceled since the month ended can have contained: none is generated twice. Debts never wait, because the
- * amounts paid without them may be the last from which they could be deducted. The last payouts are written together
- * with the mark that the month is done, because once they are made no row may remain by which the month would be found
- * again.
+ * payout canceled since the month ended can have contained, so that they are not generated twice. Debts never wait,
+ * because the amounts paid without them may be the last from which they could be deducted. The last payouts are written
+ * together with the mark that the month is done, because once they are made no row may remain by which the month would
+ * be found again.
  */
 export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
   const { period_start, period_end } = previousMonth(ctx.now);

@@ -56,7 +56,7 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
   return pursue(started.ctx, started.payout, transfers, { api_key: started.api_key, how: "first" });
 }
 
-/** The connected account for which the payout was generated, whatever account the partner has by now. */
+/** The connected account for which the payout was generated, even if the partner has another one by now. */
 async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   if (payout.method !== TRANSFER_METHOD) {
     throw new AppError("invalid_transition", "Only payouts to connected accounts are paid by a transfer.");
@@ -71,7 +71,10 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   return account_id;
 }
 
-/** In a request for many payouts, or a run of the job, the later ones begin long after its start. */
+/**
+ * A lease counts from the present time: in a request for many payouts, or a run of the job, the later ones begin long
+ * after its start.
+ */
 function leaseFrom(ctx: ProgramCtx, transfers: Transfers): string {
   return iso(Math.max(transfers.now(), ctx.now) + TRANSFER_LEASE_MS);
 }
@@ -79,7 +82,7 @@ function leaseFrom(ctx: ProgramCtx, transfers: Transfers): string {
 /**
  * Continues an open transfer. The process that moves `reconcile_at` forward holds it for the time of a lease; another
  * finds the row changed and skips it (null). With the owner's statement no transfer is sent, and the statement counts
- * if the vendor cannot be asked.
+ * if the transfer cannot be looked up.
  */
 export async function takeUpTransfer(
   ctx: ProgramCtx,
@@ -144,7 +147,7 @@ async function pursue(ctx: ProgramCtx, payout: Payout, transfers: Transfers, pur
 /**
  * The result of an attempt. After a network error, 409 or 5xx the same key is repeated, and the payout stays
  * `processing`; a definitive refusal is `failed` (OUT-6). Except at the very first call for a payout a transfer may
- * already exist, so it is looked up first, and none is sent until the vendor has answered that there is none: the
+ * already exist, so it is looked up first, and not sent until the vendor has answered that it does not exist: the
  * vendor forgets idempotency keys, its memory of them may end with the API key, and an earlier attempt had another key.
  * The database may have been restored to before the first call, so a call counts as first only as long as the vendor
  * repeats its answer. A found transfer is a fact for any key; a missing one is conclusive only for the key's own

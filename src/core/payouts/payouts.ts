@@ -54,7 +54,7 @@ export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<Pa
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
-/** One payout with its commissions; a canceled one has none. */
+/** One payout with its commissions; a canceled one has no commissions. */
 export async function getPayout(caller: Caller, id: string): Promise<PayoutWithCommissions> {
   const [{ program }, [payout], rows] = await prove(
     caller,

@@ -34,7 +34,7 @@ export interface RecipientChange {
 }
 
 /**
- * The partner's payout before this one, if it has another recipient; null if it has the same one or there is none.
+ * The partner's payout before this one, if it has another recipient; null if it has the same one or does not exist.
  * Recipients are compared whole, or masked if no key opens one of them any more.
  */
 export async function readRecipientChange(ctx: Reader, payout: Payout): Promise<RecipientChange | null> {

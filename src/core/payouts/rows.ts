@@ -21,7 +21,9 @@ export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payo
   return { type, changes, payload, outbound: { event: type, data: viewPayout(payout) } };
 }
 
-/** What every audit event of a payout says of it; `reference` and `failure_code` are in those events that can set them. */
+/**
+ * The common payload of a payout's audit events; `reference` and `failure_code` are in those events that can set them.
+ */
 function payoutPayload(payout: Payout): EventPayloads["payout.generated"] {
   return {
     payout_id: payout.id,
@@ -34,7 +36,7 @@ function payoutPayload(payout: Payout): EventPayloads["payout.generated"] {
   };
 }
 
-/** E-mails to the partners of the payouts `p` that `which` selects; of one that failed there is one for each attempt. */
+/** E-mails to the partners of the payouts `p` that `which` selects; for a failed payout one for each attempt. */
 export function mailsAboutPayouts(kind: PayoutMail, which: SQL): MailsAbout {
   const subject = kind === "payout_failed" ? sql`p.id || ':' || p.attempt` : sql`p.id`;
   return {

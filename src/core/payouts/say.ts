@@ -7,16 +7,17 @@ import type { Payout } from "../kernel/rows.ts";
 import { takeUpTransfer, type Word } from "./pay.ts";
 import { ownedPayout, requireMove } from "./payouts.ts";
 
-/** The owner's statement about the vendor's records: the transfer, by its id, or that there is none. */
+/** The owner's statement about the vendor's records: the transfer, by its id, or that it does not exist. */
 export interface Said {
   made: boolean;
   reference: string | null;
 }
 
 /**
- * Lets the owner resolve an open transfer (OUT-17), only if the vendor cannot be asked with the stored key. The vendor
- * is asked again, and its answer takes precedence over the statement, as does the result of a concurrent lookup. No
- * transfer is sent. @throws `invalid_transition` if the service can look it up, or a lookup may be running.
+ * Lets the owner resolve an open transfer (OUT-17), only if it cannot be looked up with the stored key. The service
+ * tries the lookup again, and the vendor's answer takes precedence over the statement, as does the result of a
+ * concurrent lookup. No transfer is sent. @throws `invalid_transition` if the service can look it up, or a lookup may
+ * be running.
  */
 export async function sayTransfer(
   caller: Caller,

@@ -6,14 +6,14 @@ import type { Reader } from "../kernel/context.ts";
 import type { Commission, Payout } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 
-/** Lines that the page of a statement shows. */
+/** The most lines on the page of a statement. */
 export const MOST_LINES = 5_000;
 
 const LINES_PER_READ = 1_000;
 
 /**
- * A payout of a partner with the first of its commissions, the oldest first and at most `MOST_LINES`; a canceled one
- * has none. @throws `not_found` if it is not this partner's.
+ * A partner's payout with the first of its commissions, the oldest first and at most `MOST_LINES`; a canceled one has
+ * no commissions. @throws `not_found` if it is not this partner's.
  */
 export async function readStatement(
   ctx: Reader,

@@ -50,9 +50,9 @@ export interface DetailsTaken {
 export const NOTHING_TAKEN: DetailsTaken = { writes: [], occurrences: [], counts: new Map(), rest: [] };
 
 /**
- * For the commit that stores the current state of `changed`: these partners' payouts without payout details receive
- * theirs, unless those are incomplete. An existing recipient stays (OUT-5). If a payout is paid, canceled or generated
- * meanwhile, the commit is a lost race.
+ * The writes for the commit that stores the current state of `changed`: these partners' payouts without payout details
+ * receive theirs, unless those are incomplete. An existing recipient stays (OUT-5). If a payout is paid, canceled or
+ * generated meanwhile, the commit is a lost race.
  */
 export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]): Promise<DetailsTaken> {
   const byId = new Map(

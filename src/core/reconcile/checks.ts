@@ -14,8 +14,9 @@ import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 /** A partner with more entries is checked in slices (`core/reconcile/walk.ts`). */
 export const ENTRIES_AT_ONCE = 500;
 /**
- * Entries are dated after the last change of their commission, and a payout by the beginning of the request that cancels it:
- * where that took long, or another request's clock is ahead, the entries are later, by no more than this.
+ * An entry is dated after the last change of its commission, and a payout by the beginning of the request that cancels
+ * it. If that request took long, or the clock of another request is ahead, the entries are later than the payout, by at
+ * most this.
  */
 const ENTERED_WITHIN = 10 * MINUTE;
 
@@ -46,8 +47,8 @@ const JOURNAL_ROW: Columns<JournalRow> = {
 };
 
 /**
- * Of these commissions, those whose entries do not net to the row's amount in the account that the row says and to 0
- * in every other; of one that is deleted, to 0 everywhere.
+ * Finds the given commissions whose entries do not net to the row's amount in the row's account and to 0 in every other
+ * account. The entries of a deleted commission must net to 0 in every account.
  */
 export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
   return shaped(
@@ -83,7 +84,7 @@ interface BalanceRow {
   posted: Cents;
   kept_commissions: number;
   commissions: number;
-  /** The same of entries. */
+  /** The kept and the counted number of entries. */
   kept_entries: number;
   entries: number;
 }
@@ -101,8 +102,8 @@ const BALANCE_ROW: Columns<BalanceRow> = {
 };
 
 /**
- * Of these partners, the balances that differ from the sums of the entries, or from the number of entries or of
- * commissions in the account. Partners with more than `most` entries are named and not compared.
+ * Finds the balances of the given partners that differ from the sums of the entries, or from the number of entries or
+ * of commissions in the account. A partner with more than `most` entries is listed but not compared.
  */
 export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most: number) {
   const program = ctx.program.id;
@@ -173,7 +174,7 @@ export function tooLarge(rows: readonly BalanceRow[]): string[] {
 interface PayoutSums extends Pick<Payout, "id" | "status" | "commission_count" | "amount_cents"> {
   commissions: number;
   summed_cents: Cents;
-  /** Of its commissions those that are not in the status that the payout's says. */
+  /** The payout's commissions whose status does not match the payout's status. */
   other_status: number;
   entered_cents: Cents;
 }
@@ -190,9 +191,10 @@ const PAYOUT_SUMS: Columns<PayoutSums> = {
 };
 
 /**
- * These payouts, and what their commissions and entries come to. Entries have no index by payout: those of a payout are
- * found by its commissions; those of a canceled one, which has none, among the partner's entries of its time, unless
- * these are too many for one statement: then the checks of each commission and of the partner's balance say the same.
+ * Reads these payouts and the sums of their commissions and entries. Entries have no index by payout. The entries of a
+ * payout are found by its commissions. A canceled payout has no commissions: its entries are found among the partner's
+ * entries of its time, unless these are too many for one statement. Then the checks of each commission and of the
+ * partner's balance cover the same entries.
  */
 export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   const spans = rows.map(({ id, status, created_at, updated_at }) => ({
@@ -222,7 +224,10 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   );
 }
 
-/** A payout is what its commissions and its entries come to; a canceled one holds neither. */
+/**
+ * The amount of a payout equals the sum of its commissions and of its entries; a canceled payout has no commissions and
+ * no entries.
+ */
 export function payoutFindings(rows: readonly PayoutSums[]): Difference[] {
   return rows.flatMap((row) => {
     const isCanceled = row.status === "canceled";

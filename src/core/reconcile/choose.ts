@@ -1,4 +1,4 @@
-/** What a step of the reconciler looks at (`core/reconcile/reconcile.ts`). */
+/** Chooses the rows that a step of the reconciler checks (`core/reconcile/reconcile.ts`). */
 import { sql } from "drizzle-orm";
 import { literal, literals } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
@@ -13,12 +13,12 @@ import { isWhole, KINDS, partsOf, TRANSFERS_AT_ONCE, type Kind, type Place, type
 const EVENTS_AT_ONCE = 6;
 /** A step that takes more payments in turn leaves the events to a later one. */
 const BESIDE_EVENTS = 3;
-/** So long a delivery may wait beyond its time, for the sweep of every minute. */
+/** How long a delivery may be overdue before it is counted; the sweep runs every minute. */
 const DELIVERED_AFTER = HOUR;
 /** Waiting deliveries are counted up to here. */
 const DELIVERIES_COUNTED = 100;
 
-/** Events of a commission or a payout: after each something is to be looked at. */
+/** Events that change a commission or a payout: the step checks the rows they name. */
 type TouchingType = {
   [T in AuditEventType]: EventPayloads[T] extends { commission_id: string } | { payout_id: string } ? T : never;
 }[AuditEventType];
@@ -47,11 +47,11 @@ const TOUCHED: Columns<Touched> = {
   payout_id: orNull(text),
 };
 
-/** Ids, those that events touched among them. */
+/** Ids of the chosen rows, including those that events touched. */
 export interface Chosen extends Record<Kind, string[]> {
-  /** Those that were taken in turn. */
+  /** The rows that were chosen in turn. */
   turn: Turn;
-  /** Where the next step goes on among the events. */
+  /** The event id from which the next step continues. */
   event_id: string;
   /** Whether more events may wait. */
   isFull: boolean;
@@ -63,7 +63,10 @@ export interface EventSpan {
   until: string;
 }
 
-/** What the next events touched, and the next rows in turn. A round through everything leaves the events for later. */
+/**
+ * Chooses the rows that the next events touched, and the next rows in turn. A round through the whole program leaves
+ * the events for later.
+ */
 export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Promise<Chosen> {
   const { db } = ctx;
   const parts = partsOf(place);
@@ -135,7 +138,7 @@ export function payoutsAmong(ctx: ProgramCtx, ids: readonly string[]) {
     );
 }
 
-/** How many deliveries to active endpoints wait beyond their time and nobody has them. The sweep serves them. */
+/** Counts the unclaimed deliveries to active endpoints that are overdue. The sweep delivers them. */
 export function deliveriesLeft(ctx: ProgramCtx) {
   return shaped(
     ctx.db,

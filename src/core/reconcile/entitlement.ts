@@ -10,7 +10,10 @@ interface Row {
   amount_cents: Cents;
 }
 
-/** What a payment's commissions are against what its facts and decisions come to, by partner, kind and status. */
+/**
+ * Compares the commissions of a payment with those that follow from its facts and decisions, by partner, kind and
+ * status.
+ */
 export function entitlementFinding(payment_id: string, { rows, occurrences }: Unsettled): Difference {
   const planned = new Map<string, Row>(rows.map((row) => [row.id, row]));
   for (const { payload } of occurrences) {
@@ -29,7 +32,7 @@ export function entitlementFinding(payment_id: string, { rows, occurrences }: Un
   };
 }
 
-/** New commissions have no ids yet, so that the figures are the same at every look. */
+/** New commissions have no ids yet: grouping keeps the figures the same in every check. */
 function sumsOf(rows: readonly Row[]): Figures {
   const named = Map.groupBy(rows, (row) => `${row.partner_id} ${row.currency} ${row.kind} ${row.status}`);
   const sums = [...named].map(([name, own]) => [name, addUp(own.map((row) => row.amount_cents))] as const);

@@ -1,4 +1,7 @@
-/** What the reconciler has found: reported once, kept until it is gone, and never repaired automatically. */
+/**
+ * The differences that the reconciler finds: each is reported once, kept until it is gone, and never repaired
+ * automatically.
+ */
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
@@ -10,18 +13,18 @@ import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import type { NoticeOf } from "../kernel/notices.ts";
 import type { Figured } from "./transfers.ts";
 
-/** A check and the subjects that it was made for. */
+/** The checked subjects of each check. */
 export type Looked = Record<Check, readonly string[]>;
 
-/** So many are named to a person. */
+/** How many differences a page or an e-mail lists. */
 export const NAMED = 100;
 
-/** A round begins so long after the last one ended, and an e-mail goes so long after the one before. */
+/** The time between the end of a round and the next round, and between two e-mails. */
 export const ROUND_AFTER = 20 * HOUR;
-/** So long a difference waits for the end of its round, so that one e-mail names all that the round finds. */
+/** How long a difference waits for the end of its round, so that one e-mail lists all differences of the round. */
 const WAITS_FOR_ROUND = HOUR;
 
-/** Those that are still there, the latest found first. */
+/** The open differences, the latest found first. */
 export function openDifferences(ctx: ProgramCtx, most: number) {
   return ctx.db
     .select()
@@ -31,7 +34,7 @@ export function openDifferences(ctx: ProgramCtx, most: number) {
     .limit(atMost(most));
 }
 
-/** Some of each check that are still there, by chance, so that each has its turn to be looked at again. */
+/** Selects up to `most` open differences of each check at random, so that each is checked again in time. */
 export function knownDifferences(ctx: ProgramCtx, most: number) {
   return shaped(
     ctx.db,
@@ -43,7 +46,7 @@ export function knownDifferences(ctx: ProgramCtx, most: number) {
   );
 }
 
-/** Of what was found, that which is not reported yet, or has other figures by now. */
+/** Returns the differences that are not reported yet or whose figures have changed. */
 export async function unreported(ctx: ProgramCtx, found: readonly Difference[]): Promise<readonly Difference[]> {
   if (found.length === 0) return [];
   const [known] = await ctx.read(
@@ -59,7 +62,7 @@ export async function unreported(ctx: ProgramCtx, found: readonly Difference[]):
   });
 }
 
-/** Those that no e-mail has named yet, the longest known first. */
+/** The differences that are not in an e-mail yet, the longest known first. */
 export function unmailedDifferences(ctx: ProgramCtx) {
   return ctx.db
     .select()
@@ -72,18 +75,18 @@ export function unmailedDifferences(ctx: ProgramCtx) {
     .limit(atMost(NAMED));
 }
 
-/** What a step has looked at and found. */
+/** The subjects that a step has checked, and the differences it found. */
 interface Seen {
   looked: Looked;
   found: readonly Difference[];
 }
 
-/** The same, and of what was found that which a step reports. */
+/** The same, and the differences that the step reports. */
 interface News extends Seen {
   reported: readonly Difference[];
 }
 
-/** What was looked at and does not differ any more. */
+/** The checked subjects that no longer differ. */
 function goneOf({ looked, found }: Seen): Subject[] {
   const isFound = new Set(found.map(keyOf));
   return Object.entries(looked).flatMap(([check, subjects]) =>
@@ -92,15 +95,16 @@ function goneOf({ looked, found }: Seen): Subject[] {
 }
 
 interface MailPlan {
-  /** Of what is reported now. */
+  /** The time of the differences that are reported now. */
   found_at: string;
   mailed_at: string | null;
   notices: NoticeOf<"ledger_differs">[];
 }
 
 /**
- * The e-mail of a step, if any: about what is reported now and what waits since the last one, of which nothing is left out. It
- * goes with the end of the round, or once something has waited for long; what is found too soon after it is in the next.
+ * Plans the e-mail of a step, if one is due: it lists every difference that is reported now or has waited since the
+ * last e-mail. It is sent at the end of the round, or once a difference has waited too long. A difference that is found
+ * too soon after an e-mail is in the next one.
  */
 export function planMail(
   { now, program }: ProgramCtx,
@@ -109,7 +113,8 @@ export function planMail(
   seen: News,
 ): MailPlan {
   const { mailed_at } = before;
-  // Also where a clock is behind: what is found after an e-mail is not taken for what it named.
+  // Later than the last e-mail even if a clock is behind: a difference found after the e-mail must not count as listed
+  // in it.
   const found_at = iso(mailed_at === null ? now : Math.max(now, Date.parse(mailed_at) + 1));
   const isOther = new Set([...goneOf(seen), ...seen.reported].map(keyOf));
   const left = waiting.filter(({ kind, subject }) => !isOther.has(keyOf({ check: kind, subject })));
@@ -127,7 +132,10 @@ export function planMail(
   };
 }
 
-/** The rows of what is reported now, the end of what is gone, and the audit event of each difference. */
+/**
+ * Plans the rows of the reported differences, the deletion of those that are gone, and one audit event for each
+ * difference.
+ */
 export function planFindings(
   ctx: ProgramCtx,
   seen: News,
@@ -171,11 +179,11 @@ function pairs(of: readonly Subject[]): SQL {
 
 /** The state of a program's books. */
 export interface BooksStatus {
-  /** When the reconciler last went through without a difference; null before the first time. */
+  /** When a round last ended without a difference; null before the first time. */
   reconciled_at: string | null;
-  /** How many differences there are now, counted up to `NAMED`. */
+  /** The number of open differences, counted up to `NAMED`. */
   differences: number;
-  /** How many deliveries the last round found waiting an hour beyond their time, counted up to 100. */
+  /** The number of deliveries that the last round found more than an hour overdue, counted up to 100. */
   deliveries_left: number;
 }
 

@@ -14,15 +14,15 @@ import { repairBalances } from "./repair.ts";
 import type { Transfers } from "../../providers/connect.ts";
 
 export interface ReconcileInput {
-  /** Only this program; otherwise all of the deployment. */
+  /** Only this program; if absent, the whole deployment. */
   program_id?: string | undefined;
-  /** Where the call before ended: a program's id. */
+  /** The program id at which the previous call ended. */
   next?: string | undefined;
-  /** Recomputes what was found to differ of the program before it is looked at. */
+  /** Recomputes the balances of the program that are known to differ before it is checked. */
   repair?: "balances" | undefined;
 }
 
-/** A difference that is there, whenever it was found. */
+/** An open difference, whenever it was found. */
 export interface ShownDifference {
   program_id: string;
   check: Check;
@@ -33,21 +33,22 @@ export interface ShownDifference {
 }
 
 export interface Reconciling {
-  /** How many of each were looked at by this call. */
+  /** How many rows of each kind this call checked. */
   checked: Checked;
-  /** Of the programs that this call looked at; at most `NAMED`. */
+  /** The differences of the programs that this call checked; at most `NAMED`. */
   differences: ShownDifference[];
   /** Partners whose balances were recomputed. */
   repaired: string[];
-  /** For the next call; null when everything was looked at. */
+  /** The value for the next call; null after the last program. */
   next: string | null;
 }
 
-/** After so many statements a call takes no further step; a step is about a hundred. */
+/** A call takes no further step after this many statements; a step is about a hundred. */
 const STATEMENTS = 500;
 
 /**
- * Looks at all of a program, or of every program, as far as one call goes. Nothing is repaired unless the operator asks.
+ * Checks a whole program, or every program, as far as one call goes. It repairs balances only if the operator requests
+ * it.
  * @throws `not_found` for a program that does not exist.
  */
 export async function reconcileNow(ctx: Ctx, input: ReconcileInput, transfers: Transfers): Promise<Reconciling> {

@@ -4,26 +4,32 @@ import { startWalk, type Walk } from "./walk.ts";
 export const KINDS = ["commissions", "payments", "partners", "payouts"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Where the reconciler is in a program: of each kind the last id that it looked at in turn. */
+/** The reconciler's place in a program: for each kind the last id that it chose in turn. */
 export interface Place extends Record<Kind, string> {
-  /** In a round that goes through all of a program: of which kinds some are left. */
+  /** The kinds with rows left in a round through the whole program. */
   left: Kind[];
-  /** In another round: how many rows of each kind are still to be taken in turn. */
+  /** The number of rows of each kind still to be chosen in turn, in any other round. */
   due: Record<Kind, number>;
   walk: Walk | null;
 }
 
-/** In so many daily rounds everything of a program with some 290 payments has its turn; the last of them finds no more. */
+/**
+ * The number of daily rounds after which every row of a program with some 290 payments was checked; the last of them
+ * finds no more rows.
+ */
 const TURNS = 29;
-/** What a round takes in turn at least, and at most, so that it reads a few hundred rows: larger programs take longer. */
+/**
+ * The least and the most rows that a round chooses in turn, so that it reads a few hundred rows: larger programs need
+ * more rounds.
+ */
 const LEAST: Record<Kind, number> = { commissions: 10, payments: 1, partners: 1, payouts: 1 };
 const MOST: Record<Kind, number> = { commissions: 20, payments: 10, partners: 10, payouts: 10 };
-/** Payouts of one step, taken in turn or touched by events: the vendor is asked about the transfer of each. */
+/** Payouts of one step, chosen in turn or touched by events: each costs a request to the vendor for its transfer. */
 export const TRANSFERS_AT_ONCE = 3;
-/** What one step takes in turn at most. */
+/** The most rows that one step chooses in turn. */
 const AT_ONCE: Record<Kind, number> = { commissions: 100, payments: 9, partners: 10, payouts: TRANSFERS_AT_ONCE };
 
-/** Behind every id. */
+/** Sorts after every id. */
 const END = "~";
 
 export function placeAtStart(): Place {
@@ -31,24 +37,24 @@ export function placeAtStart(): Place {
   return { left: [...KINDS], commissions: "", payments: "", partners: "", payouts: "", due, walk: null };
 }
 
-/** Whether this is a round that goes through all of a program. */
+/** Whether the round goes through the whole program. */
 export function isWhole(place: Place): boolean {
   return place.left.length > 0;
 }
 
-/** The place at the beginning of a round of a program that has so many rows of each kind. */
+/** The place at the beginning of a round; `size` is the number of the program's rows of a kind. */
 export function placeOfRound(place: Place, size: (kind: Kind) => number): Place {
   if (isWhole(place)) return place;
   const due = (kind: Kind) => Math.min(Math.max(Math.ceil(size(kind) / TURNS), LEAST[kind]), MOST[kind]);
   return { ...place, due: ofKinds(due) };
 }
 
-/** Whether a round that does not go through everything has rows left to take in turn. */
+/** Whether a round that does not cover the whole program has rows left to choose in turn. */
 export function hasDue({ due }: Place): boolean {
   return KINDS.some((kind) => due[kind] > 0);
 }
 
-/** How many rows of each kind a step takes in turn. */
+/** The number of rows of each kind that a step chooses in turn. */
 export function partsOf(place: Place): Record<Kind, number> {
   return ofKinds((kind) => {
     if (isWhole(place)) return place.left.includes(kind) ? AT_ONCE[kind] : 0;
@@ -65,18 +71,18 @@ function ofKinds(of: (kind: Kind) => number): Record<Kind, number> {
   };
 }
 
-/** The rows that a step took in turn, in the order of their ids. */
+/** The rows that a step chose in turn, in the order of their ids. */
 export type Turn = Record<Kind, string[]>;
 
-/** Whether a step has come to the last row of a kind. */
+/** Whether a step has reached the last row of a kind. */
 export function hasPassed(place: Place, turn: Turn, kind: Kind): boolean {
   return place[kind] !== END && turn[kind].length < partsOf(place)[kind];
 }
 
 /**
- * The place after a step. `large` are the partners, in the order of their ids, whose entries were too many for it: one
- * of them is walked at a time. Before it goes on to the next, a round through everything waits for the walk; another
- * leaves the partners from there on to the next round.
+ * The place after a step. `large` are the partners, in the order of their ids, with too many entries for the step: one
+ * of them is walked at a time. A round through the whole program waits for the walk before it goes on to the next
+ * partner; another round leaves the partners from there on to the next round.
  */
 export function placeAfter(
   place: Place,

@@ -44,21 +44,21 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 
 type Reconciliation = InferSelectModel<typeof reconciliations>;
 
-/** What one step came to. */
+/** The result of one step. */
 export interface Step {
   checked: Checked;
-  /** False where another step from the same place was faster; then nothing was written. */
+  /** False if another step from the same place was faster; then this one did not write. */
   kept: boolean;
   /** Whether the round goes on. */
   more: boolean;
-  /** Whether it is one that goes through all of the program, and some of it is left. */
+  /** Whether the round goes through the whole program and has some of it left. */
   whole: boolean;
 }
 
 const PROGRAMS_AT_ONCE = 20;
-/** Of each check so many known differences are looked at again in a round. */
+/** How many known differences of each check a round checks again. */
 const KNOWN_AT_ONCE = 3;
-/** An event's id says when its request began; so long after that its transaction is over. */
+/** An event's id contains the time when its request began; after this long its transaction is over. */
 const COMMITTED_AFTER = 10 * MINUTE;
 
 interface Due extends Owner {
@@ -66,11 +66,11 @@ interface Due extends Owner {
 }
 
 /**
- * The daily reconciler (LAW-11). A round looks at everything that the events of
- * commissions and payouts have touched since the last one, at the differences that it knows, and at a part of the rest, so
- * that the rest of a small program has its turn within 30 days, in bounded steps that each go on where the last one committed; the first
- * round of a program goes through all of it.
- * Nothing is repaired. Harmless when two run at once: of two steps from the same place one is dropped.
+ * The daily reconciler (LAW-11). A round checks every row that the events of commissions and payouts have touched since
+ * the last one, the known differences, and a part of the rest, so that all rows of a small program are checked within
+ * 30 days. It goes in bounded steps; each continues from the place that the last one committed. The first round of a
+ * program checks all of it.
+ * The reconciler does not repair. It is harmless if two run at once: of two steps from the same place one is dropped.
  */
 export function reconcilePrograms(ctx: Ctx, transfers: Transfers): Work<Due> {
   return {
@@ -93,8 +93,8 @@ export function reconcilePrograms(ctx: Ctx, transfers: Transfers): Work<Due> {
 }
 
 /**
- * One bounded step of a program's round. `fromStart` begins a round that goes through all of the program.
- * @throws what a payment failed with that could not be looked at; the step is done, and the next goes on behind it.
+ * Runs one bounded step of a program's round. `fromStart` begins a round through the whole program.
+ * @throws the error of a payment that could not be checked; the step is committed, and the next continues after it.
  */
 export async function reconcileStep(ctx: ProgramCtx, transfers: Transfers, fromStart = false): Promise<Step> {
   const [[kept], known, sizes, waiting] = await ctx.read(
@@ -147,7 +147,7 @@ export async function reconcileStep(ctx: ProgramCtx, transfers: Transfers, fromS
   return { checked: seen.checked, kept: true, more, whole };
 }
 
-/** Of a program that no round has looked at. */
+/** The row of a program before its first round. */
 function firstRow(ctx: ProgramCtx): Reconciliation {
   return {
     program_id: ctx.program.id,
@@ -179,8 +179,9 @@ function saveRow(ctx: ProgramCtx, before: Reconciliation, after: Reconciliation)
 }
 
 /**
- * At the end of a round, after what it found is written. What the vendor took back of a transfer that paid stays a difference for
- * ever, since a payout that is paid is final: reported by a round before, it keeps none from agreeing.
+ * Records the agreement at the end of a round, after its findings are written. A paid payout is final, so a transfer
+ * that the vendor reversed after it was paid remains a difference forever: if an earlier round reported it, it does
+ * not prevent agreement.
  */
 function noteAgreed(ctx: ProgramCtx, { began_at, finished_at }: Reconciliation): Write {
   return {
@@ -199,7 +200,7 @@ interface ToLook extends Chosen {
 
 interface Seen {
   found: Difference[];
-  /** Of a payment that could not be looked at. */
+  /** The error of a payment that could not be checked. */
   failure: { reason: unknown } | null;
   looked: Looked;
   checked: Checked;
@@ -207,7 +208,7 @@ interface Seen {
   deliveries_left: number;
 }
 
-/** All checks of what was chosen. */
+/** Runs all checks of the chosen rows. */
 async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Transfers): Promise<Seen> {
   const { db } = ctx;
   const { turn } = chosen;
@@ -233,7 +234,7 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Tr
   const [sums] = await ctx.read(payoutSums(ctx, rows));
   const found = [...journalFindings(journal), ...books.found, ...payoutFindings(sums)];
   const entitlement = await lookAtPayments(ctx, keys);
-  // All of them: the place goes on behind each, so one that is left out has no turn in this lap.
+  // Without a limit: the place moves past each of them, so one that is skipped is not checked in this lap.
   const asked = new Set([...known("transfer"), ...chosen.payouts]);
   const made = await checkTransfers(
     ctx,
@@ -262,7 +263,7 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Tr
   };
 }
 
-/** One that cannot be read does not keep the rest of the program from being looked at. */
+/** Checks the payments. One that cannot be read does not prevent the check of the rest of the program. */
 async function lookAtPayments(ctx: ProgramCtx, keys: readonly PaymentKey[]) {
   const looked: string[] = [];
   const found: Difference[] = [];
@@ -281,8 +282,8 @@ async function lookAtPayments(ctx: ProgramCtx, keys: readonly PaymentKey[]) {
 }
 
 /**
- * The partners' balances: of most in one statement, of one with many entries in slices (`core/reconcile/walk.ts`); where
- * those seem to differ, and of `known`, whatever the size.
+ * Checks the partners' balances: most in one statement, those with many entries in slices (`core/reconcile/walk.ts`).
+ * If the slices seem to differ, and for `known`, one statement decides, for any size.
  */
 async function lookAtBalances(ctx: ProgramCtx, place: Place, chosen: ToLook, known: readonly string[]) {
   const { turn, isNew } = chosen;

@@ -9,10 +9,10 @@ import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 const REPAIRED_AT_ONCE = 20;
 
 /**
- * Recomputes the balances that the reconciler has found to differ, from the entries and the commissions, and
- * the program's own from its partners': all or nothing, with an audit event. The operator's explicit decision; nothing
- * else repairs a figure of money. The differences stay until the reconciler has looked again.
- * Gives the partners whose balances were recomputed.
+ * Recomputes the balances that are known to differ, from the entries and the commissions, and the program's own from
+ * its partners', in one transaction with an audit event. Only the operator's explicit decision repairs an amount of
+ * money. The differences remain until the reconciler has checked again. Returns the partners whose balances were
+ * recomputed.
  */
 export async function repairBalances(ctx: ProgramCtx): Promise<string[]> {
   const program = ctx.program.id;
@@ -41,7 +41,7 @@ const STORE = sql`on conflict (program_id, partner_id, currency, account)
 
 const STORE_COUNTED = sql`${STORE}, entries = excluded.entries`;
 
-/** One partner's balances; one that has no entries and no commissions any more becomes 0. */
+/** Recomputes one partner's balances; they become 0 if the partner has no entries and no commissions any more. */
 function recomputed(program_id: string, partner_id: string) {
   const own = sql`program_id = ${program_id} and partner_id = ${partner_id}`;
   return sql`insert into balances (program_id, partner_id, currency, account, amount_cents, commissions, entries)

@@ -8,15 +8,15 @@ import type { Payout } from "../kernel/rows.ts";
 import { attemptOf, isTakenBack, standingOf } from "../payouts/attempt.ts";
 import { openRecipient } from "../payouts/recipient.ts";
 
-/** A payout that provider A has paid, as far as we know. */
+/** Whether provider A has paid the payout, according to our records. */
 export function hasTransfer(payout: Payout): boolean {
   return payout.status === "paid" && payout.method === TRANSFER_METHOD && payout.attempt > 0;
 }
 
 /**
- * Compares paid payouts with the transfers that the vendor has: one for each, of its amount as the vendor moves it, to its account. `checked`
- * are those about which the vendor could be asked and answered: another account's key knows nothing of a transfer, and a
- * vendor who is away proves nothing. Accounts are compared whole and reported masked.
+ * Compares paid payouts with the vendor's transfers: one for each payout, of its amount in the vendor's units, to its
+ * account. `checked` are the payouts for which the vendor gave a usable answer: the key of another account does not see
+ * the transfer, and an outage is no proof. Accounts are compared whole and reported masked.
  */
 export async function checkTransfers(
   ctx: ProgramCtx,
@@ -40,7 +40,7 @@ export async function checkTransfers(
 
 export type Figured = Pick<Difference, "expected" | "found">;
 
-/** The figures with their accounts masked, which differ where the accounts do. */
+/** The figures with masked accounts, which differ if the accounts differ. */
 export function masked({ expected, found }: Figured): Figured {
   const apart = maskedApart(maskAccount);
   const of = (figures: Figures): Figures => {
@@ -50,7 +50,7 @@ export function masked({ expected, found }: Figured): Figured {
   return { expected: of(expected), found: of(found) };
 }
 
-/** Null where nothing can be said. */
+/** Null if the vendor's answer proves neither agreement nor a difference. */
 async function compare(
   ctx: ProgramCtx,
   payout: Payout,
@@ -61,10 +61,11 @@ async function compare(
   if (standing.is === "other_account") return null;
   const answer = await transfers.find(api_key, payout.id);
   if (answer.outcome === "unknown") return null;
-  // What is found is a fact, whosever key it is; that nothing is says something of the transfer's own account alone.
+  // A transfer that is found is a fact for any key; a missing one is conclusive only for the key of the transfer's own
+  // account.
   if (answer.outcome === "none" && standing.is === "unsure") return null;
   const { currency, reference } = payout;
-  // What was taken back before the transfer that pays says nothing of it.
+  // A transfer that was reversed before the one that pays does not count.
   const counted =
     answer.outcome === "made"
       ? answer.transfers.filter((one) => one.transfer_id === reference || !isTakenBack(one))
@@ -75,7 +76,7 @@ async function compare(
   const expected = { transfers: 1, transfer_id: reference, amount_cents, currency, account_id, reversed_cents: 0 };
   if (!made) return { expected, actual: { transfers: 0 } };
   return {
-    // What neither side states is not compared.
+    // A field that one side does not state is not compared.
     expected: { ...expected, account_id: made.account_id && account_id },
     actual: {
       transfers: counted.length,

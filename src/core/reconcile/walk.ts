@@ -9,14 +9,14 @@ import type { ProgramCtx } from "../kernel/context.ts";
 const SLICE = 1_000;
 
 /**
- * How far the entries of a partner are added up who has too many for one statement: the sums of all entries up to
+ * The progress of adding up the entries of a partner with too many for one statement: the sums of all entries up to
  * `entry_id`, by `currency account`, and how many are counted there, by `currency account entries`.
  *
- * Invariant: entries are never changed or deleted, so the sums of a prefix stay right; the last slice and the balances
- * are read in one transaction, so entries that come while the walk goes on are either in that slice and in the balances
- * or in neither. Only an entry that is posted into the past (`core/ledger/journal.ts`, commissions older than the journal) can
- * get behind the place: then the sums seem to differ, and a difference is reported only after one statement has added up
- * all entries of the partner.
+ * Invariant: entries are never changed or deleted, so the sums of a prefix stay right. The last slice and the balances
+ * are read in one transaction, so an entry that is added during the walk is either in both or in neither. Only an entry
+ * that is posted into the past (`core/ledger/journal.ts`, commissions older than the journal) can get behind the place:
+ * then the sums seem to differ, and a difference is reported only after one statement has added up all entries of the
+ * partner.
  */
 export interface Walk {
   partner_id: string;
@@ -44,7 +44,7 @@ export function startWalk(partner_id: string): Walk {
   return { partner_id, entry_id: "", sums: {} };
 }
 
-/** The next slice of a walk, and the balances at the same instant; nothing without one. */
+/** Reads the next slice of a walk and the balances at the same instant; both are empty without a walk. */
 export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
   const own = sql`program_id = ${ctx.program.id} and partner_id = ${walk?.partner_id ?? "nobody"}`;
   return [
@@ -62,7 +62,7 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
   ] as const;
 }
 
-/** The walk after its slice, and at its end whether the balances agree. */
+/** Moves the walk past its slice; at its end, `agrees` is the result of the comparison. */
 export function walkOn(
   walk: Walk,
   entries: readonly Entry[],
@@ -71,7 +71,7 @@ export function walkOn(
   const sums = new Map(Object.entries(walk.sums));
   const count = (name: string, by: number) => sums.set(name, cents((sums.get(name) ?? 0) + by));
   for (const { currency, from_account, to_account, amount_cents } of entries) {
-    // Nothing bounds what the program has spent, and no balance is kept of it.
+    // The program's expense is unbounded, and it has no kept balance.
     if (from_account !== "expense") count(`${currency} ${from_account}`, negate(amount_cents));
     if (to_account !== "expense") count(`${currency} ${to_account}`, amount_cents);
     count(`${currency} ${to_account === "expense" ? from_account : to_account} entries`, 1);

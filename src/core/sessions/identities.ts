@@ -24,14 +24,14 @@ export interface Identity {
 }
 
 /**
- * Everyone an address can sign in as, in any database that answers: programs of whose team it is, then partners that are not
- * deactivated; newest first.
+ * Finds every identity that an address can sign in as, in any database that answers: the programs whose team it is in,
+ * then partners that are not deactivated; newest first.
  */
 export async function identitiesOf(ctx: BaseCtx, email: string): Promise<Identity[]> {
   return (await askIdentities(ctx, email)).identities;
 }
 
-/** `reachable` are the shards that have answered; `failure` is set where others have not. */
+/** `reachable` are the shards that have answered; `failure` is set if others have not. */
 export async function askIdentities(ctx: BaseCtx, email: string) {
   const { said, failure } = await askAll(ctx, (on) => readIdentities(on, email));
   const found = said.flatMap(({ answer }) => answer);
@@ -47,7 +47,7 @@ function ownersFirst(a: Identity, b: Identity): number {
 
 async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> {
   const [teams, joined] = await runBatch(ctx.db, [
-    // From the address to its programs, in this order: left to itself the database might begin with all programs.
+    // Joins from the address to its programs in this order: the planner might begin with all programs.
     shaped(
       ctx.db,
       {
@@ -77,12 +77,12 @@ async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> 
   ];
 }
 
-/** How a form names an identity; only ever looked up among those that the address has. */
+/** The key of an identity in a form; it is looked up only among the identities of the address. */
 export function identityKey(identity: Pick<Identity, "program_id" | "partner_id">): string {
   return identity.partner_id ?? identity.program_id;
 }
 
-/** The identity that somebody acts as, by its program and partner. */
+/** Whether two identities have the same program and partner. */
 export function isOfAccount(
   one: Pick<Identity, "program_id" | "partner_id">,
   other: Pick<Identity, "program_id" | "partner_id">,

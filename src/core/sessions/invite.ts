@@ -9,10 +9,10 @@ import { partnerInvited } from "../partners/partners.ts";
 import { invite, selectInvitations } from "./sign-in.ts";
 
 /**
- * E-mails a partner who is `invited` a link that signs in, and so activates (PART-13). Again as often as it is asked for, up
- * to the links of an address.
+ * E-mails an `invited` partner a link that signs in, and so activates (PART-13). It can be repeated, up to the link
+ * limit of an address.
  * @throws `invalid_transition` for a partner of another status, `rate_limited` for the sixth link within 15 minutes,
- * `not_configured` where no e-mail is sent.
+ * `not_configured` if the service sends no e-mail.
  */
 export async function invitePartner(caller: Caller, id: string): Promise<Partner> {
   const own = and(eq(partners.id, id), sql`${partners.program_id} = ${caller.programId}`);

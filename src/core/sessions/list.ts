@@ -21,14 +21,17 @@ export interface ListedSession extends Pick<SessionRecord, "audience" | "created
   program_name: string;
   /** Null for a partner's. */
   role: MemberRole | null;
-  /** The one that asks. */
+  /** The session of this request. */
   is_current: boolean;
 }
 
 type Found = SessionRecord & { program_name: string; role: MemberRole | null };
 type Ending = Pick<SessionRecord, "token_hash" | "email" | "program_id" | "partner_id">;
 
-/** The sessions of this one's account: no program is named in another's. The newest 50, newest first. */
+/**
+ * Lists the newest 50 sessions of this session's account, newest first: a session does not reveal the programs of
+ * another account.
+ */
 export async function listSessions(base: BaseCtx, { record }: Session): Promise<ListedSession[]> {
   const { found } = await sessionsOf(base, record.email);
   return found
@@ -41,7 +44,7 @@ export async function listSessions(base: BaseCtx, { record }: Session): Promise<
     }));
 }
 
-/** Ends one of the sessions of the account. @throws `not_found` if it has none of this id. */
+/** Ends one of the account's sessions. @throws `not_found` if the account has no session of this id. */
 export async function endOwnSession(base: BaseCtx, { record }: Session, id: string): Promise<void> {
   const { found, failure } = await sessionsOf(base, record.email);
   const ended = found.find((session) => isOfAccount(session, record) && sessionId(session) === id);
@@ -50,13 +53,13 @@ export async function endOwnSession(base: BaseCtx, { record }: Session, id: stri
   await endRecord(base, ended);
 }
 
-/** Sessions that are opened from one that is about to end: they are looked for again. */
+/** Sessions may be opened from one that is about to end: they are read again this many times at most. */
 const MOST_ROUNDS = 3;
 
 /**
  * Signs the address out everywhere: all of its sessions end, and the links that could open another. One event for each
- * account. Its own account comes last, so that where something fails it can be asked again.
- * @throws what a database failed with that did not answer; what the others hold has ended then, but for this session.
+ * account. Its own session ends last, so that the request can be repeated if a step fails.
+ * @throws the error of a database that did not answer; the sessions in the others have ended then, except this one.
  */
 export async function endAllSessions(base: BaseCtx, { record }: Session): Promise<void> {
   const { email } = record;
@@ -107,7 +110,10 @@ async function endAccount(base: BaseCtx, ofAccount: readonly Ending[], spared: s
   });
 }
 
-/** Those that `readSession` would take, newest first; beside them `opened`, those of portal links, which are in no list (EMBED-2). */
+/**
+ * The sessions that `readSession` would accept, newest first; and `opened`, the sessions of portal links, which are in
+ * no list (EMBED-2).
+ */
 async function sessionsOf(base: BaseCtx, email: string) {
   const { said, failure } = await askAll(base, async ({ db, now }) => {
     const isOwner = sql`${sessions.audience} = 'owner' and ${programMembers.id} is not null`;

@@ -24,7 +24,7 @@ import { endInvitationsOf, invite, selectInvitations } from "./sign-in.ts";
 export type MemberInput = InputOf<Member, typeof MEMBER>;
 export type MemberPatch = PatchOf<Member, typeof MEMBER>;
 
-/** A member stays, and makes keys: so a key that ends lets nobody in (ACCESS-12). */
+/** A member is permanent and can create keys, so a key with an end may not add one (ACCESS-12). */
 const NO_END = null;
 
 /** The team of the program, the oldest first: at most `MAX_MEMBERS`. */
@@ -34,9 +34,9 @@ export async function listMembers(ctx: Reader): Promise<Member[]> {
 }
 
 /**
- * Adds somebody to the team, and e-mails them a link that signs in (TEAM-4).
- * @throws `already_exists` for the address of a member; `validation_failed` past the limit; `rate_limited` where the address
- * was sent too many links; `forbidden` to a key that ends.
+ * Adds a member to the team, and e-mails them a link that signs in (TEAM-4).
+ * @throws `already_exists` for the address of a member; `validation_failed` past the limit; `rate_limited` if the
+ * address was sent too many links; `forbidden` to a key that ends.
  */
 export async function addMember(caller: Caller, { email, role }: MemberInput): Promise<Member> {
   return untilWon(async () => {
@@ -57,7 +57,7 @@ export async function addMember(caller: Caller, { email, role }: MemberInput): P
     await commitMember(ctx, {
       writes: [
         { statement: ctx.db.insert(programMembers).values(member) },
-        // The limit holds also for those who add at once: the loser reads again, and then knows better.
+        // The limit also holds for concurrent additions: the loser reads again and is refused.
         refuseWhere(
           ctx,
           sql`(select count(*) from program_members where program_id = ${member.program_id}) > ${MAX_MEMBERS}`,
@@ -73,8 +73,9 @@ export async function addMember(caller: Caller, { email, role }: MemberInput): P
 }
 
 /**
- * Gives a member another role, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2), `forbidden` to a key that ends.
- * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
+ * Gives a member another role, which ends their sessions. @throws `invalid_transition` for the last owner (TEAM-2),
+ * `forbidden` to a key that ends.
+ * @throws {StaleChange} if `shown`, the values in the submitted form, differs from the stored member (PAGE-30).
  */
 export async function updateMember(caller: Caller, id: string, patch: MemberPatch, shown?: Shown): Promise<Member> {
   return untilWon(async () => {
@@ -99,8 +100,10 @@ export async function updateMember(caller: Caller, id: string, patch: MemberPatc
 }
 
 /**
- * Removes a member, which ends their sessions, the links of this program's invitation, and the passkeys that no
- * team is left to: none of it comes back with who is added later under the same address. @throws `invalid_transition` for the last owner (TEAM-2). */
+ * Removes a member, which ends their sessions, the links of this program's invitation, and the passkeys that no team is
+ * left to. A member who is added later under the same address does not get them back. @throws `invalid_transition` for
+ * the last owner (TEAM-2).
+ */
 export async function removeMember(caller: Caller, id: string): Promise<Member> {
   return untilWon(async () => {
     const { ctx, before, program, members, lastPasskeys } = await readTeam(caller, id);
@@ -120,7 +123,7 @@ export async function removeMember(caller: Caller, id: string): Promise<Member> 
       result: before,
     });
     if (!isWhole) {
-      // The member is removed, also where they stay.
+      // The member is removed even if the passkeys remain.
       await endPasskeysWithoutTeam(ctx, before.email).catch((error: unknown) =>
         logLine("error", { what: "passkeys of a removed member not ended", reason: reasonOf(error) }),
       );
@@ -171,8 +174,8 @@ async function readTeam(caller: Caller, id: string) {
 }
 
 /**
- * What else changes where a member is an owner no longer: of the program's own address the oldest other owner takes the
- * place, so that there always is one (TEAM-5).
+ * Plans the changes if a member stops being an owner: the oldest other owner's address replaces the program's address
+ * if it was theirs, so that the address is always an owner's (TEAM-5).
  */
 function leaveOwners(ctx: ProgramCtx, { before, program, members }: Team): Pick<CommitPlan, "occurrences" | "writes"> {
   if (before.role !== "owner") return { writes: [], occurrences: [] };
@@ -193,7 +196,7 @@ function leaveOwners(ctx: ProgramCtx, { before, program, members }: Team): Pick<
   return { writes: [{ statement: move, expect: 1 }], occurrences: [moved] };
 }
 
-/** However many leave at once: the loser reads again, and then knows better. */
+/** The address stays an owner's under concurrent changes: the loser reads again and is refused. */
 function contactIsOwner(ctx: ProgramCtx): Write {
   const owner = sql`select 1 from programs p join program_members m on m.program_id = p.id
     where p.id = ${ctx.program.id} and m.role = 'owner' and lower(m.email) = lower(p.owner_email)`;

@@ -24,7 +24,7 @@ import { askIdentities, findIdentity, type Identity } from "./identities.ts";
 import { actAs, isFresh, openSession, type Session } from "./sessions.ts";
 import type { Confirmation } from "./sign-in.ts";
 
-/** Of one address. Two that are added at the same moment in two databases may be one more. */
+/** The most passkeys of one address. Two that are added at the same moment in two databases may exceed it by one. */
 export const MOST_PASSKEYS = 10;
 
 /** How long a challenge is good for. */
@@ -34,15 +34,18 @@ const HANDLE_BYTES = 32;
 
 export type Passkey = typeof passkeys.$inferSelect;
 
-/** What a browser answered, the challenge that it had to answer, and when that was made (ms). */
+/** The browser's answer, the challenge that it had to answer, and the time of the challenge (ms). */
 export type Answered<T> = PasskeyExpected & { answer: T; challenged_at: number };
 
-/** The user handle of a passkey that this session adds: random, with the shard, where it is looked for when it is used. */
+/** Makes the user handle of a passkey that this session adds: random, with the shard that a sign-in looks it up in. */
 export function newHandle({ ctx }: Session): string {
   return tokenOn(ctx.shard, randomToken(HANDLE_BYTES));
 }
 
-/** Those of the address that open a team, in any database that answers, newest first; all of them where one does not. */
+/**
+ * Lists the address's passkeys that open a team, from any database that answers, newest first; all of them if a
+ * database does not answer.
+ */
 export async function listPasskeys(base: BaseCtx, { record }: Session): Promise<Passkey[]> {
   const { email } = record;
   const { said, failure } = await askAll(base, ({ db }) =>
@@ -67,7 +70,7 @@ function selectPasskeys(db: Database, email: string) {
     .limit(atMost(MOST_PASSKEYS));
 }
 
-/** Since when the address has been in a team that it is in: of `hasTeam`, all that a list needs. */
+/** The start of the address's oldest current membership: a list needs no more for `hasTeam`. */
 function firstTeam(db: Database, email: string) {
   return shaped(
     db,
@@ -77,9 +80,9 @@ function firstTeam(db: Database, email: string) {
 }
 
 /**
- * Adds the passkey that the browser of this session made. `device` is what it was made with.
- * @throws `forbidden` where the session is not fresh or not a member's, `validation_failed` where the answer does not hold,
- *   `invalid_transition` for one too many, or one that is there already.
+ * Adds the passkey that the browser of this session made. `device` is the device it was made with.
+ * @throws `forbidden` if the session is not fresh or not a member's, `validation_failed` if the answer is invalid,
+ * `invalid_transition` if the address has too many, or this passkey already.
  */
 export async function addPasskey(
   base: BaseCtx,
@@ -93,9 +96,10 @@ export async function addPasskey(
   if ((await listPasskeys(base, session)).length >= MOST_PASSKEYS) throw tooMany();
   const { bound } = await actAs(base, session.record);
   const { email } = session.record;
-  // One that opens nothing any more does not count, and its device may add itself again.
+  // A passkey that no longer opens a team does not count, and its device may be added again.
   await endPasskeysWithoutTeam(bound, email);
-  // With the session ends what it may do, at whatever moment; a member's ends with the membership.
+  // The passkey is added only if the session is still in force at that moment; a member's session ends with the
+  // membership.
   const isSignedIn = sql`exists (select 1 from sessions where token_hash = ${session.record.token_hash})`;
   const id = newId("passkey", base.now);
   const add = bound.db.run(sql`insert into passkeys
@@ -127,7 +131,7 @@ function tooMany(): AppError {
   );
 }
 
-/** Removes a passkey of the session's address. @throws `not_found` where it has none of this id. */
+/** Removes a passkey of the session's address. @throws `not_found` if the address has no passkey of this id. */
 export async function removePasskey(base: BaseCtx, { record }: Session, id: string): Promise<void> {
   const { said, failure } = await askAll(base, (on) => ofAddress(on, record.email));
   const found = said.flatMap(({ answer }) => answer).find((one) => one.id === id);
@@ -136,10 +140,10 @@ export async function removePasskey(base: BaseCtx, { record }: Session, id: stri
   await endPasskey(base, found);
 }
 
-/** Ends one, as an event of the program that it was added in. One that has ended meanwhile is no error. */
+/** Ends a passkey, as an event of the program that it was added in. It is no error if it has already ended. */
 async function endPasskey(base: BaseCtx, { id, program_id, email, device }: Passkey, by?: ProgramCtx): Promise<void> {
   const { bound } = await actAs(base, { program_id, partner_id: null, email });
-  // No program learns who acts in another one.
+  // A program's events do not reveal who acts in another program.
   const ctx = by?.program.id === program_id ? actingAs(bound, by.actor) : bound;
   try {
     await commit(ctx, {
@@ -151,7 +155,7 @@ async function endPasskey(base: BaseCtx, { id, program_id, email, device }: Pass
   }
 }
 
-/** The passkeys that end with a member, where there is one database. */
+/** Selects the passkeys that end with a member, if there is one database. */
 export function selectLastPasskeys({ db, programId }: Reader, member_id: string) {
   const address = sql`select lower(email) from program_members where id = ${member_id} and program_id = ${programId}`;
   return shaped(
@@ -162,19 +166,19 @@ export function selectLastPasskeys({ db, programId }: Reader, member_id: string)
   );
 }
 
-/** What a passkey is good for: a team that its address was in when it was added, and still is (TEAM-3). */
+/** The team that a passkey opens: one that its address was in when it was added, and still is (TEAM-3). */
 function teamOf(email: SQL): SQL {
   return sql`select 1 from program_members where lower(email) = ${email} and created_at <= passkeys.created_at`;
 }
 
-/** The same of one that is read: no team that the address came into later, or came back into. */
+/** The same for a passkey that was read: a team that the address joined later, or joined again, does not count. */
 function hasTeam({ created_at }: Passkey, teams: readonly Pick<Identity, "member_since">[]): boolean {
   return teams.some(({ member_since }) => member_since !== null && member_since <= created_at);
 }
 
 /**
- * Ends them, as events, in the commit that has removed the member: `found` are those of `selectLastPasskeys`, and where
- * others are there by then, the commit reads again.
+ * Ends them, as events, in the commit that removes the member: `found` are those of `selectLastPasskeys`. If the
+ * passkeys have changed since, the commit conflicts and reads again.
  */
 export function endLastPasskeys(
   { db }: ProgramCtx,
@@ -193,8 +197,8 @@ export function endLastPasskeys(
 }
 
 /**
- * Ends them in any database; after the commit that has removed a member, so of two removals at once the later one does.
- * Where a database does not answer they stay, and open nothing. @throws where none answers
+ * Ends them in any database, after the commit that removed a member: so of two concurrent removals the later one ends
+ * them. If a database does not answer they remain, but open no team. @throws if no database answers
  */
 export async function endPasskeysWithoutTeam(ctx: ProgramCtx, address: string): Promise<void> {
   const email = address.toLowerCase();
@@ -210,8 +214,8 @@ export async function endPasskeysWithoutTeam(ctx: ProgramCtx, address: string): 
 type LastPasskey = Pick<Passkey, "id" | "device">;
 
 /**
- * Opens a session for whoever holds a passkey, as `confirmLink` does for a link: `as` chooses among several programs. Each
- * challenge opens one session: a passkey takes none that is older than that of its last use, nor the same again (PASS-3).
+ * Opens a session for the holder of a passkey, as `confirmLink` does for a link: `as` chooses among several programs.
+ * Each challenge opens one session: a passkey accepts neither the challenge of its last use nor an older one (PASS-3).
  */
 export async function confirmPasskey(
   base: BaseCtx,
@@ -266,7 +270,9 @@ function use(
   };
 }
 
-/** A device that counts its signatures never gives a number twice: then two devices have the key. */
+/**
+ * A device that counts its signatures never repeats a number: a repeated number means that two devices have the key.
+ */
 function isCopied({ sign_count }: Passkey, now: number): boolean {
   return (sign_count > 0 || now > 0) && now <= sign_count;
 }

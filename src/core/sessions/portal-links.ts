@@ -19,7 +19,7 @@ const SESSION_LASTS = 12 * HOUR;
 const TOKEN_BYTES = 32;
 
 export interface PortalLink {
-  /** In clear, for the link; only its hash is kept. */
+  /** Unhashed, for the link; only its hash is stored. */
   token: string;
   expires_at: string;
 }
@@ -30,9 +30,9 @@ function earlier(end: string, key_ends_at: string | null): string {
 }
 
 /**
- * A one-time link that signs one partner in, without an e-mail: 256 random bits, kept hashed, 5 minutes (EMBED-1), and no
- * longer than the API key that makes it (ACCESS-12).
- * @throws `not_found`; `invalid_transition` where the partner is deactivated.
+ * Creates a one-time link that signs one partner in without an e-mail: 256 random bits, stored hashed, valid for 5
+ * minutes (EMBED-1), and no longer than the API key that creates it (ACCESS-12).
+ * @throws `not_found`; `invalid_transition` if the partner is deactivated.
  */
 export async function createPortalLink(caller: Caller, partner_id: string): Promise<PortalLink> {
   const [found, [partner]] = await prove(
@@ -57,7 +57,7 @@ export async function createPortalLink(caller: Caller, partner_id: string): Prom
   });
 }
 
-/** Whose link it is, used or not; null where it is none. Changes nothing. */
+/** Reads the partner of a link, used or not; null if there is no such link. Read-only. */
 export async function readPortalLink(
   base: BaseCtx,
   token: string,
@@ -88,8 +88,9 @@ export async function readPortalLink(
 }
 
 /**
- * Uses a link up, exactly once, and opens a session of its partner that can do less (EMBED-2) and ends with its API key. `framed`: in a frame of the
- * owner's site. Null where the link is unknown, used or expired, or its partner deactivated or of another address.
+ * Uses a link up, exactly once, and opens a limited session of its partner (EMBED-2), which ends with its API key.
+ * `framed`: in a frame of the owner's site. Null if the link is unknown, used or expired, or if its partner is
+ * deactivated or has another address.
  */
 export async function openPortalLink(
   base: BaseCtx,
@@ -98,7 +99,7 @@ export async function openPortalLink(
 ): Promise<OpenedSession | null> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return null;
-  // Who loses a race against another use finds it used; one against a change of the partner tries again.
+  // The loser of a race against another use finds the link used; the loser against a change of the partner tries again.
   return untilWon(async () => {
     const link = await readPortalLink(base, token);
     if (!link?.isUsable) return null;

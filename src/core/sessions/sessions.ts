@@ -20,18 +20,18 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 /** 14 days for partners, 12 hours for members (PAGE-3), from the moment the address was proven. */
 export const SESSION_LIFETIME: Record<Audience, number> = { owner: 12 * HOUR, partner: 14 * DAY };
 
-/** How long a proof of the address, by a link that was asked for or a passkey, counts as fresh (PROOF-3). */
+/** How long a proof of the address, by a requested link or a passkey, counts as fresh (PROOF-3). */
 export const FRESH_FOR = 15 * MINUTE;
 
 /** A member's session ends after so long without a request (PAGE-3). */
 const OWNER_IDLE = 2 * HOUR;
-/** How often it is noted that a session is used: a member's ends that much earlier at most. */
+/** How often the use of a session is recorded: a member's session ends at most that much earlier. */
 const NOTED_EVERY = 5 * MINUTE;
 
 const TOKEN_BYTES = 32;
 
 export interface OpenedSession {
-  /** In clear, for the cookie; only its hash is kept. */
+  /** Unhashed, for the cookie; only its hash is stored. */
   token: string;
   audience: Audience;
   expires_at: string;
@@ -39,15 +39,18 @@ export interface OpenedSession {
 
 export type SessionRecord = InferSelectModel<typeof sessions>;
 
-/** A session in force: the program it acts for, and either the member or the partner whose it is, as they are now (TEAM-3). */
+/** A session in force: its program, and either its member or its partner, as they are now (TEAM-3). */
 export interface Session {
-  /** Over the database of the session, which is that of its program. */
+  /** The context of the session's database, which is its program's. */
   ctx: BaseCtx;
   record: SessionRecord;
   program: Program;
   partner: Partner | null;
   member: Member | null;
-  /** Of a link that the owner made, in a frame or not: it can do less (EMBED-2). Null of a session by a link to the address. */
+  /**
+   * Set for the session of a portal link, in a frame or not: it is limited (EMBED-2). Null for a session by a link to
+   * the address.
+   */
   limited: "framed" | "own page" | null;
 }
 
@@ -55,20 +58,24 @@ export interface SessionProof {
   email: string;
   /** The one account (`identityKey`) that the link was made for; null if the address itself was proven. */
   proven_as: string | null;
-  /** When the address was proven (ms): a session made by switching lives no longer for it. */
+  /** When the address was proven (ms): switching does not extend the session's life. */
   proven_at: number;
-  /** What the new session replaces or uses up, in the database `shard`; without it there is no session. */
+  /**
+   * The writes that replace or use up the old session or proof, in the database `shard`; if they fail, no session
+   * opens.
+   */
   before: Write[];
   shard: number;
-  /** What the person signs in with (`domain/device.ts`). */
+  /** The device that the person signs in with (`domain/device.ts`). */
   device: string | null;
 }
 
 /**
- * Opens a session under a new token, in the database of the identity. In the same transaction: what it uses up, the
- * partner's `invited` turning `active`, and the audit event of the sign-in. Where the proof is stored in another
- * database it is used up first: a failure in between costs the person another link, and no proof serves twice.
- * @throws {CommitConflict} when the proof was used up, the partner deactivated or the member removed, at the same moment; nothing is written.
+ * Opens a session under a new token, in the database of the identity. The same transaction uses up the proof, turns an
+ * `invited` partner `active`, and writes the audit event of the sign-in. If the proof is stored in another database it
+ * is used up first: after a failure in between the person needs another link, and no proof works twice.
+ * @throws {CommitConflict} if the proof was used up, the partner deactivated or the member removed at the same moment;
+ * then it writes no session.
  */
 export async function openSession(base: BaseCtx, identity: Identity, proof: SessionProof): Promise<OpenedSession> {
   const { audience, program_id, partner_id } = identity;
@@ -103,7 +110,9 @@ export async function openSession(base: BaseCtx, identity: Identity, proof: Sess
   return { token, audience, expires_at };
 }
 
-/** Turns an invited partner active; nothing for anybody else. What waited for it is to be settled afterwards. */
+/**
+ * Turns an invited partner active; empty for any other. The caller settles the partner's waiting payments afterwards.
+ */
 export function firstSignIn(ctx: ProgramCtx, partner: Partner | null): { writes: Write[]; occurrences: Occurrence[] } {
   if (partner?.status !== "invited") return { writes: [], occurrences: [] };
   const activated: Partner = { ...partner, status: "active", updated_at: nextStamp(partner.updated_at, ctx.now) };
@@ -131,8 +140,8 @@ function signedIn(partner: Partner | null, { email, device }: SessionProof): Occ
 }
 
 /**
- * A context in which an address acts for a program, and the partner, if it acts as one. @throws when the program or the
- * partner is not there.
+ * Makes a context in which an address acts for a program, and as the partner, if there is one. @throws if the program
+ * or the partner does not exist.
  */
 export async function actAs(
   base: BaseCtx,
@@ -152,27 +161,31 @@ export async function actAs(
   return { bound: forProgram(actingAs(ctx, actor), program), partner };
 }
 
-/** Of the rows of `sessions`, those that neither time has ended. */
+/** The condition on `sessions` rows: neither their end nor the idle limit has passed. */
 export function inForce(now: number): SQL {
   return sql`${sessions.expires_at} > ${iso(now)} and (${sessions.audience} <> 'owner'
     or coalesce(${sessions.last_seen_at}, ${sessions.created_at}) > ${iso(now - OWNER_IDLE)})`;
 }
 
-/** Of the rows of `portal_links`, those whose API key is still in force: a link and its session end with it (ACCESS-12). */
+/**
+ * The condition on `portal_links` rows: their API key is still in force. A link and its session end with the key
+ * (ACCESS-12).
+ */
 export function hasKeyInForce(now: number): SQL {
   return isKeyInForce(sql`portal_links.program_id`, sql`portal_links.made_by`, now);
 }
 
 /**
- * The session of a cookie's token, in one round trip; null when it is unknown, expired, idle for too long or ended. A session whose partner
- * was deactivated, or whose address is no longer a member's or the partner's own, is none, even where its row still exists.
+ * Reads the session of a cookie's token, in one round trip; null if it is unknown, expired, idle for too long or ended.
+ * A session also counts as ended if its partner was deactivated, or if its address is no longer a member's or the
+ * partner's own, even if its row still exists.
  */
 export async function readSession(base: BaseCtx, token: string): Promise<Session | null> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return null;
   const token_hash = await sha256Hex(token);
   const live = and(eq(sessions.token_hash, token_hash), inForce(ctx.now));
-  // `lower` of what is compared too: the index of an expression is not used for a column.
+  // `lower` on both sides: SQLite does not use an index on an expression for a bare column.
   const of = (column: "program_id" | "partner_id" | "email") =>
     sql`(select ${sql.identifier(column)} from sessions where token_hash = ${token_hash}
       union all select ${sql.identifier(column)} from portal_links where session_hash = ${token_hash})`;
@@ -220,12 +233,12 @@ function recordOf(link: InferSelectModel<typeof portalLinks>, token_hash: string
   };
 }
 
-/** Who acts in a session: the partner, or the member by the address that was proven. */
+/** The actor of a session: the partner, or the member by the address that was proven. */
 export function actorOf({ record, partner, member }: Session): Actor {
   return partner ? actors.partner(partner) : actors.member(member?.email ?? record.email);
 }
 
-/** Notes that a session is used, at most once in five minutes; null when there is nothing to note. */
+/** Records the use of a session, at most once in five minutes; null if no record is due. */
 export function noteSeen({ ctx, record, limited }: Session): Promise<unknown> | null {
   const { token_hash, last_seen_at } = record;
   if (limited !== null) return null;
@@ -238,7 +251,7 @@ export function noteSeen({ ctx, record, limited }: Session): Promise<unknown> | 
     .run();
 }
 
-/** Ends the session of a token, which is an event; ending one that is not there is no error. */
+/** Ends the session of a token, as an event. It is no error if the session does not exist. */
 export async function endSession(base: BaseCtx, token: string): Promise<void> {
   const session = await readSession(base, token);
   if (session) return endRecord(base, session.record, session.limited === null ? sessions : portalLinks);
@@ -247,14 +260,14 @@ export async function endSession(base: BaseCtx, token: string): Promise<void> {
   await runBatch(ctx.db, [ctx.db.delete(sessions).where(eq(sessions.token_hash, await sha256Hex(token)))]);
 }
 
-/** What a session is called by: it is unique, and does not lead to the token. */
+/** The public id of a session: it is unique, and does not reveal the token. */
 export function sessionId({ token_hash }: Pick<SessionRecord, "token_hash">): string {
   return `ses_${token_hash.slice(0, ID_CHARACTERS)}`;
 }
 
 const ID_CHARACTERS = 16;
 
-/** Ends a session that was read. One that has ended meanwhile is no error. */
+/** Ends a session that was read. It is no error if it has already ended. */
 export async function endRecord(
   base: BaseCtx,
   record: Pick<SessionRecord, "token_hash" | "email" | "program_id" | "partner_id">,
@@ -280,12 +293,14 @@ export async function endRecord(
   }
 }
 
-/** Whether the person of this session proved the address within `FRESH_FOR`: a stolen session cannot (PROOF-3). */
+/**
+ * Whether the person of this session proved the address within `FRESH_FOR`: the thief of a session cannot (PROOF-3).
+ */
 export function isFresh({ record, limited, ctx }: Pick<Session, "record" | "limited" | "ctx">): boolean {
   return limited === null && record.proven_as === null && Date.parse(record.created_at) > ctx.now - FRESH_FOR;
 }
 
-/** Whether a session may go on as an identity of its address: into a team only with a fresh proof (PROOF-1). */
+/** Whether a session may switch to another identity of its address: to a team only with a fresh proof (PROOF-1). */
 function maySwitch(session: Session, identity: Identity): boolean {
   const { proven_as, created_at } = session.record;
   if (proven_as !== null && proven_as !== identityKey(identity)) return false;

@@ -15,9 +15,12 @@ import { askIdentities, findIdentity, identitiesOf, identityKey, isOfAccount, ty
 import { actAs, FRESH_FOR, openSession, type OpenedSession } from "./sessions.ts";
 
 type LinkPurpose = (typeof signInLinks.$inferSelect)["purpose"];
-/** `sign_in`: asked for by its reader. `invitation`: in an e-mail that a program has sent (PART-13, TEAM-4). */
+/** `sign_in`: requested by its reader. `invitation`: in an e-mail that a program has sent (PART-13, TEAM-4). */
 const VALID_FOR: Record<LinkPurpose, number> = { sign_in: FRESH_FOR, invitation: 7 * DAY };
-/** Links of an address within `LINK_WINDOW` that are asked for without a session, by its reader or by strangers (PAGE-2). */
+/**
+ * Links of an address within `LINK_WINDOW` that are requested without a session, by its reader or by strangers
+ * (PAGE-2).
+ */
 const REQUESTED: SharedBudget = { most: 20, network: 5, site: 10 };
 /** Links of an address within `LINK_WINDOW` that one program e-mails to it (PART-13, TEAM-4). */
 const INVITED = 5;
@@ -25,7 +28,7 @@ const LINK_WINDOW = 15 * MINUTE;
 const TOKEN_BYTES = 32;
 
 export interface SignInLink {
-  /** In clear, for the link; only its hash is kept. */
+  /** Unhashed, for the link; only its hash is stored. */
   token: string;
   expires_at: string;
 }
@@ -33,14 +36,17 @@ export interface SignInLink {
 /** A request for a link that was counted. */
 export interface LinkRequest {
   email: string;
-  /** Where the link is stored so far. */
+  /** The shard that stores the link so far. */
   shard: number;
   link: SignInLink;
-  /** The path that signing in by it leads to, in whatever browser; null: to the first page. */
+  /** The path that a sign-in with the link opens, in any browser; null for the first page. */
   return_to: string | null;
 }
 
-/** Whether a link opens an identity of its address: one that outlives a fresh proof only the one it was made for (PROOF-1). */
+/**
+ * Whether a link opens an identity of its address: a link that outlives a fresh proof opens only the identity it was
+ * made for (PROOF-1).
+ */
 function opens(link: Pick<LinkRow, "purpose" | "program_id" | "partner_id">, identity: Identity): boolean {
   return isForOne(link)
     ? link.program_id !== null && isOfAccount({ ...link, program_id: link.program_id }, identity)
@@ -54,9 +60,9 @@ function isForOne({ purpose }: Pick<LinkRow, "purpose">): boolean {
 type LinkRow = typeof signInLinks.$inferSelect;
 
 /**
- * Counts a request for a link, in the first database that answers: the same statement whatever the address, so that
- * neither the answer nor its time shows which addresses are known. Who has the address is looked up by `openRequest`,
- * after the reply.
+ * Counts a request for a link, in the first database that answers: the same statement for any address, so that neither
+ * the answer nor its time reveals which addresses exist. `openRequest` looks up the identities of the address after the
+ * reply.
  * @throws `rate_limited` if the network's share of an address's links within 15 minutes (`REQUESTED`) is used up.
  */
 export async function countRequest(
@@ -94,7 +100,7 @@ function tooManyLinks(message: string): AppError {
 
 /**
  * A statement for the number of links that the caller's program has e-mailed to an address (SQL, in lower case) within
- * `LINK_WINDOW`. Links that strangers ask for are not among them.
+ * `LINK_WINDOW`. Links that strangers request do not count.
  */
 export function selectInvitations({ db, programId, now }: Reader, address: SQL) {
   return shaped(db, { links: whole }, sql`select (${invitations(programId, address, now)}) as links`);
@@ -106,7 +112,8 @@ function invitations(program_id: string | SQL, address: SQL, now: number): SQL {
 }
 
 /**
- * An `invitationLink`, unless the program has sent the address too many; `links` is what `selectInvitations` read.
+ * Makes an `invitationLink`, unless the program has sent the address too many; `links` is the result of
+ * `selectInvitations`.
  * @throws `rate_limited`
  */
 export async function invite(
@@ -117,14 +124,14 @@ export async function invite(
   if (links >= INVITED) throw tooManyLinks("Too many links were sent to this address.");
   const { link, writes } = await invitationLink(ctx, to);
   const all = invitations(ctx.program.id, sql`${to.email.toLowerCase()}`, ctx.now);
-  // Of several at once one may be too many: it reads again, and then knows better.
+  // One of several concurrent invitations may be too many: it reads again and is refused.
   return { link, writes: [...writes, refuseWhere(ctx, sql`(${all}) > ${INVITED}`)] };
 }
 
 /**
- * The one-time link of a request, for whoever reads this mailbox: 256 random bits, kept hashed, 15 minutes. Null for an
- * address that nobody here has. The link is in the database of the newest program that the address owns, else of the
- * newest partner with it: it is used up where its session will be.
+ * Makes the one-time link of a request, for the reader of this mailbox: 256 random bits, stored hashed, valid for 15
+ * minutes. Null for an address without an identity. The link is in the database of the newest program that the address
+ * owns, else of its newest partner: it is used up in the database of its session.
  */
 export async function openRequest(
   base: BaseCtx,
@@ -141,14 +148,14 @@ export async function openRequest(
 }
 
 /**
- * A one-time link for the member or partner with this address, to be passed on by the operator where there is no e-mail
- * (ACCESS-5). A member's goes first. @throws `not_found` when no program has this member or partner.
+ * Makes a one-time link for the member or partner with this address, which the operator passes on if there is no e-mail
+ * (ACCESS-5). A member goes before a partner. @throws `not_found` if no program has this member or partner.
  */
 export async function createLinkByHand(base: BaseCtx, address: string): Promise<SignInLink> {
   const email = address.toLowerCase();
   const { identities, failure } = await askIdentities(base, email);
   const [first] = identities;
-  // A database that is away may have the member.
+  // The member may be in the database that did not answer.
   if (first?.audience !== "owner" && failure) throw failure.reason;
   const ctx = first && onShard(base, shardOfProgram(first.program_id));
   if (!ctx) throw notFound("member or partner");
@@ -158,9 +165,9 @@ export async function createLinkByHand(base: BaseCtx, address: string): Promise<
 }
 
 /**
- * A one-time link for a partner, or a member where `partner_id` is null, who did not ask for it: it is in an e-mail that waits
- * to be read, is valid for 7 days, and opens this account alone. With the statement that stores it, for the commit of what the e-mail is
- * about. (In a list, because a query is a thenable.)
+ * Makes a one-time link for a partner, or for a member if `partner_id` is null, who did not request it: it waits in an
+ * e-mail, is valid for 7 days, and opens this account alone. Returns it with the statement that stores it, for the
+ * commit of the change that the e-mail is about. (In a list, because a query is a thenable.)
  */
 export async function invitationLink(
   ctx: ProgramCtx,
@@ -173,8 +180,8 @@ export async function invitationLink(
 }
 
 /**
- * The address of a link and the accounts that it opens; `is_partial` if the address has others. Null for a link that is
- * unknown, expired or used. Changes nothing.
+ * Reads the address of a link and the accounts that it opens; `is_partial` if the address has others. Null for a link
+ * that is unknown, expired or used. Read-only.
  */
 export async function readLink(
   base: BaseCtx,
@@ -196,18 +203,18 @@ export async function readLink(
 
 export type Confirmation =
   | { outcome: "signed_in"; session: OpenedSession; return_to?: string | null }
-  /** The address is several people here; the link is not used up until one is chosen. */
+  /** The address has several identities; the link is not used up until one is chosen. */
   | { outcome: "choose"; email: string; identities: Identity[]; is_partial: boolean }
   /** Unknown, expired or used. */
   | { outcome: "link_refused" }
-  /** The link was good, and no active account that it opens is left. */
+  /** The link was valid, but no active account that it opens is left. */
   | { outcome: "nobody" };
 
 /**
  * Uses a link up, exactly once, and opens a new session for it (PAGE-2); every other link of its address ends,
- * whoever it was made for. `as` chooses among the identities that it opens by their `identityKey`, `device` is what the
- * person signs in with. A partner's first sign-in turns
- * `invited` into `active`. An attempt with a used or expired link is in the audit log.
+ * including those of other accounts. `as` chooses among the identities that it opens by their `identityKey`, `device`
+ * is the device that the person signs in with. A partner's first sign-in turns `invited` into `active`. An attempt with
+ * a used or expired link is in the audit log.
  */
 export async function confirmLink(
   base: BaseCtx,
@@ -224,7 +231,8 @@ export async function confirmLink(
       .update(signInLinks)
       .set({ used_at: iso(ctx.now) })
       .where(isUsable);
-  // Who loses a race against another use of the link finds it used; one against a change of the partner tries again.
+  // The loser of a race against another use of the link finds it used; the loser against a change of the partner tries
+  // again.
   const confirmed = await untilWon<Confirmation>(async () => {
     const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(isUsable)]);
     if (!link) return { outcome: "link_refused" };
@@ -232,7 +240,7 @@ export async function confirmLink(
     const { identities: all, failure } = await askIdentities(base, email);
     const identities = all.filter((identity) => opens(link, identity));
     if (identities.length === 0) {
-      // Whoever it is may be in the database that did not answer: the link stays good.
+      // The identity may be in the database that did not answer: the link remains valid.
       if (failure) throw failure.reason;
       await runBatch(ctx.db, [spend()]);
       return { outcome: "nobody" };
@@ -254,8 +262,8 @@ const MOST_TOLD = 10;
 const TOLD_EVERY = HOUR;
 
 /**
- * Notifies the accounts of a link that it was tried though used up or expired: once an hour for each address. Nothing is
- * notified of a token that never was one: whoever guesses fills nobody's audit log.
+ * Notifies the accounts of a link that was tried after it was used or had expired: once an hour for each address. A
+ * token that never existed causes no notification, so guesses cannot fill an audit log.
  */
 async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: string): Promise<void> {
   const [[tried]] = await runBatch(db, [
@@ -319,26 +327,32 @@ export function endInvitationsOf({ db, now, program }: ProgramCtx, email: string
 }
 
 /**
- * The same as `endLinks` in the other databases. Before the own link is used up, not after: so of two links of different databases
- * that are used at the same moment at most one opens a session.
+ * The same as `endLinks` in the other databases. It runs before the own link is used up: so of two links in different
+ * databases that are used at the same moment at most one opens a session.
  */
 async function endLinksElsewhere(ctx: BaseCtx, email: string): Promise<void> {
   await askAll(ctx, async (on) => on.shard === ctx.shard || runBatch(on.db, [endLinks(on, email)]));
 }
 
-/** Of the rows of `sign_in_links`, those that retention forgets: one that was tried says when its address was notified. */
+/**
+ * The condition on `sign_in_links` rows for retention to delete them: a link that was tried also records when its
+ * address was notified.
+ */
 export function linksPast(now: number): SQL {
   return sql`${signInsPast(now)} and (failed_at is null or failed_at <= ${iso(now - TOLD_EVERY)})`;
 }
 
-/** Of these, requests for an address that has no account in this database: nobody has such a link, and strangers make any number. */
+/**
+ * The condition on those rows for requests for an address without an account in this database: they cannot open a
+ * session, and strangers can make any number.
+ */
 export function requestsOfNobody(now: number): SQL {
   return sql`${linksPast(now)} and purpose = 'sign_in' and used_at is null
     and not exists (select 1 from program_members t where lower(t.email) = sign_in_links.email)
     and not exists (select 1 from partners p where lower(p.email) = sign_in_links.email)`;
 }
 
-/** Of the rows of sign-in links and of sessions, those that nobody can use any more. */
+/** The condition on sign-in links and sessions that are too old to be used. */
 export function signInsPast(now: number): SQL {
   return sql`expires_at < ${iso(now - LINK_WINDOW)}`;
 }

@@ -17,12 +17,12 @@ import type { PingData } from "../kernel/views.ts";
 import { endpointChanged, live, newEndpointSecret, type EndpointWithSecret } from "./endpoints.ts";
 import { recordOf, selectDelivery, type DeliveryRecord } from "./history.ts";
 
-/** So long the secret before signs too (HOOK-8). */
+/** How long the previous secret also signs (HOOK-8). */
 const PREVIOUS_VALID_FOR = DAY;
 
 /**
- * Gives an endpoint a new signing secret; the old one signs too for 24 h. When this returns, every attempt that was
- * begun with the old one alone has ended: no receiver that knows either secret gets a `webhook-signature` that does not
+ * Gives an endpoint a new signing secret; the old one also signs for 24 h. When this returns, every attempt that began
+ * with the old one alone has ended: so a receiver with either secret never gets a `webhook-signature` that does not
  * verify. That takes as long as those attempts take, 15 s at the most. `pause` waits some milliseconds.
  */
 export async function rotateSecret(
@@ -35,7 +35,7 @@ export async function rotateSecret(
     const [ctx, [before]] = await prove(caller, caller.db.select().from(webhookEndpoints).where(live(caller, id)));
     if (!before) throw notFound("webhook endpoint");
     const place = (column: "secret" | "secret_previous") => ({ table: "webhook_endpoints", column, row: id }) as const;
-    // One that can no longer be opened (its key is gone) signs nothing.
+    // A secret that can no longer be opened (its key is gone) does not sign.
     const previous = await ctx.sealer.openOrNull(before.secret, place("secret"));
     const change = {
       secret: await ctx.sealer.seal(secret, place("secret")),
@@ -59,8 +59,8 @@ export async function rotateSecret(
 const POLL_MS = 200;
 
 /**
- * Waits until no attempt is under way that was under way when this was called. Never throws, for what the caller has
- * committed is to be answered: where it cannot be read, it waits for as long as a claim can last.
+ * Waits until every attempt that was in flight at the call has ended. Never throws, because the caller's change is
+ * committed and must be answered: if the attempts cannot be read, it waits for as long as a claim can last.
  */
 export async function untilClaimsEnded(
   { db, now }: Pick<BaseCtx, "db" | "now">,
@@ -110,8 +110,8 @@ export async function sendPing(caller: Caller, id: string): Promise<DeliveryReco
 }
 
 /**
- * Sends an event to an endpoint again, under a new delivery: same event id, same body bytes. A delivery that still waits is
- * itself attempted at once. @throws 409 while it is attempted, and when the endpoint is not active.
+ * Sends an event to an endpoint again, under a new delivery: same event id, same body bytes. A delivery that still
+ * waits is attempted at once instead. @throws 409 while it is attempted, and if the endpoint is not active.
  */
 export async function redeliver(caller: Caller, id: string, delivery_id: string): Promise<DeliveryRecord> {
   return untilWon(async () => {
@@ -133,7 +133,7 @@ export async function redeliver(caller: Caller, id: string, delivery_id: string)
   });
 }
 
-/** Whoever begins an attempt first has it: of two at once one is refused, and reads the delivery again. */
+/** The first to begin an attempt gets it: of two at once one is refused, and reads the delivery again. */
 async function sendNow(ctx: ProgramCtx, result: DeliveryRecord): Promise<DeliveryRecord> {
   const waiting = and(eq(deliveries.id, result.id), eq(deliveries.status, "pending"));
   const statement = ctx.db.update(deliveries).set({ next_attempt_at: result.next_attempt_at }).where(waiting);
@@ -142,20 +142,20 @@ async function sendNow(ctx: ProgramCtx, result: DeliveryRecord): Promise<Deliver
   return result;
 }
 
-/** At most so many deliveries of one call; a second call goes on with the rest. */
+/** The most deliveries of one call; a second call continues with the rest. */
 export const MAX_RECOVERED = 5_000;
 
 export interface Recovered {
   recovered: number;
-  /** There was more than one call takes. */
+  /** Whether more deliveries are left than one call handles. */
   has_more: boolean;
 }
 
 /**
- * Sends again what an endpoint did not get since `since` (ms): every failed or blocked delivery, and every event that it
- * was subscribed to but missed because it was not active. Each event once; none that has succeeded meanwhile or is on
- * its way, but one that waits after a failed attempt, which is attempted at once. What it was not subscribed to then is
- * never sent. @throws 409 when the endpoint is not active.
+ * Resends the events that an endpoint missed since `since` (ms): every failed or blocked delivery, and every subscribed
+ * event that it missed because it was not active. Each event once; an event that has succeeded meanwhile or is on its
+ * way is skipped, but a delivery that waits after a failed attempt is attempted at once. Events to which the endpoint
+ * was not subscribed at the time are never sent. @throws 409 if the endpoint is not active.
  */
 export async function recover(caller: Caller, id: string, since: number): Promise<Recovered> {
   return untilWon(async () => {
@@ -181,7 +181,7 @@ export async function recover(caller: Caller, id: string, since: number): Promis
   });
 }
 
-/** Makes deliveries due that wait for their next attempt; one that is begun meanwhile makes the commit read again. */
+/** Makes waiting deliveries due at once; if one is begun meanwhile, the commit reads again. */
 function hurry(ctx: ProgramCtx, endpoint_id: string, ids: readonly string[]): Write[] {
   if (ids.length === 0) return [];
   const statement = ctx.db.run(sql`update deliveries set next_attempt_at = ${iso(ctx.now)}
@@ -197,8 +197,8 @@ function repeat(
 ): Write[] {
   if (made.length === 0) return [];
   return [
-    // Of two recoveries at once the second finds these sent by the first, and reads again. The plus: by their events,
-    // and not by all that the endpoint was ever sent.
+    // The second of two concurrent recoveries finds the deliveries of the first, and reads again. The plus: search by
+    // their events, not through all deliveries of the endpoint.
     refuseWhere(
       ctx,
       sql`exists (select 1 from deliveries s where +s.endpoint_id = ${endpoint_id} and ${SENT_OR_OPEN}
@@ -208,10 +208,13 @@ function repeat(
   ];
 }
 
-/** A delivery `s` that makes another of its event needless. */
+/** The condition for a delivery `s` that makes another one of its event unnecessary. */
 const SENT_OR_OPEN = sql`s.status in ('succeeded', 'pending', 'delivering')`;
 
-/** Those whose last attempt failed since then and that are not due yet, the next due first; one more than one call takes. */
+/**
+ * The deliveries whose last attempt failed since then and that are not due yet, the next due first; one more than one
+ * call handles.
+ */
 function waitingAgain(ctx: Reader, endpoint_id: string, since: number): SQL {
   return sql`select d.id as id from deliveries d
     where d.endpoint_id = ${endpoint_id} and d.program_id = ${ctx.programId}
@@ -223,9 +226,9 @@ function waitingAgain(ctx: Reader, endpoint_id: string, since: number): SQL {
 }
 
 /**
- * Oldest first, one more than one call takes. By when it failed, not by when it was made. The id bounds what is read: an
- * endpoint that fails for longer is switched off, so by then a delivery has had its attempts, unless somebody switched it
- * off before (HOOK-10).
+ * The unsent events, oldest first, one more than one call handles. Selected by the time of failure, not of creation.
+ * The id bounds the rows read: an endpoint that fails for longer is switched off, so by then a delivery has had its
+ * attempts, unless the endpoint was switched off earlier (HOOK-10).
  */
 function unsent(ctx: Reader, endpoint_id: string, since: number): SQL {
   return sql`
@@ -242,7 +245,7 @@ function unsent(ctx: Reader, endpoint_id: string, since: number): SQL {
     order by m.event_id limit ${literal(MAX_RECOVERED + 1)}`;
 }
 
-/** A new delivery, its wake-up, and what the reply says of it. */
+/** Commits a new delivery and its wake-up, and returns its record. */
 async function begin(
   ctx: ProgramCtx,
   endpoint_id: string,

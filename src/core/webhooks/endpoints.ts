@@ -16,15 +16,15 @@ import type { Endpoint } from "../kernel/rows.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 
-/** At most this many endpoints a program (HOOK-1). */
+/** The most endpoints of a program (HOOK-1). */
 export const MAX_ENDPOINTS = 20;
 
-/** `url` is judged by `domain/target-url.ts` before it comes here, and again before every attempt. */
+/** `url` was already checked by `domain/target-url.ts`, and is checked again before every attempt. */
 export type EndpointInput = InputOf<Endpoint, typeof ENDPOINT>;
 
 export type EndpointPatch = PatchOf<Endpoint, typeof ENDPOINT>;
 
-/** An endpoint together with its signing secret in clear: only for the reply that shows it. */
+/** An endpoint with its unencrypted signing secret: only for the reply that shows it. */
 export interface EndpointWithSecret {
   endpoint: Endpoint;
   secret: string;
@@ -68,7 +68,7 @@ export async function createEndpoint(caller: Caller, input: EndpointInput): Prom
     await commit(ctx, {
       writes: [
         { statement: ctx.db.insert(webhookEndpoints).values(endpoint) },
-        // The limit holds also for those who create at once: the loser reads again, and then knows better.
+        // The limit also holds for concurrent creations: the loser reads again and is refused.
         refuseWhere(
           ctx,
           sql`(select count(*) from webhook_endpoints where program_id = ${endpoint.program_id}
@@ -91,8 +91,8 @@ export async function listEndpoints(ctx: Reader): Promise<Endpoint[]> {
 }
 
 /**
- * Changes an endpoint. Setting it active again forgets its failures, so that it is not disabled for old ones.
- * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
+ * Changes an endpoint. Setting it active again resets its failures, so that old ones do not disable it.
+ * @throws {StaleChange} if `shown`, the values in the submitted form, differs from the stored endpoint (PAGE-30).
  */
 export async function updateEndpoint(
   caller: Caller,
@@ -127,7 +127,7 @@ export async function updateEndpoint(
   });
 }
 
-/** Removes an endpoint: nothing is sent to it any more, and what was still to be sent ends as failed. */
+/** Removes an endpoint: no further event is sent to it, and its pending deliveries end as failed. */
 export async function deleteEndpoint(caller: Caller, id: string): Promise<Endpoint> {
   return untilWon(async () => {
     const endpoint = await readEndpoint(caller, id);
@@ -168,24 +168,24 @@ export function live(ctx: Reader, id?: string): SQL | undefined {
   );
 }
 
-/** Decided before every attempt as well (`core/kernel/target.ts`). */
+/** Also checked before every attempt (`core/kernel/target.ts`). */
 function refuseOwnHost({ ownHosts }: Reader, url: string): void {
   if (isOwnHost(new URL(url).hostname, ownHosts)) throw invalidField("url", `The URL ${OWN_HOST_REASON}.`);
 }
 
 const SECRET_BYTES = 32;
 
-/** `whsec_` + base64 of 32 random bytes (HOOK-17): the form that stock verification libraries take. */
+/** `whsec_` + base64 of 32 random bytes (HOOK-17): the format of stock verification libraries. */
 export function newEndpointSecret(): string {
   return `whsec_${toBase64(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))}`;
 }
 
-/** Each type once; beside `*`, which stands for all, no other needs to be named. */
+/** Each type once; `*` stands for all types and replaces the others. */
 function eventList(events: readonly Subscription[]): Subscription[] {
   return events.includes("*") ? ["*"] : [...new Set(events)];
 }
 
-/** A change of an endpoint, for the audit log; `why` where its owner did not plainly change it. */
+/** A change of an endpoint, for the audit log; `why` is set if it is not an ordinary change by the owner. */
 export function endpointChanged(
   before: Endpoint,
   after: Endpoint,

@@ -50,7 +50,10 @@ export function disableFailingEndpoints(ctx: Ctx): Work<GivenUp> {
   };
 }
 
-/** Nothing where the endpoint is no longer the one that was read: it succeeded, or its owner or another run changed it. */
+/**
+ * Does not disable an endpoint that has changed since it was read: it succeeded, or its owner or another run changed
+ * it.
+ */
 async function disable(ctx: Ctx, program: Program, before: Endpoint): Promise<void> {
   const { failing_since, failure_count } = before;
   const health = { failing_since_ms: failing_since === null ? null : Date.parse(failing_since), failure_count };

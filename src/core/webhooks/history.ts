@@ -30,14 +30,14 @@ export interface DeliveryRecord {
   next_attempt_at: string | null;
   created_at: string;
   completed_at: string | null;
-  /** What was signed and sent, parsed. */
+  /** The parsed body that was signed and sent. */
   payload: Record<string, unknown> | null;
   attempts: AttemptRecord[];
 }
 
 /**
- * A delivery for who may read it: where payout details were sent, they are shown in part without the scope `payouts`
- * (ACCESS-12), and what the receiver answered is not, for it may repeat them.
+ * The visible part of a delivery: without the scope `payouts`, payout details in the payload are masked (ACCESS-12),
+ * and the receiver's answers are hidden, because they may repeat the details.
  */
 export function viewDelivery(delivery: DeliveryRecord, ctx: Pick<Reader, "may">): DeliveryRecord {
   const data = delivery.payload?.["data"] as Partial<PartnerView> | undefined;
@@ -67,7 +67,7 @@ export async function getEndpoint(
   return { endpoint, deliveries: rows.map(recordOf) };
 }
 
-/** All deliveries of an endpoint, newest first unless the request says otherwise. */
+/** All deliveries of an endpoint, newest first by default. */
 export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFilter): Promise<Page<DeliveryRecord>> {
   const matching =
     filter.status === undefined
@@ -113,7 +113,7 @@ const DELIVERY_ROW: Columns<DeliveryRow> = {
   attempts: text,
 };
 
-/** One delivery of an endpoint, to be read with others; `recordOf` makes the record of it. */
+/** Selects one delivery of an endpoint, to be read with other statements; `recordOf` makes its record. */
 export function selectDelivery(ctx: Reader, endpoint_id: string, id: string) {
   return shaped(ctx.db, DELIVERY_ROW, selectDeliveries(sql`${ofEndpoint(ctx, endpoint_id)} and d.id = ${id}`, 1, 0));
 }

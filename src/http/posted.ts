@@ -10,7 +10,7 @@ import { HOUR } from "../lib/time.ts";
 import { pathOf } from "./request-path.ts";
 import type { PageEnv } from "./page-env.ts";
 
-/** The field that tells apart each display of a form. */
+/** The field that distinguishes each display of a form. */
 export const FORM_FIELD = "form";
 /** The query parameter that names the kept page to show. */
 const SHOWN = "shown";

@@ -136,7 +136,7 @@ interface Spec<
    * change, so the verb must give its commit the same result (HTTP-10).
    */
   view?: (result: Result, ctx: Pick<Reader, "may">) => View;
-  /** Returns what `view` shows, the body of the reply, or a whole response. */
+  /** Returns the input of `view`, the body of the reply, or a whole response. */
   handle: (input: Input<At, Q, B, Acting>) => Result | Promise<Result>;
 }
 

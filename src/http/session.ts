@@ -84,7 +84,10 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
   };
 }
 
-/** A POST ends in a redirect (PAGE-31); a GET shows the page that it leads to, and fills in what was kept (PAGE-32). */
+/**
+ * Redirects after a POST (PAGE-31); a GET shows the kept page of a form's answer, and fills in the kept input
+ * (PAGE-32).
+ */
 async function answer(c: Context<PageEnv>, holder: Holder, next: Next): Promise<Response | void> {
   const session = c.get("session") as Session | undefined;
   if (c.req.method === "POST") {

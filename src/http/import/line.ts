@@ -68,6 +68,6 @@ export interface LineCells {
   cell: (field: ImportField) => string;
   /** The cells of a field that may be in several columns, the preferred first. */
   each: (field: ImportField) => NamedCell[];
-  /** The first column in which the line has the field, or could have it; null if there is none. */
+  /** The first column with a value for the field, or that could have one; null if there is no such column. */
   columnOf: (field: ImportField) => string | null;
 }

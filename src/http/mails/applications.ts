@@ -7,7 +7,7 @@ import { dayFor, type Letter, type PlainLetter } from "./letter.ts";
 
 const APPLICANT = { audience: "applicant" } as const;
 
-/** Tells the sender of the form the state of the address, which only its reader may learn (JOIN-4). */
+/** Reports the state of the address to the sender of the form, which only its reader may learn (JOIN-4). */
 export function addressLetters(notice: NoticeOf<"application_address">, origin: string | null): Letter[] {
   const { program, email, state } = notice;
   const name = oneLine(program.name);
@@ -89,7 +89,7 @@ export function approvedLetters(notice: NoticeOf<"application_approved">, origin
   ];
 }
 
-/** Tells the applicant the decision; not sent if the address is erased. */
+/** Reports the decision to the applicant; not sent if the address is erased. */
 export function declinedLetters({ program, application }: NoticeOf<"application_declined">): Letter[] {
   const { email, note } = application;
   if (email === null) return [];
@@ -102,7 +102,7 @@ export function declinedLetters({ program, application }: NoticeOf<"application_
   return [{ to: email, reader: APPLICANT, subject: `Your application to ${name} was declined`, program, parts }];
 }
 
-/** Invites a partner whom the owner has added. */
+/** Invites a partner that the owner has added. */
 export function invitationLetters(notice: NoticeOf<"invitation">, origin: string | null): Letter[] {
   const { program, partner, link } = notice;
   const name = oneLine(program.name);

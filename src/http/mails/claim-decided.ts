@@ -4,7 +4,7 @@ import { dayText } from "../pages/locale.ts";
 import { ANSWER_TEXTS } from "../pages/parts/claim-words.tsx";
 import type { Letter } from "./letter.ts";
 
-/** Tells the partner the decision about a claim (CLAIM-6). */
+/** Reports the decision about a claim to the partner (CLAIM-6). */
 export function claimDecidedLetters(
   { program, partner, claim, answer }: NoticeOf<"claim_decided">,
   origin: string | null,

@@ -4,7 +4,7 @@ import { oneLine } from "../../lib/mail.ts";
 import { iso } from "../../lib/time.ts";
 import { dayFor, type Letter, type LetterRow } from "./letter.ts";
 
-/** Tells the partner their earnings since the last such e-mail (MAIL-13). */
+/** Reports to the partner the earnings since the last such e-mail (MAIL-13). */
 export function commissionsEarnedLetters(
   { program, partner, since, until, earned }: NoticeOf<"commissions_earned">,
   origin: string | null,

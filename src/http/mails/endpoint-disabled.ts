@@ -1,7 +1,7 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import { dayFor, type Letter } from "./letter.ts";
 
-/** Tells the owner that an endpoint was disabled after failures (HOOK-9). */
+/** Notifies the owner that an endpoint was disabled after failures (HOOK-9). */
 export function endpointDisabledLetters(
   { program, endpoint }: NoticeOf<"endpoint_disabled">,
   origin: string | null,

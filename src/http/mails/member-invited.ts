@@ -3,7 +3,7 @@ import { ROLE_TITLES } from "../../domain/member.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { dayFor, type Letter } from "./letter.ts";
 
-/** Tells a person that they were added to the team of a program (TEAM-4). */
+/** Notifies a person that they were added to the team of a program (TEAM-4). */
 export function memberInvitedLetters(notice: NoticeOf<"member_invited">, origin: string | null): Letter[] {
   const { program, member, link } = notice;
   const name = oneLine(program.name);

@@ -1,4 +1,4 @@
-/** Tells the owner about required actions, each kind at most once a day (MAIL-11). */
+/** Notifies the owner of required actions, each kind at most once a day (MAIL-11). */
 import { openRefusalOf, refusalsOf } from "../../core/inbound/refusals.ts";
 import type { NoticeOf, SeenCode } from "../../core/kernel/notices.ts";
 import type { Program } from "../../core/kernel/rows.ts";

@@ -6,7 +6,7 @@ import { dayFor, type Letter, type LetterRow } from "./letter.ts";
 
 type PayoutKind = "payout_generated" | "payout_paid" | "payout_failed";
 
-/** Tells the partner about a new payout and its due date (MAIL-10). */
+/** Notifies the partner of a new payout and its due date (MAIL-10). */
 export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, origin: string | null): Letter[] {
   const due: LetterRow = ["Due on", dayFor(notice.program, notice.payout.due_at)];
   const text = takesDetails(notice.payout)
@@ -15,14 +15,14 @@ export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, ori
   return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, text, [due])];
 }
 
-/** Tells the partner that a payout was paid. */
+/** Notifies the partner that a payout was paid. */
 export function payoutPaidLetters(notice: NoticeOf<"payout_paid">, origin: string | null): Letter[] {
   const { reference } = notice.payout;
   const rows: LetterRow[] = reference === null ? [] : [["Reference", oneLine(reference)]];
   return [letterOf(notice, origin, `You were paid by ${notice.program.name}`, "Your payout was paid.", rows)];
 }
 
-/** Tells the partner that a transfer was refused. The reason stays between the owner and the provider. */
+/** Notifies the partner that a transfer was refused. The reason stays between the owner and the provider. */
 export function payoutFailedLetters(notice: NoticeOf<"payout_failed">, origin: string | null): Letter[] {
   const text =
     "Your payout could not be transferred. The program will pay it again or in another way; no money is lost. " +

@@ -7,7 +7,7 @@ import { timeText } from "../pages/locale.ts";
 import { actorText } from "./actor-text.ts";
 import type { Letter } from "./letter.ts";
 
-/** Tells an owner, or a former one, that access to the program has changed (PROOF-4). */
+/** Notifies an owner, or a former one, that access to the program has changed (PROOF-4). */
 export function securityLetters({ program, recipient, events }: NoticeOf<"security">, origin: string | null): Letter[] {
   const name = oneLine(program.name);
   const [first] = events;

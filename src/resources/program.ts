@@ -180,7 +180,7 @@ export const PROGRAM = resource<ProgramColumns>()({
     ...{ audit: "plain", read: string, example: "x9Qw" },
     text: "The last four characters of the program's API key.",
   },
-  api_key_created_at: { audit: "plain" },
+  api_key_created_at: INTERNAL,
   api_key_last_used_at: {
     ...{ audit: null, read: () => timestamp.nullable(), example: EXAMPLE_TIME },
     text: "When the API was last called with this key.",

@@ -17,7 +17,8 @@ import { call, makePartner } from "../support/program.ts";
 import { makeStocked, pageRoutes, type Stocked } from "../support/stocked.ts";
 
 function textOf(rule: string): string {
-  return specification.split(`**${rule}**`)[1]?.split(/\n(?:- \*\*|\n)/)[0] ?? "";
+  const text = specification.split(`**${rule}**`)[1]?.split(/\n(?:- \*\*|\n)/)[0] ?? "";
+  return text.replaceAll(/\s+/g, " ");
 }
 
 /** What a rule writes as code and `pattern` matches. */

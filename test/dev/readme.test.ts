@@ -101,43 +101,6 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("list only paths of the API that are there", async () => {
-    const key = /^ {2}API key +(\S+)/m.exec(running.printed.out)?.[1] ?? "";
-    const url = /^ {2}Base URL +(\S+)/m.exec(running.printed.out)?.[1] ?? "";
-    const paths = [...pages.get("src/docs/integrate.md")!.matchAll(/^\| (`\/.*?) +\| [A-Z]/gm)].flatMap(
-      ([, cell = ""]) => cell.match(/(?<=`)\/[^`?]+/g) ?? [],
-    );
-    assert.ok(paths.length > 25);
-    for (const path of paths) {
-      const bearer = path.startsWith("/admin") ? (await readDevVars())["ADMIN_TOKEN"] : key;
-      const headers = { authorization: `Bearer ${bearer}` };
-      const { status } = await fetch(`${url}${path.replaceAll(/:\w+/g, "x")}`, { method: "PUT", headers });
-      assert.equal(status, 405, path);
-    }
-  });
-
-  it("list every path of the API with its methods", async () => {
-    const url = /^ {2}Base URL +(\S+)/m.exec(running.printed.out)?.[1] ?? "";
-    const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Record<string, object> };
-    const listed = new Map<string, string>();
-    for (const [, cell = "", methods = ""] of pages
-      .get("src/docs/integrate.md")!
-      .matchAll(/^\| (`\/.*?) +\| ([A-Z].*?|) +\|/gm)) {
-      let path = "";
-      // `…/pay`, `cancel`: a name alone is in place of the last one.
-      for (const [, part = ""] of cell.matchAll(/`([^`?]+)[^`]*`/g)) {
-        path = part.startsWith("/") ? part : `${dirname(path)}/${part}`;
-        listed.set(path, `${listed.get(path) ?? ""} ${methods}`);
-      }
-    }
-    const missing = Object.entries(paths).flatMap(([path, operations]) =>
-      Object.keys(operations)
-        .map((method) => [path.replaceAll(/\{(\w+)\}/g, ":$1"), method.toUpperCase()] as const)
-        .filter(([at, method]) => listed.get(at)?.includes(method) !== true),
-    );
-    assert.deepEqual(missing, []);
-  });
-
   it("name every script of package.json that a reader needs, and no other", async () => {
     const { scripts } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
       scripts: Record<string, string>;

@@ -63,7 +63,7 @@ const FIRST_ROLL_UP = 10 * MINUTE;
  * once. Clicks are joined to partners here: those of unknown and deactivated ones are only counted, and so are those of a
  * program beyond its budget of the day (TRACK-26), and all of them while the database is nearly full (TRACK-27).
  *
- * 2throws when the database fails; whether the stretch was written is then unknown, and trying again finds out.
+ * @throws when the database fails; whether the stretch was written is then unknown, and trying again finds out.
  */
 export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush): Promise<number> {
   const db = databaseFor(bindings, shardOfClickObject(flush.object));

@@ -8,7 +8,7 @@ import { idColumn, INTERNAL, nullableString, string, TIME, timestamp } from "./o
 
 export type Endpoint = typeof webhookEndpoints.$inferSelect;
 
-/** Judged at create and at PATCH alike (HOOK-7); the resolver is asked before every attempt. */
+/** Validated in create and PATCH requests alike (HOOK-7); the resolver is queried before every attempt. */
 const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
   const checked = checkTargetUrl(value);
   if (!checked.ok) issues.addIssue({ code: "custom", message: `The URL ${checked.reason}.` });

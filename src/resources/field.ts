@@ -1,7 +1,7 @@
 /**
- * A resource says once for each column of its table where the column appears. A column appears only where its entry says
- * so: `{ audit: null }` keeps it internal. Views, replies, requests, audit changes, examples, imports and forms are
- * derived from the entries.
+ * A resource declares once, for each column of its table, every place that shows or accepts the column. A column with
+ * only `{ audit: null }` is internal. Views, replies, requests, audit changes, examples, imports and forms are derived
+ * from the entries.
  */
 import * as z from "zod";
 import type { Sealed } from "../lib/seal.ts";
@@ -15,33 +15,33 @@ interface Form {
 interface Import {
   /** The usual column names in files. */
   names: readonly string[];
-  /** In the choice of a column's field; the form's label by default. */
+  /** The name in the choice of a column's field; the form's label by default. */
   label?: string;
 }
 
 interface Shown<Value> {
-  /** In replies of the API, made when the document is. */
+  /** The schema in replies of the API, created with the document. */
   read?: () => z.core.$ZodType<Value>;
   example?: unknown;
-  /** In requests of the API. */
+  /** The schema in requests of the API. */
   write?: z.core.$ZodType<Value>;
   /** Whether a create request must have it. */
   needed?: true;
-  /** The one request that takes it; both if absent. */
+  /** The one request that accepts it; both if absent. */
   only?: "create" | "patch";
-  /** In the document; a text in `openapi/field-texts.ts` by default. */
+  /** The description in the document; a text in `openapi/field-texts.ts` by default. */
   text?: string;
   form?: Form;
   import?: Import;
 }
 
-/** How a change reads in the audit log: in clear, as a masked address or account, or not at all. */
+/** The form of a change in the audit log: in clear, as a masked address or account, or omitted. */
 interface Clear {
   audit: "plain" | null;
   payout_detail?: never;
 }
 
-/** A column that says how and where a partner is paid: masked everywhere if it is a free text. */
+/** A column with a partner's payout method or destination: masked everywhere if it is a free text. */
 interface PayoutDetail<Value> {
   audit: string extends Value ? "address" | "account" : "plain";
   payout_detail: true;
@@ -128,7 +128,7 @@ export function importNames<F extends Fields>(fields: F): ImportNames<F> {
   return mapped(columnsWith(fields, "import"), (column) => fields[column]?.import?.names) as ImportNames<F>;
 }
 
-/** What people call the columns that files fill. */
+/** The labels of the columns that files fill. */
 export function importLabels<F extends Fields>(fields: F): Record<ColumnsWith<F, "import">, string> {
   const labelOf = ({ import: named, form }: AnyField) => named?.label ?? form?.label ?? "";
   return mapped(columnsWith(fields, "import"), (column) => labelOf(fields[column]!));
@@ -144,12 +144,12 @@ type PatchColumn<F> = { [C in ColumnsWith<F, "write">]: F[C] extends { only: "cr
 >];
 type Needed<F> = ColumnsWith<F, "needed">;
 
-/** The columns that a verb takes for a new row; those that are not needed may be left out. */
+/** The columns that a verb accepts for a new row; those that are not needed may be left out. */
 export type InputOf<Row, F> = Pick<Row, CreateColumn<F> & Needed<F> & keyof Row> & {
   [C in Exclude<CreateColumn<F>, Needed<F>> & keyof Row]?: Row[C] | undefined;
 };
 
-/** The columns that a verb takes for a change. */
+/** The columns that a verb accepts for a change. */
 export type PatchOf<Row, F> = { [C in PatchColumn<F> & keyof Row]?: Row[C] | undefined };
 
 /** The columns of a new row that come from a request; null if it leaves them out. */
@@ -181,7 +181,7 @@ export function createShape<F extends Fields>(fields: F): CreateShape<F> {
 
 type PatchShape<F> = { [C in PatchColumn<F>]: z.ZodOptional<Written<F, C>> };
 
-/** The same of a patch, which may leave out each. */
+/** The schemas of the columns in a patch, which may leave out each. */
 export function patchShape<F extends Fields>(fields: F): PatchShape<F> {
   const columns = columnsWith(fields, "write").filter((column) => fields[column]?.only !== "create");
   return mapped(columns, (column) => z.optional(fields[column]!.write!)) as PatchShape<F>;

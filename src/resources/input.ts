@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { hasAtMostFourDecimals, LARGEST, negate } from "../domain/money.ts";
 
-/** A text that can be stored and given back as it came: no lone surrogate, no NUL; `min` to `max` characters. */
+/** A text that can be stored and returned unchanged: no lone surrogate, no NUL; `min` to `max` characters. */
 export function text(max: number, min: 0 | 1 = 1) {
   return z
     .string()

@@ -19,7 +19,7 @@ export const timestamp = z.string().meta({ format: "date-time" });
 /** An amount in a reply, which may be a sum. */
 export const cents = z.int().brand<"Cents">();
 
-/** The value of a rate or a flow: by its type a percentage or an amount. */
+/** The value of a rate or a flow: a percentage or an amount, depending on its type. */
 export const actionValue = z.number().brand<"Cents" | "Percent">();
 
 export const currencyCode = z.string().meta({ pattern: "^[A-Z]{3}$" });
@@ -27,7 +27,7 @@ export const currencyCode = z.string().meta({ pattern: "^[A-Z]{3}$" });
 /** Any JSON object. */
 export const bag = z.record(z.string(), z.unknown());
 
-/** An id as the service mints them. */
+/** An example id in the service's format. */
 export function exampleId(prefix: string): string {
   return `${prefix}_01kj41r9q0x5v7n2m8w3d6t4bz`;
 }

@@ -6,12 +6,12 @@ import { columnsWith, resource, type AnyField, type ColumnsWith } from "./field.
 import { email, percentage, text } from "./input.ts";
 import { bag, idColumn, INTERNAL, nullableString, string, TIME } from "./output.ts";
 
-/** The columns of `partners` but the one that only the onboarding reads. */
+/** The columns of `partners`, except the one that only the onboarding reads. */
 export type Partner = Omit<typeof partners.$inferSelect, "accounts_forgotten">;
 
 const MAX_METADATA_BYTES = 8 * 1024;
 
-/** Taken as it is: a schema that walks the fields would drop one called `__proto__`. */
+/** Accepted as it is: a schema that walks the fields would drop one named `__proto__`. */
 const metadata = z
   .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
     message: "This must be a JSON object.",
@@ -20,7 +20,7 @@ const metadata = z
   .refine((value) => jsonBytes(value) <= MAX_METADATA_BYTES, "Metadata is at most 8 KiB of JSON.")
   .meta({ type: "object" });
 
-/** Infinite where the value is nested too deeply to be written as JSON. */
+/** Infinite if the value is nested too deeply for JSON. */
 function jsonBytes(value: unknown): number {
   try {
     return bytesIn(JSON.stringify(value));
@@ -116,7 +116,7 @@ export const PARTNER = resource<Partner>()({
   updated_at: TIME,
 });
 
-/** The columns that say how and where a partner is paid. */
+/** The columns with a partner's payout method and destination. */
 export type PayoutDetail = ColumnsWith<typeof PARTNER, "payout_detail">;
 export const PAYOUT_DETAILS = columnsWith(PARTNER, "payout_detail");
 

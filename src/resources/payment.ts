@@ -38,7 +38,7 @@ export const PAYMENT = resource<Payment>()({
   customer_email: { audit: null, read: nullableString, example: "customer@example.com" },
   customer_id: { audit: null, read: nullableString, example: "cus_9s6XKz", text: "The provider's id of the customer." },
   subscription_id: { audit: null, read: nullableString, example: null },
-  // In the trace of a single payment.
+  // Shown only in the trace of a single payment.
   decision: INTERNAL,
   facts_revision: INTERNAL,
   settled_revision: INTERNAL,

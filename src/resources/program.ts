@@ -33,7 +33,7 @@ const name = text(200).refine(
   "This must have a character that can be seen.",
 );
 
-/** A host name, kept in lower case. */
+/** A host name, stored in lower case. */
 const domain = text(253).transform((value, issues) => {
   const normal = normalDomain(value);
   if (normal !== null) return normal;
@@ -41,13 +41,13 @@ const domain = text(253).transform((value, issues) => {
   return z.NEVER;
 });
 
-/** Kept in lower case. */
+/** Stored in lower case. */
 const brandColor = z
   .string()
   .regex(/^#[0-9a-fA-F]{6}$/, "This must be # and six hexadecimal digits, such as #3730a3.")
   .transform((value) => value.toLowerCase());
 
-/** Kept as the tz database writes it. */
+/** Stored as the tz database writes it. */
 const timeZone = text(64).transform((value, issues) => {
   const normal = normalTimeZone(value);
   if (normal !== null) return normal;
@@ -55,7 +55,7 @@ const timeZone = text(64).transform((value, issues) => {
   return z.NEVER;
 });
 
-/** None is null. */
+/** An empty list is stored as null. */
 const questions = z
   .array(z.string().meta({ minLength: 1, maxLength: MAX_QUESTION }))
   .max(MAX_QUESTIONS, `A program asks at most ${MAX_QUESTIONS} questions of its own.`)
@@ -66,7 +66,7 @@ const questions = z
   .refine((asked) => new Set(asked).size === asked.length, "Ask each question once.")
   .transform((asked) => (asked.length > 0 ? asked : null));
 
-/** None is null. */
+/** An empty list is stored as null. */
 const assets = z
   .array(z.strictObject({ name: text(MAX_ASSET_NAME), kind: z.enum(ASSET_KINDS), content: text(MAX_ASSET_CONTENT) }))
   .max(MAX_ASSETS, `A program has at most ${MAX_ASSETS} of them.`)

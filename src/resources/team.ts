@@ -1,4 +1,4 @@
-/** Who may do what in a program: its members and its further API keys. */
+/** The access to a program: its members and its further API keys. */
 import * as z from "zod";
 import type { apiKeys, programMembers } from "../db/schema.ts";
 import { MEMBER_ROLES } from "../domain/member.ts";
@@ -7,7 +7,7 @@ import { resource } from "./field.ts";
 import { email, text } from "./input.ts";
 import { idColumn, INTERNAL, string, TIME, timestamp } from "./output.ts";
 
-/** Who signs in to the dashboard. */
+/** A user of the dashboard. */
 export type Member = typeof programMembers.$inferSelect;
 
 export const MEMBER = resource<Member>()({
@@ -26,7 +26,7 @@ export const MEMBER = resource<Member>()({
   updated_at: TIME,
 });
 
-/** A key that a program has beside its first. */
+/** A program's key beside its first. */
 export type ApiKey = typeof apiKeys.$inferSelect;
 
 export const API_KEY = resource<ApiKey>()({

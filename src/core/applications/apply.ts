@@ -29,7 +29,7 @@ import { commitWithPartner, planPartner } from "./new-partner.ts";
 const FORMS_PER_ADDRESS = 5;
 const FORM_WINDOW = 15 * MINUTE;
 /**
- * A program's unverified forms within an hour: each sends an e-mail to an address that need not have asked for it
+ * A program's unverified forms within an hour: each sends an e-mail to an address that may not have requested it
  * (JOIN-2).
  */
 const UNPROVED: SharedBudget = { most: 500, network: 20, site: 160 };
@@ -59,8 +59,7 @@ export interface FormStamp {
 }
 
 /**
- * The program of an application page, by its slug or id; null if there is none, or if it accepts no applications
- * (JOIN-1).
+ * The program of an application page, by its slug or id; null if it does not exist or accepts no applications (JOIN-1).
  */
 export async function openJoin(base: BaseCtx, at: string): Promise<ProgramCtx | null> {
   const found = isProgramId(at) ? await programById(base, at) : await programBySlug(base, at);

@@ -33,12 +33,12 @@ export function declineApplication(caller: Caller, id: string, note: string | nu
 
 const REFUSALS = ["not_found", "invalid_transition", "already_exists"] as const;
 
-/** The result for one of several. */
+/** The result for one of several applications. */
 export type ApplicationResult =
   | { id: string; ok: true; status: ApplicationDecision }
   | { id: string; ok: false; error: { code: (typeof REFUSALS)[number]; message: string } };
 
-/** Decides several, each in a commit of its own: a refusal of one does not affect the others. */
+/** Decides several applications, each in its own commit: a refusal does not affect the others. */
 export async function decideApplications(
   caller: Caller,
   ids: readonly string[],

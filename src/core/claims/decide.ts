@@ -21,7 +21,7 @@ import { claimPayload, selectClaim } from "./claims.ts";
 import { selectAnswering, selectMatches } from "./matches.ts";
 
 export interface GrantInput {
-  /** Required if the claim matches several payments, or none that was found. */
+  /** Required unless the claim matches exactly one payment. */
   payment_id?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export async function grantClaim(caller: Caller, id: string, { payment_id }: Gra
         decided(ctx, after),
         refuseWhere(ctx, isChanged(payment, partner)),
         ...(facts.length > 0 ? await rememberReferences(ctx, payment, facts) : []),
-        // Settling the payment reads that the claim was granted, even if this call ends before.
+        // Settling the payment reads the granted claim, even if this call ends before.
         unsettle(ctx, sql`id = ${payment.id}`),
       ],
       occurrences: [

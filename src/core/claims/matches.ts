@@ -8,7 +8,7 @@ import type { Reader } from "../kernel/context.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { isClaimable, paymentsOfDay, paymentsOfOrder } from "../ledger/find.ts";
 
-/** The newest that match a claim by day and domain. */
+/** The newest payments that match a claim by day and domain. */
 function fitting({ programId }: Reader, id: string): SQL {
   const of = (what: string) => sql`(select ${sql.raw(what)} from claims
     where id = ${id} and program_id = ${programId} and day is not null)`;

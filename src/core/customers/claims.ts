@@ -10,8 +10,8 @@ import type { CustomerTrace } from "./trace.ts";
 const FORGOTTEN = columnsOf(claims, "id", "status");
 
 /**
- * The claims that forget which sale they were about, for it was the customer's: by an order's id, by the payment that was
- * decided on, and by day and domain where no payment of anybody else is of them.
+ * Selects the claims that lose their link to a sale, because it was the erased customer's: by an order's id, by the
+ * decided payment, and by day and domain if no other customer's payment matches them.
  */
 export function selectForgotten(ctx: ProgramCtx, trace: CustomerTrace, addresses: ReadonlySet<string>) {
   const own = JSON.stringify([...trace.payments.keys()]);
@@ -31,7 +31,10 @@ export function selectForgotten(ctx: ProgramCtx, trace: CustomerTrace, addresses
   );
 }
 
-/** What was decided stays; what is decided meanwhile is read again, for its kept reply says which sale it was. */
+/**
+ * Keeps the decisions. Fails if a claim was decided meanwhile: it is read again, because its stored reply contains the
+ * sale.
+ */
 export function forgetClaims({ db }: ProgramCtx, found: readonly Row<typeof FORGOTTEN>[]): Write {
   return {
     statement: db

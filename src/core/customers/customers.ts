@@ -13,30 +13,30 @@ import { iso } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
 import { hasNone, paymentsFound } from "../ledger/find.ts";
 
-/** One customer id of a provider or, without one, one address: what is kept of their payments. */
+/** A customer id of a provider or, without one, an address, with the totals of its payments. */
 export interface Customer {
-  /** The newest payment's: there is no other id of ours. */
+  /** The newest payment's id: a customer has no id of its own. */
   id: string;
   provider: ProviderName;
   customer_id: string | null;
-  /** The newest known; null where there is none, or it was erased. */
+  /** The newest known address; null if there is no address or it was erased. */
   email: string | null;
-  /** Who had the newest payment that has a partner. */
+  /** The partner of the newest payment that has one. */
   partner_id: string | null;
   /** Times of the first and the newest payment or lead. */
   first_seen: string;
   last_seen: string;
-  /** Those that were paid. */
+  /** The number of paid payments. */
   payments: number;
-  /** Of these, net of tax and refunds, one for each currency. */
+  /** The revenue of these payments, net of tax and refunds: one amount for each currency. */
   revenue: readonly Amount[];
 }
 
-/** What narrows the list, of each customer's newest payment or, where it says so, of the customer. */
+/** The filter of the list. It applies to each customer's newest payment, unless a field refers to the customer. */
 export interface CustomerFilter extends PageRequest {
-  /** What `paymentsFound` takes: of any of the customer's payments. */
+  /** A search of `paymentsFound`, which may match any of the customer's payments. */
   search?: string | undefined;
-  /** Who had the customer's newest payment that has a partner. */
+  /** The partner of the customer's newest payment that has one. */
   partner_id?: string | undefined;
   provider?: ProviderName | undefined;
   /** Milliseconds; `to` is exclusive. */
@@ -44,25 +44,28 @@ export interface CustomerFilter extends PageRequest {
   to?: number | undefined;
 }
 
-/** So many are counted, and no further: to count them is to look through their payments. */
+/** The limit of the count, because counting customers reads their payments. */
 export const MOST_COUNTED = 1_000;
 
 export interface CustomerPage extends Page<Customer> {
-  /** Where there are more than `total`, as far as was counted. */
+  /** True if there are more than `total`, at which the count stopped. */
   isMore?: true;
 }
 
-/** A reader of the payments up to one that was stored; of all of them without it. */
+/** A reader limited to the payments up to the row `upto`; without it, a reader of all payments. */
 interface AsOf extends Reader {
   upto?: number | undefined;
 }
 
-/** Whether a row of `payments`, by the name that it has, is among them: a further condition. */
+/** A further condition: the row of `payments`, by its name in the query, is within the limit. */
 function andAmong({ upto }: AsOf, row: "payments" | "o"): SQL {
   return upto === undefined ? sql`` : sql`and +${sql.raw(row)}.rowid <= ${upto}`;
 }
 
-/** After which customer a walk goes on, and up to which payment it has been from its beginning, where it is null. */
+/**
+ * The position of a walk: the last customer (`after`, null at the beginning) and the last payment of its beginning
+ * (`upto`).
+ */
 function walkOf({ cursor, ...filter }: CustomerFilter): { after: string | null; upto?: number } {
   if (cursor === undefined) return { after: null };
   const [id = "", upto = ""] = cursor.split(".");
@@ -70,10 +73,10 @@ function walkOf({ cursor, ...filter }: CustomerFilter): { after: string | null; 
 }
 
 /**
- * Customers by their newest payment or lead, newest first. A customer has no row: each is the payment that no other of
- * the same customer is newer than. The total is exact where `counted` is true; else it is one of `MOST_COUNTED` at most,
- * and `isMore` says that there are others. A cursor goes on with the payments that there were when the walk began: by those that
- * come meanwhile nobody moves to where the walk has been, or will be.
+ * Lists customers by their newest payment or lead, newest first. A customer has no row: its newest payment represents
+ * it. The total is exact if `counted` is true; otherwise it is at most `MOST_COUNTED`, and `isMore` is set if there are
+ * more. A cursor limits the walk to the payments that existed when it began, so that a later payment cannot move a
+ * customer between pages.
  */
 export async function listCustomers(reader: Reader, filter: CustomerFilter): Promise<CustomerPage> {
   const { after, upto } = walkOf(filter);
@@ -85,7 +88,7 @@ export async function listCustomers(reader: Reader, filter: CustomerFilter): Pro
   const wanted = after === null ? conditions : sql`${conditions} and payments.id ${beyond} ${after}`;
   const seen = sql`select id, provider, customer_id, customer_email from payments where ${wanted}
     order by id ${direction} limit ${literal(limit)} offset ${offset}`;
-  // The newest first, of which most are no customer's payment before the last.
+  // The newest first: nearly all of them are their customer's last payment.
   const some = sql`order by payments.id desc limit ${literal(MOST_COUNTED + 1)}`;
   const all = sql`select 1 from payments where ${conditions} ${filter.counted ? sql`` : some}`;
   const total = filter.counted === false ? sql`select 0` : sql`select count(*) from (${all})`;
@@ -104,10 +107,10 @@ export async function listCustomers(reader: Reader, filter: CustomerFilter): Pro
   return filter.counted || found <= MOST_COUNTED ? page : { ...page, total: MOST_COUNTED, isMore: true };
 }
 
-/** The newest payment of each customer that the filter asks for: a condition on `payments`. */
+/** A condition on `payments`: the newest payment of each customer that matches the filter. */
 function newestThatMatch(ctx: AsOf, { search, partner_id, provider, from, to }: CustomerFilter): SQL {
   const own = sql`program_id = ${ctx.programId}`;
-  // Of few customers the newest payments are found by those that were found.
+  // If the filter matches few customers, their newest payments are found through the matching payments.
   const ofPartner = partner_id === undefined ? undefined : sql`payments.partner_id = ${partner_id}`;
   const found = search ? paymentsFound(ctx, search) : ofPartner;
   const all: (SQL | undefined)[] = [
@@ -128,8 +131,8 @@ function newestThatMatch(ctx: AsOf, { search, partner_id, provider, from, to }: 
 }
 
 /**
- * Whether no payment of the same customer is newer than a row of `payments` that has a customer. What was stored last is
- * looked at first, which is newer nearly always: to look at each payment of a customer costs them once, not squared.
+ * A condition: a row of `payments` has a customer, and no payment of the same customer is newer. Reads the last stored
+ * payment first, which is nearly always the newest: the cost is then linear in a customer's payments, not squared.
  */
 function isNewest(ctx: AsOf): SQL {
   const newer = ofCustomer(ctx, "payments").map(
@@ -138,7 +141,7 @@ function isNewest(ctx: AsOf): SQL {
   return sql`(payments.customer_id is not null or payments.customer_email is not null) and ${joined(newer, sql` and `, "different")}`;
 }
 
-/** Who had the newest payment with a partner of the customer of a row of `payments`. */
+/** The partner of the newest attributed payment of a row's customer. */
 function partnerOfCustomer(ctx: AsOf): SQL {
   const all = ofCustomer(ctx, "payments").map(
     (others) => sql`select o.id, o.partner_id from ${others} and o.partner_id is not null`,
@@ -146,7 +149,7 @@ function partnerOfCustomer(ctx: AsOf): SQL {
   return sql`(select partner_id from (${unionOf(all, "different")}) order by id desc limit 1)`;
 }
 
-/** The customer of a payment. */
+/** Returns the customer of a payment. */
 export async function getCustomer(ctx: Reader, payment_id: string): Promise<Customer> {
   const seen = sql`select id, provider, customer_id, customer_email from payments
     where id = ${payment_id} and +program_id = ${ctx.programId}`;
@@ -156,7 +159,10 @@ export async function getCustomer(ctx: Reader, payment_id: string): Promise<Cust
   return customer;
 }
 
-/** The customers of payments that `seen` selects (`id`, `provider`, `customer_id`, `customer_email`): for `customersOf`. */
+/**
+ * Selects the customers of the payments in `seen` (`id`, `provider`, `customer_id`, `customer_email`): for
+ * `customersOf`.
+ */
 export function selectCustomersOf(ctx: AsOf, seen: SQL) {
   return shaped(ctx.db, ROW, selectCustomers(ctx, seen));
 }
@@ -165,13 +171,13 @@ interface Row {
   seen_id: string;
   provider: ProviderName;
   customer_id: string | null;
-  /** Of these, the newest: its id, a blank, and the value. */
+  /** The newest address: its payment's id, a blank, and the address. `partner` has the same form. */
   email: string | null;
   partner: string | null;
   first_seen: string;
   last_seen: string;
   last_id: string;
-  /** JSON: currency, payments, and exact sums of what was paid and of what was taken back. */
+  /** JSON: for each currency its code, the number of payments, and the exact revenue. */
   sums: string;
 }
 
@@ -187,12 +193,13 @@ const ROW: Columns<Row> = {
   sums: text,
 };
 
-/** What counts as a sale: no lead, and no payment that is counted elsewhere, of the test mode or not paid. */
+/** A sale: not a lead, and not a payment that is counted elsewhere, in test mode, or unpaid. */
 const SOLD = sql`o.event <> 'lead_created' and ${hasNone(sql.raw("o.outcome"), [...COUNTED_ELSEWHERE, "test_mode", "unpaid"])}`;
 
 /**
- * All payments of the customer of a row, as parts of a `from` with its `where`: `o` are those of its id or, where it has none, of its
- * address, in the two indexes that hold them. The row is one of `payments`, or `w` with the address in lower case.
+ * All payments of a row's customer, as parts of a `from` with its `where`: `o` are the payments of its id or, if it has
+ * no id, of its address, in the two indexes of addresses. The row is one of `payments`, or `w` with the address in
+ * lower case.
  */
 function ofCustomer(ctx: AsOf, row: "payments" | "w"): SQL[] {
   const of = sql.raw(row);
@@ -208,7 +215,10 @@ function ofCustomer(ctx: AsOf, row: "payments" | "w"): SQL[] {
   ];
 }
 
-/** As common table expressions: `customers` of the payments that are seen, and `o`, `columns` of all of their payments. */
+/**
+ * Common table expressions: `customers`, of the payments in `seen`, and `o`, with `columns` of all payments of these
+ * customers.
+ */
 function withPayments(ctx: AsOf, seen: SQL, columns: SQL): SQL {
   const own = ofCustomer(ctx, "w").map((payments) => sql`select ${columns} from customers w cross join ${payments}`);
   return sql`customers as materialized (
@@ -217,13 +227,13 @@ function withPayments(ctx: AsOf, seen: SQL, columns: SQL): SQL {
     o as materialized (${unionOf(own, "different")})`;
 }
 
-/** The ids of the newest payments of the customers of the payments that are seen. */
+/** Selects the id of the newest payment of each customer in `seen`. */
 function newestOf(ctx: AsOf, seen: SQL): SQL {
   const columns = sql.raw("w.id as seen_id, o.id");
   return sql`with ${withPayments(ctx, seen, columns)} select max(id) from o group by seen_id`;
 }
 
-/** The customers of the payments that are seen, with all of their own. */
+/** Selects the customers in `seen`, each with all of its payments. */
 function selectCustomers(ctx: AsOf, seen: SQL): SQL {
   const columns = sql.raw(
     "w.id as seen_id, w.provider, w.customer_id, o.id, o.customer_email, o.partner_id, o.currency, o.outcome, o.event, o.created_at, o.txn_amount_cents, o.adjusted_cents",
@@ -241,7 +251,7 @@ function selectCustomers(ctx: AsOf, seen: SQL): SQL {
     from o cross join sums s on s.seen_id = o.seen_id group by o.seen_id order by o.seen_id desc`;
 }
 
-/** What `selectCustomersOf` found. */
+/** Converts the rows of `selectCustomersOf`. */
 export function customersOf(rows: readonly Row[]): Customer[] {
   return rows.map(({ last_id, provider, customer_id, email, partner, first_seen, last_seen, sums }) => {
     const currencies = JSON.parse(sums) as [currency: string, payments: number, paid: number][];

@@ -41,11 +41,11 @@ export interface Erased {
 }
 
 /**
- * Forgets a customer by an address: all payments, facts and bodies linked to the customer ids of that address, and no
- * others (JOB-1), and the address itself wherever a vendor wrote it. Sums stay the same: an erased payment
- * keeps the rule recorded on it, and the partner that an import had bound to the address, which is forgotten too. What a
- * vendor says of the customer later is stored without body and address (`core/ledger/facts.ts`). No audit event is written,
- * for it would have to name the person that it forgot. What the owner wrote, rules and notes, stays.
+ * Erases a customer by an address: all payments, facts and bodies linked to the customer ids of that address, and no
+ * others (JOB-1), and the address itself wherever a vendor wrote it. Sums stay the same: an erased payment keeps its
+ * recorded rule, and its partner even if an import bound the partner to the address, although that binding is erased
+ * too. Later reports of a vendor about the customer are stored without body and address (`core/ledger/facts.ts`). No
+ * audit event is written, because it would have to name the erased person. The owner's texts, rules and notes, stay.
  */
 export async function eraseCustomer(caller: Caller, email: string): Promise<Erased> {
   const [ctx] = await prove(caller);
@@ -59,8 +59,9 @@ export async function eraseCustomer(caller: Caller, email: string): Promise<Eras
 }
 
 /**
- * A payment that is stored and not settled yet is decided by the address that it came with: after that it is gone. `tried`
- * are those that were settled by this call, each as it was then. One that cannot be settled is forgotten as well.
+ * Settles the stored payments that are not settled yet, because they are decided by the address, which the erasure
+ * removes. `tried` are the payments that this call has settled, each with its revision. A payment that cannot be
+ * settled is erased as well.
  */
 async function settleFirst(ctx: ProgramCtx, own: readonly Payment[], tried: Set<string>): Promise<void> {
   const asOf = ({ id, facts_revision }: Payment) => `${id} ${facts_revision}`;
@@ -86,7 +87,7 @@ const FACT_ROW: Columns<Parameters<typeof factOf>[0]> = { provider: textOf<Provi
 
 type Forgotten = Awaited<ReturnType<typeof readForgotten>>;
 
-/** What is stored of a traced customer beside the payments: an address is found under each way in which it was written. */
+/** Reads the stored data of a traced customer beside the payments. An address is found in each of its spellings. */
 async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrace) {
   const { db } = ctx;
   const program_id = ctx.program.id;
@@ -123,13 +124,13 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
     customersReplies(ctx),
   ]);
   const isOwn = saidOf(own, facts);
-  // What a further address of theirs is bound by goes with them, unless it is somebody else's too.
+  // A binding of a further address is erased with the customer, unless the address is another customer's too.
   const bound = named.map(factOf).filter((one) => isIt(addressIn(one.fact)) || isOwn(one));
   return {
     own,
     payment_ids,
     facts,
-    // A reference that led to nobody when it was stored has no subject: it is found by its text.
+    // A reference without a partner when it was stored has no subject: it is found by its text.
     bound: [...bound, ...trace.holding.filter((one) => isBinding(one) && isIt(addressIn(one.fact)))],
     addresses,
     keys,
@@ -192,8 +193,8 @@ async function forget(
 }
 
 /**
- * Refuses where something was bound to the address since it was traced: it would stay stored, and no payment would find it. As an
- * import binds at any time, and a lead that is dated after the erasure.
+ * Refuses if something was bound to the address since the trace: it would stay stored, and no payment would find it. An
+ * import can bind at any time, and so can a lead with a date after the erasure.
  */
 function unlessBound({ db, program }: ProgramCtx, keys: readonly string[], holding: readonly TracedFact[]): Write {
   const traced = holding.filter(isBinding).map(({ provider, fact_id }) => [provider, fact_id]);
@@ -204,7 +205,7 @@ function unlessBound({ db, program }: ProgramCtx, keys: readonly string[], holdi
   );
 }
 
-/** What binds addresses: of each key `k.value`, facts `f`; for a FROM. */
+/** A FROM clause: the facts `f` that bind the address of each key `k.value`. */
 function bindingsBy(program_id: string, keys: readonly string[]): SQL {
   return sql`json_each(${JSON.stringify(keys)}) k
     cross join fact_subjects s on s.program_id = ${program_id} and s.provider in ${literals(PROVIDER_NAMES)}
@@ -217,14 +218,17 @@ function isBinding({ fact }: TracedFact): boolean {
   return fact.kind === "attribution";
 }
 
-/** Payments of others that what is remembered of an address (`key`) can serve: a select. */
+/** Selects other customers' payments that a stored binding of an address (`key`) can serve. */
 function othersServed({ program }: ProgramCtx, payment_ids: string, key: SQL): SQL {
   return sql`select 1 from payments where program_id = ${program.id} and customer_email is not null
     and lower(customer_email) = ${key} and ${sql.raw(ASKED_BY_EMAIL)}
     and id not in (select value from json_each(${payment_ids}))`;
 }
 
-/** Refuses where what was bound by a further address (none of `keys`) has come to serve others; what reads it now reads again. */
+/**
+ * Refuses if a binding of a further address (not in `keys`) has come to serve other customers; a running settling reads
+ * again.
+ */
 function unlessServed(
   ctx: ProgramCtx,
   payment_ids: string,
@@ -238,7 +242,7 @@ function unlessServed(
   return [refuseWhere(ctx, isServing), { statement: readAgain(ctx) }];
 }
 
-/** Of a person who has applied to become a partner as well (JOIN-8). */
+/** Deletes the applications and the queued e-mails of a customer who has also applied to become a partner (JOIN-8). */
 function forgetApplications(ctx: ProgramCtx, address: string): Write[] {
   const ofAddress = sql`program_id = ${ctx.program.id} and lower(email) = ${address}`;
   return [
@@ -249,7 +253,7 @@ function forgetApplications(ctx: ProgramCtx, address: string): Write[] {
   ];
 }
 
-/** Of a commission the columns that hold nothing which a customer wrote. `note` and the reasons are the owner's. */
+/** The columns of a commission that contain no customer's text. `note` and the reasons are the owner's. */
 type ImpersonalOfCommission =
   | ("id" | "program_id" | "partner_id" | "payment_id" | "flow_id" | "payout_id" | "kind" | "source_commission_id")
   | ("status" | "flagged" | "review_reason" | "review_reasons" | "dismissed_reasons" | "rejected_reason" | "note")
@@ -260,7 +264,7 @@ const NAMELESS: { [K in keyof Decided<Commission, "customer_email", ImpersonalOf
   customer_email: null,
 };
 
-/** The event that said it; none of what an import bound, and of what reprocessing remembered. */
+/** The event that reported a fact; empty for a fact from an import or from reprocessing. */
 function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
   const end = fact_id.lastIndexOf("#");
   return end < 0 ? [] : [{ provider, event_id: fact_id.slice(0, end) }];
@@ -268,7 +272,10 @@ function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
 
 const keysOf = (spellings: readonly string[]): string[] => [...new Set(spellings.map(emailKey))];
 
-/** Whether a fact was said by an event of the customer's, as a lead is, or remembered of a payment of theirs. */
+/**
+ * Returns a test: a fact comes from one of the customer's events, as a lead does, or from reprocessing one of their
+ * payments.
+ */
 function saidOf(own: readonly Payment[], facts: readonly TracedFact[]): (fact: TracedFact) => boolean {
   const nameOf = ({ provider, event_id }: EventKey) => `${provider} ${event_id}`;
   const events = new Set(facts.flatMap(eventOf).map(nameOf));
@@ -278,7 +285,7 @@ function saidOf(own: readonly Payment[], facts: readonly TracedFact[]): (fact: T
     remembered.some((start) => fact.fact_id.startsWith(start));
 }
 
-/** Those of the events whose body is still stored, each once. */
+/** Selects the events whose body is still stored, each once. */
 function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]) {
   return shaped(
     ctx.db,
@@ -289,7 +296,7 @@ function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]) {
   );
 }
 
-/** Every address that is known of the customer, in lower case. */
+/** Every known address of the customer, in lower case. */
 function addressesOf(address: string, own: readonly Payment[], facts: readonly TracedFact[]): Set<string> {
   const all = [
     address,
@@ -299,7 +306,7 @@ function addressesOf(address: string, own: readonly Payment[], facts: readonly T
   return new Set(all.flatMap((one) => (one ? [one.toLowerCase()] : [])));
 }
 
-/** Columns that hold nothing which a customer wrote. */
+/** The columns of a payment that contain no customer's text. */
 type Impersonal =
   | ("id" | "program_id" | "provider" | "provider_transaction_id" | "outcome" | "partner_id" | "code_id" | "currency")
   | ("txn_amount_cents" | "gross_cents" | "adjusted_cents" | "customer_id" | "subscription_id" | "rules_seen")
@@ -307,13 +314,16 @@ type Impersonal =
 
 type Redacted = Decided<Payment, "ref" | "decision" | "customer_email", Impersonal> & { is_erased: boolean };
 
-/** A payment of the customer's. Its rule stays recorded and is not asked what it was decided on (`domain/payment.ts`). */
+/**
+ * Redacts a payment of the customer. Its rule stays recorded, and is kept without comparing `decided_on`
+ * (`domain/payment.ts`).
+ */
 function barePayment({ ref, decision }: Payment, addresses: ReadonlySet<string>): Redacted {
   const bare = decision && withoutAddresses({ ...decision, decided_on: null }, addresses);
   return { ref: withoutAddresses(ref, addresses), decision: bare, customer_email: null, is_erased: true };
 }
 
-/** A payment of somebody else's that carries the address for a reference. */
+/** Redacts another customer's payment whose reference contains the address. */
 function unnamedPayment({ ref, decision, customer_email }: Payment, address: string): Redacted {
   const clean = <T>(value: T) => withoutAddresses(value, new Set([address]));
   const cleaned = decision && {
@@ -326,14 +336,17 @@ function unnamedPayment({ ref, decision, customer_email }: Payment, address: str
 
 const ROWS_PER_STATEMENT = 100;
 
-/** Rows as the parameters of statements. */
+/** Converts rows to the parameters of statements. */
 function parametersOf(rows: readonly object[]): { json: string; count: number }[] {
   const texts = rows.map((row) => JSON.stringify(row));
   const parts = Array.from(partsOf(texts, ROWS_PER_STATEMENT, bytesIn));
   return parts.map((part) => ({ json: `[${part.join(",")}]`, count: part.length }));
 }
 
-/** Each as it was read, or nothing: settling goes by the same revision. */
+/**
+ * Updates each payment only at the revision that was read, otherwise the commit fails: settling compares the same
+ * revision.
+ */
 function paymentWrites(ctx: ProgramCtx, found: readonly Payment[], redact: (payment: Payment) => Redacted): Write[] {
   const rows = found.map((payment) => {
     const { decision, ...rest } = redact(payment);
@@ -353,8 +366,8 @@ function paymentWrites(ctx: ProgramCtx, found: readonly Payment[], redact: (paym
 }
 
 /**
- * The customer's facts without their addresses. The partner that an import had bound to the address is from now on
- * where the payment's own reference is, so that it is not asked for again.
+ * Removes the addresses from the customer's facts. If an import bound the partner to the address, the fact gets the
+ * partner as the payment's own reference, so that the address is not needed again.
  */
 function bareFacts(
   facts: readonly TracedFact[],
@@ -371,7 +384,7 @@ function bareFacts(
   });
 }
 
-/** Facts of others that carry the address for a reference. */
+/** Removes the address from other customers' facts that contain it as a reference. */
 function unnamedFacts(holding: readonly TracedFact[], own: readonly TracedFact[], address: string): TracedFact[] {
   const isOwn = (one: TracedFact) =>
     own.some(({ provider, fact_id }) => provider === one.provider && fact_id === one.fact_id);
@@ -395,7 +408,7 @@ function factWrites(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
   }));
 }
 
-/** No fact is found by the customer's other addresses either. */
+/** Deletes the subjects by which facts are found through the customer's other addresses. */
 function forgetSubjects(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
   const rows = facts.flatMap(({ provider, fact_id, fact }) => {
     const email = addressIn(fact);
@@ -408,7 +421,7 @@ function forgetSubjects(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] 
   }));
 }
 
-/** Nothing is found by a code that holds the address, be it a name or an id. */
+/** Deletes the subjects of codes whose name or id contains the address. */
 function forgetCodes(ctx: ProgramCtx, holding: readonly TracedFact[], address: string): Write {
   const addresses = new Set([address]);
   const rows = holding.flatMap(({ provider, fact_id, fact }) =>

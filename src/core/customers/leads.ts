@@ -10,7 +10,7 @@ import type { Payment } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 
 export interface LeadFilter extends PageRequest {
-  /** Whether it counts for a partner (PORTAL-4). */
+  /** Whether the lead counts for a partner (PORTAL-4). */
   credited?: boolean | undefined;
   partner_id?: string | undefined;
   /** Milliseconds; `to` is exclusive. */
@@ -21,13 +21,13 @@ export interface LeadFilter extends PageRequest {
 const { id, provider_transaction_id, outcome, partner_id, ref, customer_email, customer_id, created_at } = payments;
 const COLUMNS = { id, provider_transaction_id, outcome, partner_id, ref, customer_email, customer_id, created_at };
 
-/** A lead, of the payment that it is decided as. */
+/** A lead, from the payment that it is decided as. */
 export type Lead = Pick<Payment, keyof typeof COLUMNS> & {
-  /** The earliest payment of its customer with the outcome `commission`, at any provider and whoever's it is. */
+  /** The earliest payment of its customer with the outcome `commission`, at any provider and of any partner. */
   first_sale: Pick<Payment, "id" | "created_at"> | null;
 };
 
-/** The program's leads, newest first. A page costs its leads and the payments of their customers. */
+/** Lists the program's leads, newest first. A page reads its leads and the payments of their customers. */
 export async function listLeads(ctx: Reader, filter: LeadFilter): Promise<PageOfTexts<Lead>> {
   const { credited, from, to } = filter;
   const counts = sql`(partner_id is not null and coalesce(outcome, '') in ('commission', 'no_flow'))`;
@@ -35,7 +35,7 @@ export async function listLeads(ctx: Reader, filter: LeadFilter): Promise<PageOf
     filter.partner_id === undefined
       ? sql`${payments.program_id} = ${ctx.programId}`
       : alsoOfProgram(ctx, payments.program_id),
-    // As the condition of the index of leads has it.
+    // Repeats the condition of the index of leads.
     sql`event = 'lead_created'`,
     credited === undefined ? undefined : credited ? counts : sql`not ${counts}`,
     filter.partner_id === undefined ? undefined : eq(partner_id, filter.partner_id),
@@ -51,7 +51,7 @@ function leadsOf(ctx: Reader): PagedList<Lead> {
   return { name: "leads", kind: "payment", table: payments, row };
 }
 
-/** Of the customer of a row of `payments`, by the id and by the address: JSON. */
+/** The first sale of a row's customer, found by the id and by the address: JSON. */
 function firstSale({ programId }: Reader) {
   const sold = sql`o.program_id = ${programId} and o.outcome = 'commission' and o.event <> 'lead_created'`;
   const addressed = sql`lower(o.customer_email) = lower(payments.customer_email) and o.customer_email is not null`;

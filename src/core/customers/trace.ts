@@ -1,4 +1,4 @@
-/** Where a customer's address, and what is linked to it, is stored in a program: what erasure works on. */
+/** Finds a customer's address, and the data linked to it, in a program: the input of an erasure. */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, runThenRead } from "../../db/client.ts";
 import { joined } from "../../db/parts.ts";
@@ -20,23 +20,25 @@ export interface TracedFact {
   fact: Fact;
 }
 
-/** The vendor ids of one customer at one provider: of payments, of the customer, of subscriptions. */
+/** The vendor ids of one customer at one provider: of its payments, of itself, and of its subscriptions. */
 type Ids = Record<"payment" | "customer" | "subscription", Set<string>>;
 
 type IdsByProvider = Map<ProviderName, Ids>;
 
 export interface CustomerTrace {
-  /** Those of the customer, by id. */
+  /** The customer's payments, by id. */
   payments: Map<string, Payment>;
-  /** By provider; none where nothing is known there. */
+  /** The vendor ids by provider, if any are known there. */
   ids: IdsByProvider;
-  /** Others of which a reference holds the address. */
+  /** Other customers' payments with the address in a reference. */
   naming: Payment[];
-  /** Facts that hold the address, whoever's they are. */
+  /** Facts that contain the address, of any customer. */
   holding: TracedFact[];
 }
 
-/** What an address is looked for by before it is read: all of it where it is ASCII, which is all that SQLite lowers. */
+/**
+ * The text that preselects rows with an address: the whole address if it is ASCII, because SQLite lowers only ASCII.
+ */
 function needleOf(address: string): string {
   if (/^\p{ASCII}+$/u.test(address)) return address;
   const domain = address.slice(address.lastIndexOf("@"));
@@ -44,9 +46,9 @@ function needleOf(address: string): string {
 }
 
 /**
- * Finds a customer by an address (in lower case): the payments with it, then those of the same customer ids, as
- * `sameCustomersAt` has it, and those that vendor ids join with them, until no more turn up. All of it counts as erased
- * before it is read the last time, so that what comes in meanwhile is either found here or stored without the address.
+ * Finds a customer by an address (in lower case): the payments with it, then those of the same customer ids (see
+ * `sameCustomersAt`), and those that vendor ids link to them, until no more are found. All of it is marked as erased
+ * before the last read, so that a concurrent report is either found here or stored without the address.
  */
 export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<CustomerTrace> {
   const program_id = ctx.program.id;
@@ -71,7 +73,7 @@ export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<C
         ),
     );
     const { name: owner } = OWNER_PROVIDER;
-    // First: whatever is read is read after it counts as erased.
+    // The marks come first, because every read must follow its mark.
     const results: readonly unknown[] = await runBatch(ctx.db, [
       ...marks,
       ...aliases,
@@ -169,7 +171,7 @@ function subjectsOf(ids: Ids): ErasedSubject[] {
 
 const listOf = (values: Iterable<string>): string => JSON.stringify([...values]);
 
-/** Everything that was said of the customer, by their ids. */
+/** Selects all facts about the customer, by their ids. */
 export function factsOfCustomer(program_id: string, ids: IdsByProvider): SQL {
   const about = PROVIDER_NAMES.flatMap((provider) => {
     const known = ids.get(provider);
@@ -201,28 +203,31 @@ export function factOf({
   return { provider, fact_id, fact: JSON.parse(data) as Fact };
 }
 
-/** An event as a vendor names it. */
+/** The key of an event at its provider. */
 export interface EventKey {
   provider: ProviderName;
   event_id: string;
 }
 
 /**
- * Stored bodies that one statement looks through, about a second of the 30 that D1 gives it. Of D1's 1,000 statements 900
- * look through 9 million, which is more than its 10 GB hold. The others read what may be the customer's, a million characters
- * each: memory.
+ * The number of stored bodies that one statement searches, in about one of the 30 seconds that D1 allows. 900 of D1's
+ * 1,000 statements search 9 million bodies, which is more than its 10 GB hold. The other statements read the possible
+ * matches, a million characters each, because of memory.
  */
 const LOOKED_THROUGH = 10_000;
 
-/** The customer's ids as a vendor's bodies name them: of the owner's own those of its form, for a number is in many a body. */
+/**
+ * The customer's ids that occur in a vendor's bodies. An id from the owner must have the vendor's form, because many
+ * bodies contain a given number.
+ */
 function namesAt(ids: IdsByProvider, vendor: VendorName): Set<string> {
   const isNamed = (id: string) => ids.get(vendor)?.customer.has(id) === true || providerOfCustomer(id) === vendor;
   return new Set([...customersAt(ids, vendor)].filter(isNamed));
 }
 
 /**
- * The events whose stored body holds the address or, of a vendor, an id of the customer as a whole, whatever else they are
- * about. What the owner's server reports of an id is found by its facts.
+ * Finds the events whose stored body contains the address or, for a vendor, a whole id of the customer, even if they
+ * are about another object. A report of the owner's server about an id is found by its facts.
  */
 export async function eventsHolding(ctx: ProgramCtx, address: string, ids: IdsByProvider): Promise<EventKey[]> {
   const addresses = new Set([address]);
@@ -268,7 +273,7 @@ function readBodies(ctx: ProgramCtx, events: readonly EventKey[]) {
   );
 }
 
-/** True for bodies that may hold a text: as it is, or with some of its characters escaped for JSON or for a URL. */
+/** A condition: a body may contain a text, as it is or with some of its characters escaped for JSON or for a URL. */
 function mayHold(needle: string): SQL {
   const rows = Map.groupBy(`@${needle}${needle.toUpperCase()}`, (character) => hexOf(character).charAt(0));
   const globs = [...rows].map(([high, characters]) => {

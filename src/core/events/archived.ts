@@ -9,23 +9,23 @@ import type { Reader } from "../kernel/context.ts";
 import type { MinutePart } from "../kernel/event-counts.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 
-/** Which ids are asked for; without a bound, all. */
+/** A range of ids; without a bound, all. */
 export interface IdRange {
-  /** The first one. */
+  /** The first id of the range. */
   from: string | null;
-  /** The first one no longer. */
+  /** The first id after the range. */
   before: string | null;
 }
 
-/** Where a page begins: after so many events of a range. */
+/** The start of a page: the number of events to skip in a range. */
 export interface Place {
   range: IdRange;
   skip: number;
 }
 
 /**
- * The stretches that may hold ids of a range, those with the newest click first. Those of the day in which the range
- * ends are looked through, for in one day they may overlap.
+ * Selects the stretches that may contain ids of a range, those with the newest click first. All stretches of the day in
+ * which the range ends are searched, because stretches of one day may overlap.
  */
 export function stretchesIn(ctx: Reader, { from, before }: IdRange, limit: number) {
   return shaped(
@@ -38,7 +38,7 @@ export function stretchesIn(ctx: Reader, { from, before }: IdRange, limit: numbe
   );
 }
 
-/** The stretches that hold clicks of parts of minutes; few, for a minute holds few of them. */
+/** Selects the stretches with clicks of parts of minutes: few, because few stretches share a minute. */
 export function stretchesOf(ctx: Reader, parts: readonly MinutePart[]) {
   const queries = parts.map(
     ({ from, to }) => sql`select ${COLUMNS} from click_archives where program_id = ${ctx.programId}
@@ -49,7 +49,7 @@ export function stretchesOf(ctx: Reader, parts: readonly MinutePart[]) {
   return shaped(ctx.db, CLICK_STRETCH, queries.length === 0 ? none : joined(queries, sql` union `, 2));
 }
 
-/** No id of a click in the database is before this one; null where there is none. */
+/** A lower bound for the ids of clicks in the database; null if there are no clicks. */
 export function firstClick(ctx: Reader): SQL {
   const digits = Array.from({ length: 10 }, (_, i) => {
     const shift = sql.raw(String(5 * (9 - i)));
@@ -62,7 +62,7 @@ export function firstClick(ctx: Reader): SQL {
     select ${counted} as id union all select id from (select id from ${uncountedClicks(ctx)} order by id limit 1)))`;
 }
 
-/** How many archived clicks lie in parts of minutes, the parts that are taken off counted as less than none. */
+/** Counts the archived clicks in parts of minutes; subtracted parts count as negative. */
 export async function countArchived(
   read: StretchReader,
   stretches: readonly ClickStretch[],
@@ -81,8 +81,8 @@ export async function countArchived(
 }
 
 /**
- * The newest `need` of the rows that were read and the archived clicks of the same range, newest first; null where more
- * stretches than these must be known to decide. `rows` are the newest `need` of the database, or all that it has.
+ * Merges the rows and the archived clicks of the same range: the newest `need`, newest first; null if more stretches
+ * than these are needed to decide. `rows` are the newest `need` of the database, or all its rows.
  */
 export async function mergeArchived<Row extends { id: string }>(
   read: StretchReader,
@@ -91,7 +91,7 @@ export async function mergeArchived<Row extends { id: string }>(
   range: IdRange,
   need: number,
 ): Promise<(Row | ArchivedClick)[] | null> {
-  // By id: what was moved between two reads may be in both.
+  // Compares ids, because a click moved between two reads may be in both.
   let merged: (Row | ArchivedClick)[] = [...rows];
   for (const stretch of stretches) {
     if (merged.length >= need && merged[need - 1]!.id > stretch.last_id) return merged;
@@ -104,7 +104,7 @@ export async function mergeArchived<Row extends { id: string }>(
 
 export type StretchReader = (stretch: ClickStretch) => Promise<ArchivedClick[]>;
 
-/** Reads each stretch once, however often it is asked for. */
+/** Reads each stretch once, even if it is requested several times. */
 export function stretchReader(ctx: Reader): StretchReader {
   const known = new Map<string, Promise<ArchivedClick[]>>();
   return async (stretch) => {
@@ -114,7 +114,7 @@ export function stretchReader(ctx: Reader): StretchReader {
   };
 }
 
-/** As a stretch lies within one day, none that ends later can hold an id before `before`. */
+/** Excludes later days: a stretch lies within one day, so one that ends later cannot contain an id before `before`. */
 function endOfDay(before: string | null): SQL {
   if (before?.startsWith(`${ID_PREFIXES.event}_`) !== true) return sql``;
   return sql`and last_id < ${firstIdAt("event", startOfDay(instantOf(before)) + DAY)}`;

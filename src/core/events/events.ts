@@ -36,15 +36,15 @@ const ROW: Columns<Row> = {
 /** `actor` and `changes` of a click are null, in the database and in the archive. */
 const COLUMNS = sql.raw(Object.keys(ROW).join(", "));
 
-/** So many rows are skipped one by one; what is farther is found by the counts. */
+/** The most rows skipped one by one; a farther place is found by the counts. */
 const NEAR = 1_000;
-/** Stretches of the archive that are looked up with a page: more than one is needed only where some overlap. */
+/** The stretches of the archive read with a page: more than one is needed only if some overlap. */
 const STRETCHES = 4;
 
 /**
- * The program's audit log, newest first. Ids carry time, so the key alone gives the order, the range and the pages, and
- * clicks that have gone to the archive are found among them as if they had not.
- * @throws {StorageUnavailable} where the page or its total needs the archive and it does not answer.
+ * Lists the program's audit log, newest first. Ids carry time, so the key alone gives the order, the range and the
+ * pages, and archived clicks appear among the others.
+ * @throws {StorageUnavailable} if the page or its total needs the archive and it does not answer.
  */
 export async function listEvents(ctx: Reader, filter: EventFilter): Promise<Page<AuditEvent>> {
   const { type } = filter;
@@ -67,8 +67,8 @@ export async function listEvents(ctx: Reader, filter: EventFilter): Promise<Page
 }
 
 /**
- * One event, in the database or in the archive.
- * @throws {StorageUnavailable} where only the archive knows and it does not answer.
+ * Returns one event, from the database or from the archive.
+ * @throws {StorageUnavailable} if only the archive can have it and it does not answer.
  */
 export async function getEvent(ctx: Reader, id: string): Promise<AuditEvent> {
   // No id lies between an id and this.
@@ -88,7 +88,10 @@ export async function getEvent(ctx: Reader, id: string): Promise<AuditEvent> {
   return eventOf(archived);
 }
 
-/** The ids that a filter asks for. One upper bound: of two, the key would be searched by the first, the rest be read. */
+/**
+ * The range of ids of a filter, with one upper bound: of two bounds the database would use only the first to search the
+ * key, and read the rest.
+ */
 function idsOf(filter: EventFilter): IdRange {
   const { from, to } = filter;
   const before = [cursorId(filter, "event"), to === undefined ? null : firstIdAt("event", to)].filter(
@@ -97,7 +100,7 @@ function idsOf(filter: EventFilter): IdRange {
   return { from: from === undefined ? null : firstIdAt("event", from), before: before.toSorted()[0] ?? null };
 }
 
-/** A page to which the archive gives something: read again, rows and stretches together, so that they fit each other. */
+/** Reads a page with archived clicks: rows and stretches are read together again, so that they match. */
 async function readMerged(
   ctx: Reader,
   type: EventKind | undefined,
@@ -123,7 +126,7 @@ function selectEvents(ctx: Reader, type: EventKind | undefined, range: IdRange, 
   const rows = type === NOT_CLICKS ? selectUnclicked(ctx, range) : null;
   const matching: SQL[] = [
     eventsOf(ctx, type),
-    // Beyond the last click that has not gone to the archive, events of other types would be read in vain.
+    // Beyond the last click in the database, the search would read only events of other types.
     ...(type === "click" ? [sql`id >= max(${from ?? ""}, ${firstClick(ctx)})`] : []),
     ...(type === "click" || from === null ? [] : [sql`id >= ${from}`]),
     ...(before === null ? [] : [sql`id < ${before}`]),
@@ -137,8 +140,8 @@ function selectEvents(ctx: Reader, type: EventKind | undefined, range: IdRange, 
 }
 
 /**
- * The events that are no clicks. The index that leaves clicks out goes by type: the database merges its types by id, so
- * that no more is read than what is asked for and one row of each type, however many clicks lie between.
+ * Selects the events other than clicks. The index without clicks is sorted by type: the database merges its types by
+ * id, so it reads no more than the requested rows and one row of each type, however many clicks lie between.
  */
 function selectUnclicked(ctx: Reader, { from, before }: IdRange): SQL {
   const bounds = [

@@ -5,7 +5,7 @@ import type { Actor } from "../../domain/actor.ts";
 import type { ChangeEventType } from "../../domain/event.ts";
 import type { Reader } from "../kernel/context.ts";
 
-/** So many of the newest events of the type are looked at. */
+/** The number of newest events of the type to search. */
 const LOOKED_AT = 100;
 
 export interface ChangedObject {
@@ -14,7 +14,10 @@ export interface ChangedObject {
   about: readonly [field: string, id: string];
 }
 
-/** Who changed one of these columns of an object last; null if none of the newest events says so. */
+/**
+ * Returns the actor who last changed one of these columns of an object; null if the newest events do not contain such a
+ * change.
+ */
 export async function readLastChange(
   ctx: Reader,
   { type, about: [field, id] }: ChangedObject,

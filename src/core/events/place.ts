@@ -7,13 +7,13 @@ import { minuteParts, ofType, totalOf, type EventRange } from "../kernel/event-c
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { countArchived, stretchesOf, stretchReader, type IdRange, type Place } from "./archived.ts";
 
-/** Beyond the oldest. */
+/** The empty range beyond the oldest event. */
 const NONE: IdRange = { from: null, before: "" };
 
 /**
- * The place of the event that has `offset` newer ones in a range that ends at `filter.to`: the minute by the counts, so
- * that only what is newer in that minute is left to skip. Reads the counts of the days and those of one day, and the
- * clicks that are not rolled up yet.
+ * Finds the event that has `offset` newer ones in a range that ends at `filter.to`: the counts give its minute, so that
+ * only the newer events of that minute are left to skip. Reads the counts of the days, those of one day, and the clicks
+ * that are not rolled up yet.
  */
 export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange, offset: number): Promise<Place> {
   const rank = offset + (filter.to === undefined ? 0 : await countFrom(ctx, { type: filter.type, from: filter.to }));
@@ -45,7 +45,7 @@ export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange,
   for (const { minute, n } of minutes) {
     if (newer + n > rank) {
       const end = firstIdAt("event", Date.parse(`${minute}:00.000Z`) + MINUTE);
-      // In the minute that the range's own end cuts there is no more to skip than that minute holds.
+      // If the range itself ends in this minute, there are at most this minute's events to skip.
       if (range.before !== null && range.before < end) return { range, skip: offset };
       return { range: { ...range, before: end }, skip: rank - newer };
     }

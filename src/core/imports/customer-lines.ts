@@ -3,32 +3,32 @@ import { slugKey } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { SliceCounter } from "../../lib/slices.ts";
 
-/** By what the ledger knows a customer: the provider's id, or else the `emailKey` of the address. */
+/** The identity of a customer in the ledger: the provider's id or, without one, the `emailKey` of the address. */
 export interface CustomerIdentity {
   provider: ProviderName;
   scope: "customer" | "email";
   subject: string;
 }
 
-/** A line of a file of customers. */
+/** A line of a customer file. */
 export interface CustomerLine {
-  /** Its number in the file, for people. */
+  /** The line number, for display. */
   line: number;
   customer: CustomerIdentity;
-  /** The customer's address, where the line has it. */
+  /** The customer's address, if the line has it. */
   customer_email: string | null;
-  /** The partner, by codes or by the e-mail address or both: each must name the same one. */
+  /** The partner, by codes or by the e-mail address or both: each must name the same partner. */
   codes: readonly string[];
   partner_email: string | null;
-  /** Why it cannot be read whose customer this is; null where it can. */
+  /** The reason why the line cannot be read; null if it can. */
   unreadable: { field: CustomerField; message: string } | null;
 }
 
 type CustomerField = "customer_id" | "customer_email" | "code" | "partner_email";
 
 /**
- * The result of a line: a customer bound to a partner; nothing, for it is that partner's already; or left, because
- * the ledger knows another partner for it; or why it cannot be.
+ * The result of a line. `new`: the customer is bound to the partner. `known`: it is the partner's already. `kept`: the
+ * ledger has another partner for it. `refused`: it cannot be bound.
  */
 export type CustomerVerdict = { line: number } & (
   | { verdict: "new" | "known" }
@@ -48,21 +48,24 @@ export interface NamedPartner {
   payout_email: string | null;
 }
 
-/** What is there already. */
+/** The stored partners and customers. */
 export interface KnownCustomers {
-  /** Partners by `slugKey` of what was or is their code, and by `emailKey`. */
+  /** Partners by the `slugKey` of a current or former code, and by `emailKey`. */
   byCode: ReadonlyMap<string, NamedPartner>;
   byEmail: ReadonlyMap<string, NamedPartner>;
-  /** By `identityKey`: whose the customer or the address is, then whose else it was said to be; and the customer's address. */
+  /**
+   * The partners of a customer or an address by `identityKey`, first the current one, then others that references name;
+   * and the customer's address.
+   */
   holders: ReadonlyMap<string, readonly string[]>;
   addresses: ReadonlyMap<string, string>;
 }
 
 /**
- * What lines come to: each one's verdict, and which customers to bind. A binding is for good, so a customer is bound only where
- * nothing that the file says of it is in doubt: every code and address in its lines leads to a partner, all to the same
- * one, and that one is not the customer; and no other partner has an address of the customer. The bindings are a function
- * of the set of lines.
+ * Decides the verdict of each line, and the customers to bind. A binding is permanent, so a customer is bound only if
+ * the file is clear about it: every code and address in its lines names a partner, all the same one, and that partner
+ * is not the customer; and no other partner has an address of the customer. The bindings are a function of the set of
+ * lines.
  */
 export function* decideCustomerLines(
   lines: readonly CustomerLine[],
@@ -92,21 +95,24 @@ export function* decideCustomerLines(
   return { verdicts, bindings };
 }
 
-/** Of one line, in the measure of `SliceCounter`: its codes, and addresses brought into one form. */
+/** The cost of a line for `SliceCounter`: its codes, and the normal form of its addresses. */
 const LINE_WORK = 500;
 
-/** What all lines of one customer say. */
+/** The combined content of a customer's lines. */
 interface Customer {
-  /** The first line, the partner it names (null: none that is there), and the first line that names another. */
+  /** The first line, its partner (null if unknown), and the first line that names another partner. */
   line: number;
   partner_id: string | null;
   differs: number | null;
-  /** Every address that is the customer's, as `addressKey`, and as an identity by its `identityKey`. */
+  /** Every address of the customer, as `addressKey`, and as the `identityKey` of its identity. */
   addresses: Set<string>;
   emails: Set<string>;
 }
 
-/** What else than its id a line and the provider say a customer is known by: its addresses, or its address where it has no id. */
+/**
+ * The identities of a customer beside its id: the addresses in the line and from the provider or, without an id, its
+ * address.
+ */
 export function addressesOf(
   { customer, customer_email }: CustomerLine,
   known: ReadonlyMap<string, string>,
@@ -131,7 +137,10 @@ function note(customers: Map<string, Customer>, line: CustomerLine, partner_id: 
   }
 }
 
-/** Where lines of an id and of its address name different partners, both are in doubt: at a payment the id goes first. */
+/**
+ * Marks a customer id and its address as contradicting if their lines name different partners: at a payment the id has
+ * priority.
+ */
 function compareAddresses(customers: ReadonlyMap<string, Customer>) {
   const differing = [...customers.values()].flatMap((one) =>
     [...one.emails].flatMap((email) => {
@@ -162,7 +171,7 @@ function verdictOf(
   if (customer.line !== line.line) return not("refused", `This customer is on line ${customer.line}.`);
   const [holder] = holders.get(identityKey(line.customer)) ?? [];
   if (holder === partner.id) return { line: line.line, verdict: "known" };
-  // Which of several has an address turns on the setting of the program, which may change.
+  // If several partners have an address, the program's setting decides between them, and it may change.
   const isHeld = [...customer.emails].some((email) => holders.get(email)?.some((id) => id !== partner.id));
   if (holder !== undefined || isHeld) return not("kept", "This customer is another partner's already.");
   const isPartner = [partner.email, partner.payout_email].some(
@@ -173,7 +182,7 @@ function verdictOf(
 
 type PartnerOfLine = NamedPartner | { field: CustomerField; message: string };
 
-/** The one partner that everything in the line names. */
+/** The one partner that all codes and addresses of the line name. */
 function partnerOf({ codes, partner_email, unreadable }: CustomerLine, known: KnownCustomers): PartnerOfLine {
   if (unreadable) return unreadable;
   const named = [

@@ -27,17 +27,17 @@ import {
 import { readHolders } from "./holders.ts";
 import { IMPORT_CHUNK, LOOK_UP_LINES, MAX_IMPORT_LINES, MAX_IMPORT_RACES } from "./partners.ts";
 
-/** What an import of these lines would do (`decideCustomerLines`). Writes nothing. */
+/** Previews an import of these lines (`decideCustomerLines`). Read-only. */
 export async function previewCustomers(ctx: Reader, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
   return (await decideLines(ctx, lines)).verdicts;
 }
 
 /**
- * Binds customers to the partners who referred them, so that payments made from now on are theirs where the payment
- * itself and what the providers said name nobody (REF-3, IMP-4). Payments
- * made before earn nothing, and no attribution that exists is changed. A customer is bound once: the first import
- * holds. Ended in the middle, a rerun does the rest. Returns the real result of each line, which is something else
- * where another import bound the same customers meanwhile.
+ * Binds customers to the partners who referred them. A later payment then belongs to that partner if neither the
+ * payment nor the providers' data names one (REF-3, IMP-4). Earlier payments earn no commission, and existing
+ * attributions stay. A customer is bound once, by the first import. If the import ends early, a rerun does the rest.
+ * Returns the actual result of each line, which differs from the preview if another import bound the same customers
+ * meanwhile.
  */
 export async function importCustomers(caller: Caller, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
   if (lines.length > MAX_IMPORT_LINES) {
@@ -54,7 +54,7 @@ export async function importCustomers(caller: Caller, lines: readonly CustomerLi
   return [...became.values()];
 }
 
-/** Of how many names all that was ever said is read at once. */
+/** The number of names whose facts are read at once. */
 const HOLDERS_AT_ONCE = 250;
 
 async function decideLines(
@@ -71,7 +71,7 @@ async function decideLines(
     const [byCode, byEmail, paid, said] = await ctx.read(...lookUp(ctx, part));
     for (const { key, ...partner } of byCode) known.byCode.set(key, partner);
     for (const { key, ...partner } of byEmail) known.byEmail.set(key, partner);
-    // What the provider said of the customer before what a payment carried.
+    // The address from the provider's customer data replaces the address of a payment.
     for (const row of [...paid, ...said]) if (row.email !== null) known.addresses.set(identityKey(row), row.email);
     const names = part.flatMap((line) => [line.customer, ...addressesOf(line, known.addresses)]);
     const distinct = new Map(names.map((name) => [identityKey(name), name]));
@@ -96,7 +96,7 @@ const NAMED_PARTNER: Columns<NamedPartner & { key: string }> = {
   key: text,
 };
 
-/** The partners that lines name, and the addresses that their customers have, or had when they last paid. */
+/** Selects the partners that lines name, and the addresses of their customers, current or as of the last payment. */
 function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
   const emails = JSON.stringify(lines.flatMap(({ partner_email }) => partner_email ?? []));
@@ -142,7 +142,7 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
   ] as const;
 }
 
-/** Binds a chunk. Returns the verdicts of its lines where they are no longer those that it came with. */
+/** Binds a chunk. Returns the new verdicts of its lines if they had to be decided again. */
 async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<CustomerVerdict[]> {
   const occurred_at = iso(ctx.now);
   let bindings = chunk;
@@ -160,10 +160,10 @@ async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<Custom
           { statement: facts, expect: bindings.length },
           { statement: subjects },
           unsettle(ctx, concernedBy(ctx, bindings)),
-          // The address of a payment is found once it is settled.
+          // A running settling may be the first to find a payment's address: it reads again.
           { statement: readAgain(ctx) },
         ],
-        // Nobody is named who may have to be forgotten.
+        // Names no customers, because a customer may have to be erased.
         occurrences: [
           {
             type: "customers.imported",
@@ -176,7 +176,7 @@ async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<Custom
       });
       break;
     } catch (error) {
-      // Another import bound one of them meanwhile: judged again, that line is known or kept.
+      // Another import bound one of them meanwhile: decided again, that line is known or kept.
       if (!(error instanceof CommitConflict) || races >= MAX_IMPORT_RACES) throw error;
       ({ verdicts, bindings } = await decideLines(
         ctx,
@@ -187,7 +187,7 @@ async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<Custom
   return verdicts;
 }
 
-/** The fact's id is the customer's, so that of two imports only one can bind it. */
+/** The fact's id is the customer's, so that only one of two imports can bind it. */
 function storedFact({ line: { customer }, slug }: Binding, occurred_at: string): StoredFact {
   const { provider, scope, subject } = customer;
   const fact: AttributionFact = {
@@ -203,8 +203,9 @@ function storedFact({ line: { customer }, slug }: Binding, occurred_at: string):
 }
 
 /**
- * A condition on `payments`: those that a binding made now can change. They are dated later than it, so they came while
- * it was made; ids carry the time of the payment's first fact, which a slow method of payment leaves weeks behind.
+ * A condition on `payments`: the payments that a binding made now can change. Their date is after the binding, so they
+ * arrived while it was made. Ids carry the time of the payment's first fact, which can be weeks earlier for a slow
+ * payment method.
  */
 function concernedBy(ctx: ProgramCtx, bindings: readonly Binding[]) {
   const subjects = JSON.stringify(bindings.map(({ line }) => line.customer));
@@ -217,7 +218,7 @@ function concernedBy(ctx: ProgramCtx, bindings: readonly Binding[]) {
         or (j.value ->> 'scope' = 'email' and j.value ->> 'subject' = lower(customer_email))))`;
 }
 
-/** Settles some of the payments that bindings concern, and returns how many; the sweep takes the rest. */
+/** Settles some of the payments that bindings concern, and returns their number; the sweep settles the rest. */
 async function settleUnsettled(ctx: ProgramCtx, bindings: readonly Binding[], most: number): Promise<number> {
   const unsettled = await shaped(
     ctx.db,

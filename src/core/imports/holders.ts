@@ -1,4 +1,4 @@
-/** Whose customers are, as the ledger has it. */
+/** The partners of customers, according to the ledger. */
 import { sql } from "drizzle-orm";
 import { isTooLarge } from "../../db/bounded-database.ts";
 import { literal } from "../../db/client.ts";
@@ -29,8 +29,8 @@ import { identityKey, type CustomerIdentity } from "./customer-lines.ts";
 type Said = AttributionFact | CodeUseFact;
 
 /**
- * By `identityKey`, of names that something was said of: first whose a payment of now is that carries nothing itself, then
- * whoever else was said by a reference.
+ * Returns, by `identityKey`, the partners of each name with stored facts: first the partner of a payment made now
+ * without a reference of its own, then every other partner that a reference names.
  */
 export async function readHolders(ctx: Reader, names: readonly CustomerIdentity[]): Promise<Map<string, string[]>> {
   const groups = [...Map.groupBy(names, ({ provider }) => provider)];
@@ -40,7 +40,7 @@ export async function readHolders(ctx: Reader, names: readonly CustomerIdentity[
     throw error;
   });
   if (read) return new Map(groups.flatMap(([, own], i) => holdersAmong(own, read[i]!, iso(ctx.now))));
-  // So much was said of these customers that it is no row of the database: of half of them it may be one.
+  // The facts about these customers exceed the size of a database row; those about half of them may fit.
   const half = Math.ceil(names.length / 2);
   const first = await readHolders(ctx, names.slice(0, half));
   return new Map([...first, ...(await readHolders(ctx, names.slice(half)))]);
@@ -77,7 +77,10 @@ function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[]
   });
 }
 
-/** What was said by now of the names of one provider, with all that it can lead by: rows of `holdersAmong`. */
+/**
+ * Selects the current facts about the names of one provider, with all data needed to evaluate them: rows of
+ * `holdersAmong`.
+ */
 function selectSaid(ctx: Reader, provider: ProviderName, names: readonly CustomerIdentity[]) {
   const own = literal(provider);
   const subjects = JSON.stringify(names.map(({ scope, subject }) => [scope, subject]));

@@ -7,7 +7,7 @@ import { PARTNER_TEXTS, type PartnerText } from "../../resources/partner.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { searchTextOf, type PartnerInput } from "../partners/partners.ts";
 
-/** What a line can say of a partner beside the codes and the state. */
+/** A line's fields of a partner, without the codes and the state. */
 type LineInput = Omit<PartnerInput, "slug" | "metadata">;
 
 /** A promotion code of a provider. */
@@ -16,25 +16,26 @@ export interface GivenCode {
   code: string;
 }
 
-/** A line of a file of partners. */
+/** A line of a partner file. */
 export interface PartnerLine {
-  /** Its number in the file, for people. */
+  /** The line number, for display. */
   line: number;
   input: LineInput;
-  /** What the partner's links carry. */
+  /** The references in the partner's links. */
   codes: readonly string[];
   promotion_codes: readonly GivenCode[];
-  /** The state of a new partner; null if the line has none, `unread` if it has one that cannot be read. */
+  /** The state of a new partner; null if the line has no state, `unread` if its state cannot be read. */
   status: PartnerStatus | "unread" | null;
 }
 
-/** What is filled in where a partner has none. */
+/** The details that an import fills in if they are empty. */
 const DETAILS: readonly Detail[] = [...PARTNER_TEXTS, "payout"];
 type Detail = PartnerText | "payout";
 
 /**
- * The result of a line: a new partner; one who is there gets what was missing; nothing, for all of it is there
- * already; or why it cannot be. `fills` are the details that are the line's now, `gives` counts what is the partner's by it.
+ * The result of a line. `new`: a new partner. `completed`: an existing partner gets missing details. `known`: all of it
+ * is stored already. `refused`: it cannot be imported. `fills` are the details that come from the line, `gives` counts
+ * the codes that the partner gets from it.
  */
 export type PartnerVerdict = { line: number } & (
   | { verdict: "new" | "completed"; fills: readonly Detail[]; gives: Given }
@@ -42,23 +43,23 @@ export type PartnerVerdict = { line: number } & (
   | { verdict: "refused"; field: HeldField | "status" | "commission_pct" | "payout_email"; message: string }
 );
 
-/** How many slugs beside the partner's first one, and promotion codes. */
+/** The number of slugs beside the partner's first one, and of promotion codes. */
 export interface Given {
   further_slugs: number;
   promotion_codes: number;
 }
 
-/** What is one partner's alone: the words in links, and promotion codes. */
+/** The values that only one partner can have: the words in links, and promotion codes. */
 type HeldField = "code" | "promotion_codes";
 
-/** What a line has of these: `key` under which no two differ that are the same. */
+/** Such a value in a line. Two values are the same if their `key` is. */
 interface Held {
   field: HeldField;
   key: string;
   text: string;
 }
 
-/** No slug has a blank. */
+/** Differs from the key of every slug, because a slug has no blank. */
 export function promotionKey({ provider, code }: GivenCode): string {
   return `${provider} ${codeKey(code)}`;
 }
@@ -70,12 +71,12 @@ function heldBy({ codes, promotion_codes }: PartnerLine): Held[] {
   ];
 }
 
-/** A partner without what an import neither reads nor changes. */
+/** A partner without the column that an import neither reads nor changes. */
 export type KnownPartner = Omit<Partner, "metadata">;
 
 /**
- * What is there already: partners by `emailKey`, and by `slugKey` the id of the partner whose code it is or was, by
- * `promotionKey` whose it is; by the id of a partner how many promotion codes it has.
+ * The stored data: `partners` by `emailKey`; `holders`, the partner's id by the `slugKey` of a current or former code
+ * and by `promotionKey`; `counts`, the number of promotion codes by the partner's id.
  */
 export interface Known {
   partners: ReadonlyMap<string, KnownPartner>;
@@ -89,16 +90,16 @@ export interface ChangedPartner {
   after: KnownPartner;
   /** The codes that become this partner's, by their `slugKey`. */
   codes: readonly string[];
-  /** The same of promotion codes. */
+  /** The promotion codes that become this partner's. */
   promotion_codes: readonly GivenCode[];
   lines: readonly PartnerLine[];
 }
 
 /**
- * What lines come to: each one's verdict, and the partners they add or change. Lines with one address are one partner.
+ * Decides the verdict of each line, and the partners that they add or change. Lines with one address are one partner.
  * The partners are a function of the set of lines; their order decides only which line counts as the one that adds a
- * partner. So nothing is taken of lines that contradict each other: a code that is used for two addresses, or a partner
- * with two rates, states or places to be paid at.
+ * partner. So contradicting lines are all refused: a code for two addresses, or a partner with two rates, states or
+ * payout destinations.
  */
 export function* decidePartnerLines(
   lines: readonly PartnerLine[],
@@ -132,7 +133,7 @@ export function* decidePartnerLines(
   return { verdicts: lines.map(({ line }) => verdicts.get(line)!), changed };
 }
 
-/** Of one line, in the measure of `SliceCounter`. */
+/** The cost of a line for `SliceCounter`. */
 const LINE_WORK = 200;
 
 /** The first line that names a code, and the first that names it for another address. */
@@ -151,7 +152,10 @@ function addClaims(claims: Map<string, Claim>, own: PartnerLine): void {
   }
 }
 
-/** Why one of the line's codes cannot be its partner's, or null. Who has a code already has it whatever lines say. */
+/**
+ * The reason why one of the line's codes cannot be its partner's, or null. The holder of a code keeps it regardless of
+ * the lines.
+ */
 function refusedCode(
   line: PartnerLine,
   known: Known,
@@ -174,7 +178,7 @@ function refusedCode(
   return null;
 }
 
-/** Judges the lines of one address whose codes are good. */
+/** Decides the lines of one address whose codes are accepted. */
 function decidePartner(
   lines: readonly PartnerLine[],
   before: KnownPartner | null,
@@ -194,7 +198,7 @@ function decidePartner(
   const given = lines.flatMap((line) => line.promotion_codes.map((one) => [promotionKey(one), one] as const));
   const promotion_codes = [
     ...new Map(
-      // Of two ways to write one, whatever the order of the lines the same.
+      // Chooses the same of two spellings in any order of the lines.
       given.filter(([key]) => !holders.has(key)).toSorted(([, a], [, b]) => compare(a.code, b.code)),
     ).values(),
   ];
@@ -209,7 +213,7 @@ function decidePartner(
   return { verdicts, changed: isChanged ? { before, after, codes, promotion_codes, lines } : null };
 }
 
-/** What a line says that only one of two can be right about, or null where it says nothing. */
+/** The values that must not differ between two lines; null if the line has no value. */
 const EXCLUSIVE: Record<"commission_pct" | "status" | "payout_email", (line: PartnerLine) => string | null> = {
   commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
   status: ({ status }) => (status === "unread" ? null : status),
@@ -217,13 +221,13 @@ const EXCLUSIVE: Record<"commission_pct" | "status" | "payout_email", (line: Par
     states(line, "payout") ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? "")]) : null,
 };
 
-/** A state that cannot be read may be any: its partner is not active before somebody signs in or activates them. */
+/** An unreadable state may be any, so its partner is not active before somebody signs in or activates them. */
 function statusOf(lines: readonly PartnerLine[]): PartnerStatus | null {
   const stated = lines.flatMap(({ status }) => status ?? []);
   return stated.find((status) => status !== "unread") ?? (stated.length > 0 ? "invited" : null);
 }
 
-/** Of who is there only what is missing is looked for in the lines. */
+/** Lines about an existing partner only have to agree on its missing details. */
 function contradictionOf(lines: readonly PartnerLine[], before: KnownPartner | null) {
   for (const field of ["payout_email", "commission_pct", "status"] as const) {
     if (before && (field !== "payout_email" || !lacks(before, "payout"))) continue;
@@ -246,7 +250,7 @@ function states({ input }: PartnerLine, detail: Detail): boolean {
   return detail === "payout" ? Boolean(input.payout_method ?? input.payout_email) : Boolean(input[detail]);
 }
 
-/** In an order that only what they say decides: first the line whose code is the partner's slug, if it is new. */
+/** Sorts lines by their content alone: first the line whose code is the partner's slug, if it is new. */
 function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
   const keyed = lines.map((line) => {
     const { email, payout_method, payout_email } = line.input;
@@ -266,7 +270,7 @@ function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
     .map(({ line }) => line);
 }
 
-/** Of each field the first value among the lines. */
+/** The first value of each field among the lines. */
 function statedBy(ordered: readonly PartnerLine[]): LineInput {
   const first = (detail: Detail) => ordered.find((line) => states(line, detail))?.input;
   const payout = first("payout");

@@ -24,22 +24,24 @@ import {
   promotionKey,
 } from "./partner-lines.ts";
 
-/** How many lines one import takes. */
+/** The most lines of one import. */
 export const MAX_IMPORT_LINES = 5_000;
 
-/** How many partners or customers one transaction takes: making its texts is one slice of work. */
+/** The most partners or customers of one transaction: preparing its texts is one slice of work. */
 export const IMPORT_CHUNK = 250;
 
-/** How many lines one look-up takes: a bound text has an end. */
+/** The most lines of one look-up, because a bound text has a size limit. */
 export const LOOK_UP_LINES = 1_000;
 
-/** How often a transaction is judged again because others changed what it changes. Each time means that one of them was done. */
+/**
+ * The most repetitions of a transaction after conflicts. Each conflict means that another transaction was committed.
+ */
 export const MAX_IMPORT_RACES = 100;
 
 /**
- * What an import of these lines would do (`decidePartnerLines`). Partners are identified by their e-mail address. Who is there
- * already keeps everything, status and rate too: only empty `PARTNER_TEXTS`, empty payout details and further codes are
- * filled in. Without a state of its own a new partner is `status`. Writes nothing.
+ * Previews an import of these lines (`decidePartnerLines`). Partners are identified by their e-mail address. An
+ * existing partner keeps everything, status and rate too: the import only fills in empty `PARTNER_TEXTS`, empty payout
+ * details and further codes. A new partner without a state in the file gets `status`. Read-only.
  */
 export async function previewPartners(
   caller: Caller,
@@ -50,9 +52,9 @@ export async function previewPartners(
 }
 
 /**
- * Does what `previewPartners` says, with the audit events, some hundred partners in one transaction. Returns what really
- * happened to each line, which is something else where others changed the same partners meanwhile. Ended in the middle, a
- * rerun does the rest; after a whole run it changes nothing.
+ * Imports the lines as previewed by `previewPartners`, with the audit events, some hundred partners in one transaction.
+ * Returns the actual result of each line, which differs from the preview if others changed the same partners meanwhile.
+ * If the import ends early, a rerun does the rest; a rerun of a whole import has no effect.
  */
 export async function importPartners(
   caller: Caller,
@@ -65,7 +67,7 @@ export async function importPartners(
   const { verdicts, changed, metadataBytes } = await decideLines(caller, lines, status);
   const [ctx] = await prove(caller);
   const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
-  // Twice JSON: the body of a message is a text in the list of messages.
+  // Encoded twice: the body of a message is a text in the JSON list of messages.
   const bytesOf = ({ after, codes }: ChangedPartner) =>
     bytesIn(JSON.stringify(JSON.stringify(after))) +
     2 * (metadataBytes.get(after.id) ?? 0) +
@@ -79,7 +81,7 @@ export async function importPartners(
 interface Judged {
   verdicts: PartnerVerdict[];
   changed: ChangedPartner[];
-  /** Of who is there, by id. */
+  /** The sizes of existing partners' metadata, by id. */
   metadataBytes: ReadonlyMap<string, number>;
 }
 
@@ -113,7 +115,7 @@ async function decideLines(caller: Caller, lines: readonly PartnerLine[], status
   return { ...(await runInSlices(judged)), metadataBytes };
 }
 
-/** The partners with the lines' addresses, and who has the lines' codes. */
+/** Selects the partners with the lines' addresses, and the holders of the lines' codes. */
 function lookUp(ctx: Reader, lines: readonly PartnerLine[]) {
   const emails = JSON.stringify(lines.map(({ input }) => emailKey(input.email)));
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
@@ -142,7 +144,7 @@ function lookUp(ctx: Reader, lines: readonly PartnerLine[]) {
   ] as const;
 }
 
-/** Writes a chunk. Returns the verdicts of its lines where they are no longer those that it came with. */
+/** Writes a chunk. Returns the new verdicts of its lines if they had to be decided again. */
 async function store(
   ctx: ProgramCtx,
   chunk: readonly ChangedPartner[],
@@ -158,7 +160,8 @@ async function store(
       await takeRest(ctx, { rest });
       break;
     } catch (error) {
-      // Someone registered or changed one of them meanwhile: judged again, that line is known, completed or refused.
+      // Another request added or changed one of them meanwhile: decided again, that line is known, completed or
+      // refused.
       if (!(error instanceof CommitConflict) || races >= MAX_IMPORT_RACES) throw error;
       ({ verdicts, changed } = await decideLines(ctx, lines, status));
     }
@@ -212,7 +215,7 @@ function slugsOf({ id }: KnownPartner, codes: readonly string[]) {
   return codes.map((slug_key) => ({ id, slug_key }));
 }
 
-/** What the webhooks carry beside the rest, by the partner's id. */
+/** The metadata for the webhooks, by the partner's id. */
 async function readMetadata(ctx: ProgramCtx, changed: readonly ChangedPartner[]) {
   const ids = changed.flatMap(({ before }) => (before ? [before.id] : []));
   if (ids.length === 0) return new Map<string, Partner["metadata"]>();
@@ -228,7 +231,7 @@ async function readMetadata(ctx: ProgramCtx, changed: readonly ChangedPartner[])
   return new Map(rows.map((row) => [row.id, row.metadata]));
 }
 
-/** One parameter for all rows: a statement takes no more than a hundred. */
+/** Binds all rows as one parameter, because a statement takes at most a hundred. */
 function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
   const { program_id: _, accounts_forgotten: _none, ...columns } = getTableColumns(partners);
   const names = sql.raw(Object.keys(columns).join(", "));
@@ -241,7 +244,7 @@ function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
     select ${ctx.program.id}, ${values} from json_each(${JSON.stringify(rows)})`);
 }
 
-/** A compare-and-set on every row: one that changed meanwhile is not counted, and the commit does not happen. */
+/** Compares and sets every row: a row that changed meanwhile is not counted, and the commit fails. */
 function completePartners(ctx: ProgramCtx, rows: readonly { before: Partner; after: Partner }[]) {
   const columns = [...PARTNER_TEXTS, "payout_method", "payout_email", "search_text", "updated_at"];
   const given = rows.map(({ before, after: { metadata: _, ...row } }) => ({ ...row, before: before.updated_at }));

@@ -8,11 +8,11 @@ export interface Health {
   away: number[];
   /** The periodic jobs that are behind. */
   behind: (LateJob & { shard: number })[];
-  /** The shards whose database is to be warned of, and how full each is. */
+  /** The shards whose database needs a warning, and the percentage that each has filled. */
   filling: { shard: number; percent: number }[];
 }
 
-/** Trivial reads of each database: where its jobs are, and how full it is. */
+/** Reads the progress of the jobs and the size of each database, with trivial statements. */
 export async function readHealth(ctx: BaseCtx): Promise<Health> {
   const health: Health = { away: [], behind: [], filling: [] };
   await Promise.all(

@@ -6,26 +6,27 @@ import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
-/** Codes that are looked up at once, and those whose payments one statement adds up. */
+/** The number of codes looked up at once, and of those whose payments one statement adds up. */
 const CODES_LISTED = 1_000;
 const CODES_AT_ONCE = 50;
 
-/** Some codes of one program at one provider, whoever had them. */
+/** Some codes of one program at one provider, of all partners. */
 interface Some extends Owner {
   program_id: string;
   provider: ProviderName;
-  /** JSON. */
+  /** A JSON array. */
   code_keys: string;
 }
 
 const SOME: Columns<Some> = { key: text, program_id: text, provider: textOf<ProviderName>(), code_keys: text };
 
-/** Kept sums that were wrong and are right now. */
+/** The corrected sums. */
 const MENDED = { code_id: text, day: text };
 
 /**
- * Adds up again what promotion codes brought by day, and corrects what is kept of it: rows may have been written without the
- * triggers that keep it. One statement adds up and sets, so no write at the same moment is lost or counted twice.
+ * Recalculates the daily results of promotion codes and corrects the stored sums: rows may have been written without
+ * the triggers that maintain them. One statement adds up and sets, so a concurrent write is neither lost nor counted
+ * twice.
  */
 export function recountCodes(ctx: Pick<Ctx, "db">): Work<Some> {
   return {
@@ -55,7 +56,7 @@ function nextAfter(after: string): SQL {
     group by program_id, provider, place order by program_id, provider, place`;
 }
 
-/** What is kept of a code is looked up by each day of the program: there is no row of days without sales. */
+/** Looks up the stored sums of a code by each day of the program, because a day without sales has no row. */
 function mend({ program_id, provider, code_keys }: Some): SQL {
   const coded = sql`from some k cross join payments p indexed by payments_code on p.code_id = k.id`;
   return sql`with recursive

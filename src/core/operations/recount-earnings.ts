@@ -5,25 +5,26 @@ import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
-/** Partners that are looked up at once, and those whose commissions one statement adds up. */
+/** The number of partners looked up at once, and of those whose commissions one statement adds up. */
 const PARTNERS_LISTED = 1_000;
 const PARTNERS_AT_ONCE = 50;
 
 /** Some partners of one program. */
 interface Some extends Owner {
   program_id: string;
-  /** JSON. */
+  /** A JSON array. */
   partner_ids: string;
 }
 
 const SOME: Columns<Some> = { key: text, program_id: text, partner_ids: text };
 
-/** Kept sums that were wrong and are right now. */
+/** The corrected sums. */
 const MENDED = { partner_id: text, day: text };
 
 /**
- * Adds up again what partners earned and sold by day, and corrects what is kept of it: rows may have been written without the
- * triggers that keep it. One statement adds up and sets, so no write at the same moment is lost or counted twice.
+ * Recalculates the daily earnings and sales of partners and corrects the stored sums: rows may have been written
+ * without the triggers that maintain them. One statement adds up and sets, so a concurrent write is neither lost nor
+ * counted twice.
  */
 export function recountEarnings(ctx: Pick<Ctx, "db">): Work<Some> {
   return {
@@ -51,7 +52,7 @@ function nextAfter(after: string): SQL {
     group by program_id, place order by key`;
 }
 
-/** What is kept of a partner is looked up by each day of the program: there is no row of days without earnings. */
+/** Looks up the stored sums of a partner by each day of the program, because a day without earnings has no row. */
 function mend(program_id: string, partner_ids: string): SQL {
   const some = sql`json_each(${partner_ids}) p`;
   return sql`with recursive
@@ -76,7 +77,7 @@ function mend(program_id: string, partner_ids: string): SQL {
     returning partner_id, day`;
 }
 
-/** The same of leads and sales: the triggers of `sale_days` say what each is. */
+/** Corrects leads and sales, as the triggers of `sale_days` define them. */
 function mendSales(program_id: string, partner_ids: string): SQL {
   const some = sql`json_each(${partner_ids}) k`;
   return sql`with recursive

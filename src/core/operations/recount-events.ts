@@ -9,11 +9,11 @@ import type { Ctx } from "../kernel/context.ts";
 import { isCounted } from "../kernel/uncounted-clicks.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
-/** Events that are counted at once, where fewer whole minutes do not hold more. */
+/** The number of events counted at once, unless a whole minute has more. */
 const EVENTS_AT_ONCE = 20_000;
-/** In a key after the program, where all of its events are counted; else the minute up to which they are. */
+/** The last part of a key if all events of the program are counted; otherwise the minute up to which they are. */
 const ALL = "~";
-/** How much of what was wrong is reported. */
+/** The most corrections in a log line. */
 const MAX_REPORTED = 10;
 
 /** Whole minutes of one program's events: `from` included, `to` not. Milliseconds. */
@@ -23,10 +23,10 @@ interface Stretch extends Owner {
   to: number;
 }
 
-/** `head` and `beyond`: the first event, and the first one that is too many; null where there is none. */
+/** `head` and `beyond`: the first event, and the first one past the limit; null if there is no such event. */
 const FOUND = { program_id: text, first: text, head: orNull(text), beyond: orNull(text) };
 
-/** A kept count that was wrong and is right now. */
+/** A corrected count. */
 const MENDED = {
   figure: textOf<"event_hours" | "event_counts" | "click_counts" | "click_sources">(),
   at: text,
@@ -34,10 +34,10 @@ const MENDED = {
 };
 
 /**
- * Counts the events in the database again and corrects what is kept of them: hours with their minutes, days, what
- * is in the archive, clicks by partner. Each statement counts and sets at once, so no write at the same moment is lost or
- * counted twice. Clicks that are left to the roll-up stay left to it. Of a day that has clicks in the archive the clicks of
- * its hours and partners are left as they are: they can no longer be counted by rows.
+ * Recounts the events in the database and corrects the stored counts: hours with their minutes, days, the clicks in the
+ * archive, clicks by partner. Each statement counts and sets at once, so a concurrent write is neither lost nor counted
+ * twice. Clicks that wait for the roll-up are still left to it. If a day has clicks in the archive, the clicks of its
+ * hours and partners stay as they are: they can no longer be counted by rows.
  */
 export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
   return {
@@ -64,8 +64,8 @@ export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
 }
 
 /**
- * The rest of `program_id` from an instant on, or the programs after it: as many as have together about as many events
- * as are counted at once.
+ * Selects the rest of `program_id` from an instant on, or the programs after it, with about as many events in total as
+ * are counted at once.
  */
 function nextOf(program_id: string, from: number | null): SQL {
   const events = (of: string) => sql.raw(`events e where e.program_id = ${of}.program_id and e.id >= ${of}.first`);
@@ -95,7 +95,7 @@ const PROGRAMS_AT_ONCE = 50;
 function stretchOf({ program_id, first, head, beyond }: Row<typeof FOUND>): Stretch {
   const from = first === "" ? 0 : instantOf(first);
   if (head === null || beyond === null) return { key: `${program_id} ${ALL}`, program_id, from, to: END };
-  // Whole minutes, and at least the one of the first event.
+  // Whole minutes, at least the minute of the first event.
   const to = Math.max(minuteOf(instantOf(beyond)), minuteOf(instantOf(head)) + MINUTE);
   return { key: `${program_id} ${iso(to).slice(0, 16)}`, program_id, from, to };
 }
@@ -109,7 +109,7 @@ function minuteOf(ms: number): number {
 
 function mending({ db }: Pick<Ctx, "db">, stretch: Stretch) {
   const { program_id, from, to } = stretch;
-  // Days of which the end is in this stretch.
+  // The days that end in this stretch.
   const days = { program_id, from: Math.floor(from / DAY) * DAY, to: Math.floor(to / DAY) * DAY };
   return [
     shaped(db, MENDED, mendHours(stretch)),
@@ -125,7 +125,7 @@ function mending({ db }: Pick<Ctx, "db">, stretch: Stretch) {
 
 type Range = Pick<Stretch, "program_id" | "from" | "to">;
 
-/** Not for clicks of days that are in the archive, in whole or in part. */
+/** A condition: excludes clicks of days that are in the archive, in whole or in part. */
 function countable(type: SQL, day: SQL, program_id: string): SQL {
   return sql`not (${type} = 'click' and exists (select 1 from event_counts c where c.program_id = ${program_id}
     and c.type = 'click' and c.day = ${day} and c.archived > 0))`;
@@ -135,7 +135,7 @@ function eventsIn({ program_id, from, to }: Range): SQL {
   return sql`program_id = ${program_id} and id >= ${firstIdAt("event", from)} and id < ${firstIdAt("event", to)}`;
 }
 
-/** Minutes in the range are counted, those beside it in the first and the last hour stay. */
+/** Corrects the minutes in the range; the other minutes of the first and the last hour stay. */
 function mendHours(range: Range): SQL {
   const { program_id, from, to } = range;
   const [first, end] = [iso(from).slice(0, 16), iso(to).slice(0, 16)];
@@ -162,7 +162,7 @@ function mendHours(range: Range): SQL {
     returning 'event_hours' as figure, hour as at, type as "of"`;
 }
 
-/** Whole days, by their hours and by what is recorded of the archive. */
+/** Corrects whole days by their hours and by the recorded stretches of the archive. */
 function mendDays({ program_id, from, to }: Range): SQL {
   const [first, end] = [utcDay(from), utcDay(to)];
   return sql`with counted as (
@@ -180,7 +180,10 @@ function mendDays({ program_id, from, to }: Range): SQL {
     returning 'event_counts' as figure, day as at, type as "of"`;
 }
 
-/** Whole days. Of the first one a part was counted before: it is counted whole only where its clicks do not add up. */
+/**
+ * Corrects whole days. If a part of the first day was counted before (`isCut`), the day is counted whole only if its
+ * clicks do not add up.
+ */
 function mendClicks({ program_id, from, to }: Range, isCut: boolean): SQL {
   const day = utcDay(from);
   const second = from + DAY;
@@ -206,7 +209,10 @@ function mendClicks({ program_id, from, to }: Range, isCut: boolean): SQL {
     returning 'click_counts' as figure, day as at, partner_id as "of"`;
 }
 
-/** The same by page, sub-id and what else clicks are counted by. Values that have a row keep it; others get one while there are fewer than so many. */
+/**
+ * Corrects the clicks by page, sub-id and the other kinds. Values with a row keep it; others get one up to
+ * `MOST_SOURCES`.
+ */
 function mendSources({ program_id, from, to }: Range, isCut: boolean): SQL {
   const day = utcDay(from);
   const second = from + DAY;
@@ -249,7 +255,7 @@ function mendSources({ program_id, from, to }: Range, isCut: boolean): SQL {
     returning 'click_sources' as figure, day as at, partner_id as "of"`;
 }
 
-/** By partner, which is how the key goes. */
+/** Stored clicks, looked up by partner because the key is in this order. */
 function keptClicks(program_id: string, of: SQL): SQL {
   return sql`partners p cross join click_counts k on k.program_id = p.program_id and k.partner_id = p.id and ${of}
     and p.program_id = ${program_id}`;

@@ -9,7 +9,10 @@ import type { Owner, Work } from "../kernel/job.ts";
 
 type ListName = typeof listCounts.$inferSelect.list;
 
-/** The column by which each list is counted, with the index that has nothing else; `only` is that of a partial one. */
+/**
+ * The column that splits each list into states, with an index of this column only; `only` is the condition of a partial
+ * index.
+ */
 const LISTS: Record<ListName, { table: string; column: string; index: string; only: string }> = {
   partners: { table: "partners", column: "status", index: "partners_status", only: "true" },
   payments: { table: "payments", column: "outcome", index: "payments_outcome", only: "true" },
@@ -22,17 +25,20 @@ const LISTS: Record<ListName, { table: string; column: string; index: string; on
 };
 
 const PROGRAMS_AT_ONCE = 50;
-/** A list of no more rows is counted by one statement; of a longer one each state is, in parts of at least so many. */
+/**
+ * A list of at most this many rows is counted by one statement; each state of a longer list in parts of at least this
+ * size.
+ */
 const ROWS_AT_ONCE = 50_000;
-/** However long it is. */
+/** The most parts of a state of any length. */
 const MOST_PARTS = 16;
 
-/** A state of a long list; without one, the short lists of a program. */
+/** A state of a long list or, without a list, the short lists of a program. */
 interface Counted extends Owner {
   program_id: string;
   list: ListName | null;
   state: string;
-  /** Before it is counted. */
+  /** The stored count before the recount. */
   kept: number;
 }
 
@@ -48,17 +54,17 @@ interface LongState extends Counted {
   list: ListName;
 }
 
-/** A kept count that was wrong and is right now. */
+/** A corrected count. */
 const MENDED = { list: textOf<ListName>(), state: text };
 
-/** The list that is counted by day as well. */
+/** The list that is also counted by day. */
 const BY_DAY = "payments";
 
 /**
- * Counts the rows of every list again and corrects what is kept of them: rows may have been written without the
- * triggers that keep it. One statement counts and sets, so no write at the same moment is lost or counted twice. A long
- * list is first counted in parts, while it changes; only a state that comes out beside what was kept is then counted by
- * one statement.
+ * Recounts the rows of every list and corrects the stored counts: rows may have been written without the triggers that
+ * maintain them. One statement counts and sets, so a concurrent write is neither lost nor counted twice. A long list is
+ * first counted in parts, while it changes; one statement then counts only a state whose result contradicts the stored
+ * count.
  */
 export function recountLists(ctx: Pick<Ctx, "db">): Work<Counted> {
   return {
@@ -96,7 +102,7 @@ function nextAfter(after: string): SQL {
 
 const stateOf = (column: string) => sql.raw(`ifnull(${column}, '')`);
 
-/** The lists of which more is kept than one statement counts. */
+/** Selects the lists with more stored rows than one statement counts. */
 function longLists(program_id: SQL): SQL {
   return sql`select list from list_counts where program_id = ${program_id} group by list
     having sum(count) > ${literal(ROWS_AT_ONCE)}`;
@@ -117,7 +123,7 @@ function mendShort(program_id: string): SQL {
     returning list, state`;
 }
 
-/** In parts, each of them a statement, while rows come and go. */
+/** Counts a state in parts, one statement each, while rows come and go. */
 async function countState({ db }: Pick<Ctx, "db">, { program_id, list, state, kept }: LongState): Promise<number> {
   const { table, column, index, only } = LISTS[list];
   const limit = Math.max(ROWS_AT_ONCE, Math.ceil(kept / MOST_PARTS));
@@ -137,7 +143,7 @@ async function countState({ db }: Pick<Ctx, "db">, { program_id, list, state, ke
   return counted;
 }
 
-/** Where what was counted is beside what was kept before and after. */
+/** Corrects a state if its count lies outside the stored counts before and after it was counted. */
 async function mendState(
   { db }: Pick<Ctx, "db">,
   { program_id, list, state, kept }: LongState,
@@ -156,7 +162,7 @@ async function mendState(
   );
 }
 
-/** The days of a short list at once, those of a long one state by state. */
+/** Corrects the days of a short list at once, those of a long one state by state. */
 async function mendDays({ db }: Pick<Ctx, "db">, counted: Counted): Promise<Row<typeof MENDED>[]> {
   const { program_id, list, state } = counted;
   if ((list ?? BY_DAY) !== BY_DAY) return [];

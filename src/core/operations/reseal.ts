@@ -8,10 +8,10 @@ import type { BaseCtx } from "../kernel/context.ts";
 import { isSealedBy } from "../kernel/sealer.ts";
 import { everyShard } from "../kernel/shards.ts";
 
-/** Values of one call, and of one transaction: replies may be 100 KB each. */
+/** The most values of one call, and of one transaction: replies may be 100 KB each. */
 export const RESEALED_AT_ONCE = 400;
 const CHUNK = 25;
-/** Of values that cannot be opened so many are named. */
+/** The most unreadable values that a result names. */
 const NAMED = 100;
 
 /** A value that no configured key opens. */
@@ -23,14 +23,14 @@ export interface UnreadableSecret {
 }
 
 export interface Resealing {
-  /** Sealed again by this call. */
+  /** The number of values that this call sealed again. */
   resealed: number;
-  /** Not under the present key and in the present form yet; those that cannot be opened among them. */
+  /** The number of values not yet sealed by the current key in the current form, unreadable ones included. */
   left: number;
   unreadable: UnreadableSecret[];
 }
 
-/** `resealSecrets` over every database of the deployment, `limit` values in all. */
+/** Runs `resealSecrets` on every database of the deployment, for `limit` values in total. */
 export async function resealAll(ctx: BaseCtx, limit = RESEALED_AT_ONCE): Promise<Resealing> {
   const all: Resealing = { resealed: 0, left: 0, unreadable: [] };
   for (const on of everyShard(ctx)) {
@@ -43,10 +43,10 @@ export async function resealAll(ctx: BaseCtx, limit = RESEALED_AT_ONCE): Promise
 }
 
 /**
- * Seals what an earlier key sealed, or this one in an earlier form, under the present one, at most `limit` values of
- * this database. Each value is replaced only where it is still the one that was opened, so that a secret that is changed
- * at the same moment wins, and nothing is lost by a call that ends in the middle, is repeated, or runs twice at once. What
- * cannot be opened is left as it is and reported. When `left` is 0 nothing stored needs an earlier key any more.
+ * Seals with the current key the values that an earlier key sealed, or the current one in an earlier form: at most
+ * `limit` values of this database. Each value is replaced only if it is still the one that was opened, so a concurrent
+ * change of a secret wins, and a call that ends early, is repeated, or runs twice at once loses no value. Values that
+ * cannot be opened stay as they are and are reported. When `left` is 0, no stored value needs an earlier key.
  */
 export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: number): Promise<Resealing> {
   const [mark, openable] = [await ctx.sealer.mark(), await ctx.sealer.openable()];
@@ -79,7 +79,7 @@ export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: 
   return { resealed, left, unreadable: unreadable.slice(0, NAMED) };
 }
 
-/** Those that no key here has sealed: none of them is fetched to be opened, however many there are. */
+/** Selects the values that no configured key has sealed, without fetching them, however many there are. */
 async function sealedByOthers(ctx: Pick<BaseCtx, "db">, mark: string, openable: readonly string[]) {
   const found = await runBatch(
     ctx.db,
@@ -111,7 +111,7 @@ function namesOf(field: SealedField): Record<"table" | "column" | "program" | "o
   return { table: quoted(table), column: quoted(column), program: quoted(program), own: quoted(own) };
 }
 
-/** Values that are not sealed as the present key seals now, and of which something else holds. */
+/** A condition: a value is not sealed by the current key in the current form, and `holds` is true. */
 function notYetResealed(field: SealedField, mark: string, holds: SQL): SQL {
   const { column } = namesOf(field);
   return sql`${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark} and ${holds}`;

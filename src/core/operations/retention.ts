@@ -12,45 +12,48 @@ import { keptPast } from "../kernel/kept.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
 import { linksPast, requestsOfNobody, signInsPast } from "../sessions/sign-in.ts";
 
-/** Deliveries, their bodies and attempts, the bodies that the payment providers sent, e-mails, and declined applications, are kept this long. */
+/**
+ * The retention of deliveries with their bodies and attempts, of the payment providers' bodies, of e-mails, and of
+ * declined applications.
+ */
 export const KEPT_FOR = 90 * DAY;
 
-/** Rows of one transaction, unless one of them makes it fail. */
+/** The rows of one transaction, unless a row makes it fail. */
 const ROWS_AT_ONCE = 2_000;
-/** So many rows of a program that cannot be forgotten, and the run passes over all of that program's. */
+/** After this many rows of a program that cannot be deleted, the run skips all rows of that program. */
 const ROWS_TRIED = 3;
 
-/** Rows that are past their time: those of `from`, by the columns of a key, and the column of their program. */
+/** A kind of expired rows: the rows of `from`, the columns of their key, and the column of their program. */
 interface Kind {
   key: string;
   columns: string;
   program: string;
   from: SQL;
-  /** What is done to them, from what is done first: `past` selects their keys. The last says how many there were. */
+  /** The statements that remove them, in their order: `past` selects their keys. The last one counts the rows. */
   forget: (past: SQL) => SQL[];
 }
 
-/** A kind of rows, as far as a run is with it. */
+/** The progress of a run with a kind of rows. */
 interface Past extends Owner {
-  /** How many rows the next transaction takes: fewer after one that failed, until the row is found. */
+  /** The number of rows of the next transaction: fewer after a failure, until the failing row is found. */
   rows: number;
-  /** What is passed over: keys as JSON by program, of which `null` has none, and what the first one failed with. */
+  /** The skipped rows: keys as JSON by program, `null` without one; and the error of the last of them. */
   failed: Map<string | null, string[]>;
   failure: { error: unknown } | null;
 }
 
 /**
- * Forgets what is past its time, by table: old deliveries, provider bodies, e-mails, replies of idempotent requests, sign-in
- * links, sessions and what people wrote whose application was declined. The audit log and the ledger stay. A body stays as
- * long as any delivery of it does.
+ * Deletes expired data, by table: old deliveries, provider bodies, e-mails, replies of idempotent requests, sign-in
+ * links, sessions and the texts of declined applicants. The audit log and the ledger stay. A body stays as long as any
+ * of its deliveries does.
  */
 export function forgetOld({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
   return forget(db, kindsPast(now));
 }
 
 /**
- * Forgets what people sent whose address nobody has proved, the stamps of forms, and requests for sign-in links of addresses
- * without an account: not a day later, as the rest may be.
+ * Deletes forms with an unverified address, the stamps of forms, and requests for sign-in links of addresses without an
+ * account: not a day later, as the rest may be.
  */
 export function forgetUnproved({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
   const expired = sql`expires_at <= ${iso(now)}`;
@@ -97,7 +100,7 @@ function forget(db: Database, all: readonly Kind[]): Work<Past> {
   };
 }
 
-/** Without what the run passes over. */
+/** The rows of a kind without the skipped ones. */
 function leftOf({ columns, program, from }: Kind, { failed }: Past): SQL {
   if (failed.size === 0) return from;
   const isWhole = ([, keys]: [string | null, string[]]) => keys.length >= ROWS_TRIED;
@@ -116,7 +119,7 @@ async function forgetSome(db: Database, kind: Kind, past: Past): Promise<number>
   return results.at(-1)!.meta.changes;
 }
 
-/** Notes the row with which a transaction of one row fails. */
+/** Records the row that makes a transaction of one row fail. */
 async function passOver(db: Database, kind: Kind, past: Past, error: unknown): Promise<void> {
   const { key: table, columns, program } = kind;
   const [row] = await shaped(
@@ -175,7 +178,7 @@ function kindsPast(now: number): Kind[] {
       "event_id",
       sql`event_id < ${event_id} and not exists (select 1 from deliveries d where d.event_id = messages.event_id)`,
     ),
-    // One that still waits was left by a deployment that sends no more.
+    // A mail that still waits is from a deployment that no longer sends mail.
     whole("mails", "id", sql`created_at < ${iso(kept)}`),
     bodies("provider_events", sql`received_at < ${iso(kept)}`),
     whole("idempotency_keys", "program_id, key", repliesPast(now)),

@@ -7,15 +7,15 @@ import type { BaseCtx } from "../kernel/context.ts";
 import { readPercentFull, WARNED_AT } from "../kernel/database-size.ts";
 import type { Work } from "../kernel/job.ts";
 
-/** Percent points between two warnings about one database. */
+/** Percentage points between two warnings about one database. */
 const STEP = 5;
 
-/** Sends the operator an e-mail about a database; whether it was taken. */
+/** E-mails the operator about a database; returns whether the e-mail was accepted. */
 export type Warn = (full: { shard: number; percent: number }) => Promise<boolean>;
 
 /**
- * Daily: warns the operator of a database that fills up (OPS-12), once at 70 percent and at each 5 percent more. The log says
- * it each day. Without `warn` nothing is sent.
+ * Warns the operator of a database that fills up (OPS-12), once at 70 percent and at each 5 percent more. Runs daily
+ * and logs it each time. Without `warn`, no e-mail is sent.
  */
 export function warnOfSize({ db, shard, now }: Pick<BaseCtx, "db" | "shard" | "now">, warn: Warn | null): Work {
   return {

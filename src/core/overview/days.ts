@@ -6,7 +6,7 @@ export interface Days {
   to: string;
 }
 
-/** A value for each UTC day of a span, the days without any among them, oldest first. */
+/** A value for each UTC day of a span, including days without a row, oldest first. */
 export type Daily<Value> = { day: string; value: Value }[];
 
 /** Each day of a span, oldest first. */
@@ -15,18 +15,21 @@ export function daysOf({ from, to }: Days): string[] {
   return Array.from({ length: Math.round((Date.parse(to) - first) / DAY) + 1 }, (_, i) => utcDay(first + i * DAY));
 }
 
-/** The first instant of the days, and the first after them: a list takes a date as a day of the program's zone. */
+/**
+ * The first instant of the days, and the first one after them: a list reads a bare date as a day in the program's time
+ * zone.
+ */
 export function instantsOf({ from, to }: Days): { from: string; to: string } {
   return { from: `${from}T00:00:00Z`, to: `${utcDay(Date.parse(to) + DAY)}T00:00:00Z` };
 }
 
-/** As many days, right before. */
+/** The same number of days, directly before. */
 export function daysBefore(days: Days): Days {
   const first = Date.parse(days.from);
   return { from: utcDay(first - daysOf(days).length * DAY), to: utcDay(first - DAY) };
 }
 
-/** Whether a day is of a span. */
+/** Whether a day is in a span. */
 export function isIn({ from, to }: Days, day: string): boolean {
   return day >= from && day <= to;
 }

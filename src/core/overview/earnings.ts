@@ -8,16 +8,16 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import type { AccountSum } from "../ledger/journal.ts";
 
-/** Where a partner's money of one currency is. Each amount is in exactly one of the sums; smallest units. */
+/** A partner's money in one currency, by state. Each amount is in exactly one of the sums; smallest units. */
 export interface Earnings {
   currency: string;
   /** Pending until a person approves. */
   review_cents: Cents;
-  /** Pending until its days of `auto_approve_days` are over. */
+  /** Pending until the hold of `auto_approve_days` ends. */
   held_cents: Cents;
-  /** When (ISO 8601) these days are over for the first and for the last of what is held; null where nothing is. */
+  /** When (ISO 8601) the hold of the first and of the last held commission ends; null if no commission is held. */
   held: { first: string; last: string } | null;
-  /** Approved and in no payout; below 0 where more was paid than is earned by now. */
+  /** Approved and not in a payout; negative if more was paid than is earned by now. */
   payable_cents: Cents;
   in_payout_cents: Cents;
   paid_cents: Cents;
@@ -28,11 +28,13 @@ interface Pending {
   /** When the first and the last hold of a pending commission without a flag began. */
   first: string | null;
   last: string | null;
-  /** The sum of those with a flag. */
+  /** The sum of the flagged commissions. */
   flagged: Cents;
 }
 
-/** What `earningsOf` needs beside the balances: two rows for each currency, and the few that are flagged. */
+/**
+ * Selects the pending commissions for `earningsOf`. Reads two rows for each currency, and the few flagged commissions.
+ */
 export function selectPending(ctx: ProgramCtx, partner_id: string) {
   const own = sql`partner_id = ${partner_id} and status = 'pending' and ${alsoOfProgram(ctx, sql`program_id`)}`;
   const plain = sql`from commissions indexed by commissions_waiting where ${own} and flagged = 0 and currency`;
@@ -52,7 +54,7 @@ export function selectPending(ctx: ProgramCtx, partner_id: string) {
   );
 }
 
-/** A partner's earnings by currency, the program's first, from rows that were read at one moment. */
+/** Calculates a partner's earnings by currency, the program's first, from rows read at one moment. */
 export function earningsOf(
   { program }: Pick<ProgramCtx, "program">,
   sums: readonly AccountSum[],

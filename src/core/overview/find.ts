@@ -1,4 +1,4 @@
-/** What a person looks for, by what they know of it: partners, customers and payments at once, and an object by its id. */
+/** Global search: partners, customers and payments by a text, and an object by its id. */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
@@ -15,7 +15,7 @@ import { paymentsOfBuyer, paymentsOfOrder } from "../ledger/find.ts";
 export type FoundPartner = Pick<Partner, (typeof PARTNER_COLUMNS)[number]>;
 export type FoundPayment = Pick<Payment, (typeof PAYMENT_COLUMNS)[number]>;
 
-/** At most `FOUND_OF_EACH` of each kind, and whether there are others. */
+/** At most `FOUND_OF_EACH` of each kind, and whether there are more. */
 export interface Found {
   partners: Some<FoundPartner>;
   customers: Some<Customer>;
@@ -36,8 +36,8 @@ const PAYMENT_COLUMNS = [
 ] as const satisfies (keyof Payment)[];
 
 /**
- * What a text finds, in one round trip: partners as `searched` does, whoever is called so first; customers by their id or
- * address; payments of an order, of a customer, and of the partners that are shown. Newest first.
+ * Searches for a text, in one round trip: partners as `searched` does, an exact slug or address first; customers by
+ * their id or address; payments of an order, of a customer, and of the partners in the result. Newest first.
  */
 export async function findAll(ctx: Reader, search: string): Promise<Found> {
   const limit = literal(FOUND_OF_EACH + 1);
@@ -72,7 +72,7 @@ export async function findAll(ctx: Reader, search: string): Promise<Found> {
   );
   const found = { partners: someOf(ofPartners), customers: someOf(customersOf(ofCustomers)) };
   const shown = someOf(ofPayments);
-  // Those of partners that are not shown are not among them.
+  // Payments of partners beyond the limit are not among them.
   return { ...found, payments: { ...shown, more: shown.more || found.partners.more } };
 }
 
@@ -80,7 +80,7 @@ function someOf<T>(rows: readonly T[]): Some<T> {
   return { rows: rows.slice(0, FOUND_OF_EACH), more: rows.length > FOUND_OF_EACH };
 }
 
-/** Where an object is looked for, by kind. `of` is whose page shows one that has none. */
+/** The table of each kind of object. `of` is the object whose page shows one without its own page. */
 const OBJECTS = {
   partner: sql`select null as of from partners where`,
   application: sql`select null as of from applications where`,
@@ -108,7 +108,7 @@ export interface FoundObject {
 
 const KINDS = Object.keys(OBJECTS) as ObjectKind[];
 
-/** The program's object with an id, of a kind that a page shows; null where there is none. */
+/** Finds the program's object with an id, of a kind that a page shows; null if it does not exist. */
 export async function findObject(ctx: Reader, id: string): Promise<FoundObject | null> {
   const kind = KINDS.find((one) => id.startsWith(`${ID_PREFIXES[one]}_`));
   if (kind === undefined) return null;

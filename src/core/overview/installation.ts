@@ -7,16 +7,16 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import { answersClicks, readSitePage, type SiteReach } from "./site-page.ts";
 
 export interface InstallationInput {
-  /** A page of the owner's site; the program's domain unless given. */
+  /** A page of the owner's site; the program's domain by default. */
   url?: string | undefined;
-  /** Where the tracking script is served, as an absolute address. */
+  /** The absolute address of the tracking script. */
   script_url: string;
 }
 
 export interface Installation {
-  /** The page that was asked. */
+  /** The address of the checked page. */
   url: string;
-  /** True where every check is `ok`. */
+  /** True if every check is `ok`. */
   installed: boolean;
   checks: Check[];
 }
@@ -27,8 +27,8 @@ export interface InstallationReach extends SiteReach {
 }
 
 /**
- * Whether the tracking script works on a page of the owner's site (PROG-12): it is asked for now, by the guard of webhooks.
- * Changes nothing. @throws `validation_failed` where there is no page to ask; `rate_limited`.
+ * Checks whether the tracking script works on a page of the owner's site (PROG-12), by a request for it now, behind the
+ * guard of webhooks. Read-only. @throws `validation_failed` if no page is known to check; `rate_limited`.
  */
 export async function checkInstallation(
   caller: Caller,
@@ -54,13 +54,18 @@ export async function checkInstallation(
 }
 
 export interface ClicksSeen {
-  /** Of the last one on an active partner's link; of one that is rolled up, its minute. Null: there is none. */
+  /**
+   * The time of the last click on an active partner's link, only its minute once it is rolled up; null without a click.
+   */
   last_at: string | null;
-  /** Clicks have come that were not recorded. */
+  /** True if clicks have arrived that were not recorded. */
   dropped: boolean;
 }
 
-/** When the last click came, from the kept counts and the clicks that are not rolled up yet: the rows of one day at most. */
+/**
+ * Reads the time of the last click from the stored counts and the clicks that are not rolled up yet: the rows of one
+ * day at most.
+ */
 export async function readLastClick(ctx: ProgramCtx): Promise<ClicksSeen> {
   const kept = sql`select max(h.hour || ':' || m.key) || ':00.000Z'
     from (select max(day) as day from event_counts where program_id = ${ctx.programId} and type = 'click') d
@@ -78,13 +83,13 @@ export async function readLastClick(ctx: ProgramCtx): Promise<ClicksSeen> {
   return { last_at: seen?.last_at ?? null, dropped: seen?.dropped === 1 };
 }
 
-/** Whether a click on an active partner's link has come, as 0 or 1. */
+/** SQL: whether a click on an active partner's link has arrived, as 0 or 1. */
 export function hasRecordedClicks(ctx: Reader): SQL {
   return sql`(exists (select 1 from event_counts where program_id = ${ctx.programId} and type = 'click')
     or exists (select 1 from ${uncountedClicks(ctx)}))`;
 }
 
-/** Whether a click has come, recorded or not, as 0 or 1. */
+/** SQL: whether a click has arrived, recorded or not, as 0 or 1. */
 export function hasClicks(ctx: Reader): SQL {
   return sql`(${hasRecordedClicks(ctx)} or exists (select 1 from click_drops where program_id = ${ctx.programId}))`;
 }

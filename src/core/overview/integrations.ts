@@ -14,16 +14,16 @@ export interface ProviderStatus extends Refusals, ReadingStatus {
   configured: boolean;
   webhook_secret_set: boolean;
   last_event_at: string | null;
-  /** The last one that came was of the vendor's test mode. */
+  /** True if the last event was from the vendor's test mode. */
   is_last_event_test: boolean;
-  /** When the last event of a connected account came, which is ignored; absent until one comes. */
+  /** When the last event of a connected account arrived, which is ignored; absent until one arrives. */
   last_connected_event_at?: string;
   event_types: SeenType[];
 }
 
 type IntegrationStatus = Record<ListedVendor, ProviderStatus> &
   BooksStatus & {
-    /** Whether the deployment sends e-mail, and the last attempt for this program that was not taken (MAIL-5). */
+    /** Whether the deployment sends e-mail, and the last refused attempt for this program (MAIL-5). */
     email: { configured: boolean; last_refusal: { at: string; reason: string | null } | null };
   };
 

@@ -19,48 +19,48 @@ import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
 import { daily, daysBefore, daysOf, isIn, type Daily, type Days } from "./days.ts";
 import { earningsOf, selectPending, type Earnings } from "./earnings.ts";
 
-/** Smallest units of one currency for each day: no plot can add up two. */
+/** Daily amounts in smallest units of one currency, because a chart cannot add up two. */
 export interface DailyAmounts {
   currency: string;
   days: Daily<Cents>;
 }
 
-/** What is on the way to the partners' pockets, in one currency, from the kept balances. */
+/** Money on its way to the partners, in one currency, from the stored balances. */
 export interface Standing {
-  /** `pending` commissions, those approved that no payout holds, and payouts neither paid nor canceled. */
+  /** Pending commissions, approved commissions that are not in a payout, and payouts neither paid nor canceled. */
   account: "pending" | "payable" | "in_payout";
   currency: string;
   amount_cents: Cents;
 }
 
-/** How many wait for somebody, from the kept counts. */
+/** The numbers of objects that wait for a person, from the stored counts. */
 export interface Waiting {
   pending: number;
-  /** Of the pending commissions. */
+  /** The flagged ones among the pending commissions. */
   flagged: number;
-  /** Neither paid nor canceled. */
+  /** Payouts neither paid nor canceled. */
   payouts: number;
-  /** Of these, those that nobody has paid yet, and those whose transfer failed. */
+  /** Among these payouts, the unpaid ones, and those with a failed transfer. */
   unpaid: number;
   failed: number;
-  /** Of these, those whose transfer goes on only once the owner has stored an API key; counted by their rows. */
+  /** Among these payouts, those whose transfer waits until the owner stores an API key; counted by their rows. */
   held: number;
-  /** Promotion codes of the newest payments that nobody has, as `seenCodes` has them. */
+  /** Promotion codes of the newest payments that belong to no partner, as `seenCodes` returns them. */
   unknown_codes: number;
   /** Open claims of missing sales. */
   claims: number;
   applications: number;
 }
 
-/** A webhook endpoint whose last attempt failed, or that was disabled for it. */
+/** A webhook endpoint whose last attempt failed, or that was disabled because of failures. */
 export interface FailingEndpoint {
   id: string;
   url: string;
-  /** 1, or 0 where nothing can be sent to it. */
+  /** 1, or 0 if events cannot be sent to it. */
   active: number;
 }
 
-/** An API key that was used, ends soon, in the second half of its life, and has no newer one of its name. */
+/** A used API key that expires soon, is in the second half of its life, and has no newer key of its name. */
 export interface EndingKey {
   id: string;
   name: string;
@@ -69,7 +69,7 @@ export interface EndingKey {
 }
 
 const ENDING_KEY: Columns<EndingKey> = { id: text, name: text, last4: text, expires_at: text };
-/** So long before its end there is a key to decide about. */
+/** How long before its end a key is shown. */
 const ENDS_SOON = 14 * DAY;
 
 const WAITING: Columns<Waiting> = {
@@ -79,7 +79,7 @@ const WAITING: Columns<Waiting> = {
 
 const FAILING: Columns<FailingEndpoint> = { id: text, url: text, active: whole };
 
-/** One of those who earned most in a currency. */
+/** One of the partners with the highest earnings in a currency. */
 export interface TopPartner {
   currency: string;
   partner_id: string;
@@ -87,7 +87,7 @@ export interface TopPartner {
   slug: string;
   first_name: string | null;
   last_name: string | null;
-  /** In all currencies, as in `Steps`. */
+  /** Sales in all currencies, as in `Steps`. */
   sales: number;
   amount_cents: Cents;
   clicks: number;
@@ -105,7 +105,7 @@ const TOP_PARTNER: Columns<TopPartner> = {
   clicks: whole,
 };
 
-/** What the first-run checklist ticks off: seen to happen, not merely said. */
+/** The completed steps of the first-run checklist: observed, not only claimed. */
 export interface SetupSeen {
   partners: boolean;
   endpoints: boolean;
@@ -113,21 +113,24 @@ export interface SetupSeen {
   clicks: boolean;
   /** A click on an active partner's link was recorded. */
   recorded_clicks: boolean;
-  /** A payment was taken in, of a provider's test mode or real; a lead, which is a payment of nothing, is none. */
+  /** A payment was received, in a provider's test mode or live; a lead, a payment with the amount 0, does not count. */
   payments: boolean;
 }
 
-/** The way from a click to a sale, in some days. */
+/** The funnel from a click to a sale, over some days. */
 export interface Steps {
   clicks: number;
   leads: number;
   /** Sales that are the first of a customer with the partner (PORTAL-4). */
   customers: number;
-  /** Payments that earned, renewals among them. */
+  /** Payments that earned, including renewals. */
   sales: number;
 }
 
-/** Commissions that are not rejected, in smallest units of the currency: in some days, and in as many before. */
+/**
+ * Commissions that are not rejected, in smallest units of the currency: over some days, and over the same number
+ * before.
+ */
 export interface Earned {
   currency: string;
   now: Cents;
@@ -136,25 +139,25 @@ export interface Earned {
 
 export interface Overview {
   days: Days;
-  /** As many days before. */
+  /** The same number of days before. */
   daysBefore: Days;
   now: Steps;
   before: Steps;
   clicks: Daily<number>;
   sales: Daily<number>;
-  /** By currency, the program's first; rejected ones left out. */
+  /** Sorted by currency, the program's first; without rejected commissions. */
   commissions: DailyAmounts[];
-  /** By currency, the program's first; of both spans. */
+  /** Sorted by currency, the program's first; for both spans. */
   earned: Earned[];
   standing: Standing[];
   waiting: Waiting;
   /** The oldest first. */
   failing: FailingEndpoint[];
-  /** The first to end first. */
+  /** The earliest to expire first. */
   ending: EndingKey[];
-  /** By currency, in each the one who earned most first. */
+  /** Sorted by currency, in each the highest earnings first. */
   top: TopPartner[];
-  /** By currency, in each the code with the most revenue first. */
+  /** Sorted by currency, in each the highest revenue first. */
   codes: CodeStats[];
   /** Clicks by page of the site, by referring host and by country. */
   sources: Record<ProgramSourceKind, ClickSources>;
@@ -168,7 +171,7 @@ const NO_WAITING: Waiting = {
   ...{ unknown_codes: 0, claims: 0, applications: 0 },
 };
 
-/** The owner's overview of some days, beside as many before, in one round trip. */
+/** Reads the owner's overview of some days and of the same number of days before, in one round trip. */
 export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overview> {
   const { db } = ctx;
   const earlier = daysBefore(days);
@@ -295,16 +298,16 @@ function firstOfEach(stats: readonly CodeStats[]): CodeStats[] {
 export interface PartnerOverview {
   from: string;
   clicks: Daily<number>;
-  /** By currency, the program's first; rejected ones left out. */
+  /** Sorted by currency, the program's first; without rejected commissions. */
   commissions: DailyAmounts[];
   sums: CurrencyStats[];
-  /** By currency, the program's first. */
+  /** Sorted by currency, the program's first. */
   earnings: Earnings[];
-  /** The last e-mail, where the partner's address refused it. */
+  /** The last e-mail, if the partner's address refused it. */
   refused: RefusedMail | null;
 }
 
-/** The same for one partner: the portal's overview, and the partner's page of the dashboard. */
+/** Reads the overview of one partner, for the portal and for the partner's page of the dashboard. */
 export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, days: number): Promise<PartnerOverview> {
   const { db } = ctx;
   const span = lastDays(ctx.now, days);
@@ -332,7 +335,7 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
   };
 }
 
-/** Clicks by day, of the program or of one partner, those of them that are not rolled up yet from their rows. */
+/** Clicks by day, of the program or of one partner, including those that are not rolled up yet. */
 function clickDays(ctx: ProgramCtx, { from, to }: Days, partner_id?: string): SQL {
   const inSpan = sql`program_id = ${ctx.programId} and day between ${from} and ${to}`;
   const range = { from: Date.parse(from), to: Date.parse(to) + DAY };
@@ -367,7 +370,7 @@ function isStanding(row: AccountSum): row is Standing & AccountSum {
 }
 
 function waitingCounts({ programId }: ProgramCtx, own: SQL): SQL {
-  // A program that is new has no row yet.
+  // A new program has no row yet.
   const count = (list: string, ...states: string[]) => sql`coalesce(sum(iif(list = ${list}
     and state in ${literals(states)}, count, 0)), 0)`;
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
@@ -383,7 +386,7 @@ function failingEndpoints(own: SQL): SQL {
     and (disabled_at is not null or (active = 1 and failing_since is not null)) order by id`;
 }
 
-/** Of the program's own currency where there is none, so that a plot is shown. */
+/** Adds the program's own currency if there are no amounts, so that a chart is shown. */
 function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], days: Days): DailyAmounts[] {
   const byCurrency = Map.groupBy(
     rows.filter(({ day }) => isIn(days, day)),

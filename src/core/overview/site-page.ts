@@ -5,13 +5,13 @@ import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "
 import { readAtMost } from "../../lib/http-body.ts";
 import { resolveTarget } from "../kernel/target.ts";
 
-/** How a page of the owner's site is reached. */
+/** The means to reach a page of the owner's site. */
 export interface SiteReach {
   fetch: Fetch;
   /** A DNS over HTTPS endpoint that answers `application/dns-json`. */
   resolverUrl: string;
   ownHosts: OwnHosts;
-  /** For everything: look-ups, redirects and the body. */
+  /** The time limit of all look-ups, redirects and the body together. */
   timeoutMs: number;
 }
 
@@ -20,8 +20,8 @@ const MOST_BYTES = 2 * 1024 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Reads a page as a visitor's browser would, behind the guard of webhooks (HOOK-7, HOOK-20): its address and that of every
- * redirect is judged and looked up before it is asked. Bounded in size and time. Never throws.
+ * Reads a page as a visitor's browser would, behind the guard of webhooks (HOOK-7, HOOK-20): checks and resolves its
+ * address, and that of every redirect, before the request. Bounded in size and time. Never throws.
  */
 export async function readSitePage(address: string, reach: SiteReach): Promise<SitePage | PageTrouble> {
   const deadline = startDeadline(reach.timeoutMs);
@@ -41,8 +41,8 @@ export async function readSitePage(address: string, reach: SiteReach): Promise<S
 }
 
 /**
- * Whether an address answers a click as the service does, behind the same guard: it is sent one without a program, which
- * the service refuses in its own words and stores nowhere. Never throws.
+ * Checks whether an address answers a click as the service does, behind the same guard: sends a click without a
+ * program, which the service refuses in its own format and does not store. Never throws.
  */
 export async function answersClicks(address: URL, reach: SiteReach): Promise<boolean> {
   const deadline = startDeadline(reach.timeoutMs);
@@ -65,7 +65,7 @@ export async function answersClicks(address: URL, reach: SiteReach): Promise<boo
 const AGENT = { "user-agent": "Mozilla/5.0 (compatible; Service-Check/1.0)" };
 const MOST_REFUSAL_BYTES = 4096;
 
-/** The service's answer to a click that is not valid (TRACK-9). */
+/** Whether an answer is the service's own to an invalid click (TRACK-9). */
 function isOwnRefusal(answer: unknown): boolean {
   const { code, request_id } = (answer as { error?: { code?: unknown; request_id?: unknown } } | null)?.error ?? {};
   return code === "validation_failed" && typeof request_id === "string" && request_id.startsWith("req_");
@@ -89,7 +89,7 @@ async function ask(
   return readPage(response, url, deadline);
 }
 
-/** Sends one request to an address that the guard lets through; follows no redirect. */
+/** Sends one request to an address that the guard accepts, without following redirects. */
 async function open(
   at: string,
   reach: SiteReach,
@@ -132,10 +132,10 @@ async function drop(response: Response): Promise<void> {
 
 type Html = Pick<SitePage, "base" | "scripts" | "meta_policies">;
 
-/** Of pages with more, the rest is not looked at. */
+/** The most tags read from a page; further ones are ignored. */
 const MOST_TAGS = 100;
 
-/** What the check needs of a document. */
+/** Reads the parts of a document that the check needs. */
 async function readHtml(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<Html> {
   const scripts: ScriptTag[] = [];
   const meta_policies: string[] = [];
@@ -166,7 +166,7 @@ async function readHtml(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<H
 
 const NAMED: Readonly<Record<string, string>> = { amp: "&", quot: '"', apos: "'", lt: "<", gt: ">" };
 
-/** An attribute as a browser reads it: the parser leaves character references as they are. */
+/** Returns an attribute as a browser reads it: the parser leaves character references as they are. */
 function attributeOf(element: Element, name: string): string | null {
   return (
     element

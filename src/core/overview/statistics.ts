@@ -10,21 +10,21 @@ import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { selectCodeStats, type CodeStats } from "../partners/code-stats.ts";
 import { daysBefore, daysOf, type Days } from "./days.ts";
 
-/** What some days brought a partner. */
+/** A partner's results over some days. */
 export interface Results {
   clicks: number;
   leads: number;
-  /** Payments that earned, renewals among them, whatever the state of their commissions. */
+  /** Payments that earned, including renewals, in any state of their commissions. */
   sales: number;
-  /** Of the sales those that are the first of a customer with the partner. */
+  /** The sales that are the first of a customer with the partner. */
   first_sales: number;
-  /** By currency, the program's first: commissions that are not rejected, with corrections after refunds. */
+  /** Commissions that are not rejected, with corrections after refunds; sorted by currency, the program's first. */
   earned: { currency: string; amount_cents: Cents }[];
 }
 
 export interface PartnerStatistics {
   now: Results;
-  /** The same of as many days before. */
+  /** The results of the same number of days before. */
   before: Results;
   /** Each day with its clicks and commissions, the newest first. */
   days: (Results & { day: string })[];
@@ -32,7 +32,7 @@ export interface PartnerStatistics {
   codes: CodeStats[];
 }
 
-/** A partner's results in some days and in as many before, from kept sums, in one round trip. */
+/** Reads a partner's results over some days and over the same number before, from stored sums, in one round trip. */
 export async function readPartnerStatistics(
   ctx: ProgramCtx,
   partner_id: string,

@@ -1,4 +1,4 @@
-/** What waits for an owner, e-mailed to them on Monday mornings (MAIL-12). */
+/** The weekly summary of an owner's open work, e-mailed on Monday mornings (MAIL-12). */
 import { eq, sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { amount, shaped, text, whole } from "../../db/rows.ts";
@@ -18,10 +18,13 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 import { seenCodes } from "../kernel/seen-codes.ts";
 import { accountSums, type AccountSum } from "../ledger/journal.ts";
 
-/** Weeks begin at most so much apart from one another in other zones: a week has one summary, whatever its zone. */
+/**
+ * Begins of weeks closer than this are the same week in different time zones: a week has one summary, even if the
+ * program's zone changes.
+ */
 const SAME_WEEK = 5 * DAY;
 
-/** Stores the summary of each program whose Monday has begun in its zone. Null where nothing is sent. */
+/** Stores the summary of each program whose Monday has begun in its zone. Null if the deployment sends no e-mail. */
 export function storeSummaries(ctx: Ctx): Work<DueRound> | null {
   if (!ctx.mailer) return null;
   return {
@@ -33,7 +36,7 @@ export function storeSummaries(ctx: Ctx): Work<DueRound> | null {
       const at = monday + MORNING;
       const next = ctx.now < at ? at : startOfLaterDayIn(time_zone, monday, 7) + MORNING;
       const since = round.since === null ? at - 7 * DAY : Date.parse(round.since);
-      // A program's first round only says when the next one is.
+      // A program's first round only schedules the next one.
       const isDue = round.next_at !== "" && ctx.now >= at && at - since >= SAME_WEEK;
       const about: MailsAbout = {
         kind: "weekly_summary",
@@ -59,7 +62,7 @@ export function storeSummaries(ctx: Ctx): Work<DueRound> | null {
 
 const WAITING = { applications: whole, claims: whole, held: whole, commissions: whole, payouts: whole };
 
-/** What the summary of these days says, as it is now; null without a program. One round trip. */
+/** Reads the current content of the summary of these days; null without a program. One round trip. */
 export async function readWeek(
   { db }: Pick<BaseCtx, "db">,
   program_id: string,

@@ -1,4 +1,4 @@
-/** What promotion codes brought, from the sums that are kept by day (CODE-6). */
+/** The results of promotion codes, from the sums stored by day (CODE-6). */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
@@ -7,20 +7,23 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
 
-/** One code in one currency. A code that went to another partner is two, each with what it brought while it was theirs. */
+/**
+ * One code in one currency. A code that moved to another partner has two entries, each with its results while the
+ * partner had it.
+ */
 export interface CodeStats {
   code_id: string;
   partner_id: string;
   provider: ProviderName;
   code: string;
-  /** When it was taken away or given to another; null while it holds. */
+  /** When it was removed or moved to another partner; null while it is valid. */
   ended_at: string | null;
   currency: string;
-  /** Payments that it decided and that earn, or whose commissions were rejected. */
+  /** Payments that the code decided and that earn, or whose commissions were rejected. */
   sales: number;
-  /** Of these payments, net of tax, less what was refunded. Smallest units. */
+  /** The revenue of these payments, net of tax and refunds. Smallest units. */
   revenue_cents: Cents;
-  /** The partner's commissions of them that are not rejected, with clawbacks. */
+  /** The partner's commissions for these payments that are not rejected, with clawbacks. */
   earned_cents: Cents;
 }
 
@@ -31,7 +34,7 @@ export interface StatsFilter {
   to: string;
 }
 
-/** As many are given for each currency. */
+/** The most codes for each currency. */
 export const MOST_CODES = 100;
 
 const CODE_STATS: Columns<CodeStats> = {
@@ -47,15 +50,16 @@ const CODE_STATS: Columns<CodeStats> = {
 };
 
 /**
- * The codes that brought something in these days, of the program or of one partner: of each currency the `MOST_CODES` with the
- * most revenue, the greatest first. As many rows are read as there are days, codes and currencies, however many payments.
+ * Reads the codes with results in these days, of the program or of one partner: in each currency the `MOST_CODES` with
+ * the highest revenue, highest first. The cost depends on the days, codes and currencies, not on the number of
+ * payments.
  */
 export async function readCodeStats(ctx: Reader, filter: StatsFilter): Promise<CodeStats[]> {
   const [rows] = await ctx.read(selectCodeStats(ctx, filter));
   return rows;
 }
 
-/** The statement of `readCodeStats`, to be read with others. */
+/** The statement of `readCodeStats`, for a read together with others. */
 export function selectCodeStats(ctx: Reader, filter: StatsFilter) {
   return shaped(
     ctx.db,
@@ -78,7 +82,10 @@ export function lastDays(now: number, days: number): { from: string; to: string 
   return { from: utcDay(now - (days - 1) * DAY), to: utcDay(now) };
 }
 
-/** A FROM clause over `code_days d`; of a partner each day is looked up, for the days of all others lie between. */
+/**
+ * A FROM clause over `code_days d`. One partner's days are looked up one by one, because the rows of all others lie
+ * between.
+ */
 function daysOf(ctx: Reader, { partner_id, from, to }: StatsFilter): SQL {
   if (partner_id === undefined) {
     return sql`from code_days d where d.program_id = ${ctx.programId} and d.day between ${from} and ${to}`;

@@ -19,11 +19,11 @@ export interface CodeInput {
   code: string;
   provider: ProviderName;
   provider_code_id?: string | null | undefined;
-  /** Takes it from the partner who has it, from now on. */
+  /** Moves it from the partner who has it, from now on. */
   move?: boolean | undefined;
 }
 
-/** The codes that are a partner's now, the oldest first. */
+/** Lists the partner's current codes, oldest first. */
 export async function listCodes(ctx: Reader, partner_id: string): Promise<PartnerCode[]> {
   const [[partner], rows] = await ctx.read(
     ctx.db.select({ id: partners.id }).from(partners).where(ownPartner(ctx, partner_id)),
@@ -33,13 +33,13 @@ export async function listCodes(ctx: Reader, partner_id: string): Promise<Partne
   return rows;
 }
 
-/** The same with what codes brought the partner in some days, in one round trip. */
+/** Lists the codes with their results for the partner over some days, in one round trip. */
 export async function listCodesWithStats(ctx: Reader, partner_id: string, days: Omit<StatsFilter, "partner_id">) {
   const [codes, rows] = await ctx.read(selectHeld(ctx, partner_id), selectCodeStats(ctx, { ...days, partner_id }));
   return { codes, stats: rows };
 }
 
-/** A code that is a partner's now. */
+/** Returns a partner's current code. */
 export async function getCode(ctx: Reader, id: string): Promise<PartnerCode> {
   const [[code]] = await ctx.read(ctx.db.select().from(partnerCodes).where(heldCode(ctx, id)));
   if (!code) throw notFound("code");
@@ -47,8 +47,8 @@ export async function getCode(ctx: Reader, id: string): Promise<PartnerCode> {
 }
 
 /**
- * Gives a promotion code to a partner, from now on; payments of before that have no partner because it was nobody's become
- * this partner's. @throws `already_exists` naming the field where it is somebody's and is not to be moved.
+ * Gives a promotion code to a partner, from now on. Earlier payments without a partner, because no partner had the
+ * code, become this partner's. @throws `already_exists` naming the field if a partner has it and it is not to be moved.
  */
 export async function createCode(caller: Caller, partner_id: string, input: CodeInput): Promise<PartnerCode> {
   const { ctx, code } = await untilWon(async () => {
@@ -95,7 +95,7 @@ export async function createCode(caller: Caller, partner_id: string, input: Code
   return code;
 }
 
-/** Takes a code away: payments from now on are not this partner's by it. */
+/** Removes a code: it no longer attributes payments to the partner. */
 export async function deleteCode(caller: Caller, id: string): Promise<PartnerCode> {
   const { ctx, code } = await untilWon(async () => {
     const [ctx, [code]] = await prove(caller, caller.db.select().from(partnerCodes).where(heldCode(caller, id)));
@@ -139,7 +139,7 @@ async function commitCode(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]): 
     await commit(ctx, plan);
   } catch (error) {
     if (!(error instanceof CommitConflict) || error.kind !== "unique") throw error;
-    // Somebody gave it away at the same moment: read again, and then it is known whose it is.
+    // Another request gave it to a partner at the same moment: the next read finds that partner.
     throw new CommitConflict("lost_race", error.constraint);
   }
 }
@@ -158,7 +158,7 @@ function isSame({ code_key, provider_code_id }: PartnerCode, input: CodeInput): 
   return code_key === codeKey(input.code) || (provider_code_id !== null && provider_code_id === input.provider_code_id);
 }
 
-/** The field of what is to be given by which it is somebody's already. */
+/** The field of the input with the value that a partner already has. */
 function refusedFor(row: PartnerCode, { code, provider_code_id = null }: CodeInput): "code" | "provider_code_id" {
   if (row.code_key === codeKey(code) || provider_code_id === null) return "code";
   const isById = row.provider_code_id === provider_code_id || row.code_key === codeKey(provider_code_id);
@@ -166,8 +166,8 @@ function refusedFor(row: PartnerCode, { code, provider_code_id = null }: CodeInp
 }
 
 /**
- * Those that a code to be given clashes with. One may be held by its id alone, as a click gives what no event has named: as
- * `code`, and the vendor may say by now what that is called.
+ * Selects the codes that conflict with a new code. A code may be stored with only its id, as `code`, because a click
+ * can give it before any event has named it, and the vendor may have reported its name since.
  */
 function selectTaken(ctx: Reader, { provider, code, provider_code_id = null }: CodeInput) {
   const held = sql`program_id = ${ctx.programId} and provider = ${provider} and ended_at is null`;

@@ -7,7 +7,7 @@ import type { Partner } from "../kernel/rows.ts";
 
 export type PartnerName = Pick<Partner, "id" | "email" | "slug" | "first_name" | "last_name" | "status">;
 
-/** The program's partners with these ids, for lists that show who is meant; ids not found are left out. */
+/** Reads the program's partners with these ids, for lists that show their names; ids not found are left out. */
 export async function readPartnerNames(
   ctx: ProgramCtx,
   ids: readonly (string | null)[],
@@ -27,7 +27,7 @@ export async function readPartnerNames(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The partner who is called by a slug, also an earlier one, or by the e-mail address; null where there is none. */
+/** Finds a partner by a slug, current or earlier, or by the e-mail address; null if there is no such partner. */
 export async function findPartnerId(ctx: ProgramCtx, name: string): Promise<string | null> {
   const [[found]] = await ctx.read(
     shaped(

@@ -11,7 +11,7 @@ const STORED_ROW = { ...columnsOf(partnerCodes), partner_slug: text, partner_ema
 
 type StoredRow = Row<typeof STORED_ROW>;
 
-/** What a column becomes in the file, in its order: nothing, where the list is empty. */
+/** The file's columns for each column of the table, in order; an empty list leaves the column out. */
 const OF_CODE: Record<keyof PartnerCode, [name: string, cell: (row: StoredRow) => CsvCell][]> = {
   id: [["code_id", (row) => row.id]],
   code: [["code", (row) => row.code]],
@@ -23,7 +23,7 @@ const OF_CODE: Record<keyof PartnerCode, [name: string, cell: (row: StoredRow) =
     ["partner_email", (row) => row.partner_email],
   ],
   created_at: [["created_at", (row) => row.created_at]],
-  // The same for all, or of use to the database alone.
+  // These are equal in every row, or internal to the database.
   ...{ program_id: [], code_key: [], ended_at: [] },
 };
 
@@ -32,9 +32,9 @@ const COLUMNS = Object.values(OF_CODE).flat();
 const ROWS_PER_READ = 1_000;
 
 /**
- * The promotion codes that partners have, as CSV (RFC 4180), by provider and code, in pieces of at most 1,000 rows: only
- * one is held at a time. The event of the export is written, and the first piece read, before this returns, so that a failure
- * is an answer and no broken download.
+ * Exports the partners' current promotion codes as CSV (RFC 4180), by provider and code, in pieces of at most 1,000
+ * rows: only one is in memory at a time. The event of the export is written, and the first piece read, before this
+ * returns, so that a failure is an error reply, not a broken download.
  */
 export async function exportCodes(caller: Caller): Promise<AsyncIterable<string>> {
   const [ctx, [counted], first] = await prove(

@@ -18,7 +18,7 @@ interface Given {
   code: string;
 }
 
-/** Those of some codes that are somebody's, and whose. */
+/** Selects those of the codes that a partner has, with the partner. */
 export function selectGiven(ctx: Reader, codes: readonly Given[]) {
   const keys = JSON.stringify(codes.map(({ provider, code }) => ({ provider, code_key: codeKey(code) })));
   return shaped(
@@ -30,7 +30,7 @@ export function selectGiven(ctx: Reader, codes: readonly Given[]) {
   );
 }
 
-/** How many codes partners have. */
+/** Counts the codes of partners. */
 export function countGiven(ctx: Reader, partner_ids: readonly string[]) {
   return shaped(
     ctx.db,
@@ -41,8 +41,8 @@ export function countGiven(ctx: Reader, partner_ids: readonly string[]) {
 }
 
 /**
- * Gives codes that are nobody's to partners, from now on; payments that waited for one become its partner's when the job
- * settles them. The commit fails where one is somebody's by then, or a partner would have too many.
+ * Gives unassigned codes to partners, from now on; payments that waited for a code become its partner's when the job
+ * settles them. The commit fails if a code is assigned by then, or if a partner would have too many.
  */
 export function giveCodes(
   ctx: ProgramCtx,

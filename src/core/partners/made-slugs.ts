@@ -1,4 +1,4 @@
-/** The one rule by which the service itself makes slugs; those that people type are theirs. */
+/** The only rule by which the service generates slugs; people may choose their own. */
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
@@ -7,16 +7,16 @@ import { slugKey } from "../../domain/partner.ts";
 import { randomToken } from "../../lib/crypto.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 
-/** Numbers that are tried after a slug that is taken; then comes chance. */
+/** The numbers tried as a suffix of a taken slug, before a random one. */
 const NUMBERED = 20;
 
-/** Payments, the newest of those whose references led to nobody, that are asked for a slug: no index finds one by it. */
+/** The newest payments with an unknown reference, which are searched for a slug because no index finds them by it. */
 const UNKNOWN_SEEN = 1_000;
 
 /**
- * A slug for a new partner who was given none: the name, else the address before its @, else one with a number after it, that
- * is nobody's; with chance after it where all are taken, and where others carry it already: the partner would earn on what
- * they never brought (JOIN-6). What is taken meanwhile is a lost race of the commit.
+ * Makes a free slug for a new partner who has not chosen one: from the name or the address before its @, with a number
+ * if that is taken. The suffix is random if all numbers are taken, or if payments carry the slug already: the partner
+ * would earn on other people's sales (JOIN-6). A slug taken meanwhile is a lost race of the commit.
  */
 export async function makeSlug(ctx: ProgramCtx, name: string, email: string): Promise<string> {
   const stem = slugStem(name, email);
@@ -39,7 +39,7 @@ function takenOf({ db, program }: ProgramCtx, keys: string) {
   );
 }
 
-/** Those that payments carried and that led to nobody. */
+/** Selects the slugs among the unknown references of payments. */
 function unknownOf({ db, program }: ProgramCtx, keys: string) {
   return shaped(
     db,

@@ -16,7 +16,7 @@ import { NOTHING_TAKEN, takeDetails, takeRest } from "../payouts/take-details.ts
 import { partnerChanged, refuseTooManyChanges } from "./partners.ts";
 
 export interface OnboardingInput {
-  /** Where the vendor sends the partner afterwards, and where when the link has run out. */
+  /** The pages to which the vendor sends the partner afterwards, and when the link has expired. */
   return_url: string;
   refresh_url: string;
   /** ISO 3166-1 alpha-2, upper case. */
@@ -25,17 +25,16 @@ export interface OnboardingInput {
 
 export interface Onboarding extends OnboardingLink {
   partner: Partner;
-  /** True where this call created the account. */
+  /** True if this call created the account. */
   is_new: boolean;
 }
 
 /**
- * Starts or goes on with a partner's onboarding at provider A: the connected account is created once and its id stored
- * as `provider_a_account_id` (OUT-15); every call gives a new single-use link to the vendor's hosted pages, which is
- * an event and e-mails: whoever opens it can change the bank account behind. The portal calls the same verb for the partner
- * itself.
- * @throws `provider_not_configured` as `openPayingKey`; `validation_failed` with the vendor's words when it refuses;
- * `provider_unavailable` when it cannot be reached; `rate_limited` as a partner's own change of payout details (OUT-9).
+ * Starts or continues a partner's onboarding at provider A: creates the connected account once and stores its id as
+ * `provider_a_account_id` (OUT-15). Every call creates a new single-use link to the vendor's hosted pages, with an
+ * event and e-mails, because its user can change the bank account. The portal calls the same verb for the partner.
+ * @throws `provider_not_configured` as `openPayingKey`; `validation_failed` with the vendor's message if it refuses;
+ * `provider_unavailable` if it cannot be reached; `rate_limited` as a partner's own change of payout details (OUT-9).
  */
 export async function startOnboarding(
   caller: Caller,
@@ -65,7 +64,7 @@ export async function startOnboarding(
       updated_at: nextStamp(before.updated_at, ctx.now),
     };
     const taken = await takeDetails(ctx, [after]);
-    // Of two that started at once one stores its account; the other reads again and finds it.
+    // If two calls start at once, one stores its account; the other reads again and finds it.
     await commit(ctx, {
       writes: [
         {
@@ -91,7 +90,7 @@ export async function startOnboarding(
   const writes = ctx.actor.type === "partner" ? [await refuseTooManyChanges(ctx, partner)] : [];
   const { return_url, refresh_url } = input;
   const link = value(await accounts.createLink(api_key, { account_id, return_url, refresh_url }));
-  // Of an account that was made a moment ago the e-mails are on their way already.
+  // The e-mails about a new account are already on their way.
   const payoutDetails = is_new ? null : accountLinked(partner, account_id);
   await commit(ctx, {
     writes,
@@ -101,9 +100,11 @@ export async function startOnboarding(
 }
 
 /**
- * Forgets the connected account `account_id` of a partner, which the vendor closed or which is of an account of the owner's that is
- * used no more: the next onboarding makes a new one (OUT-15). Payouts that exist keep theirs (OUT-5).
- * @throws `invalid_transition` where the partner has another by now, or none, and while a transfer to the partner is open.
+ * Removes the connected account `account_id` of a partner, because the vendor closed it or because it belongs to an
+ * account that the owner no longer uses: the next onboarding creates a new one (OUT-15). Existing payouts keep theirs
+ * (OUT-5).
+ * @throws `invalid_transition` if the partner has another account by now, or no account, and while a transfer to the
+ * partner is open.
  */
 export async function forgetAccount(caller: Caller, partner_id: string, account_id: string): Promise<Partner> {
   return untilWon(async () => {
@@ -121,7 +122,7 @@ export async function forgetAccount(caller: Caller, partner_id: string, account_
     const after: Partner = { ...before, ...patch };
     await commit(ctx, {
       writes: [
-        // A transfer that begins at the same moment is open before or goes where its payout says.
+        // A transfer that begins at the same moment is either open before, or uses the destination of its payout.
         refuseWhere(ctx, open),
         {
           statement: ctx.db

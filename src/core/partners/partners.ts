@@ -32,20 +32,20 @@ import { searched } from "../kernel/partner-search.ts";
 
 export type PartnerInput = InputOf<Partner, typeof PARTNER>;
 
-/** `apply_from` is of `commission_pct`. */
+/** `apply_from` applies to `commission_pct`. */
 export type PartnerPatch = PatchOf<Partner, typeof PARTNER> & ApplyFrom;
 
 export interface PartnerWithStats {
   partner: Partner;
   stats: CurrencyStats[];
   clicks: number;
-  /** The program's. */
+  /** The program's currency. */
   currency: string;
 }
 
 /**
- * Registers a partner as `invited`; payout details among the input need `payouts`. @throws `already_exists` naming the field
- * when e-mail or slug is taken.
+ * Creates a partner as `invited`; payout details in the input need the scope `payouts`. @throws `already_exists` naming
+ * the field if the e-mail address or slug is taken.
  */
 export async function createPartner(caller: Caller, input: PartnerInput): Promise<Partner> {
   return act(caller, async (ctx) => {
@@ -62,10 +62,13 @@ export async function createPartner(caller: Caller, input: PartnerInput): Promis
 }
 
 const PAYOUT_FIELDS = ["payout_method", "payout_email"] as const;
-/** What decides where a partner is paid, or who does: the address signs in to the portal, where payout details are. */
+/**
+ * The fields that decide the payout destination, or the person who sets it: the address signs in to the portal, which
+ * contains the payout details.
+ */
 const LEADING_TO_PAYOUTS = [...PAYOUT_FIELDS, "email"] as const;
 
-/** The row of a partner who is registered now. */
+/** Builds the row of a new partner. */
 export function newPartner(ctx: Pick<ProgramCtx, "now"> & { program: { id: string } }, input: PartnerInput): Partner {
   const stamp = iso(ctx.now);
   const partner: Partner = {
@@ -82,7 +85,7 @@ export function newPartner(ctx: Pick<ProgramCtx, "now"> & { program: { id: strin
   return partner;
 }
 
-/** The column that `search` looks in, of a partner as it is now (PART-5). */
+/** The text that `search` searches, of a partner as it is now (PART-5). */
 export function searchTextOf(partner: Pick<Partner, keyof Searched>): string {
   return searchText(partner);
 }
@@ -95,7 +98,7 @@ export interface PartnerFilter extends PageRequest {
 
 const LIST = pagedList("partners", "partner", partners, viewPartner);
 
-/** The program's partners, newest first. */
+/** Lists the program's partners, newest first. */
 export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
   const conditions = and(
     filter.search ? alsoOfProgram(ctx, partners.program_id) : sql`${partners.program_id} = ${ctx.programId}`,
@@ -106,7 +109,7 @@ export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
-/** One partner with what all commissions come to, by currency, and the clicks recorded. */
+/** Returns one partner with the sums of all commissions, by currency, and the number of recorded clicks. */
 export async function getPartner(caller: Caller, id: string): Promise<PartnerWithStats> {
   const [{ program }, [partner], sums, [clicked]] = await prove(
     caller,
@@ -125,26 +128,30 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
 }
 
 /**
- * Changes a partner; its e-mail address and payout details need `payouts`. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
- * sessions, and so does another address. A slug it had before stays its own. @throws `rate_limited` for a partner's own
- * sixth change of payout details within 15 minutes (OUT-9).
- * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
+ * Changes a partner; its e-mail address and payout details need the scope `payouts`. A change to `active` settles the
+ * payments that waited for the partner; a change to `deactivated` or of the address ends its sessions. An earlier slug
+ * stays the partner's. @throws `rate_limited` for a partner's own sixth change of payout details within 15 minutes
+ * (OUT-9).
+ * @throws {StaleChange} if the stored values differ from `shown`, the values of the submitted form (PAGE-30).
  */
 export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch, shown?: Shown): Promise<Partner> {
   return (await changePartner(caller, id, patch, "partner.updated", { shown })).partner;
 }
 
-/** Soft delete: the partner turns `deactivated`, its history stays (PART-3). `was` is what it was at that moment. */
+/** Soft delete: the partner becomes `deactivated`, its history stays (PART-3). `was` is the status before. */
 export async function deletePartner(caller: Caller, id: string): Promise<{ partner: Partner; was: PartnerStatus }> {
   return changePartner(caller, id, { status: "deactivated" }, "partner.deleted");
 }
 
-/** Takes the deactivation of an invited partner back: it waits as before. Nothing where it is not deactivated by then. */
+/**
+ * Reverses the deactivation of an invited partner, who waits as before. No effect unless the partner is deactivated by
+ * then.
+ */
 export async function inviteAgain(caller: Caller, id: string): Promise<Partner> {
   return (await changePartner(caller, id, { status: "invited" }, "partner.updated", { only: "deactivated" })).partner;
 }
 
-/** `only`: the status that is changed; a partner of another one stays as it is. `shown` is of `updatePartner`. */
+/** `only`: the status to change; a partner in another one stays as it is. `shown` is as in `updatePartner`. */
 async function changePartner(
   caller: Caller,
   id: string,
@@ -177,7 +184,7 @@ async function changePartner(
     if (isLeft) return { ctx, partner: before, was, activated: false, taken: null };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     after.search_text = searchTextOf(after);
-    // The text of one who is not found by its parts yet stays as it is: bringing it there is left to the job.
+    // An unchanged text is not written: if it is not indexed yet, that is left to the job.
     const isFoundElsewhere = searchTextOf(before) !== after.search_text;
     const writes: Write[] = [
       {
@@ -213,12 +220,12 @@ async function changePartner(
   return { partner, was };
 }
 
-/** Within `DETAILS_WINDOW`: each is reported to addresses of the partner's choice. */
+/** The most changes within `DETAILS_WINDOW`: each is reported to addresses of the partner's choice. */
 const MAX_DETAILS_CHANGES = 5;
 const DETAILS_WINDOW = 15 * MINUTE;
 
 /**
- * The guard of a partner's own change of payout details, and of a link to the connected account. Each has one e-mail to the
+ * Limits a partner's own changes of payout details and links to the connected account. Each sends one e-mail to the
  * partner's own address. @throws `rate_limited`
  */
 export async function refuseTooManyChanges(ctx: ProgramCtx, { id, email }: Partner): Promise<Write> {
@@ -233,7 +240,7 @@ export async function refuseTooManyChanges(ctx: ProgramCtx, { id, email }: Partn
   return refuseWhere(ctx, sql`${recent} >= ${literal(MAX_DETAILS_CHANGES)}`);
 }
 
-/** For good: what is changed back later opens none of them again. */
+/** Ends sessions and links permanently: reversing the change does not reopen them. */
 function endSessions({ db }: ProgramCtx, partner_id: string): Write[] {
   return [
     { statement: db.delete(sessions).where(eq(sessions.partner_id, partner_id)) },
@@ -241,7 +248,7 @@ function endSessions({ db }: ProgramCtx, partner_id: string): Write[] {
   ];
 }
 
-/** A payment that names an invited partner becomes a commission the moment the partner turns active (PART-4). */
+/** A payment that names an invited partner becomes a commission as soon as the partner is active (PART-4). */
 export function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
   return ctx.db
     .update(payments)
@@ -249,7 +256,7 @@ export function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
     .where(and(eq(payments.partner_id, partner_id), eq(payments.outcome, "partner_not_active")));
 }
 
-/** The statement that makes the slug the partner's own, for good. */
+/** The statement that assigns the slug to the partner permanently. */
 export function claimSlug(ctx: ProgramCtx, partner: Partner) {
   return ctx.db
     .insert(partnerSlugs)
@@ -261,14 +268,14 @@ export function partnerCreated(partner: Partner, more: Pick<Beside, "further_slu
   return { type: "partner.created", payload: { ...payload, ...more }, outbound };
 }
 
-/** The owner had a partner e-mailed a link that signs in. */
+/** The event of an e-mailed sign-in link that the owner requested for a partner. */
 export function partnerInvited(partner: Partner): Occurrence {
   return { type: "partner.invited", payload: payloadOf(partner) };
 }
 
 /**
- * Partner deletion sends `partner.updated` with status `deactivated` (HOOK-15). `taken`: the payouts that take the details
- * in the same commit; null if payout details stay as they are.
+ * The event of a changed partner. Deletion sends `partner.updated` with status `deactivated` (HOOK-15). `taken`: the
+ * payouts that take the details in the same commit; null if payout details stay as they are.
  */
 export function partnerChanged(
   before: Partner,
@@ -290,14 +297,14 @@ export function partnerChanged(
   };
 }
 
-/** What events of imports and of new rates say beside who the partner is. */
+/** The further fields of events of imports and of new rates. */
 type Beside = Pick<EventPayloads["partner.updated"], "further_slugs" | "apply_from">;
 
 function toldOf<E extends "partner.created" | "partner.updated">(event: E, partner: Partner) {
   return { payload: payloadOf(partner), outbound: { event, data: viewPartner(partner) } };
 }
 
-/** The log keeps what it is given for good: who it is, and no details. */
+/** The log is permanent, so it contains the partner's identity and no details. */
 function payloadOf(partner: Partner): EventPayloads["partner.created"] {
   return { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status };
 }

@@ -6,7 +6,7 @@ import { SEARCHED_COLUMNS, searchText, type Searched } from "../../domain/partne
 import type { Owner, Work } from "../kernel/job.ts";
 import { UNFOLDED } from "../kernel/partner-search.ts";
 
-/** Partners of one program that one statement folds, and those that are looked up at once. */
+/** The number of partners of one program that one statement folds, and of those looked up at once. */
 const FOLDED_AT_ONCE = 50;
 const LISTED = 500;
 
@@ -24,8 +24,8 @@ const UNFOLDED_COLUMNS: Columns<Unfolded> = { key: text, partners: text };
 const ROW: readonly (keyof Row)[] = ["id", ...SEARCHED_COLUMNS, "search_text"];
 
 /**
- * Folds the texts of new partners; a trigger makes the grams of them by which partners are found. In the request that makes a
- * partner, this would write three times as many rows as the rest. A text that is written meanwhile is left as it is.
+ * Folds the texts of new partners; a trigger makes from them the grams that find partners. In the request that creates
+ * a partner, this would write three times as many rows as the rest. A text that changes meanwhile is left as it is.
  */
 export function foldSearchTexts({ db }: { db: Database }): Work<Unfolded> {
   return {

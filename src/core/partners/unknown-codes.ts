@@ -13,22 +13,22 @@ import { createCode } from "./codes.ts";
 import { searched } from "../kernel/partner-search.ts";
 import { readPartnerNames, type PartnerName } from "./display-names.ts";
 
-/** A code that payments wait for: nobody has it. */
+/** A code that payments wait for, because no partner has it. */
 export interface UnknownCode {
   provider: ProviderName;
-  /** Its name, else its id at the vendor. */
+  /** Its name or, without one, its id at the vendor. */
   code: string;
   payments: number;
-  /** The newest of them. */
+  /** The newest of the payments. */
   last_payment_id: string;
   last_at: string;
-  /** Partners whose slugs it resembles, then those whose first or last name is in it. */
+  /** Partners whose slugs it resembles, then those whose first or last name it contains. */
   suggested: PartnerName[];
 }
 
 const NAMED = { slug_key: text, partner_id: text };
 
-/** The codes that the newest waiting payments were made with, those of the newest first. */
+/** Reads the codes of the newest waiting payments, those of the newest first. */
 export async function readUnknownCodes(ctx: ProgramCtx): Promise<UnknownCode[]> {
   const [found] = await ctx.read(seenCodes(ctx));
   if (found.length === 0) return [];
@@ -58,13 +58,13 @@ export async function readUnknownCodes(ctx: ProgramCtx): Promise<UnknownCode[]> 
   }));
 }
 
-/** So many partners are suggested for a code. */
+/** The most partners suggested for a code. */
 const MOST_SUGGESTED = 5;
-/** So many words of codes are looked for among the names of partners, the newest codes' first, and so many partners for each. */
+/** The most words of codes searched for in partners' names, the newest codes' first, and the most partners for each. */
 const WORDS = 20;
 const NAMESAKES = 10;
 
-/** Partners in whose texts a word of the codes is, found as `search` finds them. */
+/** Finds partners whose texts contain a word of the codes, as `search` does. */
 async function readNamesakes(ctx: ProgramCtx, codes: readonly string[]): Promise<string[]> {
   const words = [...new Set(codes.flatMap(wordsOf))].slice(0, WORDS);
   if (words.length === 0) return [];
@@ -85,7 +85,10 @@ function isNamedIn(code: string, { first_name, last_name }: PartnerName): boolea
   return resemblesName(wordsOf(code), [first_name, last_name]);
 }
 
-/** `createCode` for the partner of a slug, who is returned. @throws `validation_failed` where no partner has it. */
+/**
+ * Calls `createCode` for the partner with a slug, and returns the partner. @throws `validation_failed` if no partner
+ * has the slug.
+ */
 export async function giveCodeToSlug(
   caller: Caller,
   { slug, ...input }: { slug: string; code: string; provider: ProviderName },

@@ -1,4 +1,4 @@
-/** The keys that a program has beside its first (ACCESS-10). */
+/** A program's API keys beside its first (ACCESS-10). */
 import { and, asc, eq, sql } from "drizzle-orm";
 import { apiKeys } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
@@ -27,13 +27,13 @@ export interface MadeApiKey {
   api_key: string;
 }
 
-/** The program's keys beside its first, the oldest first; those that have ended too. */
+/** Lists the program's keys beside its first, oldest first, including expired ones. */
 export async function listApiKeys(ctx: Reader): Promise<ApiKey[]> {
   const [keys] = await ctx.read(selectKeys(ctx));
   return keys;
 }
 
-/** One of them. @throws `not_found` */
+/** Returns one of them. @throws `not_found` */
 export async function readApiKey(ctx: Reader, id: string): Promise<ApiKey> {
   const [[key]] = await ctx.read(ctx.db.select().from(apiKeys).where(owned(ctx, id)));
   if (!key) throw notFound("API key");
@@ -41,8 +41,8 @@ export async function readApiKey(ctx: Reader, id: string): Promise<ApiKey> {
 }
 
 /**
- * Makes a key that works from now on, until `expires_at` where that is given. A key makes none that may do more than itself,
- * or that outlives it. @throws `forbidden` for that; `validation_failed` past the limit of keys and for a time that is over.
+ * Creates a key that is valid from now on, until `expires_at` if given. A key cannot create one with more scopes, or
+ * one that outlives it. @throws `forbidden` for that; `validation_failed` above the limit of keys and for a past time.
  */
 export async function createApiKey(caller: Caller, input: ApiKeyInput): Promise<MadeApiKey> {
   const api_key = keyOn(caller.shard, randomToken(FURTHER_KEY_BYTES));
@@ -79,8 +79,8 @@ export async function createApiKey(caller: Caller, input: ApiKeyInput): Promise<
 }
 
 /**
- * Makes a key in place of another one, which goes on until it ends: of the same name and scopes and, where that one ends, for as
- * long from now. @throws `not_found`, and as `createApiKey`
+ * Creates a replacement for a key, which stays valid until it ends. The new key has the same name and scopes and, if
+ * the old one expires, the same lifetime from now on. @throws `not_found`, and as `createApiKey`
  */
 export async function rotateApiKey(ctx: Caller & Reader, id: string): Promise<MadeApiKey & { before: ApiKey }> {
   const before = await readApiKey(ctx, id);
@@ -90,8 +90,8 @@ export async function rotateApiKey(ctx: Caller & Reader, id: string): Promise<Ma
 }
 
 /**
- * Ends a key: it is unknown from the next request on. A key ends itself, and none that may do more. @throws `not_found`;
- * `forbidden` for a scope of the key that the one which acts lacks
+ * Deletes a key: it is unknown from the next request on. A key may delete itself, but no key with more scopes. @throws
+ * `not_found`; `forbidden` for a scope of the key that the calling key lacks
  */
 export async function deleteApiKey(caller: Caller, id: string): Promise<ApiKey> {
   return untilWon(async () => {
@@ -108,7 +108,7 @@ export async function deleteApiKey(caller: Caller, id: string): Promise<ApiKey> 
   });
 }
 
-/** One more than of a program's first key: the text says which it is (`domain/shard.ts`). */
+/** One more than for a program's first key: the text then shows which of the two it is (`domain/shard.ts`). */
 const FURTHER_KEY_BYTES = 33;
 
 function endOf(ctx: ProgramCtx, { expires_at }: ApiKeyInput): string | null {

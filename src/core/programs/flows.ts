@@ -24,8 +24,8 @@ type GivenFields = Partial<Omit<Flow, "conditions"> & { conditions: Condition[] 
 export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
 
 /**
- * Adds a commission rule, for payments from now on or since `apply_from`. @throws `validation_failed` for an action that
- * makes no sense, a time in the future and past the limit of flows.
+ * Adds a commission rule, for payments from now on or since `apply_from`. @throws `validation_failed` for a senseless
+ * action, a future time, and above the limit of flows.
  */
 export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): Promise<Flow> {
   const { ctx, flow } = await untilWon(async () => {
@@ -51,7 +51,7 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
     await commit(ctx, {
       writes: [
         { statement: ctx.db.insert(flows).values(flow) },
-        // The limit holds also for those who create at once: the loser reads again, and then knows better.
+        // The limit also holds for concurrent requests: the loser reads again, and then finds it reached.
         refuseWhere(ctx, sql`(select count(*) from flows where program_id = ${flow.program_id}) > ${MAX_FLOWS}`),
         ...applyFrom(ctx, { source: "flow", flow }, from),
       ],
@@ -64,7 +64,7 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
   return flow;
 }
 
-/** All flows of the program in the order in which they are tried, the inactive ones among them. */
+/** Lists all flows of the program in the order of their evaluation, including inactive ones. */
 export async function listFlows(ctx: Reader): Promise<Flow[]> {
   const [rows] = await ctx.read(
     ctx.db
@@ -83,9 +83,9 @@ export async function getFlow(ctx: Reader, id: string): Promise<Flow> {
 }
 
 /**
- * Changes a flow, for payments from now on or since `apply_from`; `conditions` replaces the whole array. The flow as it
- * comes out is judged, not the patch alone.
- * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
+ * Changes a flow, for payments from now on or since `apply_from`; `conditions` replaces the whole array. The resulting
+ * flow is validated, not the patch alone.
+ * @throws {StaleChange} if the stored values differ from `shown`, the values of the submitted form (PAGE-30).
  */
 export async function updateFlow(
   caller: Caller,
@@ -135,7 +135,7 @@ export async function updateFlow(
   return flow;
 }
 
-/** Removes a flow for good; commissions keep the rule that was recorded on them. */
+/** Deletes a flow permanently; commissions keep their recorded rule. */
 export async function deleteFlow(caller: Caller, id: string): Promise<Flow> {
   return untilWon(async () => {
     const flow = await getFlow(caller, id);
@@ -156,7 +156,7 @@ function countFlows(ctx: Reader) {
     .where(sql`${flows.program_id} = ${ctx.programId}`);
 }
 
-/** With the conditions that the owner gave alone. */
+/** A flow with only the conditions that the owner gave. */
 function asGiven(flow: Flow): Flow {
   return { ...flow, conditions: givenConditions(flow) };
 }

@@ -9,9 +9,9 @@ import { askAll } from "../kernel/shards.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 /**
- * All programs of the deployment, newest first, over all its databases; for its operator. Ids of several shards sort by
- * their age, and of two of one age (they would have to share 80 random bits) the higher shard comes first.
- * @throws where any database fails: neither the page nor the total would be right without it.
+ * Lists all programs of the deployment, newest first, over all its databases; for its operator. Ids of several shards
+ * sort by their age; if two have the same age (they would have to share 80 random bits), the higher shard comes first.
+ * @throws if any database fails: neither the page nor the total would be right without it.
  */
 export async function listPrograms(ctx: BaseCtx, request: PageRequest): Promise<Page<Program>> {
   const after = cursorId(request, "program");
@@ -19,7 +19,8 @@ export async function listPrograms(ctx: BaseCtx, request: PageRequest): Promise<
   const isOne = ctx.databases.shards.length === 1;
   const { said, failure } = await askAll(ctx, (on) => {
     const own = after === null ? undefined : olderThan(after, on.shard);
-    // Of each database all that may come before the end of the page, for nobody knows where the others' fall.
+    // Each database returns all rows that may precede the end of the page, because the places of the others' rows are
+    // unknown.
     return readPage(on, own, isOne ? { limit, offset } : { limit: limit + offset, offset: 0 });
   });
   if (failure) throw failure.reason;
@@ -41,7 +42,7 @@ async function readPage(
   return { rows, total: counted?.total ?? 0 };
 }
 
-/** What comes after a program of any shard in a list, among the programs of one. */
+/** A condition for one shard: the programs that follow a program of any shard in the list. */
 function olderThan(cursor: string, shard: number) {
   const own = programIdOn(shard, cursor);
   return shard < shardOfProgram(cursor) ? lte(programs.id, own) : lt(programs.id, own);

@@ -41,7 +41,7 @@ export interface ProgramInput {
 }
 
 /**
- * Settings in clear; the secrets among them are sealed before they are kept, and null clears one. `apply_from` is of
+ * Settings in clear; secrets are sealed before they are stored, and null deletes one. `apply_from` applies to
  * `default_commission_pct`.
  */
 export type ProgramPatch = SecretPatch & PatchOf<ProgramColumns, typeof PROGRAM> & ApplyFrom;
@@ -52,10 +52,7 @@ export interface ProgramWithKey {
   api_key: string;
 }
 
-/**
- * Creates a program with its first API key, in the database of the context; the settings not given take the
- * defaults.
- */
+/** Creates a program with its first API key, in the database of the context; omitted settings get their defaults. */
 export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<ProgramWithKey> {
   const { api_key, columns } = await newApiKey(ctx);
   const stamp = iso(ctx.now);
@@ -95,7 +92,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
   return { program, api_key };
 }
 
-/** The program with this id, bound to its database; for its operator. */
+/** Returns the program with this id, bound to its database; for its operator. */
 export async function openProgram(ctx: Ctx, id: string): Promise<ProgramCtx> {
   const on = onShard(ctx, shardOfProgram(id));
   if (!on) throw notFound("program");
@@ -110,9 +107,10 @@ export async function getProgram(caller: Caller): Promise<Program> {
 }
 
 /**
- * Changes settings; secrets among them need `keys`, and approval by time needs `payouts` (ACCESS-13). A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
- * a commission or a lead exists (PROG-3); that holds also where the first one comes in at the same moment.
- * @throws {StaleChange} if `shown`, of the form that the patch is from, is not what is stored (PAGE-30).
+ * Changes settings; secrets need the scope `keys`, and approval by time needs `payouts` (ACCESS-13). A patch without
+ * changes is not written. @throws `validation_failed` for another currency once a commission or a lead exists (PROG-3),
+ * even if the first one arrives at the same moment.
+ * @throws {StaleChange} if the stored values differ from `shown`, the values of the submitted form (PAGE-30).
  */
 export async function updateProgram(
   caller: Caller,
@@ -181,7 +179,10 @@ export async function updateProgram(
   return program;
 }
 
-/** @throws `already_exists` for a slug that a program of another database has; of the own one the index says so. */
+/**
+ * Looks for the slug in the other databases; the index checks the program's own. @throws `already_exists` if a program
+ * there has it.
+ */
 async function refuseTakenSlug(ctx: ProgramCtx, slug: string | null | undefined): Promise<void> {
   if (slug === undefined || slug === null || ctx.databases.shards.length === 1) return;
   const { said, failure } = await askAll<boolean, BaseCtx>(ctx, async (on) => {
@@ -214,7 +215,7 @@ function withChanges(before: Program, changes: ConnectionChanges): Connections {
   return { ...before.connections, ...Object.fromEntries(changed) };
 }
 
-/** Issues a new API key; the old one is dead at once, and the owners' sessions end with it (ACCESS-3). */
+/** Issues a new API key; the old one is invalid at once, and the owners' sessions end with it (ACCESS-3). */
 export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey> {
   const { api_key, columns } = await newApiKey(ctx);
   const { id } = ctx.program;
@@ -238,7 +239,7 @@ export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey>
   return made;
 }
 
-/** Notes the use of a key, at most once an hour (ACCESS-2); null when there is nothing to note. */
+/** Records the use of a key, at most once an hour (ACCESS-2); null if it is recorded already. */
 export function touchApiKey(ctx: BaseCtx, { program, key }: Holder): Promise<unknown> | null {
   const last = key ? key.last_used_at : program.api_key_last_used_at;
   if (last !== null && Date.parse(last) > ctx.now - HOUR) return null;
@@ -260,7 +261,7 @@ export function touchApiKey(ctx: BaseCtx, { program, key }: Holder): Promise<unk
 const KEY_BYTES = 32;
 
 /**
- * `sk_` + 43 url-safe characters, before them the shard where it is not 0. Only its hash is kept, and four characters to
+ * `sk_` + 43 URL-safe characters, preceded by the shard unless it is 0. Only its hash is stored, and four characters to
  * identify it by (ACCESS-2).
  */
 async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
@@ -274,7 +275,7 @@ async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   return { api_key, columns };
 }
 
-/** The settings that are given and differ, and the number of a new text of the terms; secrets are not among them. */
+/** The given settings that differ, and the next version of changed terms; without secrets. */
 function changedSettings(before: Program, given: ProgramPatch): Partial<ProgramColumns> {
   const values = Object.entries(given).filter(([name, value]) => {
     if (value === undefined || SECRET_SETTINGS.some(({ setting }) => setting === name)) return false;
@@ -284,7 +285,7 @@ function changedSettings(before: Program, given: ProgramPatch): Partial<ProgramC
   return changes.terms === undefined ? changes : { ...changes, terms_version: before.terms_version + 1 };
 }
 
-/** A lead has the currency of when it was reported, whenever a flow gives something for it (FLOW-12). */
+/** A lead keeps the currency of the time when it was reported, even if a flow rewards it later (FLOW-12). */
 function isCurrencyLocked(programId: SQL): SQL {
   return sql`(exists (select 1 from commissions where program_id = ${programId})
     or exists (select 1 from payments indexed by payments_leads where program_id = ${programId} and event = 'lead_created'))`;

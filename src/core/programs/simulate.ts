@@ -26,7 +26,7 @@ import {
 } from "../ledger/apply-from.ts";
 import { keptOf, pastOfNewest, rulesOf, seenOf } from "../ledger/rules.ts";
 
-/** A flow as the simulator takes it: the fields of a new flow, and of one that exists those that change. */
+/** The simulator's input for a flow: the fields of a new flow, or the changed fields of an existing one. */
 export interface SimulatedFlow {
   name?: string | undefined;
   event?: FlowEvent | undefined;
@@ -38,14 +38,14 @@ export interface SimulatedFlow {
 }
 
 export interface SimulationInput extends ApplyFrom {
-  /** The flow to add; with `flow_id` what that flow is changed to. */
+  /** The flow to add; with `flow_id`, the changes of that flow. */
   flow?: SimulatedFlow | undefined;
   flow_id?: string | undefined;
-  /** A rate in place of a flow: a partner's (null: the program's), or the program's. */
+  /** A rate instead of a flow: a partner's (null: the program's), or the program's. */
   partner_id?: string | undefined;
   commission_pct?: Percent | null | undefined;
   default_commission_pct?: Percent | undefined;
-  /** How many of the newest payments, 1 to 1,000. */
+  /** The number of newest payments, 1 to 1,000. */
   last: number;
 }
 
@@ -58,19 +58,19 @@ export interface Simulation {
   payments: SimulatedPayment[];
   /** A sum for each currency that occurs. */
   sums: { currency: string; payments: number; old_amount_cents: Cents; new_amount_cents: Cents }[];
-  /** Whether there are other payments that the change is about. */
+  /** Whether the change concerns further payments. */
   more: boolean;
 }
 
-/** The id a flow that does not exist yet has in the reply. */
+/** The id of a new flow in the reply. */
 const NEW_FLOW_ID = "new";
 
-/** With a change that is applied from an earlier time at most so many payments are decided again. */
+/** The most payments that are decided again for a change from an earlier time on. */
 const MOST_APPLIED = 100;
 
 /**
- * What a change of a flow or a rate would change of the payments since `apply_from` (FLOW-6), as far as they are among the
- * 100 newest: decided by the ledger itself. @throws `not_found` for another program's flow or partner.
+ * Simulates a change of a flow or a rate for the payments since `apply_from` (FLOW-6), as far as they are among the 100
+ * newest: the ledger itself decides them. @throws `not_found` for another program's flow or partner.
  */
 async function simulateApplied(caller: Caller, input: SimulationInput, apply_from: number): Promise<Simulation> {
   const [ctx, current, [partner]] = await prove(
@@ -103,9 +103,9 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
 }
 
 /**
- * What the program's last payments would have earned with a flow added or changed (FLOW-6), by the other rules of their own
- * time. Decides by the same function as the ledger and writes nothing. A payment that the flow makes no difference to, or of
- * an erased customer, keeps what it earned; one without a commission earns 0 either way.
+ * Simulates the earnings of the program's last payments with a flow added or changed (FLOW-6), under the other rules of
+ * their own time. Decides by the same function as the ledger. Read-only. A payment that the flow does not affect, or of
+ * an erased customer, keeps its earnings; one without a commission earns 0 either way.
  */
 export async function simulateFlow(caller: Caller, input: SimulationInput): Promise<Simulation> {
   if (input.apply_from !== undefined) return simulateApplied(caller, input, input.apply_from);
@@ -126,7 +126,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       .leftJoin(partners, eq(partners.id, payments.partner_id))
       .where(sql`${payments.program_id} = ${caller.programId}`)
       .orderBy(desc(payments.id))
-      // One more than is looked at says whether there are more.
+      // One more row than needed shows whether there are more.
       .limit(atMost(input.last + 1)),
     caller.db
       .select()
@@ -141,7 +141,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
     const as = { ...compared, new_amount_cents: compared.old_amount_cents, new_flow_id: compared.old_flow_id };
     const earns = outcome === "commission" || outcome === "no_flow";
     if (!earns || made.erased_at !== null || id === null || status === null) return as;
-    // A decision names the slug by which flows knew the partner then.
+    // A decision contains the slug by which flows knew the partner then.
     const slug = row.partner_slug ?? "";
     const known = {
       ...{ flows: current, settings: ctx.program },
@@ -160,12 +160,12 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
   return { payments: result, sums: sumsOf(result), more: rows.length > input.last };
 }
 
-/** @throws `validation_failed` where the flow, as it comes out, makes no sense. */
+/** @throws `validation_failed` if the resulting flow is senseless. */
 function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow {
   const { flow, flow_id } = input;
   const existing = flow_id === undefined ? undefined : current.find(({ id }) => id === flow_id);
   if (flow_id !== undefined && !existing) throw notFound("flow");
-  // Without `flow`, the existing flow as it is, switched on.
+  // Without `flow`, the existing flow is simulated as it is, switched on.
   if (!flow && existing) return { ...existing, active: true };
   if (!flow) throw notFound("flow");
   if (!existing && current.length >= MAX_FLOWS) {

@@ -63,7 +63,7 @@ export interface KnownCustomers {
 
 /**
  * Decides the verdict of each line, and the customers to bind. A binding is permanent, so a customer is bound only if
- * the file is clear about it: every code and address in its lines names a partner, anyway one, and that partner
+ * the file is clear about it: every code and address in its lines names a partner, always the same, and that partner
  * is not the customer; and no other partner has an address of the customer. The bindings are a function of the set of
  * lines.
  */

@@ -6,7 +6,7 @@ import { env, exports } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { operationAt, operations } from "../support/openapi.ts";
-import { BASE_URL, isPage, replyTo, TEST_SECRETS, type Reply } from "../support/program.ts";
+import { BASE_URL, isPage, replyTo, staticFile, TEST_SECRETS, type Reply } from "../support/program.ts";
 import { signed } from "../support/signed.ts";
 import { bytesOf } from "../support/vendor.ts";
 import { trackingRequest } from "./clicks.ts";
@@ -107,6 +107,9 @@ async function tried(draft: Draft | SignedDraft): Promise<Outcome> {
   const route = `${request.method} ${operationAt(request.method, url.pathname)?.path}`;
   let status = 0;
   try {
+    // The platform's own replies are proven by test/dev/static-files.test.ts.
+    const file = await staticFile(request);
+    if (file) return { status: file.status, route, problem: file.status < 500 ? null : `${textOf(sent)}\n=> failed` };
     const response = await exports.default.fetch(request);
     ({ status } = response);
     judge(draft, url, await replyTo<unknown>(request, response));

@@ -1,4 +1,4 @@
-/** A connected account that is forgotten, so that the partner can have another (OUT-15). */
+/** A partner's connected account can be removed, so that the partner can connect another (OUT-15). */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { payPayout } from "../../src/core/payouts/pay.ts";
 import { startOnboarding } from "../../src/core/partners/onboarding.ts";
@@ -61,7 +61,7 @@ describe("a connected account that is forgotten (OUT-15)", () => {
     const subjects = (await openMailbox().deliver(program.id, Date.now() + 60_000)).map(({ subject }) => subject);
     expect(subjects.length).toBeGreaterThan(0);
 
-    // The vendor remembers what it answered to the same order for 30 days.
+    // The vendor repeats its reply to an order with the same key for 30 days.
     const accounts = [made.account_id];
     for (let round = 0; round < 3; round++) {
       const started = await connect(made);
@@ -134,7 +134,7 @@ describe("a connected account that is forgotten (OUT-15)", () => {
       forget(made),
       payPayout(programContext(program), payout.id, clientOf(vendor)),
     ]);
-    // One at most; none where the transfer was first.
+    // At most one succeeds; both fail if the transfer came first.
     expect([first.status, second.status].filter((status) => status === 200).length).toBeLessThanOrEqual(1);
     expect((await payoutById(payout.id)).status).toBe("paid");
     expect(vendor.transfers).toMatchObject([{ destination: made.account_id }]);

@@ -219,7 +219,7 @@ describe("/admin", () => {
     for (const [method, path] of ROUTES) {
       for (const authorization of ["", "Bearer ", "Bearer undefined", `Bearer ${TOKEN}`]) {
         for (const ADMIN_TOKEN of [undefined, ""]) {
-          // The bindings' type has no undefined; a deployment without the secret has no such binding.
+          // The bindings' type does not allow undefined; a deployment without the secret does not have the binding.
           const bindings = { ADMIN_TOKEN } as { ADMIN_TOKEN: string };
           const reply = await callWith<ErrorBody>(bindings, path, { method, headers: { authorization } });
           expect([path, reply.status, reply.body.error.code]).toEqual([path, 404, "not_found"]);

@@ -1,4 +1,4 @@
-/** The keys that a program has beside its first: made, used, and ended. */
+/** Additional API keys of a program: creation, use and expiry. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { SCOPES } from "../../src/domain/scope.ts";
@@ -327,7 +327,7 @@ describe("what a key without a scope cannot reach by another way (ACCESS-12)", (
     expect([status, body.error.code, headers.get("Idempotent-Replayed")]).toEqual([403, "forbidden", null]);
     const same = await newKey(program, SCOPES);
     expect((await same.api("POST", at, {}, once)).headers.get("Idempotent-Replayed")).toBe("true");
-    // What was refused for its scope is done under the same key by one that may.
+    // A request that was refused for its scope succeeds under the same idempotency key with a key that has the scope.
     const flow = { name: "f", action_type: "flat", action_value: 1 };
     const [cannot, can] = [await newKey(program, ["read"]), await newKey(program, ["write"])];
     const later = { "Idempotency-Key": "later" };

@@ -1,4 +1,4 @@
-/** Applications that wait, what is decided about them, how they are forgotten; invitations (JOIN-6, JOIN-7, JOIN-8, PART-13). */
+/** Pending applications, decisions about them, their removal, and invitations (JOIN-6, JOIN-7, JOIN-8, PART-13). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
@@ -47,7 +47,6 @@ async function typesOf(program: TestProgram): Promise<string[]> {
   return results.map(({ type }) => type);
 }
 
-/** Opens the link of an e-mail, and presses the button. */
 async function signInBy(text: string) {
   const token = /\/sign-in\?token=(\S+)/.exec(text)?.[1] ?? "";
   const visitor = makeVisitor();
@@ -324,7 +323,7 @@ describe("an invitation (PART-13)", () => {
     expect([sixth.status, sixth.headers.get("retry-after")]).toEqual([429, "900"]);
     const mails = await mailTo(program, partner.email);
     expect(mails).toHaveLength(5);
-    // Using one ends the others.
+    // The first sign-in invalidates the other links.
     expect((await signInBy(mails[1]!.text)).reply.status).toBe(303);
     expect((await signInBy(mails[4]!.text)).reply.status).toBe(410);
   });

@@ -1,4 +1,4 @@
-/** What a rule that is applied from an earlier time would change, and what of it is refused (FLOW-6, FLOW-11). */
+/** The preview of a rule that applies from an earlier time, and its refusals (FLOW-6, FLOW-11). */
 import { describe, expect, it } from "vitest";
 import { MINUTE, ago, amounts, change, flow, pay, seconds } from "../support/applied.ts";
 import { sendA } from "../support/ledger.ts";
@@ -12,7 +12,7 @@ describe("the preview (FLOW-6)", () => {
     more: boolean;
   };
 
-  /** How many payments a preview shows that looks at so many at most, and whether it says that there are more. */
+  /** The number of payments in a preview with each limit, and whether it reports that there are more. */
   const looked = async (program: TestProgram, apply_from: string, lasts: number[]) => {
     const found: [number, boolean][] = [];
     for (const last of lasts) {

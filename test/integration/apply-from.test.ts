@@ -1,4 +1,4 @@
-/** Rates and flows that are applied from an earlier time (FLOW-11). */
+/** Rates and flows that apply from an earlier time (FLOW-11). */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -19,7 +19,7 @@ const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Everything that is left to jobs is done. */
+/** Runs the jobs until all their work is done. */
 async function runJobs(): Promise<void> {
   for (
     let minute = 1;
@@ -215,7 +215,7 @@ describe("order (LAW-1)", () => {
 });
 
 describe("many payments", () => {
-  /** 60 payments of two partners, and one that is older. */
+  /** 60 payments of two partners, and one older payment. */
   async function makeStory(program: TestProgram): Promise<{ id: string }> {
     const [jane, joe] = [await makePartner(program), await makePartner(program)];
     await pay(program, jane.slug, 100);
@@ -236,7 +236,7 @@ describe("many payments", () => {
     await change(program, "PATCH", "/programs/me", { default_commission_pct: 5, apply_from: ago(30) });
     expect(await left(program)).toBe(1);
     expect((await amounts(program)).filter((amount) => amount === 500)).toHaveLength(49);
-    // The ledger's check takes what is to come for no difference.
+    // The reconciler does not report pending changes as differences.
     await reconcileRound(programContext(program));
     for (const killed of [1, 2]) {
       let calls = 0;

@@ -18,7 +18,7 @@ const TABLES = [
   "deliveries",
 ];
 
-/** Everything the program has, to the last column. */
+/** Every row of the program, with all columns. */
 async function contents(program: TestProgram): Promise<string> {
   const own = TABLES.map((table) => env.DB.prepare(`select * from ${table} where program_id = ?`).bind(program.id));
   const settings = env.DB.prepare("select * from programs where id = ?").bind(program.id);
@@ -82,7 +82,7 @@ describe("a commit that fails in the middle", () => {
       .bind(program.id)
       .all();
     expect(results).toEqual([]);
-    // What the caller does not see is in the log.
+    // The log contains the reason that the caller does not see.
     expect(logged.mock.calls.flat().join()).toContain("no_such_table");
     logged.mockRestore();
   });

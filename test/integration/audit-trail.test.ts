@@ -114,7 +114,7 @@ describe("the audit trail", () => {
     ]);
     expect(of("payout.paid")).toEqual([{ status: ["pending", "paid"], reference: [null, "bank 1"] }]);
     expect(of("payout.updated")).toEqual([{ status: ["pending", "canceled"] }]);
-    // Reported by the database for many rows at once, and by the code for one.
+    // The database reports bulk changes, the code reports single ones.
     expect(of("commission.updated")).toEqual(
       expect.arrayContaining([{ status: ["pending", "approved"] }, { status: ["approved", "paid"] }]),
     );

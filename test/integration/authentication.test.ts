@@ -1,4 +1,4 @@
-/** No answer without a proven key, whatever a route does: held by the gate and by the types, not by each handler. */
+/** A request without a verified key is refused on every route: the gate and the types ensure it, not each handler. */
 import { env, createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { Hono } from "hono";
 import { beforeAll, describe, expect, expectTypeOf, it } from "vitest";
@@ -13,7 +13,7 @@ import { iso } from "../../src/lib/time.ts";
 import { BASE_URL, makeProgram, type TestProgram } from "../support/program.ts";
 import { watchDatabase } from "../support/watched-database.ts";
 
-/** Routes as somebody might write them who does not think of keys. */
+/** Routes whose author forgot about keys. */
 const app = new Hono<AppEnv>();
 app.onError(renderError);
 app.notFound((c) => renderError(methodNotAllowedOrNotFound(app, c), c));

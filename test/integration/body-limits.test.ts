@@ -15,7 +15,7 @@ beforeAll(async () => {
   program = await makeProgram();
 });
 
-/** A text of exactly so many bytes of UTF-8: `é` has two, so that characters are not what is counted. */
+/** A text of exactly `bytes` bytes of UTF-8. `é` takes two bytes, so a limit on characters would show. */
 function sized(bytes: number, before: string, after: string): string {
   const room = bytes - before.length - after.length;
   return `${before}${room % 2 === 1 ? "x" : ""}${"é".repeat(Math.floor(room / 2))}${after}`;
@@ -26,7 +26,7 @@ interface Route {
   path: () => string;
   body: (bytes: number) => string;
   headers: (body: string) => Promise<Record<string, string>> | Record<string, string>;
-  /** The answer where the size is not what is wrong. */
+  /** The status if the size is accepted. */
   atLimit: number;
 }
 
@@ -77,7 +77,7 @@ const ROUTES: Record<string, Route> = {
   },
 };
 
-/** In pieces, without a word on its length. */
+/** A stream of pieces, without a content length. */
 function chunked(text: string): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   let at = 0;

@@ -1,4 +1,4 @@
-/** What an erasure leaves of claims: the kept replies of decisions, and decisions at the same moment (CLAIM-7, HTTP-10). */
+/** An erasure keeps the stored replies of claim decisions consistent, also if both run at once (CLAIM-7, HTTP-10). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { makeClaim } from "../support/claims.ts";
@@ -12,7 +12,7 @@ const EMAIL = "gone@private.example";
 const DAY = "2026-03-02";
 const NOTHING = { order_id: null, day: null, email_domain: null };
 
-/** A sale of nobody, and its order's id. */
+/** Makes an unattributed sale; returns its order id. */
 async function soldTo(program: TestProgram, email: string): Promise<string> {
   const created = Date.parse(`${DAY}T12:00:00Z`) / 1000;
   const session = sessionCompleted({ ref: null, customer: uniqueId("cus_"), email, created });

@@ -1,4 +1,4 @@
-/** Which payments a claim by day and domain can be about: no lead, and none that counts under another id (CLAIM-5, CLAIM-7). */
+/** A claim by day and domain does not match leads, nor payments that count under another id (CLAIM-5, CLAIM-7). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { MAX_CLAIM_PAYMENTS } from "../../src/domain/claim.ts";
@@ -36,7 +36,7 @@ const sold = (program: TestProgram, external_id: string, time: string) =>
     sale({ external_id, customer: { email: `${external_id}@mail.example` }, occurred_at: at(time) }),
   );
 
-/** What is no sale of its own, and nobody's. */
+/** Unattributed records that are not separate sales. */
 const NO_SALE: Record<string, (program: TestProgram, email: string, time: string) => Promise<unknown>> = {
   "a lead": (program, email, occurred_at) =>
     report(program, "lead", lead({ ref: "nobodys", customer: { email }, occurred_at })),

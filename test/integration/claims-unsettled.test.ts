@@ -1,4 +1,4 @@
-/** A claim that is granted holds where the process ends before its payment is settled (CLAIM-5). */
+/** A granted claim holds even if the process ends before its payment is settled (CLAIM-5). */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
@@ -18,7 +18,7 @@ const finish = () => serveAll(settleUnsettled(testContext(Date.now() + 2 * MINUT
 const commissionsOf = async (program: TestProgram) =>
   (await ledgerOf(program)).commissions.map(({ partner_id, amount_cents }) => ({ partner_id, amount_cents }));
 
-/** Grants a claim, and dies once that is committed. */
+/** Grants a claim and ends the process as soon as the grant is committed. */
 async function grantAndDie(program: TestProgram, id: string): Promise<void> {
   let isGranted = false;
   const { binding } = watchDatabase(env.DB, {
@@ -56,7 +56,7 @@ describe("a claim that was granted when the process ended", () => {
     expect(await commissionsOf(program)).toEqual([]);
     await finish();
     expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);
-    // Of no other payment anything was decided.
+    // The other payments stay undecided.
     await turn("deactivated");
     await sendA(program, sessionCompleted({ ref: "jane" }));
     await turn("active");
@@ -79,7 +79,7 @@ describe("a claim that was granted when the process ended", () => {
   });
 });
 
-/** A claim of an unpaid payment, made while its partner was deactivated and granted while active. */
+/** A claim of an unpaid payment, made while its partner was deactivated and granted while the partner was active. */
 async function grantedUnpaid() {
   const { program, jane, turn } = await scene();
   await turn("deactivated");
@@ -122,7 +122,7 @@ it.each(["first", "last"] as const)(
     const before = sessionCompleted({ ref: null, customer, invoice: id, created: now - 7_200 });
     await sendA(program, before);
     expect(await commissionsOf(program)).toEqual([{ partner_id: jane.id, amount_cents: 2_000 }]);
-    // It serves no other payment of that time.
+    // The claim does not attribute another payment of that time.
     await sendA(program, sessionCompleted({ ref: null, customer, created: now - 7_200 }));
     expect(await commissionsOf(program)).toHaveLength(1);
   },

@@ -46,7 +46,7 @@ const grant = (program: TestProgram, id: string, body?: object) =>
 const decline = (program: TestProgram, id: string, body?: object) =>
   program.api<ClaimBody>("POST", `/api/v1/claims/${id}/decline`, body);
 
-/** A sale of nobody, of a customer with an id, and its order's id. */
+/** Makes an unattributed sale to a customer with an id; returns its order id. */
 async function soldByNobody(program: TestProgram, fields = {}): Promise<string> {
   const session = sessionCompleted({ ref: null, customer: uniqueId("cus_"), amount: 10_000, ...fields });
   await sendA(program, session);
@@ -67,7 +67,7 @@ describe("the answer to a claim (CLAIM-3)", () => {
       expect([outcome, OUTCOME_TEXTS[outcome].why]).toEqual([outcome, expect.stringMatching(/^[A-Z].*\.$/)]);
       expect([outcome, ANSWER_TEXTS[outcome]]).toEqual([outcome, expect.stringMatching(/^[A-Z].*\.$/)]);
     }
-    // Each says something else: a partner knows why.
+    // Each answer has its own text, so that the partner learns the reason.
     expect(new Set(answers.map((answer) => ANSWER_TEXTS[answer])).size).toBe(answers.length);
   });
 
@@ -86,7 +86,7 @@ describe("the answer to a claim (CLAIM-3)", () => {
       const outcome = payment?.outcome ?? "declined";
       const expected = payment === null ? "not_found" : payment.partner_id ? "of_another" : outcome;
       expect(claimAnswer({ ...claim, status: "declined" }, payment)).toBe(expected);
-      // What was granted is the partner's, also before it is settled, unless it turned out to be somebody else's.
+      // A granted claim stays the partner's before it is settled, unless the payment turns out to be another partner's.
       const isLost = expected === "of_another" || COUNTED_ELSEWHERE.includes(outcome as Outcome);
       for (const order_id of ["1", null])
         expect(claimAnswer({ ...claim, order_id, status: "granted" }, payment)).toBe(isLost ? expected : "granted");
@@ -141,7 +141,7 @@ describe("a partner's claim", () => {
     expect(reply.status).toBe(200);
     expect(textOf(reply.body)).toContain(ANSWER_TEXTS.unpaid);
     expect((await program.api<{ total: number }>("GET", "/api/v1/claims")).body.total).toBe(0);
-    // Another partner reads nothing of it.
+    // Another partner does not see the claim.
     const john = await makePartner(program);
     expect(await createClaim(programContext(program), john.id, { order_id: session.data.object.id })).toMatchObject({
       isNew: true,
@@ -180,7 +180,7 @@ describe("a partner's claim", () => {
     expect(refused.body).toContain('value="one-more"');
     for (let i = MAX_CLAIMS_A_DAY; i < MAX_OPEN_CLAIMS; i++) await enter(2 + i, `later-${i}`);
     await expect(enter(99, "too many")).rejects.toMatchObject({ code: "invalid_transition" });
-    // What is known already costs nothing.
+    // A repeated claim does not use up the limit.
     expect(await enter(99, "later-10")).toMatchObject({ isNew: false });
   });
 });
@@ -240,7 +240,7 @@ describe("the owner's decision", () => {
     ]) {
       expect((await get(program, await makeClaim(program, other.id, input))).payments).toEqual([]);
     }
-    // Another program's payment is nobody's here.
+    // A claim does not match another program's payment.
     const elsewhere = await scene();
     expect(
       (await get(elsewhere.program, await makeClaim(elsewhere.program, elsewhere.jane.id, { order_id: "pi_named" })))
@@ -358,7 +358,7 @@ describe("the owner's decision", () => {
     expect((await grant(program, "clm_none")).status).toBe(404);
     expect((await decline(await makeProgram(), lost)).status).toBe(404);
     expect(await commissionsOf(program)).toEqual([{ partner_id: john.id, amount_cents: 2_000, status: "pending" }]);
-    // Nothing of it was kept: each is open, and can be declined.
+    // The refused grants are not stored: each claim is open and can be declined.
     for (const id of [lost, anothers, nameless]) expect((await decline(program, id)).body.status).toBe("declined");
   });
 

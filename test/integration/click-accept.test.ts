@@ -4,7 +4,7 @@ import { accept, MAX_BATCH, MAX_WAITING, type Acceptance, type Host } from "../.
 import type { ClickBatch, CommitReply } from "../../src/clicks/batch.ts";
 import { clickObject, type ClickObject } from "../../src/clicks/region.ts";
 
-/** A click object whose answers the test gives, and what it was sent. */
+/** A click object with replies given by the test; it records the calls. */
 class PlayedObject implements Host {
   readonly object: ClickObject;
   readonly calls: {
@@ -33,7 +33,7 @@ class PlayedObject implements Host {
     },
   };
   readonly bindings = env;
-  /** When somebody came to flush. */
+  /** The times of the flushes. */
   readonly flushes: number[] = [];
 
   waitUntil = (work: Promise<unknown>) => void this.kept.push(work);
@@ -226,7 +226,7 @@ describe("group commit in the isolate (facts: exactly one commit in flight, it c
 
   it("goes on when the leader's request is lost: who waits takes the lead after three seconds", async () => {
     const lost = played.click("a");
-    // The call of a leader that is gone neither answers nor ends; its clicks are never called stored.
+    // The leader's call neither answers nor ends; its clicks are never reported as stored.
     const behind = played.click("b");
     await vi.advanceTimersByTimeAsync(3_100);
     expect(played.calls.map(({ names }) => names)).toEqual([["a"], ["b"]]);

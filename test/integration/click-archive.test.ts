@@ -38,7 +38,7 @@ interface EventPage {
   next_cursor: string | null;
 }
 
-/** A spread over four days: some minutes hold hundreds, a seventh is of another type, the last day is yesterday's. */
+/** Events over four days: some minutes hold hundreds, a seventh is of another type, the last day is yesterday. */
 function spread(count: number): { type: string; ms: number }[] {
   return Array.from({ length: count }, (_, i) => {
     const day = [0, 0, 1, 2][i % 4]! * DAY + (i % 97 === 0 ? NOW - DAY - START : 0);
@@ -49,7 +49,7 @@ function spread(count: number): { type: string; ms: number }[] {
 
 const note = (ctx = testContext(NOW)) => serveAll(noteArchivableDays(ctx, RETENTION));
 
-/** Gives how many clicks are in the archive now and were not before. */
+/** Archives the clicks. Returns how many clicks are newly in the archive. */
 async function move(ctx = testContext(NOW), bucket: R2Bucket = ARCHIVE, goOn?: () => boolean): Promise<number> {
   const before = await countArchived();
   await serveAll(archiveNotedDays(ctx, bucket), goOn);
@@ -95,7 +95,7 @@ async function keptOf(program: TestProgram) {
   };
 }
 
-/** Any question to the list; cursors are at ids that there are. */
+/** Any query of the list; cursors are existing ids. */
 function queries(ids: readonly string[]): fc.Arbitrary<Record<string, string>> {
   const instant = fc.oneof(
     fc.integer({ min: START - HOUR, max: START + 4 * DAY }),
@@ -138,7 +138,7 @@ describe("clicks beyond their retention (JOB-3)", () => {
     expect(far.body.data).toEqual(listed.slice(3_400, 3_500));
     const old = await clicksLeft(program);
 
-    // A part of it first: one stretch of the oldest day.
+    // First only one stretch of the oldest day.
     await note();
     let steps = 0;
     const part = await move(testContext(NOW), ARCHIVE, () => steps++ < 2);
@@ -242,7 +242,7 @@ describe("clicks beyond their retention (JOB-3)", () => {
     expect(
       await all("select archived, count from event_counts where program_id = ? and type = 'click'", program.id),
     ).toEqual([{ archived: 304, count: 304 }]);
-    // A flush whose reply was lost comes again: its cursor has moved, whatever is in the archive.
+    // A flush whose reply was lost is repeated. Its cursor has moved, regardless of the archive.
     expect(await flushClicks(env, flush)).toBe(4);
     expect(await walk(program, { type: "click" })).toEqual(listed);
   });
@@ -373,7 +373,7 @@ describe("CLICK_RETENTION_DAYS", () => {
       await waitOnExecutionContext(context);
     }
     const said = logged.mock.calls.map(([line]) => (JSON.parse(String(line)) as { what: string }).what);
-    // The maker of clicks keeps no counts by partner.
+    // The helper that makes the clicks does not store counts by partner.
     return said.filter((what) => what !== "kept counts were wrong");
   }
 
@@ -394,7 +394,7 @@ describe("CLICK_RETENTION_DAYS", () => {
   });
 });
 
-/** The bucket with a callback for its calls; `report` may throw in place of the call, or after it. */
+/** The bucket with a callback for its calls; `report` may throw before the call or after it. */
 function watchBucket(
   report: Partial<Record<"put" | "get" | "head", () => void>>,
   when: "before" | "after" = "before",

@@ -1,4 +1,4 @@
-/** What strangers can store by clicks: the bytes of each, and how many of a network and of a program (TRACK-25 to TRACK-27). */
+/** Limits on click storage that strangers can use: bytes per click, clicks per network and program (TRACK-25 to TRACK-27). */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
@@ -34,7 +34,7 @@ beforeEach(async () => {
   await makePartner(program, { slug: "jane" });
 });
 
-/** Clicks with ids that no flush counts by, unless `last` is given. */
+/** Clicks with ids that flushes do not count, unless `last` is given. */
 function clicks(count: number, now: number, { ref = "jane", of = program.id, last = "zz" } = {}): Arrival[] {
   return Array.from({ length: count }, () => {
     const click = { program_id: of, ref, landing: "/", referrer: "", id: null };
@@ -43,7 +43,7 @@ function clicks(count: number, now: number, { ref = "jane", of = program.id, las
   });
 }
 
-/** What one new object flushes; `again` sends the same a second time, as after a reply that was lost. */
+/** Flushes the arrivals from a new object; `again` repeats the flush, as after a lost reply. */
 async function flush(arrivals: Arrival[], bindings: Partial<Bindings> = {}, again = false): Promise<void> {
   const object = `weur:${++ids}`;
   const of = { object, epoch: `budget-${ids}-${program.id}`, from: 0, now: Date.now() };
@@ -60,7 +60,6 @@ async function summary(from: number, of = program): Promise<{ recorded: number; 
   return { recorded: total.recorded, dropped: Object.fromEntries(dropped) };
 }
 
-/** So many clicks of a day are in the kept counts. */
 async function count(day: number, clicksOfDay: number): Promise<void> {
   await env.DB.prepare("insert into event_counts (program_id, type, day, count) values (?, 'click', ?, ?)")
     .bind(program.id, utcDay(day), clicksOfDay)
@@ -121,7 +120,7 @@ describe("a network (TRACK-25)", () => {
     expect(await follow()).toBe(302);
     await click(program.id, "192.0.2.2");
     await click(other.id, "192.0.2.1");
-    // A site of IPv6 networks has eight times as many.
+    // An IPv6 site has eight times the limit of a network.
     RATE_LIMIT_CLICK_DETAIL_SITE.used.set(`2001:db8:7::/48 ${program.id}`, 480);
     await click(program.id, "2001:db8:7:9::1");
     await recorded();
@@ -160,7 +159,7 @@ describe("a program's budget of a day (TRACK-26)", () => {
 
   it("is ten times the usual day, the median of 28", async () => {
     await count(NOON, 10 * 15_000);
-    // Of 14 days more would be usual, of 13 not: so a flood of some days raises nothing.
+    // A 14th such day would raise the median. 13 days do not, so a short flood has no effect.
     for (let days = 1; days <= 13; days++) await count(NOON - days * DAY, 900_000);
     await count(NOON - 28 * DAY, 15_001);
     await count(NOON - 29 * DAY, 900_000);

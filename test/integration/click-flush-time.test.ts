@@ -1,4 +1,4 @@
-/** When clicks go from an object to its database, and who brings them: few share a flush, many do not wait for it. */
+/** The times at which click objects flush, and the senders that trigger it: few share a flush, and many do not wait for it. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi, type MockInstance } from "vitest";
@@ -47,7 +47,7 @@ function arrivals(count: number) {
   );
 }
 
-/** After how many ms who sent these clicks is to come back and flush; null where it is not. */
+/** The delay in ms after which the sender of these clicks must flush; null if it need not. */
 async function store(count: number): Promise<number | null> {
   const reply: CommitReply = await clickStub(object).commit(batchOf(arrivals(count), `time-${made++}`));
   expect(reply.stored).toBe(true);

@@ -27,7 +27,7 @@ let partner: { id: string };
 
 beforeEach(async () => {
   holdTime();
-  // What fails here is reported in the log; the tests ask for it.
+  // The failures of these tests are logged on purpose.
   vi.spyOn(console, "error").mockReturnValue();
   program = await makeProgram();
   partner = await makePartner(program, { slug: "jane" });
@@ -35,7 +35,7 @@ beforeEach(async () => {
 
 afterEach(() => void vi.useRealTimers());
 
-/** The alarm of an object, where it has one, when nothing keeps it from flushing any more. */
+/** Fires the object's alarm, if it has one, at a time when it may flush again. */
 async function ring(object: string): Promise<void> {
   vi.setSystemTime(Date.now() + 2 * MINUTE);
   await runDurableObjectAlarm(clickStub(object));
@@ -78,12 +78,12 @@ describe("a flush (TRACK-8)", () => {
     const object = newObject();
     const stub = clickStub(object);
     await store(object, program.id, 2);
-    // Handed out, and gone.
+    // Clicks that were handed out and lost.
     expect(await stub.waiting()).toMatchObject({ from: 0, to: 2, object });
     await store(object, program.id, 1);
     await flush(object);
     await expectRecorded(3);
-    // In the database, and gone before the object hears of it.
+    // Clicks that are stored in the database, but the object is evicted before it receives the confirmation.
     await store(object, program.id, REPORTED_AFTER);
     const { entries, ...handed } = (await stub.waiting())!;
     expect(handed).toMatchObject({ from: 3, to: 3 + REPORTED_AFTER, reports: true });
@@ -93,7 +93,7 @@ describe("a flush (TRACK-8)", () => {
     await store(object, program.id, 1);
     await flush(object);
     await expectRecorded(4 + REPORTED_AFTER);
-    // What it says of that is behind by now.
+    // This report is out of date by now.
     await stub.flushed({ to: 3 + REPORTED_AFTER, cursor: 3 + REPORTED_AFTER });
     await store(object, program.id, 1);
     await flush(object);
@@ -107,7 +107,7 @@ describe("a flush (TRACK-8)", () => {
     await store(object, program.id, 3);
     await clickStub(object).waiting();
     await store(object, program.id, 2);
-    // From a restart on the object does not know that anything was handed out.
+    // A restart loses the object's record of the batch that it handed out.
     await evictDurableObject(stub);
     const both = await stub.waiting();
     expect(both).toMatchObject({ from: 0, to: 5 });
@@ -402,7 +402,7 @@ describe("exactly once (TRACK-8)", () => {
             stored += action.count;
           } else if (action.do === "repeat" && last) {
             await clickStub(object).commit(last);
-            // The same clicks under another batch, as a visitor's browser repeats them.
+            // The same clicks in another batch, as when a visitor's browser repeats them.
             await clickStub(object).commit({ ...last, id: `batch-${ids++}` });
             repeated += last.count;
           } else if (action.do === "flush") {
@@ -420,7 +420,7 @@ describe("exactly once (TRACK-8)", () => {
           const { rows, events } = await countsOf(program_id);
           expect(events, "counts equal rows always").toBe(rows);
         }
-        // An object of which no flush has succeeded is not known to the cron: it has its alarm.
+        // The cron does not list an object without a successful flush; the object's alarm flushes it.
         await ring(object);
         await cron(object);
         await recorded(object);

@@ -1,6 +1,6 @@
 /**
- * TRACK-10: the reply to a click says whether the reference leads to an active partner (`{"known": true}`), from a
- * short-lived memory or from the database, beside the durable write.
+ * TRACK-10: the reply to a click states whether the reference leads to an active partner (`{"known": true}`). The answer
+ * comes from a short-lived memory, or from the database in parallel with the durable write.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ interface Taken {
   known: boolean | null;
 }
 
-/** One click; where the real database took longer than a visitor is made to wait, it is sent again if `again`. */
+/** Sends one click; `again` repeats it if the database took longer than a visitor waits. */
 async function click(body: object, database: D1Database = env.DB, query = "", again = database === env.DB) {
   for (;;) {
     const reply = await visit<Taken>(`/click${query}`, {
@@ -27,7 +27,7 @@ async function click(body: object, database: D1Database = env.DB, query = "", ag
   }
 }
 
-/** A database of which every read ends as `answer` does. */
+/** A database whose reads all end as `answer` does. */
 function reading(answer: () => Promise<never>): D1Database {
   const statement = { bind: () => statement, raw: answer, all: answer, run: answer, first: answer };
   return { prepare: () => statement, batch: answer } as unknown as D1Database;

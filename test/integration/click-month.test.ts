@@ -1,8 +1,8 @@
 /**
- * Traffic in played time, in which the totals that the API gives, and the countries of the overview, equal a count of the rows
- * at every hour (TRACK-8, TRACK-17, TRACK-20): clicks through several objects, whose number changes, flushes that come late, fail or lose their reply, objects that are evicted,
- * crons, payments, and partners that come and go. A day of it, or a month: `MONTH_DAYS=30 npm test -- click-month`. A
- * failure names its seed, for `PROPERTY_SEED`.
+ * Simulated traffic: at every hour, the API's totals and the overview's countries equal a count of the rows (TRACK-8,
+ * TRACK-17, TRACK-20). Clicks come through a changing number of objects; flushes are late, fail or lose their reply; objects
+ * are evicted; crons run; payments arrive; partners join and leave. The default is a day; `MONTH_DAYS=30 npm test --
+ * click-month` plays a month. A failure reports its seed for `PROPERTY_SEED`.
  */
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -22,7 +22,7 @@ import { eventually } from "../support/time.ts";
 const DAYS = Number(env.MONTH_DAYS);
 const SEED = Number(env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const PROGRAMS = 2;
-/** Where visitors are: each place has an object of its own, and after a split two. */
+/** The visitors' places: each has an object of its own, and two after a split. */
 const PLACES = [
   { continent: "EU", longitude: "2.3", colo: "CDG", country: "FR" },
   { continent: "NA", longitude: "-74.0", colo: "EWR", country: "US" },
@@ -33,14 +33,14 @@ const REFS = ["jane", "john", "changing", "nobody"];
 
 interface Shop extends TestProgram {
   partners: Record<string, string>;
-  /** Clicks that were answered with 202. */
+  /** The number of clicks that were answered with 202. */
   sent: number;
   payments: number;
 }
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: Math.ceil(Date.now() / DAY) * DAY });
-  // Flushes fail here on purpose, and are logged.
+  // Flushes fail here on purpose and log it.
   vi.spyOn(console, "error").mockReturnValue();
 });
 afterEach(() => void vi.useRealTimers());
@@ -57,7 +57,7 @@ it(`holds at every look, each hour of ${DAYS} days (PROPERTY_SEED=${SEED})`, asy
     if (hour % 24 === 4) await fireCron("17 3 * * *");
     for (const shop of shops) await assertTotals(shop, start, `hour ${hour}`);
   }
-  // Each click that was answered is recorded or counted as dropped, once.
+  // Each accepted click is either recorded or counted as dropped, once.
   vi.setSystemTime(Date.now() + MINUTE);
   await fireCron("* * * * *");
   for (const object of OBJECTS) await eventually(async () => expect(await unflushed(object)).toBe(0));
@@ -75,7 +75,7 @@ async function openShop(): Promise<Shop> {
   return { ...program, partners, sent: 0, payments: 0 };
 }
 
-/** Some traffic, in the order of its minutes. */
+/** Traffic of one hour, in the order of its minutes. */
 async function anHour(chance: Chance, shops: readonly Shop[], from: number): Promise<void> {
   const minutes = Array.from({ length: chance.whole(2, 12) }, () => chance.whole(0, 59)).toSorted((a, b) => a - b);
   for (const minute of minutes) {
@@ -93,7 +93,7 @@ async function anHour(chance: Chance, shops: readonly Shop[], from: number): Pro
   }
 }
 
-/** One to four clicks, some again under the same id, some of a bot. */
+/** One to four clicks, some repeated under the same id, some of a bot. */
 async function clicksOfVisitor(chance: Chance, shop: Shop): Promise<void> {
   const cf = chance.of(PLACES);
   const id = chance.happens(0.2) ? `again-${chance.whole(0, 9)}` : undefined;
@@ -107,14 +107,14 @@ async function clicksOfVisitor(chance: Chance, shop: Shop): Promise<void> {
   }
 }
 
-/** A flush that finds the database away, or loses its reply. */
+/** A flush during which the database is down, or whose reply is lost. */
 async function flushBadly(chance: Chance, object: string): Promise<void> {
   const database = faultyDatabase();
   database.fault = chance.of(["down", "lost"] as const);
   await flush(object, { DB: database.binding });
 }
 
-/** An object that is evicted while it runs, and now and then splits its region before. */
+/** Evicts an object that is running; sometimes splits its region first. */
 async function restart(chance: Chance, object: string): Promise<void> {
   if (isFirst(object) && chance.happens(0.3)) await clickStub(object).knows([]);
   await clickStub(object).look();
@@ -142,7 +142,7 @@ async function summaryOf(shop: Shop, start: number): Promise<Summary> {
   return (await shop.api<Summary>("GET", `/api/v1/clicks/summary?${days}`)).body;
 }
 
-/** The clicks of each country, as the overview has them. */
+/** The clicks of each country, as in the overview. */
 async function countriesOf(shop: Shop, start: number): Promise<Record<string, number>> {
   const ctx = programContext(shop);
   const [rows] = await ctx.read(selectProgramSources(ctx, { from: utcDay(start), to: utcDay(Date.now()) }));
@@ -150,8 +150,8 @@ async function countriesOf(shop: Shop, start: number): Promise<Record<string, nu
 }
 
 /**
- * What the API says of a program, against its rows. An object that flushes itself may do so between two of the questions: then the
- * rows are others after them than before, and all is asked again. Where they are the same, one look decides.
+ * Compares the API's totals with the program's rows. An object that flushes at the same time may change the rows between two
+ * requests; if so, the comparison is repeated.
  */
 async function assertTotals(shop: Shop, start: number, when: string): Promise<void> {
   const since = iso(Date.now() - 7 * HOUR - 30 * MINUTE);
@@ -163,7 +163,7 @@ async function assertTotals(shop: Shop, start: number, when: string): Promise<vo
   }
 }
 
-/** What the API says, in several questions. */
+/** The API's totals, from several requests. */
 async function totalsOf(shop: Shop, start: number, since: string): Promise<Record<string, unknown>> {
   const total = async (path: string) => (await shop.api<{ total: number }>("GET", `/api/v1/${path}`)).body.total;
   const clicks = async (id: string) =>

@@ -1,4 +1,4 @@
-/** Clicks that no flush counts: every total is exact before, during and after the roll-up that counts them. */
+/** Clicks that flushes do not count: every total is exact before, during and after the roll-up that counts them. */
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -39,7 +39,7 @@ async function begin(): Promise<void> {
   jane = await makePartner(program, { slug: "jane" });
   joe = await makePartner(program, { slug: "joe" });
   cursors = new Map();
-  // In the overview's list of the best on each of its days.
+  // Makes jane one of the best partners of the overview on each day.
   await testContext().db
     .run(sql`insert into earning_days (program_id, day, partner_id, currency, commissions, amount_cents)
     select ${program.id}, date('2026-02-28', '+' || value || ' days'), ${jane.id}, 'EUR', 1, 100
@@ -53,7 +53,7 @@ function arrivals(ref: string, times: readonly number[], country: string | null 
   });
 }
 
-/** What an object flushes at `now`, again and again until it is said to be there. */
+/** Flushes the clicks at `now`, repeatedly until the flush is confirmed. */
 async function flush(taken: Arrival[], now: number, { object = "weur:roll-up", fault = null as Fault } = {}) {
   const epoch = `${object}-${program.id}`;
   const from = cursors.get(epoch) ?? 0;
@@ -71,14 +71,14 @@ async function rollUp(now: number, database = env.DB): Promise<void> {
   await serveAll(rollUpClicks({ db: openDatabase(database), now }));
 }
 
-/** The program, as the roll-up finds it. */
+/** The program's entry among the programs that are due. */
 async function dueNow({ due }: ReturnType<typeof rollUpClicks>) {
   const found = (await due("")).find(({ key }) => key === program.id);
   if (!found) throw new Error("the program is not due");
   return found;
 }
 
-/** What the program's readers say at `now`, by day, partner and range. */
+/** The figures that the program's readers return at `now`, by day, partner and range. */
 async function shown(now: number) {
   const ctx = programContext(program, now);
   const ranges = rangesOf();
@@ -105,7 +105,7 @@ async function shown(now: number) {
   };
 }
 
-/** The same by counting rows. */
+/** The same figures from counting rows. */
 async function counted(now: number): Promise<Awaited<ReturnType<typeof shown>>> {
   const rows = await all<{ type: string; at: string; partner: string; country: string | null }>(
     `select type, created_at as at, payload ->> 'partner_id' as partner, payload ->> 'country' as country
@@ -208,7 +208,7 @@ describe("a click costs one row written in D1 (TRACK-8)", () => {
     const database = faultyDatabase();
     const work = rollUpClicks({ db: openDatabase(database.binding), now: START + HOUR });
     expect(await work.serve(await dueNow(work))).toBe(false);
-    // Where the next ones begin, two partners with a page each, the program's page and referrer, an hour and its day.
+    // The next start, two partners with a page each, the program's page and referrer, an hour and its day.
     expect(database.rowsWritten).toBe(9);
     expect(await keptClicks()).toBe(30);
     expect(await waiting()).toMatchObject([{ next_at: null }]);
@@ -222,7 +222,7 @@ describe("a click costs one row written in D1 (TRACK-8)", () => {
     const database = faultyDatabase();
     const work = rollUpClicks({ db: openDatabase(database.binding), now: START + HOUR });
     expect(await work.serve(await dueNow(work))).toBe(false);
-    // As above, of one partner, and two countries.
+    // The same, for one partner and two countries.
     expect(database.rowsWritten).toBe(9);
     await expectExact(START + HOUR);
   });

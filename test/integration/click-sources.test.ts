@@ -1,4 +1,4 @@
-/** Clicks by page, sub-id, referring host and country: as many as there are rows, whoever counts them, and bounded (TRACK-20). */
+/** Clicks by page, sub-id, referring host and country equal the number of rows, and are bounded (TRACK-20). */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";

@@ -1,4 +1,4 @@
-/** The number of a region's click objects: one while few clicks come, more for good once they are many (TRACK-18). */
+/** The number of a region's click objects: one for few clicks; more, permanently, after many clicks (TRACK-18). */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
@@ -12,7 +12,7 @@ import { MINUTE } from "../../src/lib/time.ts";
 import { clickStub, clicksOf, countsOf, flush, holdTime, recorded, unflushed } from "../support/clicks.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 
-/** Whether or not its sender is asked to flush. */
+/** Matches a stored batch, whether or not its sender must flush. */
 const STORED = expect.objectContaining({ stored: true }) as CommitReply;
 const MOVED: CommitReply = { stored: false, reason: "moved" };
 
@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** One click, with an id of its own unless given. */
+/** A batch of one click, with an id of its own by default. */
 function batch(id = `click-${made++}`): ClickBatch {
   const click = { program_id: program.id, ref: "jane", landing: `/${id}`, referrer: "", id };
   return batchOf([arrivalOf(click, Date.now())], `batch-${made++}`);
@@ -44,7 +44,7 @@ const own = (number: number) => `${region}:${number}`;
 const take = (one: ClickBatch) => clickStub(first).take(one);
 const pass = (ms: number) => void vi.setSystemTime(Date.now() + ms);
 
-/** As a new isolate sends a batch, which knows nothing of the region. */
+/** Sends a batch as a new isolate does, which has not seen the region's split. */
 async function send(one: ClickBatch, number: number): Promise<CommitReply> {
   if (number === 0) return clickStub(first).commit(one);
   const reply = await take(one);
@@ -57,7 +57,7 @@ async function splitAfter(commits: number): Promise<void> {
   });
 }
 
-/** Until nothing waits in any object of the region. */
+/** Flushes until all objects of the region are empty. */
 async function flushAll(): Promise<void> {
   for (let number = 0; number < 4; number++) if ((await unflushed(own(number))) > 0) await recorded(own(number));
 }
@@ -68,7 +68,7 @@ async function expectRecorded(rows: number, drops: Record<string, number> = {}):
   expect([found.rows, found.events, found.drops]).toEqual([rows, rows, drops]);
 }
 
-/** How often an object is asked what it knows, meanwhile. */
+/** Counts the `knows` calls to the first object during `work`. */
 async function asked(work: () => Promise<unknown>): Promise<number> {
   const knows = await runInDurableObject(clickStub(first), (object) =>
     vi.spyOn(Object.getPrototypeOf(object) as typeof object, "knows"),
@@ -182,7 +182,7 @@ describe("the objects of a region (TRACK-18)", () => {
     const replies = await runInDurableObject(clickStub(first), async (object) => {
       const ahead = object.commit(batch());
       const behind = object.take(waiting);
-      // Its own object, to which it came as well, asks before it is written.
+      // The click also arrives at its own object, which checks for it before the write.
       const report = object.knows(idsOf(waiting));
       return [await ahead, await behind, (await report).known];
     });
@@ -211,7 +211,7 @@ describe("an isolate that calls its own object of a region that is not split (TR
 });
 
 describe("exactly once, whatever the number of objects (TRACK-8, TRACK-18)", () => {
-  /** A batch is sent by an isolate that does not know of a split, or straight to its own object. */
+  /** The sender is an isolate that has not seen the split, or sends straight to the click's own object. */
   const attempt = fc.record({
     do: fc.constant("send" as const),
     click: fc.integer({ min: 0, max: 9 }),
@@ -270,7 +270,7 @@ describe("exactly once, whatever the number of objects (TRACK-8, TRACK-18)", () 
           };
           for (const round of rounds) {
             await splitAfter(most);
-            // What an eviction breaks off is not answered, and may be stored.
+            // An eviction interrupts a call without a reply; its clicks may be stored.
             await Promise.allSettled(round.map(run));
           }
           await flushAll();

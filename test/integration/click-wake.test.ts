@@ -1,4 +1,4 @@
-/** What a click object keeps and writes, and what the cron finds of it. */
+/** The storage and the writes of a click object, and the cron's access to them. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -64,7 +64,7 @@ describe("a click object", () => {
     await flush(object);
     for (let i = 0; i < 3; i++) {
       await store(object, program.id);
-      // What it asked of whoever brought the click is forgotten before the next one.
+      // The eviction removes the object's record that the sender should flush.
       await evictDurableObject(clickStub(object));
       await cron(object, ON_ITS_WAY - 1);
     }
@@ -192,7 +192,7 @@ describe("a click object", () => {
     let object: string;
     let epoch: string;
 
-    /** Half an hour after it heard of two flushes, of which the database has lost the second. */
+    /** Half an hour after the object received two flush confirmations; the database has lost the second flush. */
     beforeEach(async () => {
       object = newObject();
       for (let i = 0; i < 2; i++) {

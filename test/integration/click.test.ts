@@ -11,7 +11,7 @@ describe("POST /click (TRACK-6)", () => {
     const before = Date.now();
     const reply = await click({ program_id: program.id, ref: "jane", ...ARRIVAL });
     expect(reply.status).toBe(202);
-    // Null where the look-up took longer than a visitor is made to wait.
+    // Null if the look-up took longer than a visitor waits.
     expect([{ known: true }, { known: null }]).toContainEqual(reply.body);
     expect(reply.headers.get("access-control-allow-origin")).toBe("*");
     expect(reply.headers.get("x-request-id")).toMatch(/^req_/);

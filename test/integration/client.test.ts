@@ -16,7 +16,7 @@ import trackExample from "../support/track-client.ts?raw";
 import { reportSignUp } from "../support/track-lead.ts";
 import signUpExample from "../support/track-lead.ts?raw";
 
-/** As an owner's server makes it, over the Worker in place of the network. */
+/** The client of an owner's server, with the Worker in place of the network. */
 function clientOf({ api_key }: { api_key: string }) {
   return hc<AffiliateApi>(BASE_URL, {
     headers: { Authorization: `Bearer ${api_key}` },

@@ -1,4 +1,4 @@
-/** Codes that payments carry by an id of which no event says the name: with an API key the vendor is asked, once. */
+/** Codes with an id but without a name in the payments' events: with an API key the service requests the name once. */
 import { env } from "cloudflare:workers";
 import { Environment, Paddle } from "@paddle/paddle-node-sdk";
 import { sql } from "drizzle-orm";
@@ -31,7 +31,7 @@ const asked = () => questions().map(({ pathname }) => decodeURIComponent(pathnam
 
 const COUPON = { id: "cou_1", object: "coupon", name: "20% off" };
 
-/** A payment that carries nothing but a code, by its id at the vendor. */
+/** A payment with only a code, given by its id at the vendor. */
 const VENDORS = {
   provider_a: {
     sell: (program: TestProgram, id = "promo_1") =>
@@ -60,7 +60,7 @@ async function shop(provider: Played, fields: ProgramFields = {}): Promise<TestP
   return program;
 }
 
-/** The lists, with something in place of each answer about a code. */
+/** The lists, with a replacement for each reply about a code. */
 const answering =
   (then: (answer: CodeAnswer) => Promise<CodeAnswer>): ReadsOf =>
   (vendor) => {
@@ -70,7 +70,7 @@ const answering =
 
 const outcomes = async (program: TestProgram) => (await ledgerOf(program)).payments.map(({ outcome }) => outcome);
 
-/** What is to be asked for; who has heard of a code is noted beside it. */
+/** The subjects of the pending requests, without the marks with the prefix `code-`. */
 const waiting = async ({ id }: TestProgram) =>
   (
     await env.DB.prepare(
@@ -160,7 +160,7 @@ describe.each(PLAYED)("the name of a code that no event has said, %s", (provider
         answering(async (answer) => {
           const later: ReadFailure = { outcome: "failed", reason: "unavailable", retry_after_ms: null };
           await program.api("PATCH", "/api/v1/programs/me", { [`${provider}_api_key`]: other });
-          // The new key's first reading has gone through the stored events before the old one's answer is taken in.
+          // The new key's first reading processes the stored events before the old key's reply arrives.
           await serveAll(
             readEventLists(
               testContext(NOW + MINUTE),

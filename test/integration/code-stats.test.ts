@@ -1,4 +1,4 @@
-/** Sales, revenue and earnings by promotion code, from sums that are kept (CODE-6). */
+/** Sales, revenue and earnings by promotion code, from stored sums (CODE-6). */
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CodeStats } from "../../src/core/partners/code-stats.ts";
 import { recountCodes } from "../../src/core/operations/recount-codes.ts";
@@ -29,7 +29,7 @@ beforeEach(async () => {
   joe = await makePartner(program, { slug: "joe", email: `${uniqueId("joe")}@partners.example` });
 });
 
-/** `age` in days. */
+/** `age` is in days. */
 const soldA = (age: number, fields: Parameters<typeof sessionCompleted>[0] = {}) =>
   sendA(
     program,
@@ -48,7 +48,7 @@ const summary = async (query = "") => {
 const short = (rows: readonly CodeStats[]) =>
   rows.map((row) => `${row.provider} ${row.currency} ${row.sales} ${row.revenue_cents} ${row.earned_cents}`);
 
-/** As it is kept, and as the rows say it. */
+/** The stored sums, and the same sums from the rows. */
 async function kept(): Promise<[unknown[], unknown[]]> {
   const sums = (revenue: string, earned: string) => `select day, code_id, currency, sum(sales) as sales,
     sum(${revenue}) as revenue, sum(${earned}) as earned from`;
@@ -134,7 +134,7 @@ describe("what a code brought (CODE-6)", () => {
     expect((await summary()).map((row) => [row.code_id, row.sales, row.ended_at !== null])).toEqual(
       [first.id, second.id].toSorted().map((id) => [id, 1, id === first.id]),
     );
-    // A reference that comes late takes the payment from the code.
+    // A late reference takes the payment from the code.
     await sendA(
       program,
       sessionCompleted({ id: "cs_late", ref: "jane", created: Math.floor((NOW - 3 * DAY) / 1_000) }),

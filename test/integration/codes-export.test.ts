@@ -1,4 +1,4 @@
-/** The promotion codes that partners have, as a file (CODE-9). */
+/** The export of the partners' promotion codes (CODE-9). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { exportCodes } from "../../src/core/partners/export-codes.ts";

@@ -1,4 +1,4 @@
-/** Of a reference and a code the one that goes first is remembered, where both are said at one sale (CODE-1, REF-4). */
+/** If one sale has a reference and a code, the one with priority is remembered (CODE-1, REF-4). */
 import { describe, expect, it } from "vitest";
 import { makeClaim } from "../support/claims.ts";
 import { at, JANE_A, programOf, reported } from "../support/code-sales.ts";

@@ -1,6 +1,6 @@
 /**
- * The ledger is a function of the facts about codes, too (LAW-1, CODE-3): what the vendor says of a code, payments and refunds
- * come in any order among what the owner does, and end in what their times say.
+ * The ledger is also a function of the facts about codes (LAW-1, CODE-3): code events, payments and refunds arrive in any
+ * order between the owner's changes, and the result depends on their times alone.
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -25,7 +25,7 @@ const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 3);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 const TIME_LIMIT = 60_000 + RUNS * 2_000;
 
-/** Days after which the owner gives the code to Ann, moves it to Bob, takes it away, and gives it to Ann again. */
+/** The days on which the owner gives the code to Ann, moves it to Bob, takes it away, and gives it to Ann again. */
 const GIVEN = 10;
 const MOVED = 20;
 const TAKEN = 30;
@@ -35,14 +35,17 @@ const T0 = 1_780_000_000;
 const seconds = (day: number) => T0 + day * 86_400;
 const iso = (day: number) => new Date(seconds(day) * 1_000).toISOString();
 
-/** While the vendor calls it otherwise, by a name that Cy has: provider B; or it is made again under another id: provider A. */
+/**
+ * Provider B: between these days the code has another name, which Cy's code has. Provider A: the code is created again under
+ * another id.
+ */
 const RENAMED = 14;
 const AS_BEFORE = 34;
 
 interface Sale {
-  /** When; never when the owner acts. */
+  /** The day of the sale; never a day on which the owner changes the code. */
   day: number;
-  /** Whether it is a renewal: of the subscription that the sale before it began, without the code. */
+  /** Whether a renewal without the code follows, in the subscription that the sale began. */
   renewal: boolean;
   refund: number;
 }
@@ -56,25 +59,25 @@ const sales = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** Who had the code then; where nobody had, who was the first to get it afterwards. */
+/** The partner that held the code that day; if the code was free, the first to get it afterwards. */
 function holderAt(provider: ListedVendor, day: number): "ann" | "bob" | "cy" {
   if (provider === "provider_b" && day >= RENAMED && day < AS_BEFORE) return "cy";
   if (day < MOVED) return "ann";
   return day < TAKEN ? "bob" : "ann";
 }
 
-/** What each sale comes to by the times alone: a renewal is whose its first sale was. */
+/** The expected result of each sale from the times alone: a renewal goes to the partner of its first sale. */
 function expectedOf(provider: ListedVendor, all: readonly Sale[]): Record<string, unknown>[] {
   return all.flatMap(({ day, renewal, refund }, i) => {
     const earned = (10_000 - refund) / 5;
     const partner = holderAt(provider, day);
     const sale = { key: `${i}`, partner, amount: earned };
-    // It is 100 days later, when Ann has the code: it stays whose its first sale was.
+    // The renewal is 100 days later. Ann has the code then, but the renewal stays with the partner of the first sale.
     return renewal ? [sale, { key: `${i} renewal`, partner, amount: 2_000 }] : [sale];
   });
 }
 
-/** What each version of the code brought, renewals included: the first of Ann's, Bob's and Ann's second. */
+/** The expected sums of each version of the code, renewals included: Ann's first, Bob's, and Ann's second. */
 function expectedSums(provider: ListedVendor, all: readonly Sale[]): string[] {
   const sums = [0, 0, 0].map((_, version) => {
     const named = all.filter(({ day }) => holderAt(provider, day) !== "cy");
@@ -86,7 +89,7 @@ function expectedSums(provider: ListedVendor, all: readonly Sale[]): string[] {
   return sums;
 }
 
-/** The same as it is kept, by the ids of the versions. */
+/** The stored sums, by version id. */
 async function soldBy(program: TestProgram, ids: readonly string[]): Promise<string[]> {
   const { body } = await program.api<{ data: CodeStats[] }>(
     "GET",
@@ -172,7 +175,7 @@ describe.each(Object.keys(STORIES) as ListedVendor[])("codes of %s", (provider) 
             () => takeCode(program, ids.at(-1)!, seconds(TAKEN) * 1_000),
             () => give(ann, AGAIN, false),
           ];
-          // What the owner does is done in the order of its times; the vendor's events come in any.
+          // The owner's changes happen in the order of their times; the vendor's events arrive in any order.
           const times = acts.toSorted((a, b) => a - b);
           const steps = [
             ...actions.map((act, i) => ({ at: times[i]!, act })),

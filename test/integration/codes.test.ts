@@ -1,4 +1,4 @@
-/** Promotion codes: whose payment it is that was made with one (CODE-1 to CODE-5). */
+/** Promotion codes: the attribution of payments that used one (CODE-1 to CODE-5). */
 import { describe, expect, it } from "vitest";
 import { at, isoAt, JANE_A, JANE_B, programOf, reported, traced } from "../support/code-sales.ts";
 import { couponEvent, discount, discountEventA, discountEventB, promotionCode } from "../support/codes.ts";
@@ -8,7 +8,7 @@ import { makePartner, type TestProgram } from "../support/program.ts";
 import { bodyOfA, invoicePaid, sessionCompleted, subscriptionEventA } from "../support/provider-a.ts";
 import { bodyOfB, subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
 
-/** The id of a code that a partner has. */
+/** The id of a code that the partner holds. */
 async function heldBy({ api }: TestProgram, partner_id: string, code: string): Promise<string | undefined> {
   const { body } = await api<{ data: { id: string; code: string }[] }>("GET", `/api/v1/partners/${partner_id}/codes`);
   return body.data.find((one) => one.code === code)?.id;
@@ -256,7 +256,7 @@ describe("a code that moves, is taken away or renamed (CODE-3)", () => {
     ]);
   });
 
-  /** Of a subscription that is paid with the code at each of its payments. */
+  /** Payments of a subscription, each with the code. */
   const PAID = {
     provider_a: (step: number, ref: string | null) => {
       const ids = { id: `in_${step}`, subscription: "sub_1", customer: "cus_1", ref, ref_in: "line" as const };
@@ -283,7 +283,7 @@ describe("a code that moves, is taken away or renamed (CODE-3)", () => {
         if (provider === "provider_b") await sendB(program, named);
         const { id } = await giveCode(program, partners.jane, { code: "JANE20", provider }, at(1) * 1_000);
         await takeCode(program, id, at(3) * 1_000);
-        // Nobody's on the day 6, and somebody else's later.
+        // The code is free on day 6, and another partner's later.
         for (const day of days) await sendBody(program, provider, PAID[provider](day, day === 2 ? null : ref));
         expect(await reported(program)).toEqual(["commission jane code", "commission jane code"]);
         await giveCode(program, partners.joe, { code: "JANE20", provider }, at(8) * 1_000);
@@ -372,7 +372,7 @@ describe("the codes of a partner over the API (CODE-2, CODE-4, CODE-5)", () => {
       return (await sendA(program, sessionCompleted({ created, object }))).body.outcome;
     };
     expect(await sell(at(1))).toBe("unknown_code");
-    // As one click gives it, before an event says what it is called.
+    // The owner gives the code with one click by its id, before an event contains its name.
     await giveCode(program, partners.jane, { ...JANE_A, code: "PROMO_1" }, at(2) * 1_000);
     const named = { id: "PROMO_1", created: at(3) };
     await sendA(program, promotionCodeEvent({ ...named, code: "Jane20" }));
@@ -396,7 +396,7 @@ describe("the codes of a partner over the API (CODE-2, CODE-4, CODE-5)", () => {
     expect(await give(partners.jane, JANE_A)).toBe(201);
     await sendA(program, promotionCodeEvent({ id: "PROMO_1", created: at(2), code: "SUMMER" }));
     await sendA(program, promotionCodeEvent({ id: "PROMO_2", created: at(2), code: "WINTER" }));
-    // What PROMO_1 is not called any more, and what is another's.
+    // WINTER is another code's name. SUMMER is the current name of PROMO_1, and JANE20 a former one.
     expect(await give(partners.joe, { ...JANE_A, code: "WINTER" })).toBe(201);
     expect(await give(partners.joe, { ...JANE_A, code: "summer" })).toBe(409);
     await program.api("DELETE", `/api/v1/codes/${(await heldBy(program, partners.jane, "JANE20"))!}`);

@@ -1,4 +1,4 @@
-/** Approval by time (COM-6). */
+/** Time-based approval (COM-6). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
@@ -15,14 +15,13 @@ import { saidSale } from "../support/sale.ts";
 const NOW = Date.parse("2028-03-01T03:17:00.000Z");
 const DAY = 86_400_000;
 
-/** What of a record says how long it waits. */
+/** The fields of a commission that show how long it waits. */
 interface Held {
   id: string;
   hold_until: string | null;
   created_at: string;
 }
 
-/** Gives how many chunks it took. */
 const approve = (goOn?: () => boolean) => serveAll(approveDueCommissions(testContext(NOW)), goOn);
 
 async function reported(program_id: string) {
@@ -64,7 +63,7 @@ describe("auto-approval", () => {
     for (const untouched of [justNot!, flagged!, approved!, rejected!]) {
       expect(byId.get(untouched.id)).toEqual(untouched);
     }
-    // What the database itself wrote is what would have been written for a row that was read.
+    // The event that the database wrote equals the event that the code would write for the row.
     const occurrence = commissionChanged(due!, { ...after, event_id: after.event_id! });
     expect(await reported(program.id)).toEqual([
       {
@@ -96,7 +95,7 @@ describe("auto-approval", () => {
       const { data } = await get<{ data: Held[] }>(`commissions?per_page=100${query}`);
       return ids.map((id) => data.find((row) => row.id === id)?.hold_until);
     };
-    // Over a leap day.
+    // The period includes a leap day.
     const until = "2028-02-29T03:17:00.123Z";
     expect(await Promise.all(ids.map(one))).toEqual([until, null, null, null]);
     expect(await listed()).toEqual([until, null, null, null]);
@@ -115,7 +114,7 @@ describe("auto-approval", () => {
     const { commissions } = await get<{ commissions: Held[] }>(`payouts/${payout!.id}`);
     expect(commissions.map(({ hold_until }) => hold_until)).toEqual([null, null]);
 
-    // By the settings of now.
+    // The current settings apply.
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: null });
     expect((await sale()).hold_until).toBe(null);
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 0 });
@@ -124,7 +123,7 @@ describe("auto-approval", () => {
     const { body } = await program.api<Held>("POST", "/api/v1/commissions", bonus);
     expect(body.hold_until).toBe(body.created_at);
 
-    // The run at that moment approves it, and none before.
+    // The run at exactly that time approves it; a run before it does not.
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 14 });
     const run = (now: number) => serveAll(approveDueCommissions(testContext(now)));
     await run(Date.parse(until) - 1);

@@ -166,7 +166,7 @@ describe("the list of commissions", () => {
     expect(await list("?provider=provider_b")).toEqual([200, [day(4), day(3)], 2]);
     expect(await list("?flagged=true")).toEqual([200, [day(2)], 1]);
     expect(await list("?flagged=false&status=pending")).toEqual([200, [day(1)], 1]);
-    // As HTTP-9 says.
+    // The range includes both days (HTTP-9).
     expect(await list(`?from=${day(2)}&to=${day(4)}`)).toEqual([200, [day(3), day(2)], 2]);
     expect(await list("?from=2026-10-02&to=2026-10-03")).toEqual([200, [day(3), day(2)], 2]);
     expect(await list(`?partner_id=${jane.id}&status=approved&provider=provider_b&flagged=false`)).toEqual([

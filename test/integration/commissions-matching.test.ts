@@ -1,7 +1,6 @@
 /**
- * COM-5: bulk actions take `filter` (the query of the list) in place of `ids`, work through all that match in
- * steps that can be broken off, never include flagged ones unless `include_flagged: true`, and report `{matched, changed,
- * skipped}`.
+ * COM-5: bulk actions accept `filter` (the list's query) instead of `ids`, process all matches in resumable steps, never
+ * include flagged commissions without `include_flagged: true`, and report `{matched, changed, skipped}`.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -30,7 +29,7 @@ const reportOf = ({ matched, changed, skipped, remaining }: BulkBody) => ({ matc
 
 const clock = () => Date.now();
 
-/** The statement by which commissions of a filter are moved. */
+/** Whether a statement moves the commissions of a filter. */
 const isMove = (sql: string) => /^\s*update commissions set status/.test(sql);
 
 /** The program's context on a database that a test watches. */
@@ -227,7 +226,7 @@ describe("all that match a filter (COM-5)", () => {
 
 const MANY = 7_300;
 
-/** So many pending commissions at once, every hundredth of them flagged. */
+/** Makes many pending commissions at once; every hundredth is flagged. */
 async function makeMany(program: TestProgram, partner_id: string): Promise<void> {
   const [model] = await makeCommissions(program, partner_id, [{ status: "paid" }]);
   const columns = Object.keys(model!).filter((name) => name !== "id" && name !== "status" && name !== "flagged");

@@ -1,4 +1,4 @@
-/** Commissions by the owner's hand: transitions, races and flags (COM-1, COM-2, COM-7). */
+/** Manual changes of commissions: transitions, races and flags (COM-1, COM-2, COM-7). */
 import { describe, expect, it } from "vitest";
 import { updateCommissions } from "../../src/core/commissions/bulk.ts";
 import { updateCommission } from "../../src/core/commissions/commissions.ts";
@@ -18,7 +18,7 @@ import { makeProgram, programContext, type TestProgram } from "../support/progra
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { commissionsOf, makeCommissions } from "../support/payouts.ts";
 
-/** The moves by hand (COM-1): `pending → approved`; `pending|approved → rejected`; `rejected → pending`. */
+/** The manual transitions (COM-1): `pending → approved`; `pending|approved → rejected`; `rejected → pending`. */
 const LEGAL = new Set(["pending → approved", "pending → rejected", "approved → rejected", "rejected → pending"]);
 
 describe("transitions of a commission (COM-1, COM-11)", () => {
@@ -69,7 +69,7 @@ describe("transitions of a commission (COM-1, COM-11)", () => {
     }
     expect(await commissionById(row!.id)).toEqual(before);
     expect(await eventsOf(program, "commission.updated")).toEqual([]);
-    // Nothing asked, nothing refused.
+    // An empty change cannot be refused.
     expect((await patchCommission(program, row!.id, {})).status).toBe(200);
     await program.api("POST", `/api/v1/payouts/${body.payouts[0]!.id}/cancel`);
     expect((await patchCommission(program, row!.id, { status: "rejected" })).status).toBe(200);
@@ -97,7 +97,7 @@ describe("transitions of a commission (COM-1, COM-11)", () => {
   });
 });
 
-/** A context whose first reads wait for each other, so that both have seen the same state before either writes. */
+/** Contexts whose first reads wait for each other, so that all read the same state before any of them writes. */
 function meeting(program: TestProgram, count: number): () => ProgramCtx {
   let arrived = 0;
   const all = Promise.withResolvers<void>();

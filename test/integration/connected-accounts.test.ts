@@ -1,4 +1,4 @@
-/** Events of accounts that are connected to the owner's: their sales are not the program's. */
+/** Events of accounts that are connected to the owner's: their sales do not count for the program. */
 import { describe, expect, it } from "vitest";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";

@@ -1,6 +1,6 @@
 /**
- * PAY-20: `customer.created|updated` give the e-mail address of the customer id; conditions and the self-referral check
- * see it, whenever it arrives.
+ * PAY-20: `customer.created|updated` give the e-mail address of the customer id; conditions and the self-referral check use
+ * it, even if it arrives late.
  */
 import { describe, expect, it } from "vitest";
 import { ledgerOf, sendB } from "../support/ledger.ts";
@@ -8,7 +8,7 @@ import { makePartner, makeProgram, type TestProgram } from "../support/program.t
 import { customerEventB, transactionCompleted, type EventB } from "../support/provider-b.ts";
 import { uniqueId } from "../support/vendor.ts";
 
-/** A day to come: the flow counts from its creation on. As the vendor writes times. */
+/** A future day in the vendor's format, because the flow counts from its creation on. */
 const day = (i: number) => new Date(Date.now() + i * 86_400_000).toISOString().replace("Z", "000Z");
 const DAY_1 = day(1);
 const DAY_2 = day(2);
@@ -117,7 +117,7 @@ describe("the address of provider B's customer (PAY-20)", () => {
       const named = customerEventB({ id: customer, email: "buyer@corp.example", ref: "jane", occurred_at: DAY_1 });
       const sold = transactionCompleted({ customer, program: made.id, occurred_at: DAY_2 });
       for (const event of isFirst ? [named, sold] : [sold, named]) await sendB(other, event);
-      // The reference is the program's to whose address it comes.
+      // Only the program at whose address the event arrives uses its reference.
       expect((await ledgerOf(made)).payments).toMatchObject([
         { customer_email: "buyer@corp.example", outcome: "no_ref" },
       ]);

@@ -1,4 +1,4 @@
-/** What the list of customers reads of a large program: as much as it shows (PAGE-21). */
+/** The list of customers of a large program reads only the rows that it shows (PAGE-21). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
@@ -19,7 +19,7 @@ async function openProgram(): Promise<{ program: TestProgram; owner: Visitor }> 
   return { program, owner };
 }
 
-/** Copies of the program's payment, the `n`th by so many seconds older, the oldest stored first; `customer` is SQL of `n`. */
+/** Copies the payment; the `n`th copy is `n` seconds older, the oldest is stored first. `customer` is SQL of `n`. */
 async function repeat(program: TestProgram, copies: number, customer: string, after = 0): Promise<void> {
   const { results } = await env.DB.prepare("select name from pragma_table_info('payments')").all<{ name: string }>();
   const own: Record<string, string> = {
@@ -68,7 +68,7 @@ describe("the list of customers, of many payments", () => {
     expect(await shown(13)).toBe("1,201–1,201 of 1,201");
     expect(owner.html).not.toContain("page=14");
     expect(await shown(14)).toBe("Nothing on page 14");
-    // The file says how many it has.
+    // The event reports the number of rows in the file.
     const { body } = await owner.get(`${AT}/list.csv?columns=customer_id`);
     expect(body.trim().split("\r\n")).toHaveLength(1_202);
     const { data } = (await program.api<{ data: { payload: object }[] }>("GET", "/api/v1/events?type=list.exported"))

@@ -5,7 +5,7 @@ import { MAX_IN_FLIGHT } from "../../src/core/kernel/deliveries.ts";
 import { anyOccurrence } from "../support/outbound.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 
-/** What the database holds for the program's endpoints, by endpoint. */
+/** The stored rows of the program's endpoints, by endpoint. */
 async function rowsOf(program: TestProgram) {
   const [deliveries, missed, messages] = await env.DB.batch<Record<string, string>>([
     env.DB.prepare(
@@ -73,7 +73,7 @@ describe("the rows that a commit leaves for its event", () => {
 });
 
 describe("the wake-ups of a commit", () => {
-  /** Commits `count` events at once and returns, by endpoint, how many of their deliveries are woken. */
+  /** Commits `count` events at once. Returns how many of their deliveries are woken, by endpoint. */
   async function wakeUpsOf(program: TestProgram, count: number): Promise<Record<string, number>> {
     const woken: string[] = [];
     const ctx = { ...programContext(program), wake: (ids: string[]) => void woken.push(...ids) };
@@ -92,7 +92,7 @@ describe("the wake-ups of a commit", () => {
     const busy = await makeEndpoint(program, ["*"]);
     for (let i = 0; i < MAX_IN_FLIGHT; i++) expect(await wakeUpsOf(program, 1)).toEqual({ [busy]: 1 });
     const idle = await makeEndpoint(program, ["*"]);
-    // Every further one would find the lane full: each attempt that ends takes the next.
+    // Further deliveries would find the lane full: each attempt that ends starts the next.
     expect(await wakeUpsOf(program, 1)).toEqual({ [idle]: 1 });
     expect(await wakeUpsOf(program, 3)).toEqual({ [idle]: 3 });
     await env.DB.prepare("update deliveries set status = 'succeeded' where endpoint_id = ?").bind(busy).run();
@@ -120,7 +120,7 @@ describe("the wake-ups of a commit", () => {
     expect(await wakeUpsOf(program, 2)).toEqual({});
     await set("next_attempt_at = ?", ago);
     expect(await wakeUpsOf(program, 2)).toEqual({ [endpoint]: 2 });
-    // Somebody is at it; then that claim ends unheard.
+    // Another process is delivering; then its claim expires without a result.
     await set("status = iif(rowid % 20 = 0, 'delivering', status), claimed_until = ?", "2099-01-01T00:00:00.000Z");
     expect(await wakeUpsOf(program, 2)).toEqual({});
     await set("claimed_until = ?", ago);

@@ -1,4 +1,4 @@
-/** The vendor's own record of where its webhooks go, made with the API key: what is stored of it, and what a call that fails leaves. */
+/** The vendor's webhook destination, created with the API key: the stored data, and the state after a failed call. */
 import { Environment, Paddle } from "@paddle/paddle-node-sdk";
 import Stripe from "stripe";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -37,7 +37,7 @@ const withKeys = (secrets: Partial<Record<`${ListedVendor}_webhook_secret`, stri
 const press = (program: TestProgram, provider: ListedVendor, body?: object) =>
   program.api<MadeDestination & Error>("POST", `/api/v1/integrations/${provider}/destination`, body);
 
-/** The same by the verb, whose vendors answer soon or never, at any instant. */
+/** Calls the verb directly, with played vendors and at any time. */
 const make = (program: TestProgram, provider: ListedVendor, { now = Date.now(), replace = false } = {}) =>
   makeDestination(programContext(program, now), { provider, origin: BASE_URL, replace }, vendors.destinationsOf);
 
@@ -46,7 +46,7 @@ const wantedOf = (provider: ListedVendor) => {
   return [...needed, ...better].map(({ type }) => type);
 };
 
-/** Whether a delivery that is signed with this secret is taken. */
+/** Whether a delivery signed with this secret is accepted. */
 async function isTaken(program: TestProgram, provider: ListedVendor, secret: string): Promise<boolean> {
   const body =
     provider === "provider_a" ? bodyOfA(sessionCompleted({})) : bodyOfB(transactionCompleted({ program: program.id }));
@@ -56,7 +56,7 @@ async function isTaken(program: TestProgram, provider: ListedVendor, secret: str
   return reply.status === 200;
 }
 
-/** One that the owner made by hand. */
+/** Adds a destination that the owner created manually. */
 function byHand(program: TestProgram, provider: ListedVendor, fields: Partial<PlayedDestination> = {}) {
   const made: PlayedDestination = {
     id: provider === "provider_a" ? "we_byhand" : "ntfset_byhand",
@@ -163,7 +163,7 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     const program = await withKeys({ [`${provider}_webhook_secret`]: `secret_by_hand_of_${provider}` });
     const made = byHand(program, provider);
     const { body } = await press(program, provider);
-    // Provider A shows no secret again: whether the one that is stored is its nobody can say.
+    // Provider A does not show the secret again, so the stored one cannot be verified.
     const secret = provider === "provider_a" ? "unverified" : "kept";
     expect(body).toMatchObject({ outcome: "updated", destination_id: made.id, secret });
     expect(vendors.at[provider]).toHaveLength(1);
@@ -194,7 +194,7 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     expect(status).toBe(201);
     expect(await isTaken(program, provider, vendors.at[provider][0]!.secret)).toBe(true);
     expect(await isTaken(program, provider, "secret_of_another_address")).toBe(true);
-    // Another one is pasted: what was made is no longer what it is of.
+    // The pasted secret belongs to another destination.
     await program.api("PATCH", "/api/v1/programs/me", { [`${provider}_webhook_secret`]: "secret_of_a_third" });
     expect((await press(program, provider)).status).toBe(409);
     const again = await press(program, provider, { replace: true });
@@ -206,7 +206,7 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
   it("is gone on with where a call broke off before it stored what the vendor answered (IN-20)", async () => {
     const program = await withKeys();
     const now = Date.now();
-    // The vendor has made it, and the process that asked for it is gone.
+    // The vendor has created the destination, but the process ends before the reply.
     const { destinationsOf } = vendors;
     let asked = 0;
     vendors.destinationsOf = (of) => {
@@ -308,7 +308,7 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
 
   it("leaves another one of its address to the next call where the vendor does not remove it (IN-20)", async () => {
     const program = await withKeys();
-    // Provider B shows the secret of the first, so that a second stays over.
+    // Provider B shows the first destination's secret, so only the second is left over.
     for (const id of ["1", "2"])
       byHand(program, provider, { id: provider === "provider_a" ? `we_${id}` : `ntfset_${id}` });
     vendors.at[provider].forEach((one) => (one.description = `Affiliate program ${program.id}`));
@@ -386,11 +386,11 @@ describe("a destination of the vendor's test mode", () => {
       expect(page).toContain("stays as it is");
       expect(page).not.toContain("replace the stored secret");
       expect(vendors.at[provider]).toEqual([]);
-      // Long after.
+      // Later than the period in which a replaced secret is still accepted.
       vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 24 * 60 * MINUTE });
       expect(await isTaken(program, provider, secret)).toBe(true);
       vi.useRealTimers();
-      // Where test events count it may.
+      // The program may accept test events.
       await program.api("PATCH", "/api/v1/programs/me", { live_only: false });
       expect((await press(program, provider, { replace: true })).body).toMatchObject({
         outcome: "created",

@@ -1,4 +1,4 @@
-/** The e-mails of a local service as pages (MAIL-4). */
+/** The pages with the e-mails of a local service (MAIL-4). */
 import { env } from "cloudflare:workers";
 import { createExecutionContext } from "cloudflare:test";
 import { beforeEach, describe, expect, it, vi } from "vitest";

@@ -12,7 +12,7 @@ import { GUIDES } from "../../src/site/guide-list.ts";
 import { operations, servedDocument } from "../support/openapi.ts";
 import { BASE_URL, call } from "../support/program.ts";
 
-/** The most that a reader loads for one page, and for the index of the search. */
+/** The limit on the bytes of one page and of the search index. */
 const MAX_BYTES = 60 * 1024;
 
 const SECTIONS = [...servedDocument().tags.map(({ name }) => name.toLowerCase()), "errors", "outbound"];
@@ -165,7 +165,7 @@ describe("the documentation is pages for people (HTTP-17, HTTP-33)", () => {
         [body, ...(await Promise.all(files.map(async (at) => (await call<string>(at)).body)))].map(gzipped),
       );
       expect([path, sizes.reduce((sum, size) => sum + size, 0) < MAX_BYTES]).toEqual([path, true]);
-      // A phone is not asked to scroll through the whole API.
+      // A page has few operations, so that a phone does not scroll through the whole API.
       expect([path, body.match(/class="card operation"/g)?.length ?? 0]).toEqual([
         path,
         expect.toSatisfy((n: number) => n < 40),

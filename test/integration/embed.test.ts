@@ -1,4 +1,4 @@
-/** Links of the owner's own site into the portal, and the portal in a frame of it (EMBED-1 to EMBED-3). */
+/** Links from the owner's site into the portal, and the portal in a frame of that site (EMBED-1 to EMBED-3). */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { sealRecipient } from "../../src/core/payouts/recipient.ts";
@@ -20,9 +20,9 @@ import {
 } from "../support/visitor.ts";
 
 const FRAME = { "sec-fetch-dest": "iframe", "sec-fetch-site": "cross-site" };
-/** Of a form or a link within the frame. */
+/** The headers of a form or a link inside the frame. */
 const WITHIN = { "sec-fetch-dest": "iframe", "sec-fetch-site": "same-origin" };
-/** In development, which the tests are. */
+/** Tests run in the development environment. */
 const FRAMERS = "frame-ancestors http://shop.example:* http://*.shop.example:*;";
 
 const PAID_TO = "jane@wallet.example";
@@ -45,7 +45,6 @@ async function linkOf(id: string): Promise<string> {
 
 const tokenIn = (link: string) => link.slice(link.indexOf("=") + 1);
 
-/** A frame of the owner's site with the portal in it. */
 async function frameOf(id: string, visitor: Visitor = makeVisitor()): Promise<Visitor> {
   const { status, headers } = await visitor.get(await linkOf(id), FRAME);
   expect([status, headers.get("location")]).toEqual([303, "/portal"]);
@@ -65,7 +64,7 @@ describe("a link into the portal (EMBED-1)", () => {
     expect(visitor.cookies.has("__Host-session")).toBe(false);
     const again = await makeVisitor().get(link, FRAME);
     expect(again.status).toBe(410);
-    // Its own site can show why; nobody else can.
+    // Only the program's own site can show the reason in a frame.
     expect(again.headers.get("content-security-policy")).toContain(FRAMERS);
     const unknown = await makeVisitor().get(`/embed?token=${"x".repeat(43)}`, FRAME);
     expect([unknown.status, unknown.headers.get("x-frame-options")]).toEqual([410, "DENY"]);
@@ -134,7 +133,7 @@ describe("the session that it opens (EMBED-2)", () => {
       const isRefused = path.startsWith("/portal/details");
       expect([method, path, reply.status === 403]).toEqual([method, path, isRefused]);
     }
-    // Wherever a page is, it shows no payout details.
+    // A framed page never shows payout details.
     await program.api("PATCH", `/api/v1/partners/${stocked.partner.id}`, {
       ...{ payout_method: "wallet", payout_email: PAID_TO },
     });
@@ -255,7 +254,7 @@ describe("the portal in a frame (EMBED-3)", () => {
     expect((await frame.get("/portal")).headers.get("location")).toMatch(/^\/sign-in(\?|$)/);
     const full = await signInPartner(jane.email);
     expect(where(await full.get("/portal", WITHIN))).toEqual([303, "/sign-in"]);
-    // Nor is its token good as the other cookie, or the other way round.
+    // The two cookies do not accept each other's tokens.
     const swapped = makeVisitor();
     swapped.cookies.set("__Host-session", (await frameOf(jane.id)).cookies.get("__Host-framed")!);
     expect((await swapped.get("/portal")).headers.get("location")).toMatch(/^\/sign-in(\?|$)/);

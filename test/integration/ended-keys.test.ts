@@ -1,4 +1,4 @@
-/** What an API key leaves behind that lets somebody in, after the key has ended. */
+/** After an API key ends, the links and sessions that it created end too. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { SCOPES } from "../../src/domain/scope.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
@@ -16,13 +16,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Each way in which a key ends: a program with the key, and what ends it. */
+/** The ways in which a key ends: a program with the key, and the action that ends it. */
 const ENDS: Record<string, () => Promise<{ program: TestProgram; key: Api; end: () => Promise<unknown> }>> = {
   async "expires, after the link was made and before the session is over"() {
     const program = await makeProgram();
     const ends = Date.now() + HOUR;
     const key = await newKey(program, ["read", "write"], { expires_at: iso(ends) });
-    // The link that is still unused then was made a moment before.
+    // The unused link was created just before the end.
     vi.setSystemTime(ends - MINUTE);
     return { program, key, end: async () => vi.setSystemTime(ends) };
   },

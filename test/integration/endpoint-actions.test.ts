@@ -62,7 +62,7 @@ describe("POST /:id/rotate-secret (HOOK-8)", () => {
 
     await happen();
     const verify = (secret: string, i: number) => {
-      // The library judges the timestamp by the real clock: only the signature is asked here.
+      // The library checks the timestamp against the real clock; this test is only about the signature.
       const { text, headers } = world.requests[i]!;
       const at = Number(headers.get("webhook-timestamp")) * SECOND;
       vi.useFakeTimers({ now: at, toFake: ["Date"] });
@@ -129,7 +129,7 @@ describe("POST /:id/rotate-secret (HOOK-8)", () => {
     expect(() =>
       new Webhook(rotated.secret).verify(world.requests[0]!.text, Object.fromEntries(world.requests[0]!.headers)),
     ).toThrow();
-    // With nothing under way there is nothing to wait for.
+    // Without a running attempt the rotation does not wait.
     await rotateSecret(programContext(program), endpoint.id, async () => expect.unreachable());
   });
 
@@ -149,7 +149,7 @@ describe("POST /:id/rotate-secret (HOOK-8)", () => {
       }
       return new Response();
     };
-    // Between the claim of an attempt, with its secrets, and its arrival there is time for a rotation.
+    // The secret can be rotated after an attempt is claimed with its secrets and before it arrives.
     const slowly = async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return { A: [PUBLIC_IPV4] };
@@ -163,7 +163,7 @@ describe("POST /:id/rotate-secret (HOOK-8)", () => {
     const rows = await deliveriesOf(program);
     const delivering = run(program, outbound, clock);
     const { body } = await program.api<{ secret: string }>("POST", `/api/v1/webhooks/${endpoint.id}/rotate-secret`);
-    // From the moment that the reply is there, receivers may know the new secret, the old one, or both.
+    // From the reply on, receivers may know the new secret, the old one, or both.
     known.push(body.secret);
     await delivering;
     await run(program, outbound, clock);
@@ -204,7 +204,7 @@ describe("POST /:id/rotate-secret (HOOK-8)", () => {
     const answers: ((response: Response) => void)[] = [];
     const { program, world, clock, outbound, post } = await setUp(() => new Promise((go) => answers.push(go)));
     await makePartner(program, {}, "invited");
-    // A claim that outlasts the test.
+    // The claim lasts longer than the test.
     clock.now = Date.now() + HOUR;
     const { ended } = await outbound.begin((await deliveriesOf(program))[0]!.id);
     await eventually(() => expect(world.requests).toHaveLength(1));

@@ -14,7 +14,7 @@ const DAY = 24 * HOUR;
 
 beforeEach(async () => {
   vi.spyOn(console, "info").mockImplementation(() => {});
-  // The daily look is at all programs' endpoints: those of earlier tests are well.
+  // The daily check covers all programs, so the endpoints of earlier tests must be healthy.
   await env.DB.prepare("update webhook_endpoints set failing_since = null, failure_count = 0").run();
 });
 afterEach(() => vi.restoreAllMocks());
@@ -34,14 +34,13 @@ async function healthOf(id: string): Promise<Health> {
     .first<Health>())!;
 }
 
-/** Makes an endpoint look as if it had failed `failures` times since `since`. */
+/** Makes an endpoint appear to have failed `failures` times since `since`. */
 async function ail(id: string, since: number, failures: number): Promise<void> {
   await env.DB.prepare("update webhook_endpoints set failing_since = ?, failure_count = ? where id = ?")
     .bind(new Date(since).toISOString(), failures, id)
     .run();
 }
 
-/** Gives how many endpoints it looked at. */
 const disableAt = (...given: Parameters<typeof disableFailingEndpoints>) => serveAll(disableFailingEndpoints(...given));
 
 async function endpointEvents(program: TestProgram) {
@@ -52,7 +51,7 @@ async function endpointEvents(program: TestProgram) {
   return body.data.map(({ payload }) => payload);
 }
 
-/** What was sent beside the e-mail about the endpoint that a test makes. */
+/** The sent e-mails, without the security e-mail about the test's endpoint. */
 async function healthMailsIn(mailbox: Mailbox, program: TestProgram) {
   return (await mailbox.deliver(program.id)).filter(({ subject }) => !subject.startsWith("Security change"));
 }
@@ -162,7 +161,7 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
     await ail(endpoint.id, now - 6 * DAY, 30);
     const mailbox = openMailbox();
     const healthMails = () => healthMailsIn(mailbox, program);
-    // After the endpoints are read and before the change is written, one attempt succeeds.
+    // One attempt succeeds after the endpoints are read and before the change is written.
     const { binding } = watchDatabase(env.DB, {
       before: async (statements) => {
         if (statements.length === 1) return;

@@ -1,4 +1,4 @@
-/** A customer who has paid often, in a program with many flows or very many stored bodies, is erased too (JOB-1). */
+/** A customer with many payments can be erased, even if the program has many flows or very many stored bodies (JOB-1). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { iso } from "../../src/lib/time.ts";

@@ -1,4 +1,4 @@
-/** An erasure follows a customer's id between the providers and the owner's server, and an address however it is written (JOB-1). */
+/** An erasure follows a customer's id across providers and the owner's server, and an address in any spelling (JOB-1). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
@@ -19,7 +19,7 @@ const OTHER = "mo@work.example";
 
 const leadOf = (id: string, email: string) => lead({ ref: "jane", customer: { id, email } });
 
-/** What payments and commissions come to, and the partner of each. */
+/** The amounts of payments and commissions, with the partner of each. */
 async function sums(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   return [
@@ -53,7 +53,7 @@ describe("an id that the owner's server reported", () => {
     const bodies = await all("select body from provider_events where program_id = ? and body is not null", program.id);
     expect(bodies).toEqual([]);
     const { commissions } = await ledgerOf(program);
-    // What bound the id stays.
+    // The fact that bound the id stays.
     expect(commissions.map(({ amount_cents }) => amount_cents)).toEqual([2_000]);
   });
 

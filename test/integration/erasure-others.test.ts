@@ -1,4 +1,4 @@
-/** An erasure takes nothing of another customer (JOB-1). */
+/** An erasure does not remove other customers' data (JOB-1). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
@@ -27,7 +27,7 @@ describe("a lead's binding of an address that another customer has too", () => {
   const OLD = "kim@old.example";
   const NEW = "kim@new.example";
 
-  /** The owner's own id, which has had two addresses. */
+  /** A customer with an id of the owner's that has had two addresses. */
   async function movedCustomer(): Promise<TestProgram> {
     const program = await programOfJane();
     const first = lead({ ref: "jane", customer: { id: "user-7", email: OLD }, occurred_at: ago(5 * HOUR) });
@@ -37,7 +37,7 @@ describe("a lead's binding of an address that another customer has too", () => {
     return program;
   }
 
-  /** A vendor's customer, known by the first of them alone. */
+  /** A payment of a vendor's customer that is known only by the first address. */
   const paid = () => {
     const created = Math.floor((Date.now() - 4 * HOUR) / 1_000);
     return sessionCompleted({ email: OLD, customer: "cus_9", payment_intent: "pi_9", amount: 10_000, tax: 0, created });
@@ -87,7 +87,7 @@ describe("a lead's binding of an address that another customer has too", () => {
   );
 });
 
-/** What is stored of customers, but what was erased. */
+/** The stored rows about customers, without the erased ones. */
 const stored = (program: TestProgram) =>
   Promise.all(
     ["payments", "commissions", "facts", "fact_subjects", "provider_events"].map((table) =>
@@ -98,7 +98,7 @@ const stored = (program: TestProgram) =>
 describe.each(["_kim@shop.example", "lee&kim@shop.example", "lee/kim@shop.example"])(
   "%s, when kim@shop.example is erased",
   (email) => {
-    /** Bound to the partner by an import. */
+    /** An import binds the customer to the partner. */
     const file = `customer_email,partner_code\n${email},jane\n`;
 
     it("stays wherever it was said as an address", async () => {

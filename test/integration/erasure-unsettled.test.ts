@@ -1,4 +1,4 @@
-/** A customer is erased while a payment of theirs is stored and not settled: sums stay (JOB-1). */
+/** Sums stay the same if a customer is erased while one of their payments is stored but not settled (JOB-1). */
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
@@ -11,7 +11,7 @@ import { sessionCompleted } from "../support/provider-a.ts";
 
 const email = "buyer@shop.example";
 
-/** What the payment comes to, by its partner and its flow, once all is settled. */
+/** The payment's earnings by partner and flow, after all events are settled. */
 async function earned(program: TestProgram) {
   const ctx = testContext(Date.now() + 2 * MINUTE);
   await serveAll(finishVendorEvents(ctx));

@@ -1,4 +1,6 @@
-/** JOB-1: a customer with facts of every kind, of every provider, is found in no column of any table afterwards. */
+/**
+ * JOB-1: after the erasure of a customer with facts of every kind and provider, no column of any table contains the customer.
+ */
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { lead, refund, sale } from "../support/api-bodies.ts";
@@ -21,13 +23,13 @@ import { all } from "../support/rows.ts";
 import { TABLES } from "../support/tables.ts";
 import { sendTo } from "../support/vendor-account.ts";
 
-/** Every kind of fact: a new one does not compile until it is here. */
+/** Every kind of fact. A new kind does not compile until it is listed here. */
 const KINDS: Record<Fact["kind"], true> = {
   ...{ payment: true, adjustment: true, attribution: true, code_use: true, code: true, customer: true },
   ...{ cancellation: true, link: true, lead: true, elsewhere: true },
 };
 
-/** Where ids of the vendors stay, by which refunds and renewals are still found; an erasure keeps sums. */
+/** The columns that keep the vendors' ids, so that refunds and renewals still find their payment: an erasure keeps sums. */
 const IDS_STAY = ["erased_subjects.subject", "fact_subjects.subject", "facts.data", "payments.customer_id"];
 
 interface Person {
@@ -38,7 +40,7 @@ interface Person {
 
 const customers = ({ key }: Person) => [`cus_${key}`, `ctm_${key}`, `user-${key}`] as const;
 
-/** A life with facts of every kind at each vendor and in reports of the owner's server. */
+/** Sends facts of every kind from each vendor and from the owner's server. */
 async function live(program: TestProgram, { key, email, name }: Person): Promise<void> {
   const [customer, customerB, user] = customers({ key, email, name });
   const person = (event: ReturnType<typeof sessionCompleted>) => {
@@ -98,7 +100,7 @@ async function live(program: TestProgram, { key, email, name }: Person): Promise
   }
 }
 
-/** The rows of the program that hold the key of a person. */
+/** The program's rows that contain a person's key. */
 async function rowsOf(program: TestProgram, key: string): Promise<string[]> {
   const tables = ["payments", "facts", "fact_subjects", "provider_events", "erased_subjects"];
   const rows = await Promise.all(
@@ -138,7 +140,7 @@ describe("an erasure of a customer with every kind of fact (JOB-1)", () => {
     ];
     expect(sums(await ledgerOf(program))).toEqual(sums(ledger));
 
-    // What is said of the customer later brings no body back.
+    // Later events about the customer do not restore the body.
     await sendA(program, discountEventA({ promotion_code: "promo_1", object: { customer: "cus_7gone7" } }));
     await sendA(program, customerEvent({ id: "cus_7gone7", email: gone.email }, "customer.updated"));
     expect(await placesOf(program, gone.email, gone.name)).toEqual([]);

@@ -43,7 +43,7 @@ interface Kept {
   text: string;
 }
 
-/** Every text of the program that any table holds, as a reader sees it: what is sealed is opened. */
+/** Every text of the program in any table; sealed values are opened. */
 async function everything(program: TestProgram): Promise<Kept[]> {
   const { results } = await env.DB.prepare(
     "select name from sqlite_master where type = 'table' and name not like 'sqlite%' and name not like '_cf%' and name <> 'd1_migrations'",
@@ -70,7 +70,7 @@ async function opened(table: string, column: string, row: Record<string, unknown
   return (await testContext().sealer.openOrNull(String(row[column]) as Sealed, place))!;
 }
 
-/** Where an address is, decoded, and where something else that was said of its customer does. */
+/** The places that contain the address, decoded, and the places that contain other data of its customer. */
 async function placesOf(program: TestProgram, address: string, ...marks: string[]): Promise<string[]> {
   const kept = await everything(program);
   const holds = ({ text }: Kept) =>
@@ -147,7 +147,7 @@ describe("erasure (JOB-1)", () => {
     expect(await placesOf(program, "other@example.com")).not.toEqual([]);
     expect(await erase(program)).toEqual({ payments: 0, commissions: 0, provider_events: 0 });
 
-    // A refund afterwards still applies the rule that was recorded, although its condition can no longer be seen.
+    // A later refund still applies the recorded rule, although its condition can no longer be checked.
     await sendA(program, chargeRefunded({ charge: "ch_e", payment_intent: "pi_e", amount: 10_000, refunded: 1_000 }));
     const after = await ledgerOf(program);
     expect(after.commissions.map((row) => row.amount_cents)).toEqual([2_700, 3_000, 2_000]);
@@ -190,7 +190,7 @@ describe("what is linked to the customer (JOB-1)", () => {
     const [customer, subscription] = ["cus_l", "sub_l"];
     const events = [
       withPerson(sessionCompleted({ ref: "jane", email: ADDRESS, customer, payment_intent: "pi_l" })),
-      // The same customer under another address, and events that hold no address at all.
+      // The same customer with another address, and events without an address.
       withPerson(sessionCompleted({ ref: "jane", email: "second@example.com", customer, payment_intent: "pi_l2" })),
       invoicePaid({ customer, subscription, email: null, object: { customer_name: "Josephine Buyer" } }),
       chargeSucceeded({ charge: "ch_l", payment_intent: "pi_l" }),
@@ -256,7 +256,7 @@ describe("what is linked to the customer (JOB-1)", () => {
       expect.arrayContaining(["payments.customer_email", "fact_subjects.subject"]),
     );
     expect(await sumsOf(program)).toEqual(sums);
-    // A later change of the customer brings nothing back.
+    // A later change of the customer does not restore the data.
     await sendB(program, customerEventB({ id: customer, email: ADDRESS }, "customer.updated"));
     expect(await placesOf(program, ADDRESS)).toEqual([]);
   });
@@ -279,7 +279,7 @@ describe("what is linked to the customer (JOB-1)", () => {
     for (const event of [referred, near]) expect(await sendText(program, written(bodyOfA(event)))).toBe(200);
     expect(await erase(program)).toEqual({ payments: 0, commissions: 0, provider_events: 1 });
     expect(await bodies(program)).toEqual({ [referred.id]: false, [near.id]: true });
-    // The buyer whose event it was is somebody else.
+    // The event's buyer is now another person.
     expect((await ledgerOf(program)).payments.map(({ customer_email }) => customer_email)).toEqual([OTHER, OTHER]);
   });
 
@@ -419,7 +419,7 @@ describe("events that come after the erasure (JOB-1)", () => {
     );
     await erase(program);
     const late = [
-      // The invoice of the same payment, a renewal, a refund that names a charge, what joins it, another purchase.
+      // The payment's invoice, a renewal, a refund that names a charge, the event that joins them, and another purchase.
       invoicePaid({ id: invoice, email: ADDRESS, customer, subscription, payment_intent: "pi_late" }),
       invoicePaid({ email: ADDRESS, customer, subscription }),
       chargeSucceeded({
@@ -452,7 +452,7 @@ describe("events that come after the erasure (JOB-1)", () => {
     expect(await placesOf(program, ADDRESS, ...PERSON)).toEqual([]);
     await sendA(program, sessionCompleted({ email: ADDRESS, created: Math.floor(Date.now() / 1000) + 60 }));
     expect(await placesOf(program, ADDRESS)).toContain("payments.customer_email");
-    // Who buys again may be erased again.
+    // A customer who buys again can be erased again.
     await erase(program);
     expect(await placesOf(program, ADDRESS)).toEqual([]);
   });

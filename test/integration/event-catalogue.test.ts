@@ -1,4 +1,4 @@
-/** What is made from the catalogue of events (`domain/event.ts`): schemas, the document, the form and the guide. */
+/** The outputs of the event catalogue (`domain/event.ts`): schemas, the document, the form and the guide. */
 import { describe, expect, it } from "vitest";
 import { eventKind, EVENTS, OUTBOUND_EVENT_TYPES, SENT_EVENT_TYPES, sentEvent } from "../../src/domain/event.ts";
 import guide from "../../src/docs/webhooks.md?raw";

@@ -18,7 +18,7 @@ interface Counted {
   days: Record<string, number>;
 }
 
-/** What is kept of a program's events, and what counting their rows gives. */
+/** The stored counts of a program's events, and the counts of their rows. */
 async function countsAndRows(program_id: string): Promise<[Counted, Counted]> {
   const [hours, days, rows] = await env.DB.batch<{ at: string; type: string; n: number; minutes: string }>(
     [
@@ -56,7 +56,7 @@ describe("the kept counts of events", () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     await makePartner(program, { slug: "joe" });
-    // Two references in one minute; the edges of a minute, an hour and a day.
+    // Two references in one minute, and the edges of a minute, an hour and a day.
     const times = [0, 1, MINUTE - 1, MINUTE, HOUR - 1, HOUR, 24 * HOUR - 1, 24 * HOUR].map((ms) => START + ms);
     const all = [...arrivals(program, "jane", times), ...arrivals(program, "joe", times.slice(0, 5))];
     const flush = { object: "weur:counts", epoch: `counts-${program.id}`, now: Date.now() };
@@ -66,7 +66,7 @@ describe("the kept counts of events", () => {
     expect(await step(0, 4, all.slice(0, 4))).toBe(4);
     expect(await step(0, 4, all.slice(0, 4)), "a reply that was lost").toBe(4);
     expect(await step(4, 9, all.slice(4, 9))).toBe(9);
-    // As after a cursor that was lost: some of these are in the log already.
+    // As after a lost cursor: some of these are in the log already.
     expect(await step(9, 13, all.slice(2))).toBe(13);
     await serveAll(rollUpClicks({ db: openDatabase(env.DB), now: Date.now() + HOUR }));
     const [kept, recounted] = await countsAndRows(program.id);
@@ -76,7 +76,7 @@ describe("the kept counts of events", () => {
   });
 });
 
-/** Rows that D1 says it read for one GET of the API. */
+/** The number of rows that D1 reports as read for one GET of the API. */
 async function rowsRead(program: TestProgram, path: string): Promise<{ total: number; rows: number }> {
   const { binding, roundTrips } = watchDatabase(env.DB);
   const { body } = await callWith<{ total: number }>({ DB: binding }, path, {
@@ -94,7 +94,7 @@ async function rowsRead(program: TestProgram, path: string): Promise<{ total: nu
 
 describe("a list of events reads as many rows with 20,000 clicks as with 200 (EVT-6)", () => {
   it("on every page, for every filter, with its exact total (EVT-6)", async () => {
-    // The clicks of 20 minutes in four hours of two days, evenly.
+    // Spreads the clicks evenly over 20 minutes in four hours of two days.
     const minutes = Array.from({ length: 20 }, (_, i) => START + (i % 4) * 17 * HOUR + Math.floor(i / 4) * 11 * MINUTE);
     const at = (n: number) => (i: number) =>
       minutes[i % 20]! + Math.floor((Math.floor(i / 20) * MINUTE) / Math.ceil(n / 20));
@@ -112,7 +112,7 @@ describe("a list of events reads as many rows with 20,000 clicks as with 200 (EV
       [{ type: "click" }, 1],
       [{ type: "click", cursor: "deep" }, 1],
       [{ type: "partner.created" }, 0],
-      // Two minutes of 34 h and the five of 17 h, then one minute only.
+      // Two minutes of hour 34 and all five of hour 17; then one minute only.
       [hours, 7 / 20],
       [{ ...hours, type: "click" }, 7 / 20],
       [{ from: iso(START + 11 * MINUTE), to: iso(START + 12 * MINUTE), type: "click" }, 1 / 20],
@@ -123,11 +123,11 @@ describe("a list of events reads as many rows with 20,000 clicks as with 200 (EV
       const small = await rowsRead(few, `/api/v1/events?${asked(fewIds)}`);
       const large = await rowsRead(many, `/api/v1/events?${asked(manyIds)}`);
       expect([filter, small.total, large.total]).toEqual([filter, 200 * total, 20_000 * total]);
-      // Of a program that is not the last in the database, the row after a range may be read as well.
+      // If the program is not the last in the database, the row after a range may be read as well.
       expect(Math.abs(large.rows - small.rows), JSON.stringify(filter)).toBeLessThanOrEqual(3);
       expect(small.rows, JSON.stringify(filter)).toBeLessThan(100);
     }
-    // Edges within a minute: of the two that they cut, the clicks of the shorter part are counted by their rows.
+    // If an edge is within a minute, the clicks of the shorter part are counted by their rows.
     for (const [second, rows] of [
       [6, 2 * 100],
       [30, 2 * 500],

@@ -34,7 +34,7 @@ function list(program: TestProgram, query: Record<string, string> = {}) {
   return program.api<EventPage>("GET", `/api/v1/events?${new URLSearchParams(query).toString()}`);
 }
 
-/** Events as commits and click flushes write them: the row, and its count for the hour, which makes the day's. */
+/** Stores events as commits and click flushes do: the row and its hourly count, which updates the daily count. */
 async function store(program: TestProgram, made: { type: string; ms: number }[]): Promise<Stored[]> {
   const rows = made.map(({ type, ms }) => ({ id: newId("event", ms), type, ms, created_at: iso(ms) }));
   const json = JSON.stringify(rows);
@@ -54,7 +54,7 @@ async function store(program: TestProgram, made: { type: string; ms: number }[])
   return rows;
 }
 
-/** Five days: mostly clicks, many at the very edges of days. */
+/** Events of five days: mostly clicks, many at the edges of days. */
 function spread(): { type: string; ms: number }[] {
   return Array.from({ length: 400 }, (_, i) => {
     const day = START + (i % 5) * DAY;
@@ -93,7 +93,7 @@ describe("the audit log", () => {
   it("counts exactly what a brute-force count finds, for any range and type (HTTP-8)", async () => {
     const program = await makeProgram();
     const stored = await store(program, spread());
-    // Another program's events count nowhere here.
+    // The counts do not include another program's events.
     await store(await makeProgram(), spread());
     const instant = fc.oneof(
       fc.integer({ min: START - DAY, max: START + 6 * DAY }),
@@ -163,7 +163,7 @@ describe("the audit log", () => {
       const { status, body } = await list(program, range);
       expect([range, status, body.total, body.data.length]).toEqual([range, 200, total, total]);
     }
-    // As a client sends it that forgets to encode the plus sign.
+    // As from a client that does not encode the plus sign.
     const unencoded = await program.api<EventPage>("GET", "/api/v1/events?from=2026-03-01T14:00:00+02:00");
     expect([unencoded.status, unencoded.body.total]).toEqual([200, 3]);
   });

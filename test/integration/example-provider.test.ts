@@ -1,7 +1,6 @@
 /**
- * A provider is one folder and one line: here the list of `src/providers/list.ts` has one more (the project
- * `example-provider` of vitest.config.ts), which exists in the tests alone. It goes the whole way from the pasted secret to
- * the clawback without another line of the source.
+ * A provider is one folder and one line. These tests add a provider to the list of `src/providers/list.ts` (the project
+ * `example-provider` of vitest.config.ts) and play it from the pasted secret to the clawback without another source change.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -38,7 +37,6 @@ async function commissionsOf(program: TestProgram): Promise<Commission[]> {
   return body.data.toSorted((a, b) => b.amount_cents - a.amount_cents);
 }
 
-/** A program whose owner has pasted the secret on the settings page. */
 async function connected() {
   const program = await makeProgram();
   const owner = await signInOwner(program);

@@ -1,4 +1,4 @@
-/** What outlives a session of the dashboard: a fresh proof of the address comes before it (PROOF-3). */
+/** A change that outlives the dashboard session needs a fresh proof of the address (PROOF-3). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { MEMBER_ROLES, needsProof, type MemberRole } from "../../src/domain/member.ts";
@@ -20,7 +20,7 @@ import { callWith } from "../support/watched-database.ts";
 const ROUTES = pageRoutes("dashboard");
 const GETS = ROUTES.filter(({ method }) => method === "GET");
 
-/** What lets somebody stay who was let in once, or shuts the owner out: members, keys, secrets, where events are sent. */
+/** Routes that can grant lasting access or lock the owner out: members, keys, secrets, event destinations. */
 const SECURE =
   /^POST .*\/(?:settings\/(?:team|keys|api-key|secrets|sessions\/passkeys)|webhooks\/new|webhooks\/:id\/(?:edit|rotate-secret)|destination)(?:$|\/)/;
 
@@ -66,7 +66,7 @@ describe("what outlives a session (PROOF-3)", () => {
       ROUTES.map(named).filter((route) => SECURE.test(route)),
     );
     expect(OTHERS.length).toBeGreaterThan(50);
-    // A page that asks before such a change asks for the proof first.
+    // A confirmation page before such a change requires the proof too.
     const posts = new Set(SECURE_ROUTES.filter(({ method }) => method === "POST").map(({ path }) => path));
     const asking = GETS.filter(({ path }) => posts.has(path) && ASKS_BEFORE.test(path));
     expect(
@@ -86,7 +86,7 @@ describe("what outlives a session (PROOF-3)", () => {
       const back = to.searchParams.get("to") ?? "";
       expect([address, reply.status, to.pathname]).toEqual([address, 303, "/sign-in/again"]);
       expect([address, await everythingOf(stocked.program.id)]).toEqual([address, before]);
-      // A form leads back to where it is.
+      // A form returns to its page.
       if (method === "GET") expect(back).toBe(asked);
       else
         expect([address, GETS.some((page) => pageAddress(page.path, stocked.ids) === back)]).toEqual([address, true]);

@@ -72,7 +72,7 @@ describe("GET /docs/:guide", () => {
         ([whole, code]) => code ?? whole,
       );
       expect(body).not.toMatch(/\| - \|\n\n/);
-      // A link to a file that is only in the repository is a text on the page.
+      // A link to a file that is only in the repository becomes text on the page.
       const texts = parts.filter((part) => !part.includes("]("));
       expect(texts.length).toBeGreaterThan(2);
       for (const text of texts.slice(1))

@@ -37,7 +37,7 @@ const STRINGS = [
 
 const NUMBERS = [0, -0, 1, -1, 0.1, 1e-320, 1e308, -1e308, 2 ** 53, -(2 ** 53), 2 ** 63, 100.00001, 1e21, 12.3456];
 
-/** Every field of every body, and some of none. */
+/** Every field of every body, and some unknown fields. */
 const FIELDS = [
   ...new Set(
     Object.values(requestSchemas()).flatMap((body) => (body instanceof z.ZodObject ? Object.keys(body.shape) : [])),
@@ -46,7 +46,7 @@ const FIELDS = [
   ..."__proto__ constructor prototype toString hasOwnProperty then \0 \ud800".split(" "),
 ];
 
-/** Values that pass here and there, so that hostile ones also come behind valid ones. */
+/** Values that are valid for some fields, so that hostile values are also tested after valid ones. */
 const PLAUSIBLE: unknown[] = [
   ..."flat percentage partner.created first last USD NET-15 shop.example active invited provider_a".split(" "),
   ["partner.created"],
@@ -71,7 +71,7 @@ const hostileValue = fc.oneof(
 );
 
 let n = 0;
-/** Bodies that each route takes, so that one hostile field comes as far as it can. */
+/** Valid bodies of each route, so that a single hostile field is parsed as late as possible. */
 const VALID: Record<string, () => Record<string, unknown>> = {
   "POST /api/v1/partners": () => ({ email: `v${n}@example.com`, slug: `v${n++}` }),
   "POST /api/v1/flows": () => ({ name: "x", action_type: "flat", action_value: 1 }),
@@ -82,7 +82,7 @@ const VALID: Record<string, () => Record<string, unknown>> = {
   "POST /admin/sign-in-links": () => ({ email: "v@example.com" }),
 };
 
-/** A body as text, so that keys and numbers which no object holds can be in it. */
+/** A body as text, because an object cannot hold all keys and numbers. */
 const hostileBody = fc.oneof(
   {
     weight: 8,
@@ -126,7 +126,6 @@ beforeAll(async () => {
   ids["webhooks"] = (await program.api<{ id: string }>("POST", "/api/v1/webhooks", endpoint)).body.id;
 });
 
-/** Each route that takes a body, once. */
 function writingRoutes(): { method: string; path: string }[] {
   const routes = new Map(
     app.routes
@@ -141,7 +140,7 @@ function addressOf(path: string): string {
 }
 
 function expectAnswer(reply: Reply<unknown>, sent: unknown): void {
-  // A body that happens to be valid goes on to the vendor, who cannot be reached from here: the documented answer.
+  // A body that happens to be valid is forwarded to the vendor, which is unreachable here: the documented error.
   const isVendorAway = reply.status === 503 && JSON.stringify(reply.body).includes('"provider_unavailable"');
   if (reply.status >= 500 && !isVendorAway) throw new Error(`${reply.status} for ${JSON.stringify(sent)}`);
   expect(reply.headers.get("X-Request-Id")).toMatch(/^req_/);
@@ -253,7 +252,7 @@ describe("hostile input (HTTP-27)", () => {
   });
 
   it("reaches the provider endpoints only as far as the signature", async () => {
-    // The shared program may have lost its secrets to a hostile PATCH.
+    // A hostile PATCH may have cleared the shared program's secrets.
     const { id } = await makeProgram();
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...VENDOR_NAMES), hostileBody, async (provider, body) => {

@@ -181,7 +181,7 @@ describe("rate limits", () => {
   it("are the platform's: its limiter ends in a refusal of the request", async () => {
     const program = await makeProgram();
     const key = await sha256Hex(program.api_key);
-    // The minute may turn between the two steps; then they are taken again.
+    // If the minute changes between the two steps, they are repeated.
     await eventually(async () => {
       await Promise.all(Array.from({ length: 3_000 }, () => env.RATE_LIMIT_API.limit({ key })));
       expect(limited(await program.api("POST", "/api/v1/flows", FLOW))).toEqual([429, "rate_limited", "60"]);
@@ -197,7 +197,7 @@ describe("rate limits", () => {
         method: n % 2 === 0 ? "GET" : "POST",
         headers: { "cf-connecting-ip": source, ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
       });
-    // A caller without any key has guessed nothing.
+    // A request without a key does not count as a guess.
     for (let i = 0; i < 35; i++) expect((await from(address, null)).status).toBe(401);
     for (let i = 0; i < 30; i++) expect((await from(address, `sk_guess${i}`, i)).status).toBe(401);
     expect(limited(await from(address, "sk_guess"))).toEqual([429, "rate_limited", "60"]);

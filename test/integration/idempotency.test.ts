@@ -23,14 +23,14 @@ async function flowsOf(program: TestProgram): Promise<number> {
   return (await program.api<{ data: unknown[] }>("GET", FLOWS)).body.data.length;
 }
 
-/** Moves what is stored under a key into the past. */
+/** Makes a stored key older. */
 async function age(program: TestProgram, key: string, ms: number): Promise<void> {
   await env.DB.prepare("update idempotency_keys set created_at = ? where program_id = ? and key = ?")
     .bind(iso(Date.now() - ms), program.id, key)
     .run();
 }
 
-/** A key taken by a request that never answered, `ms` ago. */
+/** Stores the key of a request without a reply, made `ms` ago. */
 async function takenBy(program: TestProgram, key: string, ms: number): Promise<void> {
   const request_hash = await sha256Hex(["POST", FLOWS, JSON.stringify(FLOW)].join("\n"));
   await env.DB.prepare(
@@ -41,8 +41,8 @@ async function takenBy(program: TestProgram, key: string, ms: number): Promise<v
 }
 
 /**
- * POSTs whose reply is stored after their work and not in its transaction, with the reason: where the process dies between
- * the two, the same request does the work again once its key is free.
+ * POSTs whose reply is stored after the work instead of in its transaction, with the reason. If the process ends in between,
+ * the same request repeats the work once its key is free.
  */
 const STORED_AFTERWARDS: Record<string, string> = {
   "/api/v1/applications/bulk": "what was decided is reported as such",
@@ -120,7 +120,7 @@ describe("Idempotency-Key (HTTP-10)", () => {
     const first = await post(program, "dup", partner, "/api/v1/partners");
     const again = await post(program, "dup", partner, "/api/v1/partners");
     expect([first.status, again.status, again.headers.get("Idempotent-Replayed")]).toEqual([409, 409, "true"]);
-    // As it was, with the id of the request that it was the reply to.
+    // The stored reply is unchanged and has the first request's id.
     expect(again.body.error).toEqual(first.body.error);
     expect(again.body.error.code).toBe("already_exists");
     expect((await post(program, "typo", { ...FLOW, name: "" })).status).toBe(422);
@@ -185,7 +185,7 @@ describe("Idempotency-Key (HTTP-10)", () => {
     const approve = { ids: [commission.id], status: "approved" };
     let isFirst = true;
     const { binding } = watchDatabase(env.DB, {
-      // Somebody else approves it between the read and the commit.
+      // Another request approves it between the read and the commit.
       async before(statements) {
         if (!isFirst || !statements.some((sql) => sql.includes("insert into commit_guards"))) return;
         isFirst = false;
@@ -245,7 +245,7 @@ describe("Idempotency-Key (HTTP-10)", () => {
     const { binding } = watchDatabase(env.DB, {
       async before(statements) {
         const isCommit = statements.some((text) => text.includes("insert into events"));
-        // A rival makes the 100th flow just before the first commit, and removes it before the second.
+        // A rival creates the 100th flow just before the first commit and removes it before the second.
         if (isCommit) commits++;
         const change = !isCommit
           ? env.DB.prepare("delete from flows where id = ?").bind(rival)

@@ -1,4 +1,4 @@
-/** An import binds and fills in only what is certain, and reports what it really did. */
+/** An import only binds and fills in certain data, and reports its actual changes. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { countsOf, sendImport, type ImportReply } from "../support/imports.ts";
@@ -16,7 +16,7 @@ async function programWith(...slugs: string[]): Promise<TestProgram> {
   return program;
 }
 
-/** Customers and the partners they are bound to: `cus_1 ann`. */
+/** Customers and their bound partners: `cus_1 ann`. */
 async function bindingsOf(program: TestProgram): Promise<string[]> {
   const { results } = await env.DB.prepare(
     `select s.subject || ' ' || f.ref_key as bound from facts f
@@ -28,7 +28,7 @@ async function bindingsOf(program: TestProgram): Promise<string[]> {
   return results.map(({ bound }) => bound);
 }
 
-/** The partners as an owner sees them, without what chance and time decide, and every code with its holder. */
+/** The partners in the owner's view, without random and time-dependent values, and every code with its holder. */
 async function partnersOf(program: TestProgram) {
   const { results } = await env.DB.prepare(
     `select email, slug, status, first_name, last_name, commission_pct, payout_method, payout_email,

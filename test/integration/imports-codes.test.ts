@@ -1,4 +1,4 @@
-/** Promotion codes of partners from a file (IMP-5). */
+/** The import of partners' promotion codes from a file (IMP-5). */
 import { describe, expect, it } from "vitest";
 import { settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import { MAX_CODES } from "../../src/domain/code.ts";
@@ -15,7 +15,7 @@ const NOW = Date.now();
 
 const fileOf = (...lines: string[]) => ["email,code,promotion_codes", ...lines].join("\n");
 
-/** Who has which codes, by their slugs. */
+/** Each partner's codes, by slug. */
 async function codesOf(program: TestProgram): Promise<Record<string, string[]>> {
   const { body } = await program.api<{ data: { id: string; slug: string }[] }>("GET", "/api/v1/partners?per_page=100");
   const all = await Promise.all(

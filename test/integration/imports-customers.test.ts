@@ -1,4 +1,4 @@
-/** Customers bound to partners from another product's file, and what the ledger makes of it (IMP-4). */
+/** Customers that an import binds to partners, and their effect on the ledger (IMP-4). */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -15,7 +15,7 @@ import { makePartner, makeProgram, programContext, type TestProgram } from "../s
 const CUSTOMERS = { kind: "customers" };
 const HOUR = 3_600;
 
-/** Seconds, a little later than an import made now. */
+/** Unix time in seconds, a little later than an import made now. */
 const soon = () => Math.ceil(Date.now() / 1000) + 5;
 const past = () => soon() - 2 * HOUR;
 
@@ -25,7 +25,7 @@ async function programWith(...slugs: string[]): Promise<TestProgram> {
   return program;
 }
 
-/** Which partner each payment earned for, by the vendor's id. */
+/** The partner that each payment earned for, by the vendor's id. */
 async function earners(program: TestProgram): Promise<Record<string, string | null>> {
   const { payments, commissions } = await ledgerOf(program);
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** An import leaves a customer to whoever the ledger gives the customer's next payment (IMP-4). */
+/** An import leaves a customer to the partner that the ledger gives the customer's next payment (IMP-4). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { at, JANE_A, programOf, reported } from "../support/code-sales.ts";
@@ -41,7 +41,7 @@ it("customers about which more was said than the database holds in a row", async
   const { program } = await programOf({}, "jane", "joe");
   for (const customer of ["cus_1", "cus_2"]) {
     await sendA(program, buys(1, { id: `cs_${customer}`, customer, ref: "jane" }));
-    // The ids are long, so that fewer facts are as large as those of years.
+    // Long ids make few facts as large as the facts of years.
     const like = (table: string, columns: string) =>
       env.DB.prepare(
         `with recursive n (i) as (select 1 union all select i + 1 from n where i < 700)
@@ -57,7 +57,7 @@ it("customers about which more was said than the database holds in a row", async
   expect(body).toMatchObject({ added: 1, unchanged: 1, left_out: 1, refused: 0 });
 });
 
-/** The columns of a table beside the id of the fact. */
+/** The columns of a table, without the fact's id. */
 async function others(table: string): Promise<string> {
   const { results } = await env.DB.prepare("select name from pragma_table_info(?)").bind(table).all<{ name: string }>();
   const names = results.map(({ name }) => name);

@@ -1,7 +1,4 @@
-/**
- * The import works in slices, so that no program holds the isolate: between two slices the isolate is
- * free, and how much is done in one is counted, not timed.
- */
+/** The import yields between slices, so that a program does not block the isolate. A slice's work is counted, not timed. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { countsOf, sendImport, type ImportReply } from "../support/imports.ts";
 import { makeProgram } from "../support/program.ts";
@@ -9,7 +6,7 @@ import { callWith } from "../support/watched-database.ts";
 
 const LINES = 5_000;
 
-/** A file of the largest size and with the most lines, whose cells take as much reading as cells can. */
+/** Files of the largest size with the most lines and the most expensive cells. */
 const FILES: Record<string, string> = {
   partners: `email,code,name\n${linesOf((i) => `p${i}@many.example,"${`x?ref=a${i} `.repeat(14)}",""""""""""\n`)}`,
   customers: `customer email,code\n${linesOf((i) => `c${i}@many.example,"${`x?ref=a${i} `.repeat(14)}"\n`)}`,
@@ -21,11 +18,11 @@ function linesOf(line: (i: number) => string): string {
 
 interface Watched {
   slices: number;
-  /** Characters looked at in the slice that looked at most. */
+  /** The most characters read in one slice. */
   most: number;
 }
 
-/** Counts the slices and what is read in them; before slice `at` goes on, `between` is done. */
+/** Counts the slices and the characters read in each; runs `between` before slice `at` continues. */
 function watchSlices(at: number, between: () => Promise<unknown>): Watched {
   const watched = { slices: 0, most: 0 };
   let read = 0;
@@ -80,9 +77,9 @@ describe("a dry run of the largest import", () => {
       answered.push("imported");
       expect([reply.status, reply.body.lines]).toEqual([200, LINES]);
       expect(answered).toEqual([200, "imported"]);
-      // Some 65,000 characters in each, looked at twice at most.
+      // About 65,000 characters in each slice, each read at most twice.
       expect(watched.most).toBeLessThan(150_000);
-      // Reading the table, the lines, judging them, and the report.
+      // The slices read the table, read the lines, check them, and make the report.
       expect(watched.slices).toBeGreaterThan(80);
     },
   );

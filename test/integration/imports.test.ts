@@ -31,7 +31,7 @@ async function eventsOf(program: TestProgram, type: string): Promise<number> {
   return (await program.api<{ total: number }>("GET", `/api/v1/events?type=${type}`)).body.total;
 }
 
-/** Where a link with this code leads: to the program's domain whether or not it is somebody's. */
+/** The holder of a link's code. The link leads to the program's domain even if the code is free. */
 async function holderOf(program: TestProgram, code: string): Promise<string | null> {
   const ctx = programContext(program);
   const rows = await ctx.db.$client
@@ -48,14 +48,14 @@ const EACH_TEXT = Object.fromEntries(PARTNER_TEXTS.map((column) => [column, `Eac
   string
 >;
 
-/** A cell for each field of a file, and what it is stored as: a new field, or a new column that lines can give, needs both. */
+/** A cell for each field of a file, and its stored value. A new field, or a new column that lines can set, needs both. */
 const EACH_CELL: Record<ImportField<"partners">, string> = {
   email: "each@old.example",
-  // Read where a file has no first and no last name.
+  // Only used if a file has no first and no last name.
   name: "",
   ...EACH_TEXT,
   code: "each",
-  // Given beside: `imports-codes.test.ts`.
+  // `imports-codes.test.ts` tests these.
   promotion_codes: "",
   status: "active",
   commission_pct: "33.125",
@@ -154,7 +154,7 @@ describe("a file of partners (IMP-1)", () => {
       .all();
     const [added, known] = results;
     expect(added).toMatchObject(EACH_COLUMN);
-    // Who is there keeps these.
+    // An existing partner keeps these.
     const kept = { email: "known@old.example", slug: "known", commission_pct: null, status: "invited" };
     expect(known).toMatchObject({ ...EACH_COLUMN, ...kept });
   });
@@ -278,7 +278,7 @@ describe("a file of partners (IMP-1)", () => {
     expect(
       (await partnersOf(program)).map((one) => [one.status, one.commission_pct, one.payout_method, one.payout_email]),
     ).toEqual([
-      // A state that cannot be read may be any: its partner is not active, though others are.
+      // An unreadable state may be any state, so the partner is not made active.
       ["invited", null, "wallet", "ann@pay.example"],
       ["active", null, "bank_transfer", "bob@wise.example"],
       ["active", null, null, null],

@@ -1,6 +1,6 @@
 /**
- * Programs of one vendor account that have an address and a secret each: every event comes to all of them. One that claims a
- * program which has stored that very event itself is decided there alone, whichever of them it came to first (IN-1, IN-13).
+ * Programs of one vendor account, each with its own address and secret, so that each receives every event. An event that
+ * claims a program is decided only there if that program has stored the event itself, in any order of arrival (IN-1, IN-13).
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -30,7 +30,7 @@ interface Own {
   secret: string;
 }
 
-/** Two programs of one account, each with the partner jane; the second has bob as well. */
+/** Two programs of one account, each with the partner jane; the second also has bob. */
 async function twoPrograms(): Promise<{ p: Own; q: Own }> {
   const own = async (secret: string) => ({
     program: await makeProgram({ provider_b_webhook_secret: secret }),
@@ -44,7 +44,7 @@ async function twoPrograms(): Promise<{ p: Own; q: Own }> {
 
 const send = ({ program, secret }: Own, event: b.EventB, bindings = {}) => sendTo(program, event, { secret, bindings });
 
-/** The commissions of a program that are not rejected, with clawbacks. */
+/** The amounts of a program's commissions that are not rejected, with clawbacks. */
 async function earned({ program }: Own): Promise<number[]> {
   return (await ledgerSeen(program)).commissions
     .map(({ amount_cents }) => Number(amount_cents))
@@ -117,7 +117,7 @@ describe("an event that comes to two programs of one account with a secret each"
           ...{ id: ids.subscription, ref: "jane", program: p.program.id, customer: ids.customer, occurred_at: at(1) },
         }),
       ];
-      // The customer buys of the other program as well: what names no partner there is nobody's.
+      // The customer also buys from the other program, and that payment is unattributed without a reference.
       const own = b.transactionCompleted({ program: q.program.id, customer: ids.customer, occurred_at: at(2) });
       const sends = [p, q].flatMap((to) => claimed.map((event) => [to, event] as const));
       for (const [to, event] of isFirst ? sends : sends.toReversed()) await send(to, event);
@@ -180,13 +180,13 @@ describe("an event that comes to two programs of one account with a secret each"
     const claimed = { id, ref: "jane", program: p.program.id };
     expect((await send(q, b.transactionCompleted(claimed))).body.outcome).toBe("commission");
     await send(p, b.transactionCompleted(claimed));
-    // Who has a program of this service and knows the id of an event takes no other payment with it.
+    // A stranger with a program and an event's id cannot take another payment with it.
     const known = b.transactionCompleted({ ref: "jane", program: p.program.id });
     const aimed = b.transactionCompleted({ ref: "jane", program: q.program.id });
     for (const event of [aimed, known]) await send(q, event);
     await send(p, { ...known, data: { ...known.data, id: aimed.data.id } });
     expect(await earned(q)).toEqual([2_000, 2_000, 2_000]);
-    // An event of the same id that claims nobody, or somebody else, is not the claimed one's.
+    // An event with the same id but another claim, or without one, does not count for the claimed program.
     const event = b.transactionCompleted({ ref: "jane" });
     await send(q, event);
     await send(p, { ...event, data: { ...event.data, id: uniqueId("txn_") } });
@@ -221,14 +221,14 @@ describe("an event that comes to two programs of one account with a secret each"
     expect([await earned(p), await earned(q)]).toEqual([[1_500], []]);
     await setSecrets(p.program.id, { provider_b_webhook_secret: OTHER });
     expect((await send(q, refund(5_000))).body.outcome).toBe("adjusted");
-    // What waits in the other for the payment is fetched with it; that it is no payment there is not.
+    // The other program's stored refunds move along with the payment; its marker that the payment is elsewhere does not.
     expect((await sendTo(p.program, event, { secret: OTHER })).status).toBe(200);
     expect([await earned(p), await earned(q)]).toEqual([[500], []]);
     expect(await outcomes(p)).toEqual(["commission"]);
   });
 });
 
-/** A claim of the first program's only partner, and what that partner reads of it. */
+/** Makes a claim of the first program's only partner. Returns it as the partner sees it. */
 async function claimAt({ program }: Own, input: Parameters<typeof makeClaim>[2]) {
   const { body } = await program.api<{ data: { id: string; email: string }[] }>("GET", "/api/v1/partners");
   const jane = body.data[0]!;
@@ -297,7 +297,7 @@ describe("a claim of a sale that another program decides on", () => {
 });
 
 describe("a process that dies between two steps of it", () => {
-  /** Sends an event, and dies before the round trip of this number; whether it got that far. */
+  /** Sends an event and ends the process before round trip `step`. Returns whether that round trip happened. */
   async function dieAt(to: Own, event: b.EventB, step: number): Promise<boolean> {
     let left = step;
     const { binding } = watchDatabase(env.DB, {
@@ -345,7 +345,7 @@ describe("a customer's story that comes to both programs", () => {
           const story = storyOf(p.program, "jane");
           const sends = [...order, ...extra].map((i) => [i < STORY ? p : q, story[i % STORY]!] as const);
           if (together) await Promise.all(sends.map(([to, event]) => send(to, event)));
-          // The vendor sends again what was not taken.
+          // The vendor repeats refused events.
           for (const [to, event] of sends) expect((await send(to, event)).status).toBe(200);
           await sweep();
           await sendAlone(lone, story, "jane", OTHER);

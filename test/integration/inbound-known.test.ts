@@ -1,7 +1,6 @@
 /**
- * A program and its secrets are remembered for some seconds, so that an event costs two round trips. What was remembered
- * decides nothing that the database says otherwise by then: the transaction that stores the event refuses it, and the
- * event is judged again (IN-14).
+ * A program and its secrets are cached for some seconds, so that an event costs two round trips. The transaction that stores
+ * the event refuses outdated data, and the event is processed again (IN-14).
  */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -33,7 +32,7 @@ beforeEach(() => {
   });
 });
 
-/** Delivers a body from the vendor's address; with how many round trips it cost. */
+/** Delivers a body from the vendor's address. Returns the reply and the number of round trips. */
 async function deliver(program: TestProgram, provider: "a" | "b", body: string, signature: string) {
   const before = world.roundTrips.length;
   const { status, body: reply } = await callWith<{ outcome?: string; error?: { code: string } }>(
@@ -58,7 +57,7 @@ async function sendB(program: TestProgram, event: EventB) {
   return deliver(program, "b", body, await signB(body, SECRET_B));
 }
 
-/** A program that this isolate has just read with its secrets. */
+/** A program whose secrets this isolate has just read. */
 async function knownProgram(): Promise<TestProgram> {
   const program = await makeProgram();
   await makePartner(program, { slug: "jane" });
@@ -164,7 +163,7 @@ describe("what a stranger sends to a program that was read of late (IN-10)", () 
     };
     const { trips, ...answer } = await forged();
     expect(answer).toEqual(WRONG);
-    // The refusal that is noted once a minute, after the answer.
+    // The refusal is recorded once a minute, after the reply.
     expect(trips).toBeLessThanOrEqual(2);
     expect(await forged()).toEqual({ ...WRONG, trips: 1 });
     for (let i = 0; i < 28; i++) await forged();

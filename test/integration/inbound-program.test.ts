@@ -1,7 +1,7 @@
 /**
- * Which program: candidates are the program that provider B's event claims, the one that already stores the payment or
- * subscription it names, then the URL's; the first whose secret verifies takes it. No verified event is refused because
- * the buyer's data named another program, and no refund is filed elsewhere than its payment (IN-1).
+ * Candidate programs are the claimed program of provider B's event, the program that stores the payment or subscription, then
+ * the URL's program. The first whose secret verifies the event receives it. A verified event is not refused because the
+ * buyer's data names another program, and a refund is always stored with its payment (IN-1).
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -22,7 +22,7 @@ const OTHER = "pdl_ntfset_of_another_account";
 const amounts = async (program: TestProgram) =>
   (await ledgerSeen(program)).commissions.map(({ amount_cents }) => amount_cents);
 
-/** Two programs of one account, and one of another, each with the partner jane. */
+/** Two programs of one account and one of another, each with the partner jane. */
 async function threePrograms() {
   const programs = [await makeProgram(), await makeProgram(), await makeProgram({ provider_b_webhook_secret: OTHER })];
   for (const program of programs) await makePartner(program, { slug: "jane" });
@@ -258,7 +258,7 @@ describe("two programs on one vendor account with one URL (IN-13)", () => {
             const replies = await Promise.all(sends.map(([event, to]) => sendTo(to, event)));
             sends = sends.filter((_, i) => replies[i]!.status !== 200);
           }
-          // The vendor sends again what was not taken.
+          // The vendor repeats refused events.
           for (let tries = 0; sends.length > 0 && tries < STORY; tries++) {
             const left: typeof sends = [];
             for (const send of sends) if ((await sendTo(send[1], send[0])).status !== 200) left.push(send);

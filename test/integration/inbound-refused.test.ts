@@ -1,6 +1,6 @@
 /**
- * The status has the last refusal of each provider with its reason (PROG-10). Refused deliveries are counted, once a
- * minute, and are events, once an hour, for each reason (IN-11).
+ * The status contains each provider's last refusal with its reason (PROG-10). For each reason, refused deliveries are counted
+ * once a minute and become events once an hour (IN-11).
  */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -67,7 +67,7 @@ interface Options {
 const forged = (provider: ListedVendor = "provider_a", at = nowSeconds()) =>
   signatureOf(provider, "{}", "another secret", at);
 
-/** Sends a delivery; `writes` are the transactions that changed a program or its log. */
+/** Sends a delivery. `writes` are the transactions that changed a program or its log. */
 async function send(program_id: string, options: Options = {}) {
   const { provider = "provider_a", body = "{}", from = `198.51.100.${Math.random()}` } = options;
   const header = options.header === undefined ? await forged(provider) : options.header;
@@ -112,7 +112,7 @@ interface Case {
   sent: (provider: ListedVendor) => Promise<Options>;
 }
 
-/** Those that any provider can have; the others: `thin-events.test.ts`. */
+/** The reasons that every provider can have. `thin-events.test.ts` tests the others. */
 type Reason = Exclude<RefusalReason, UnreadReason>;
 
 const CASES: Record<Reason, Case> = {
@@ -266,7 +266,7 @@ describe("a refused delivery of a program", () => {
 describe("a refused delivery of no program", () => {
   it("is a line of the log, one a minute with their number, and nothing is written", async () => {
     pass(10 * MINUTE);
-    // Those of other tests in this isolate.
+    // Flushes the log lines of other tests in this isolate.
     await send("prog_x");
     pass(MINUTE + 1);
     lines.length = 0;

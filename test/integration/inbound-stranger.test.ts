@@ -1,7 +1,7 @@
 /**
- * The form and the time of the signature header are judged before the body is read; where the URL
- * names the program the signature is verified before anything is parsed. What is refused this way costs no more than one
- * database read, and none once its address is over the limit (IN-5, IN-10).
+ * The form and the time of the signature header are checked before the body is read; if the URL names the program, the
+ * signature is verified before the body is parsed. A refusal costs at most one database read, and no read if the address is
+ * over its limit (IN-5, IN-10).
  */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -28,9 +28,9 @@ interface Sent {
   status: number;
   code: string | undefined;
   retry_after?: string;
-  /** Round trips to the database, after those that the answer does not wait for. */
+  /** Round trips to the database, without those after the reply. */
   trips: number;
-  /** Bytes of the body that were read. */
+  /** Bytes that were read from the body. */
   read: number;
 }
 
@@ -39,7 +39,7 @@ interface Options {
   from?: string;
   header?: string | null;
   body?: string;
-  /** Reported, or not. */
+  /** The declared content length; null to omit it. */
   length?: number | null;
   pieces?: Pieces;
 }
@@ -51,19 +51,18 @@ const PIECE = 16_384;
 
 interface Stream {
   body: ReadableStream<Uint8Array>;
-  /** Bytes that were read. */
+  /** Returns the number of bytes read. */
   read: () => number;
 }
 
 interface Pieces {
   piece?: number;
-  /** What comes instead of the rest once so many bytes were read: nothing any more, or a connection that breaks. */
+  /** After `at` bytes the body stops, or the connection breaks. */
   stop?: { at: number; by: "silence" | "break" };
-  /** Called for each piece. */
   onRead?: (read: number) => Promise<void> | void;
 }
 
-/** A body in pieces, of which the service reads as many as it wants; as on the platform, into a buffer of its own. */
+/** A body in pieces, of which the service reads as many as it needs. The platform reads into its own buffer too. */
 function inPieces(bytes: Uint8Array, { piece = PIECE, stop, onRead }: Pieces = {}): Stream {
   let read = 0;
   const pull = async (controller: ReadableByteStreamController) => {
@@ -83,7 +82,7 @@ function inPieces(bytes: Uint8Array, { piece = PIECE, stop, onRead }: Pieces = {
   return { body: new ReadableStream({ type: "bytes", pull }, { highWaterMark: 0 }), read: () => read };
 }
 
-/** Sends a body in pieces, of which the service reads as many as it wants. */
+/** Sends a body in pieces, of which the service reads as many as it needs. */
 async function send(program_id: string | null, options: Options = {}): Promise<Sent> {
   const { provider = "a", from = VENDOR, body = "{}", header = forged(provider) } = options;
   const bytes = new TextEncoder().encode(body);
@@ -148,7 +147,7 @@ describe("what a stranger can make the service spend (IN-5, IN-10)", () => {
     const sent = await send(program.id, { body: `{"a": "${"x".repeat(1_000)}"}` });
     expect(parse.mock.calls.filter(([text]) => text.includes("xxx"))).toEqual([]);
     parse.mockRestore();
-    // One read; and that it was refused is noted once a minute.
+    // One read, and one write for the refusal, once a minute.
     expect(sent).toMatchObject({ status: 401, trips: 2 });
     expect(await send(program.id)).toMatchObject({ status: 401, trips: 1 });
     const bare = await makeProgram({ provider_a_webhook_secret: null });
@@ -173,10 +172,10 @@ describe("what a stranger can make the service spend (IN-5, IN-10)", () => {
     });
     const right = await signed(bodyOfA(sessionCompleted({})));
     expect(await send(program.id, right)).toMatchObject({ status: 429, trips: 0, read: 0, retry_after: "60" });
-    // Another program is not shut out by what this one's secret refuses, nor this one's events from elsewhere.
+    // Refusals of this program's secret do not block another program, nor this program's events from another address.
     expect((await send(other.id, right)).status).toBe(200);
     expect((await send(program.id, { ...right, from: "192.0.2.2" })).status).toBe(200);
-    // Nothing is lost: the vendor sends it again, and after the minute it is taken.
+    // The vendor repeats the event, and it is accepted after the minute.
     const later = await signed(bodyOfA(sessionCompleted({})));
     expect(await send(program.id, later)).toMatchObject({ status: 429, retry_after: "60" });
     failures.used.clear();
@@ -201,7 +200,7 @@ describe("what a stranger can make the service spend (IN-5, IN-10)", () => {
     expect((await send(program.id, right)).status).toBe(200);
     const unknown = newId("program", Date.now());
     expect(await send(unknown)).toMatchObject({ status: 404, trips: 1 });
-    // A vendor whose owner mistyped the address asks for the same one again and again: that costs nothing, nor counts.
+    // A vendor with a mistyped address repeats its request many times, without a read and without counting toward the limit.
     for (let n = 0; n < 40; n++) expect(await send(unknown)).toMatchObject({ status: 404, trips: 0 });
     const trips: number[] = [];
     for (let n = 0; n < 40; n++) trips.push((await send(newId("program", Date.now()))).trips);
@@ -220,7 +219,7 @@ describe("what a stranger can make the service spend (IN-5, IN-10)", () => {
     const program = await makeProgram();
     const claimed = transactionCompleted({ program: program.id, subscription: "sub_of_a_stranger" });
     const forgedEvent = { provider: "b" as const, body: bodyOfB(claimed) };
-    // One read; and that it was refused is noted once a minute.
+    // One read, and one write for the refusal, once a minute.
     expect(await send(null, forgedEvent)).toMatchObject({ status: 401, trips: 2 });
     expect(await send(null, forgedEvent)).toMatchObject({ status: 401, trips: 1 });
     const unknown = transactionCompleted({ program: newId("program", Date.now()), subscription: "sub_of_a_stranger" });
@@ -233,7 +232,7 @@ describe("what a stranger can make the service spend (IN-5, IN-10)", () => {
       provider: "b" as const,
       body: bodyOfB(transactionCompleted({ program: id })),
     });
-    // By the claimed program first, so that one with a wrong secret does not shut out the others of the vendor's address.
+    // The claimed program has its own limit, so its wrong secret does not block the others at the vendor's address.
     for (let n = 0; n < LIMIT; n++) expect((await send(null, claiming(program))).status).toBe(401);
     const right = claiming(other);
     const header = await signB(right.body, SECRET_B);
@@ -245,7 +244,7 @@ describe("what a stranger can make the service spend (IN-5, IN-10)", () => {
     expect(await send(null, { ...right, header, body: large })).toMatchObject({
       ...{ status: 429, code: "rate_limited", trips: 0, read: 0 },
     });
-    // The program's own address does not share that.
+    // The program's own address has a separate limit.
     expect((await send(other.id, { ...right, header })).status).toBe(200);
   });
 });
@@ -302,7 +301,7 @@ describe("bodies that nobody has vouched for (IN-12)", () => {
 
   const declared = (length: number | null | undefined) => (length === undefined ? {} : { length });
 
-  /** In played time: four places are free again a moment after bodies in them were refused. */
+  /** Waits until the four places are free again after bodies were refused. */
   async function cooled(program: TestProgram): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 600));
     const right = await signed(event(100 * KIB));
@@ -310,7 +309,7 @@ describe("bodies that nobody has vouched for (IN-12)", () => {
     for (const { status } of await Promise.all(sending)) expect(status).toBe(200);
   }
 
-  /** Large bodies that stop after their start, each from a network of its own, until `end`. */
+  /** Large bodies that stop after their start, each from its own network, until `end`. */
   async function hang(program: TestProgram, bodies: number) {
     const started = Array.from({ length: bodies }, () => Promise.withResolvers<void>());
     const over = Promise.withResolvers<void>();
@@ -352,7 +351,7 @@ describe("bodies that nobody has vouched for (IN-12)", () => {
     let most = 0;
     const pieces = (): Pieces => ({
       onRead: async (read) => {
-        // Beyond what is read of one whose length is not known.
+        // Past the bytes that are read before a body of unknown length counts as large.
         if (read === 6 * PIECE) most = Math.max(most, ++inside);
         await scheduler.wait(2);
         if (read === 16 * PIECE) inside--;

@@ -1,4 +1,4 @@
-/** The table of answers of the inbound endpoints (IN-2 to IN-4), over HTTP, and races of deliveries. */
+/** The replies of the inbound endpoints (IN-2 to IN-4) over HTTP, and races between deliveries. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { VENDOR_NAMES, VENDORS, type ListedVendor } from "../../src/providers/registry.ts";
@@ -45,7 +45,7 @@ function post(
   });
 }
 
-/** Beside `webhook.refused`, by which the owner learns of it. */
+/** Counts all stored rows except `webhook.refused`, which notifies the owner. */
 async function stored(program: TestProgram): Promise<number> {
   const row = await env.DB.prepare(
     `select (select count(*) from provider_events where program_id = ?1) + (select count(*) from facts where program_id = ?1)
@@ -204,7 +204,7 @@ describe("other refusals (IN-4)", () => {
     const prototype = Object.getPrototypeOf(env.DB) as D1Database;
     let calls = 0;
     const batch = prototype.batch;
-    // The first batch stores the facts; every one after it fails.
+    // The first batch stores the facts; every later batch fails.
     const spy = vi.spyOn(prototype, "batch").mockImplementation(function (this: D1Database, statements) {
       return calls++ < 1 ? batch.call(this, statements) : Promise.reject(new Error("D1_ERROR: gone"));
     });

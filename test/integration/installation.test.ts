@@ -1,4 +1,4 @@
-/** The check of an installation (PROG-12), against a played site. */
+/** The check of an installation (PROG-12), with a played site. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
@@ -25,7 +25,7 @@ const html = (body: string, headers: Record<string, string> = {}) =>
 
 interface Played {
   found: Installation;
-  /** What was asked of sites, in order. */
+  /** The requests to sites, in order. */
   asked: string[];
 }
 
@@ -46,7 +46,7 @@ async function check(
   return { found, asked: world.requests.map((request) => request.url.href) };
 }
 
-/** The service's own answer to an empty click. */
+/** The service's own reply to an empty click. */
 const refuseAsService = () =>
   callWith({}, "/click", { method: "POST", headers: { "content-type": "text/plain" }, body: "{}" }).then(
     ({ body, status }) => Response.json(body, { status }),
@@ -54,7 +54,7 @@ const refuseAsService = () =>
 
 const makeSite = (settings: Record<string, unknown> = {}) => makeProgram({ domain: SITE, ...settings });
 
-/** What is not `ok`, by the check. */
+/** The reasons of the failed checks, by check. */
 function faults({ found: { checks } }: Played): Record<string, string | null> {
   const left = checks.filter(({ result }) => result === "failed");
   return Object.fromEntries(left.map(({ check: name, reason }) => [name, reason]));

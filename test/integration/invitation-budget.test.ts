@@ -1,4 +1,4 @@
-/** A program e-mails only so many addresses that have not signed in (MAIL-15), however it invites them. */
+/** All kinds of invitations share a limit on e-mailed addresses that have not signed in (MAIL-15). */
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { removeMember } from "../../src/core/sessions/members.ts";
@@ -22,7 +22,7 @@ afterAll(() => vi.restoreAllMocks());
 
 const address = () => `${uniqueId("stranger-")}@elsewhere.example`;
 
-/** Invitations that were e-mailed at a time, by turns to partners and to members. */
+/** Stores invitations that were e-mailed at a time, alternately to partners and to members. */
 async function invited(program: TestProgram, count: number, at = Date.now() - HOUR): Promise<void> {
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)

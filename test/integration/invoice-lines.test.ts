@@ -1,4 +1,4 @@
-/** Invoices with more lines than an event has: with an API key the provider is asked for the others. */
+/** If an invoice has more lines than its event, the service requests the others with an API key. */
 import { sql } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
@@ -15,7 +15,7 @@ const KEY = { provider_a_api_key: LIST_KEYS.provider_a };
 
 let lists: EventLists;
 let asked: URL[];
-/** The status that the vendor answers a question about lines with. */
+/** The vendor's response status to requests for lines. */
 let status: number;
 beforeEach(async () => {
   lists = openEventLists();

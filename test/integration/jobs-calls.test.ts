@@ -1,6 +1,6 @@
 /**
- * An invocation has 1,000 calls, of whatever kind: a job that calls more than its database begins no more than that either (JOB-2).
- * What is called is counted here, beside what the job says of itself.
+ * An invocation may make 1,000 calls of any kind, so a job with calls outside its database does not start more than that
+ * (JOB-2). The test counts the calls itself and does not rely on the job's own report.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openDatabase } from "../../src/db/client.ts";
@@ -12,7 +12,7 @@ import { watchDatabase } from "../support/watched-database.ts";
 
 const [database] = databases;
 const LIMIT = 1_000;
-/** With the one of each other program more than one run does. */
+/** Together with one row of each other program, more rows than one run handles. */
 const MOST = 100;
 
 let calls = 0;
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => wipe(database!));
 
-/** The same, each method of which counts. */
+/** The same object; each method call counts. */
 function counting<T extends object>(object: T): T {
   return new Proxy(object, {
     get(target, name) {
@@ -37,7 +37,7 @@ function counting<T extends object>(object: T): T {
   });
 }
 
-/** The same context over counting bindings. */
+/** The same context with counting bindings. */
 function watched(context: RunContext): RunContext {
   const { binding } = watchDatabase(database!, { before: (statements) => void (calls += statements.length) });
   const db = openDatabase(binding);
@@ -56,7 +56,7 @@ describe("a run calls no more than it may", () => {
   it.each(calling)("%s", async (name) => {
     const trial = TRIALS[name];
     await openTrial({ ...trial, most: Math.min(trial.most, MOST) }, [database!]);
-    // The vendor is there, and fails at once: that is when a job has most to ask.
+    // The vendor fails at once, which makes a job send the most requests.
     vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
       calls += 1;
       return new Response("", { status: 500 });

@@ -1,6 +1,6 @@
 /**
- * Every periodic job with 500 programs, of which one always fails and one has the most rows, on 1 database and on 32:
- * everybody is served within a bounded number of runs, who fails is passed over and reported, and what is behind shows.
+ * Every periodic job with 500 programs, on 1 database and on 32; one program always fails and one has the most rows. All
+ * programs are served within a bounded number of runs, failures are skipped and reported, and a backlog is visible.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { lateJobs } from "../../src/core/kernel/job-runs.ts";
@@ -12,7 +12,7 @@ import { openTrial, PROGRAMS } from "../support/open-trial.ts";
 import type { Trial } from "../support/trial.ts";
 import { testContext } from "../support/program.ts";
 
-/** What fails is tried again after six hours at most; a round that was cut has first to come to its end. */
+/** A failed program is retried after at most six hours; an interrupted round is finished first. */
 const ROUNDS = 3;
 
 let logged: string[];
@@ -26,7 +26,7 @@ afterAll(async () => {
   await Promise.all(databases.map(wipe));
 });
 
-/** Who has something left, by number. */
+/** The numbers of the programs with remaining work. */
 async function leftIn(trial: Trial, shards: D1Database[], served: Set<number>): Promise<number[]> {
   if (trial.left === "") return Array.from({ length: PROGRAMS }, (_, g) => g).filter((g) => !served.has(g));
   const results = await Promise.all(
@@ -59,7 +59,7 @@ describe.each([1, 32] as const)("on %i", (count) => {
     if (fails.length === 0) return;
     expect(logged.join("\n")).toContain(programId(FAILING).slice(5));
     if (trial.isOver) return;
-    // What it says of itself to /healthz, until it is mended.
+    // The job's state in /healthz while the failure lasts.
     now = START + HOUR + MINUTE;
     await run();
     const { db } = testContext();

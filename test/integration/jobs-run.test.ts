@@ -1,4 +1,4 @@
-/** How periodic jobs are run (`core/kernel/job.ts`), tried with jobs that do nothing but keep a list. */
+/** How periodic jobs run (`core/kernel/job.ts`), with jobs that only record their calls. */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -30,13 +30,13 @@ const key = (i: number) => `owner_${String(i).padStart(4, "0")}`;
 
 interface Played {
   job: Job<number>;
-  /** How much each owner of each database still has to be done; those of a round that is over are gone. */
+  /** The remaining work of each owner of each database; finished rounds are removed. */
   left: Map<number, Map<string, number>>;
-  /** Who was served, in order. */
+  /** The served owners, in order. */
   served: string[];
 }
 
-/** A job for so many owners of each database, each with `amount` of work; a call does 1 of it and costs `cost`. */
+/** A job for some owners of each database, each with `amount` of work; a call does 1 of it and costs `cost`. */
 function play(
   name: string,
   options: {
@@ -80,7 +80,6 @@ function play(
   return { job: Object.assign(job, { calls }), left, served };
 }
 
-/** Gives how many calls the run made in all. */
 async function run(jobs: Played[], on = 1, begins: Rhythm = "minute"): Promise<number> {
   let sum = 0;
   const bound = databases(on).map((ctx) => ({
@@ -148,7 +147,7 @@ describe("a run of a job (JOB-2)", () => {
     played.left.get(0)!.set(key(3), 10_000);
     for (let i = 0; i < 4; i++) await run([played]);
     expect(new Set(played.served).size).toBe(300);
-    // And what is left of the budget goes to the one that has more.
+    // The remaining budget goes to the owner with more work.
     expect(played.served.filter((one) => one === `0:${key(3)}`).length).toBeGreaterThan(20);
   });
 
@@ -163,7 +162,7 @@ describe("a run of a job (JOB-2)", () => {
     await run([played]);
     const timesOf = (one: string) => played.served.filter((each) => each === `0:${one}`).length;
     expect([timesOf(key(1)), timesOf(key(2))]).toEqual([30, 30]);
-    // What is left of the run is its own.
+    // It uses the remaining budget alone.
     expect(timesOf(slow)).toBeGreaterThan(1);
   });
 
@@ -194,7 +193,7 @@ describe("a run of a job (JOB-2)", () => {
 
   it("does not begin again with the one it died of", async () => {
     const played = play("a", { owners: [30], serve: (one) => (one === key(4) ? new Promise(() => {}) : undefined) });
-    // Each process is gone; the next one knows what is written down.
+    // Each process is gone; the next one only has the stored progress.
     for (const served of [5, 6, 32]) {
       void run([played]);
       await expect.poll(() => played.served.length).toBe(served);
@@ -372,7 +371,7 @@ describe("a round (JOB-4)", () => {
       }
     }
     expect(order.filter((one) => !one.endsWith(key(0)))).toEqual([`first 0:${key(1)}`, `second 0:${key(1)}`]);
-    // An owner that it fails at is still tried, later each time.
+    // An owner that fails is still retried, with growing delays.
     expect(order.length).toBeLessThan(6);
   });
 

@@ -1,6 +1,6 @@
 /**
- * What a stranger cannot do with the page for applications: take a reference that others carry (JOIN-6), or have e-mail sent
- * to mailboxes without a limit (JOIN-2).
+ * Limits on strangers at the application page: they cannot take a reference that others carry (JOIN-6), or have unlimited
+ * e-mail sent to mailboxes (JOIN-2).
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ import { playLimiter } from "../support/rate-limits.ts";
 import { makeVisitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
-/** The slug of a partner who applied under a name. */
+/** Applies under a name. Returns the slug of the new partner. */
 async function joinAs(program: TestProgram, name: string): Promise<string> {
   const proof = await proveAddress(testContext(), (await sendForm(program, { name }))!);
   if (proof.outcome !== "proved") throw new Error(proof.outcome);
@@ -25,7 +25,7 @@ async function joinAs(program: TestProgram, name: string): Promise<string> {
 
 const makeJoinable = () => makeProgram({ applications: "auto" });
 
-/** A slug with chance after it. */
+/** A slug with a random suffix. */
 const apart = (stem: string): unknown => expect.stringMatching(new RegExp(`^${stem}-[\\w-]{8}$`));
 
 describe("the slug of somebody who applied (JOIN-6)", () => {
@@ -85,7 +85,7 @@ describe("the e-mail that a form has sent (JOIN-2)", () => {
   });
 
   describe("of one program", () => {
-    /** Forms that were sent at a time, and not proved. */
+    /** Stores forms that were sent at a time and not verified. */
     async function fill(program: TestProgram, count: number, at: number): Promise<void> {
       await env.DB.prepare(
         `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)
@@ -96,7 +96,7 @@ describe("the e-mail that a form has sent (JOIN-2)", () => {
         .run();
     }
 
-    /** Sends a form from a network; whether it was stored. */
+    /** Sends a form from a network. Returns whether it was stored. */
     async function sendFrom(program: TestProgram, network: string, site = network, now = Date.now()): Promise<boolean> {
       const sent = sendForm(program, {}, now, originOf(now, { network, site }));
       return sent.then(

@@ -1,4 +1,4 @@
-/** The public page for applications, and the proof of an address (JOIN-1 to JOIN-5). */
+/** The public application page and the address verification (JOIN-1 to JOIN-5). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
@@ -313,7 +313,7 @@ describe("the e-mail that follows (JOIN-4)", () => {
     const forget = async (at: number) => {
       for (const { name } of JOBS.filter((job) => job.name.startsWith("forget "))) await runJob(name, at);
     };
-    // The daily round of them was a moment ago.
+    // The daily deletion has just run.
     await forget(Date.now());
     const fields = fill();
     await send(program, fields);

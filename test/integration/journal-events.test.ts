@@ -1,4 +1,4 @@
-/** Each entry of the journal names the audit event of the change that posted it (PART-8). */
+/** Each journal entry names the audit event of its change (PART-8). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
@@ -14,11 +14,11 @@ import { all, type Entry } from "../support/rows.ts";
 interface Named extends Entry {
   type: string | null;
   program_id: string | null;
-  /** Of the event, as JSON. */
+  /** The event's payload as JSON. */
   payload: string | null;
 }
 
-/** What was posted since the last call, each movement with the type of its event, in the order of the movements. */
+/** Returns the movements since the last call, in order, each with the type of its event. */
 function follower(program: TestProgram) {
   const seen = new Set<string>();
   return async (): Promise<string[]> => {

@@ -1,4 +1,4 @@
-/** The journal (ledger design, "Journal and balances"): every cent of a commission, posted by whoever changes the row. */
+/** The journal (ledger design, "Journal and balances") contains every cent of a commission, for every writer of the row. */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -58,7 +58,7 @@ async function makePayout(of: TestProgram, partner_id: string): Promise<string> 
   return id;
 }
 
-/** A row as any writer may write it. */
+/** Inserts a row as any writer may write it. */
 async function insert(of: TestProgram, row: Row): Promise<void> {
   await run(
     `insert into commissions (id, program_id, partner_id, kind, status, payout_id, amount_cents, txn_amount_cents,
@@ -68,7 +68,7 @@ async function insert(of: TestProgram, row: Row): Promise<void> {
   );
 }
 
-/** Amount and number of commissions by currency and account, from the rows alone. */
+/** Amount and number of commissions by currency and account, computed from the rows alone. */
 function fromRows(rows: readonly Row[]): Record<string, [number, number]> {
   const sums: Record<string, [number, number]> = {};
   for (const row of rows) {
@@ -91,7 +91,7 @@ async function kept(program_id: string, partner_id: string): Promise<Record<stri
   return Object.fromEntries(rows.map((row) => [`${row.currency} ${row.account}`, [row.amount_cents, row.commissions]]));
 }
 
-/** The amounts that the entries of a partner come to. */
+/** The sums of a partner's entries. */
 async function posted(program_id: string, partner_id: string): Promise<Record<string, number>> {
   const entries = await all<Entry>(
     "select * from entries where program_id = ? and partner_id = ? order by id",

@@ -1,7 +1,6 @@
 /**
- * A key is remembered for some seconds, and so is that nothing is subscribed to an event: a change is then one round trip of
- * few statements. Neither decides anything that the database says otherwise by then: the change itself refuses it (ACCESS-1,
- * HOOK-6).
+ * A key and the absence of webhook subscriptions are cached for some seconds, so that a change costs one round trip with few
+ * statements. The change itself refuses outdated cached data (ACCESS-1, HOOK-6).
  */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -36,7 +35,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Registers a partner; with the round trips and the statements that it cost. */
+/** Registers a partner. Returns the reply with its round trips and statements. */
 async function create(program: Pick<TestProgram, "api_key">, fields: object = {}) {
   const before = world.roundTrips.length;
   made += 1;
@@ -57,7 +56,7 @@ async function create(program: Pick<TestProgram, "api_key">, fields: object = {}
   return { status, said: body.error?.code ?? "made", trips: sent.length, statements: sent.flat().length, id: body.id };
 }
 
-/** A program whose key this isolate has just read, and to whose events nothing is subscribed. */
+/** A program without webhook subscriptions whose key this isolate has just read. */
 async function knownProgram(): Promise<TestProgram> {
   const program = await makeProgram({ api_key_last_used_at: iso(Date.now()) });
   expect(await create(program)).toMatchObject({ status: 201, trips: 2 });
@@ -161,7 +160,7 @@ describe("a change by a further key that was just used (ACCESS-10)", () => {
     beforeStoring = async () => env.DB.prepare(change).bind(key.id).run();
     expect(await create(key)).toMatchObject({ status: 401, said: "unauthorized" });
     expect(await create(key, { slug: `known${made - 1}` })).toMatchObject({ status: 401 });
-    // What it may not do says nothing of a key that is none any more.
+    // An ended key gets 401 before its scope is checked.
     expect(await create(key, { payout_email: "w@example.com" })).toMatchObject({ status: 401 });
     expect(await count("partners", program)).toBe(1);
     expect([...failures.used.values()]).toEqual([3]);

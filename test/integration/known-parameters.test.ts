@@ -1,4 +1,4 @@
-/** The API refuses parameters that its routes do not take; what vendors and browsers open ignores them (HTTP-6). */
+/** The API refuses unknown parameters of its routes; routes for vendors and browsers ignore them (HTTP-6). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/http/routes.ts";
@@ -8,7 +8,7 @@ interface ErrorBody {
   error?: { code: string; details?: { path: string; message: string }[] };
 }
 
-/** Each route of the API and the operator, and HEAD of those that can be read. */
+/** Each route of the API and of the operator, with HEAD for each GET. */
 const WALKED = ROUTES.flatMap((route) =>
   (route.method === "GET" ? ["GET", "HEAD"] : [route.method]).map((method) => ({
     ...route,

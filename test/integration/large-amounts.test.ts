@@ -1,6 +1,6 @@
 /**
- * A walk over every answer and page of a program whose amounts are the largest that are accepted: each number of that
- * size is one that the program's rows add up to, to the last unit. What no row can hold is refused.
+ * If a program has the largest accepted amounts, every number of that size in every reply and page equals a sum of the
+ * program's rows, to the last unit. An amount that a row cannot hold is refused.
  */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -28,7 +28,7 @@ interface Found {
   number: string;
 }
 
-/** Numbers of 13 digits or more, grouped or with decimals or not, and all that are written with an exponent. */
+/** Numbers of 13 digits or more, with or without grouping and decimals, and all numbers with an exponent. */
 function largeIn(where: string, text: string): Found[] {
   const plain = text.replaceAll("\u00a0", " ").replaceAll(/&[a-z#0-9]+;/g, " ");
   const numbers = plain.match(/(?<![\w.-])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e\+\d+)?(?![\w-])/g) ?? [];
@@ -38,7 +38,7 @@ function largeIn(where: string, text: string): Found[] {
     .map((number) => ({ where, number }));
 }
 
-/** All that some of the commissions add up to, or some of the payments, and what else a row holds, without signs. */
+/** All sums of some of the commissions or some of the payments, and the other values of a row, without signs. */
 async function valuesOf(program: TestProgram): Promise<Set<string>> {
   const read = async (sql: string) => {
     const { results } = await env.DB.prepare(sql).bind(program.id).all<{ value: string }>();
@@ -50,7 +50,7 @@ async function valuesOf(program: TestProgram): Promise<Set<string>> {
   const others = await Promise.all([
     read("select cast(txn_amount_cents as text) as value from payments where program_id = ?"),
     read("select cast(adjusted_cents as text) as value from payments where program_id = ?"),
-    // What a flow of 100 % would give.
+    // The commission of a flow of 100 %.
     read("select cast(txn_amount_cents - adjusted_cents as text) as value from payments where program_id = ?").then(
       sumsOf,
     ),
@@ -105,7 +105,7 @@ describe("the largest amounts", () => {
       if (method !== "GET") continue;
       const visitor = path.startsWith("/portal") ? person : owner;
       await visitor.get(pageAddress(path, ids));
-      // The marks of a plot's scale are nobody's amounts.
+      // The marks of a plot's scale are not amounts.
       see(path, visitor.html.replaceAll(/<p class="plot-scale".*?<\/p>/gs, ""));
     }
 
@@ -179,7 +179,7 @@ interface Schema {
   anyOf?: Schema[];
 }
 
-/** Where numbers are in what a schema describes, such as `items.0.amount_cents`. */
+/** The paths of the numbers that a schema describes, such as `items.0.amount_cents`. */
 function numbersIn(schema: Schema, at: readonly string[] = []): string[] {
   const { type, properties = {}, items, anyOf = [], $ref } = schema;
   if ($ref) return numbersIn(lookUp(servedDocument(), $ref) as Schema, at);
@@ -191,16 +191,15 @@ function numbersIn(schema: Schema, at: readonly string[] = []): string[] {
   ];
 }
 
-/** Numbers that are no amounts. */
 const NO_AMOUNT = /(?:^|\.)(?:\w+_pct|\w+_days|priority|last|created)$/;
 
-/** A body with an amount at a place, as a text: no number holds it. */
+/** A body with an amount at a path, as text, because a number cannot hold it. */
 function bodyWith(example: object, place: string, amount: string): string {
   const body = structuredClone(example) as Record<string, unknown>;
   const names = place.split(".");
   let at = body;
   for (const name of names.slice(0, -1)) at = at[name] as Record<string, unknown>;
-  // A percentage may be a fraction.
+  // A percentage may have decimals, so the action becomes flat.
   if ("action_type" in at) at["action_type"] = "flat";
   at[names.at(-1)!] = "AMOUNT";
   return JSON.stringify(body).replace('"AMOUNT"', amount);
@@ -210,14 +209,14 @@ function exampleOf({ requestBody }: Operation): unknown {
   return requestBody?.content["application/json"]?.example;
 }
 
-/** Every amount that a route takes in its body, from the document, whose example has all that is around it. */
+/** Every amount that a route accepts in its body, from the document, with an example that contains the surrounding fields. */
 async function amountsTaken(program: TestProgram) {
   const flow = operations().find(({ method, path }) => method === "POST" && path === "/api/v1/flows")!;
   const made = await program.api<{ id: string }>("POST", "/api/v1/flows", exampleOf(flow.operation));
   return operations().flatMap(({ method, path, operation }) => {
     const taken = operation.requestBody?.content["application/json"];
     const fields = taken ? numbersIn(taken.schema as Schema).filter((field) => !NO_AMOUNT.test(field)) : [];
-    // The example of a change has a part of what can be changed.
+    // The example of a flow change contains only some of the fields.
     const example = path.startsWith("/api/v1/flows/{") ? exampleOf(flow.operation) : exampleOf(operation);
     return [...new Set(fields)].map((field) => ({
       ...{ method, path: path.replaceAll(/\{\w+\}/g, made.body.id), field },

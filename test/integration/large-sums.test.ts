@@ -1,4 +1,4 @@
-/** The largest amounts and balances: what is larger is refused or reported, and nothing is lost or wrong (PAY-22). */
+/** The largest amounts and balances: larger ones are refused or reported, and amounts stay exact (PAY-22). */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -96,7 +96,7 @@ describe("a balance at its largest", () => {
     ]) {
       expect([page, (await owner.get(page)).status]).toEqual([page, 200]);
     }
-    // Another partner's is beyond the program's balance, too; what takes from it is not.
+    // Another partner's commission exceeds the program's balance too; a rejection, which lowers the balance, is accepted.
     const other = await makePartner(program);
     expect((await program.api("POST", "/api/v1/commissions", { ...manual(11), partner_id: other.id })).status).toBe(
       422,

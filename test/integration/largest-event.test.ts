@@ -1,4 +1,4 @@
-/** The statements of an event have room for facts of every kind at once, and are no larger for more of them. */
+/** The statements of an event have room for facts of every kind at once, and do not grow with their number. */
 import { sql } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { storeEvent } from "../../src/core/inbound/receive.ts";
@@ -10,7 +10,7 @@ import { makePartner, makeProgram, testContext } from "../support/program.ts";
 
 const occurred_at = "2026-06-01T10:00:00.000Z";
 
-/** One of each kind. */
+/** A fact of each kind. */
 function factsOf(n: number): Fact[] {
   const [subscription_id, customer_id, customer_email] = [`sub_${n}`, `cus_${n}`, `c${n}@example.com`];
   const ids = { subscription_id, customer_id };

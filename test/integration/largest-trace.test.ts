@@ -1,4 +1,6 @@
-/** A payment is decided and kept whatever flows its program has: a row of the database takes no more than 2 MB (PAY-14, FLOW-1). */
+/**
+ * A payment is decided and stored with any flows of its program: a row of the database holds at most 2 MB (PAY-14, FLOW-1).
+ */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { ledgerOf, sendA } from "../support/ledger.ts";
@@ -39,7 +41,7 @@ it("of 100 flows with 20 conditions of 500 letters, each says why it did not mat
   for (const { conditions } of flows.slice(0, 99)) expect(conditions).toEqual([failed]);
   expect(flows[99]).toMatchObject({ matched: true, conditions: times(20, { ...isAnybody, held: true }) });
 
-  // Of up to 1,000 such payments at once, no trace is read (FLOW-6).
+  // A simulation over up to 1,000 such payments does not read their traces (FLOW-6).
   const [{ id: flow_id }] = (await program.api<{ data: [{ id: string }] }>("GET", "/api/v1/flows")).body.data;
   const apply_from = new Date(Date.now() - 60_000).toISOString();
   for (const input of [

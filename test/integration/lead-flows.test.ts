@@ -1,4 +1,4 @@
-/** Flows of leads: one flat commission for each lead that the owner's server reports (FLOW-12, FACT-7). */
+/** Flows of leads: one flat commission for each lead reported by the owner's server (FLOW-12, FACT-7). */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
@@ -20,11 +20,11 @@ async function programOfJane(flow: object | null = LEADS): Promise<TestProgram> 
   return program;
 }
 
-/** Just after the flow was made, within the bound of what may lie ahead. */
+/** Just after the creation of the flow, within the limit for future times. */
 const signup = (given: Partial<LeadBody> = {}) =>
   lead({ ref: "jane", customer: { id: "u1", email: "kim@shop.example" }, occurred_at: at(2_000), ...given });
 
-/** What each lead came to: its outcome, and its commissions. */
+/** The result of each lead: its outcome and its commissions. */
 async function leads(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   return payments
@@ -48,7 +48,7 @@ describe("a flow of leads (FLOW-12)", () => {
     for (const reply of replies) expect([reply.status, reply.body.outcome]).toEqual([200, "commission"]);
     expect((await report(program, "lead", { ...body, ref: "bob" })).status).toBe(409);
     expect(await leads(program)).toEqual([["commission", "lead 500"]]);
-    // Another report is another lead, of the same customer too.
+    // Another report is another lead, even of the same customer.
     await report(program, "lead", signup({ external_id: "l2" }));
     expect(await leads(program)).toHaveLength(2);
   });
@@ -99,7 +99,7 @@ describe("a flow of leads (FLOW-12)", () => {
     const { payments } = await ledgerOf(program);
     for (const { id } of payments) await program.api("POST", `/api/v1/payments/${id}/reprocess`);
     expect((await leads(program)).toSorted()).toEqual([["commission", "lead 500"], ["no_flow"]]);
-    // One applied from an earlier time decides the leads since then for which none was in force (FLOW-11).
+    // A flow that applies from an earlier time decides the later leads without a flow of their own (FLOW-11).
     await program.api("POST", "/api/v1/flows", { ...LEADS, action_value: 700, apply_from: at(-2 * HOUR) });
     expect((await leads(program)).toSorted()).toEqual([
       ["commission", "lead 500"],

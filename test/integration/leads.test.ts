@@ -1,4 +1,4 @@
-/** Leads that the owner's server reports, and the payments that they serve: those of every provider (FACT-4). */
+/** Leads from the owner's server attribute later payments of every provider (FACT-4). */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -23,7 +23,7 @@ async function programOfJane(): Promise<TestProgram> {
   return program;
 }
 
-/** Who earned by each payment, by what, and how much. */
+/** The earning partner, the kind of commission and the amount, by payment. */
 async function earned(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   return Object.fromEntries(
@@ -163,7 +163,7 @@ describe("a lead serves the payments of every provider (FACT-4)", () => {
       expect(await earned(program)).toEqual({ pay_1: nobody, txn_1: nobody });
       const row = (await ledgerOf(program)).payments.find(({ event }) => event === "lead_created")!;
       await makePartner(program, { slug: "later" });
-      // Another lead binds the id alone: the address is still to be remembered.
+      // Another lead binds only the id; the reprocessed lead still has to bind the address.
       const again = lead({ ref: "later", customer: { id: "ctm_1" }, occurred_at });
       if (isIdBound) expect((await report(program, "lead", again)).status).toBe(200);
       expect((await program.api("POST", `/api/v1/payments/${row.id}/reprocess`)).status).toBe(200);
@@ -214,7 +214,7 @@ const happening = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("address" as const), person }) },
 );
 
-/** The steps of a story, a day after each other; one person has an id at each provider, and one address. */
+/** The steps of a story, one day apart; a person has one id at each provider and one address. */
 function stepsOf(story: readonly (typeof happening extends fc.Arbitrary<infer S> ? S : never)[]): Step[] {
   return story.map((each, at) => {
     const seconds = T0 + at * DAY;

@@ -1,4 +1,4 @@
-/** What people decide and what vendors say, in any order: money that was never paid is never owed back (LAW-5). */
+/** Decisions of people and events of vendors, in any order: the partner never owes money that was not paid (LAW-5). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
@@ -43,7 +43,7 @@ async function decide(program: TestProgram, id: string, status: string): Promise
   expect((await program.api("PATCH", `/api/v1/commissions/${id}`, { status })).status).toBe(200);
 }
 
-/** The payouts of a generation, by amount. */
+/** The payouts of a generation, with amounts. */
 async function generate(program: TestProgram, period: object = {}): Promise<{ id: string; amount_cents: number }[]> {
   return (
     await program.api<{ payouts: { id: string; amount_cents: number }[] }>("POST", "/api/v1/payouts/generate", period)
@@ -58,7 +58,7 @@ async function earnedBy(program: TestProgram, partner_id: string): Promise<numbe
   return body.stats.total_earned_cents;
 }
 
-/** A sale of 10,000 that earns 2,000, approved. */
+/** An approved sale of 10,000 that earns 2,000. */
 async function approvedSale() {
   const program = await makeProgram();
   const partner = await makePartner(program);
@@ -71,8 +71,8 @@ async function approvedSale() {
 }
 
 /**
- * A sale of 10,000 of which a quarter was refunded: the payout that held it is canceled since, and another one took the
- * difference of 500. What is left, and what that one took, is due with the sale.
+ * A sale of 10,000 with a refund of a quarter. The payout that contained it is canceled, and another payout deducted the
+ * difference of 500. The remaining amount and the deducted amount are due with the sale.
  */
 async function saleWithDifference() {
   const sold = await approvedSale();
@@ -84,7 +84,7 @@ async function saleWithDifference() {
   return sold;
 }
 
-/** The commissions of a sale's payment that no payout holds. */
+/** The commissions of a sale's payment that are not in a payout. */
 async function freeOf(program: TestProgram, { payment_id }: Row): Promise<string[]> {
   return (await rowsOf(program))
     .filter((row) => row.payment_id === payment_id && row.payout_id === null)
@@ -92,7 +92,7 @@ async function freeOf(program: TestProgram, { payment_id }: Row): Promise<string
     .toSorted();
 }
 
-/** Calls the API; the process dies before what the change left to settle is written. */
+/** Calls the API and ends the process before the remaining settlements of the change are written. */
 async function callAndDie({ api_key }: TestProgram, method: string, path: string, body: object): Promise<number> {
   const { binding } = watchDatabase(env.DB, {
     before: (statements) => {
@@ -106,7 +106,7 @@ async function callAndDie({ api_key }: TestProgram, method: string, path: string
   return status;
 }
 
-/** The API shows the decision, and amounts as they were; neither a payout, nor time, nor the reconciler touches them. */
+/** The API shows the decision and the unchanged amounts; payouts, time and the reconciler do not touch them. */
 async function expectLeftAlone(program: TestProgram, sale: Row, rows: string[]): Promise<void> {
   expect(await freeOf(program, sale)).toEqual(rows);
   expect(await generate(program)).toEqual([]);
@@ -117,7 +117,7 @@ async function expectLeftAlone(program: TestProgram, sale: Row, rows: string[]):
   expect(await freeOf(program, sale)).toEqual(rows);
 }
 
-/** Another sale, that earns 4,000, approved. */
+/** Another approved sale, which earns 4,000. */
 async function nextSale(program: TestProgram, ref: string): Promise<void> {
   await sendA(program, sessionCompleted({ ref, amount: 20_000 }));
   const pending = (await rowsOf(program)).find(({ status }) => status === "pending");
@@ -150,10 +150,10 @@ describe("a clawback never outlives its sale (COM-8)", () => {
     expect(second).toMatchObject({ amount_cents: 2_000 });
     await program.api("POST", `/api/v1/payouts/${first!.id}/cancel`);
     await decide(program, sale.id, "rejected");
-    // Of 4,000 earned the second payout pays 2,000: the other 2,000 are still due.
+    // The second payout pays 2,000 of the earned 4,000; the other 2,000 are still due.
     expect(await earnedBy(program, partner.id)).toBe(4_000);
     expect(await generate(program)).toMatchObject([{ amount_cents: 2_000 }]);
-    // Reopened and approved again, it is worth nothing more.
+    // Reopening and approving it again does not add to its value.
     await decide(program, sale.id, "pending");
     expect(await earnedBy(program, partner.id)).toBe(4_000);
   });
@@ -203,7 +203,7 @@ describe("where a change holds and its payment is not settled yet (COM-8)", () =
     const sold = await saleWithDifference();
     const { program, sale } = sold;
     for (const status of change.before) await decide(program, sale.id, status);
-    // Whatever is pending and settled approves itself.
+    // Pending and settled commissions are approved automatically.
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 0 });
 
     const [method, path, body] = change.ask(sold);
@@ -213,7 +213,7 @@ describe("where a change holds and its payment is not settled yet (COM-8)", () =
     await serveAll(settleUnsettled(testContext(Date.now() + 2 * MINUTE)));
     expect(await freeOf(program, sale)).toEqual(change.after);
     await serveAll(approveDueCommissions(testContext()));
-    // A difference is dated when it is settled.
+    // A difference has the date of its settlement.
     const later = Date.now() + 3 * MINUTE;
     const period = { period_start: null, period_end: later, dry_run: false };
     const { payouts } = await generatePayouts(programContext(program, later), period);
@@ -391,7 +391,7 @@ describe("each decision is kept as it was taken (LAW-7)", () => {
 });
 
 describe("two payments that turn out to be one (PAY-5)", () => {
-  /** An intent and an invoice that name the partner, and what says later that they belong together. */
+  /** Sends an intent that names the partner. Returns functions that send the invoice and the event that joins both. */
   async function soldTwice() {
     const program = await makeProgram();
     const partner = await makePartner(program);
@@ -426,7 +426,7 @@ describe("two payments that turn out to be one (PAY-5)", () => {
     await join();
     await program.api("POST", `/api/v1/payouts/${first!.id}/cancel`);
     await decide(program, sale.id, "rejected");
-    // Of 4,000 earned the second payout pays 2,000.
+    // The second payout pays 2,000 of the earned 4,000.
     expect(await earnedBy(program, partner.id)).toBe(4_000);
     expect(await generate(program)).toMatchObject([{ amount_cents: 2_000 }]);
   });

@@ -1,4 +1,4 @@
-/** What flags a commission, against what is final: the same end in any order, and nothing to look at that nobody can decide. */
+/** Flags and final states: the result is the same in any order, and each flag shown to the owner can be resolved. */
 import { expect, it } from "vitest";
 import { commissionById, eventsOf, patchCommission, type CommissionBody } from "../support/commissions.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
@@ -29,7 +29,7 @@ interface Listed {
 
 const ids = { payment_intent: "pi_1", charge: "ch_1" };
 
-/** What comes of an approved sale of 10,000 and flags it, as it is not paid. */
+/** Events that flag an approved, unpaid sale of 10,000. */
 const FLAGGING = [
   ["the end of its subscription", () => subscriptionDeleted({ id: "sub_1" }), "subscription_canceled"],
   ["a refund of most", () => chargeRefunded({ ...ids, amount: 10_000, refunded: 6_000 }), "mostly_refunded"],
@@ -168,7 +168,7 @@ it("a former partner's sale that a canceled payout releases follows its own rule
     const [first] = await payoutsOf(program);
     const move = sessionCompleted({ ref: another.slug, subscription: "sub_1", email: "another@example.com", ...ids });
     await sendA(program, move);
-    // The clawback is paid, so the sale that the clawback took back is owed to the partner once its payout is canceled.
+    // The clawback is paid. After its payout is canceled, the partner is due the sale again.
     await makeCommissions(program, partner_id, [{ kind: "manual", amount_cents: 5_000 }]);
     await program.api("POST", "/api/v1/payouts/generate", {});
     const second = (await payoutsOf(program)).find(({ id }) => id !== first!.id);

@@ -1,7 +1,4 @@
-/**
- * Two changes of one payment at the same moment: whatever one of them does between two steps of the other, the ledger
- * ends as if they had come one after the other, in one of the two orders.
- */
+/** Two concurrent changes of one payment: wherever the second interrupts the first, the result is that of one order. */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
@@ -54,7 +51,7 @@ function refund(refunded: number, created: number): Change {
     sendA(program, chargeRefunded({ ...ids, amount: AMOUNT, refunded, created }), bindings);
 }
 
-/** Seconds: the vendor's own order of its events is the same however they arrive. */
+/** Unix times in seconds. The vendor's own order of its events is independent of their arrival. */
 const SOLD_AT = 1_780_000_000;
 
 const CHANGES: Record<string, Change> = {
@@ -84,7 +81,7 @@ const CHANGES: Record<string, Change> = {
   erase: (world, bindings) => call(world, bindings, "POST", "customers/erase", { email: BUYER }),
 };
 
-/** What came before, by which the world is as it is. */
+/** The changes before the race, which prepare the state. */
 const BEFORE = {
   nothing: [],
   pending: ["sell"],
@@ -106,7 +103,7 @@ async function worldAfter(steps: readonly string[], isInvited: boolean): Promise
   return world;
 }
 
-/** The ledger without what differs between two worlds; what a request left for the sweep is done. */
+/** The ledger without the differences between two worlds, after the sweep has settled the remaining work. */
 async function shown({ program }: World) {
   await serveAll(settleUnsettled(testContext(Date.now() + 120_000)));
   const [{ payments, commissions }, payouts] = await Promise.all([ledgerOf(program), payoutsOf(program)]);
@@ -127,7 +124,7 @@ const plan = fc.record({
   isInvited: fc.boolean(),
   one: name,
   other: name,
-  /** Before which of its writes. */
+  /** The number of the write that the other change precedes. */
   at: fc.integer({ min: 1, max: 3 }),
 });
 
@@ -154,7 +151,7 @@ it(`two changes at once end as one after the other (seed ${SEED})`, async () => 
       await CHANGES[one]!(world, { DB: watched.binding });
       if (writes < at) return;
       const ends = [await serially(one, other), await serially(other, one)];
-      // What is being settled waits for the next generation (OUT-1).
+      // Commissions that are being settled wait for the next generation (OUT-1).
       if (other === "generate") ends.push(await serially(one));
       expect(ends).toContainEqual(await shown(world));
     }),

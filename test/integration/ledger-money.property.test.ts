@@ -1,6 +1,6 @@
 /**
- * What is earned is the rule applied to the money that really moved (LAW-2), in any order of deliveries: random
- * lives of customers at every provider, against a model that shares nothing with the service.
+ * Earnings are the rule applied to the money that was really paid (LAW-2), in any order of deliveries. Random customer
+ * histories at every provider are compared with a model that shares no code with the service.
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -22,7 +22,7 @@ import { uniqueId } from "../support/vendor.ts";
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
-/** Ends a long shrinking, never a run that is still green: it is far above what the runs take. */
+/** Ends a long shrinking, but not a successful run: it is far above the usual duration. */
 const TIME_LIMIT = 60_000 + RUNS * 2_000;
 
 function modelOf(world: MoneyWorld, { truths, said }: Lived): Map<string, Expected> {
@@ -30,14 +30,14 @@ function modelOf(world: MoneyWorld, { truths, said }: Lived): Map<string, Expect
   return expectedOf(() => ({ partners: WORLD_PARTNERS, flows, default_pct: 20, attribution }), truths, said);
 }
 
-/** Sums by the texts of their keys, without those that are zero. */
+/** Sums by the text of their keys, without zero sums. */
 function summed(parts: readonly (readonly [string, number])[]): Record<string, number> {
   const sums = new Map<string, number>();
   for (const [key, amount] of parts) sums.set(key, (sums.get(key) ?? 0) + amount);
   return Object.fromEntries([...sums].filter(([, sum]) => sum !== 0).toSorted());
 }
 
-/** What holds of every ledger, whatever the owner did meanwhile. */
+/** Properties of every ledger, independent of the owner's actions. */
 function checkMoney({ outcomes, rows, balances, entries }: Seen, model: Map<string, Expected>, lived: Lived): void {
   const tests = Object.fromEntries(lived.tests.map((key) => [`test:${key}`, "test_mode"]));
   const wanted = Object.fromEntries([...model].map(([key, { outcome }]) => [key, outcome]));
@@ -60,7 +60,7 @@ function checkMoney({ outcomes, rows, balances, entries }: Seen, model: Map<stri
   expect(summed(entries.map(total))).toEqual(summed(counted.map(total)));
 }
 
-/** Where the owner did nothing: one pending sale for each payment that earns, held back for the gravest reason. */
+/** Without actions of the owner, each payment that earns has one pending sale, held back for the gravest reason. */
 function checkRows({ rows }: Seen, model: Map<string, Expected>): void {
   const wanted = [...model].filter(([, { amount }]) => amount !== null);
   expect(rows.map((row) => [row.key, row.partner, row.kind, row.status, row.amount, row.reason])).toEqual(
@@ -70,7 +70,7 @@ function checkRows({ rows }: Seen, model: Map<string, Expected>): void {
   );
 }
 
-/** No reference that leads to nobody is found by any customer or subscription. */
+/** Customers and subscriptions do not lead to a reference without a partner. */
 async function checkMemory({ id }: TestProgram): Promise<void> {
   const found = await testContext().db.all(sql`select f.ref_key from fact_subjects s
     join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
@@ -79,7 +79,7 @@ async function checkMemory({ id }: TestProgram): Promise<void> {
   expect(found).toEqual([]);
 }
 
-/** Approves what may approve itself; what is held back stays. */
+/** Approves the commissions that are due for automatic approval; flagged ones stay pending. */
 async function approve(): Promise<void> {
   await serveAll(approveDueCommissions(testContext()));
 }

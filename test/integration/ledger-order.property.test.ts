@@ -1,7 +1,7 @@
 /**
- * The ledger is a function of the set of facts, and what people decide is among them (LAW-1): decisions that come between
- * the vendors' events, those about each payment in their own order, end in the same rows, journal and balances as when all
- * events came first; what was decided of another partner's commission meanwhile ends in nothing (LAW-6).
+ * The ledger is a function of the set of facts, including people's decisions (LAW-1). Decisions between the vendors' events,
+ * in order for each payment, produce the same rows, journal and balances as decisions after all events. Decisions about
+ * another partner's temporary commission have no effect (LAW-6).
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -23,12 +23,12 @@ import { rememberedWorld, reportedOf } from "../support/remembered-world.ts";
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
-/** Ends a long shrinking, never a run that is still green: it is far above what the runs take. */
+/** Ends a long shrinking, but not a successful run: it is far above the usual duration. */
 const TIME_LIMIT = 60_000 + RUNS * 2_000;
 
 type Status = "pending" | "approved" | "rejected";
 
-/** What is decided of a commission, in this order. */
+/** The statuses that are set for a commission, in this order. */
 const PATHS: readonly Status[][] = [
   ["approved"],
   ["rejected"],
@@ -47,16 +47,16 @@ const judgements = fc.array(
 );
 type Judgement = typeof judgements extends fc.Arbitrary<(infer J)[]> ? J : never;
 
-/** A change that is asked for once the commission is flagged for exactly these reasons, if it is about the flag. */
+/** A change of the commission. A change of the flag waits until the commission is flagged for exactly these reasons. */
 type Ask = Pick<CommissionChange, "status" | "flagged"> & { reasons?: string };
 
-/** What people ask of the commission that a payment earns in the end. */
+/** The decisions about the commission that a payment finally earns. */
 interface Judged {
   partner: string;
   asks: Ask[];
 }
 
-/** To flag and to clear a flag is another decision where the facts flag it for something else. */
+/** If the facts flag the commission, the decisions only clear that flag; otherwise they flag it and clear the flag. */
 function asksOf({ path, looks, looksFirst }: Judgement, reasons: string): Ask[] {
   const moves = path.map((status): Ask => ({ status }));
   const flag: Ask = { flagged: true, reasons: "" };
@@ -64,15 +64,15 @@ function asksOf({ path, looks, looksFirst }: Judgement, reasons: string): Ask[] 
   return looksFirst ? [...looked.slice(0, looks), ...moves] : [...moves, ...looked.slice(0, looks)];
 }
 
-/** What the vendors report, in the order in which it happened, and to which payments it comes in the end. */
+/** The vendors' events in the order in which they happened, and the payments that finally result. */
 interface Story {
   events: readonly WorldEvent[];
   keys: readonly string[];
-  /** The key of the payment that an identity is of. */
+  /** The key of the payment that an identity belongs to. */
   own: (key: string) => string;
 }
 
-/** The commissions of a program with what a person looks at, each by the payment that it turns out to be of. */
+/** The reviewed fields of a program's commissions, each by the payment that it finally belongs to. */
 async function rowsOf(program: TestProgram, { own }: Story) {
   const { payments, commissions } = await ledgerOf(program);
   const slugs = await slugsOf(program);
@@ -80,13 +80,13 @@ async function rowsOf(program: TestProgram, { own }: Story) {
   return commissions.map((row) => ({ ...row, key: keys.get(row.payment_id!)!, partner: slugs.get(row.partner_id)! }));
 }
 
-/** Who decides: gives each payment's decisions in their order, each once it can be taken. */
+/** Takes each payment's decisions in their order, each as soon as it is possible. */
 function decider(program: TestProgram, story: Story, judged: ReadonlyMap<string, Judged>) {
   const left = new Map([...judged].map(([key, { asks }]) => [key, [...asks]]));
   const ask = (id: string, { status, flagged }: Ask) =>
     updateCommission(programContext(program), id, { status, flagged });
 
-  /** One decision about each payment that `isNow` chooses. Gives how many. */
+  /** Takes one decision about each payment that `isNow` chooses. Returns the number of decisions. */
   const decideNext = async (isNow: () => boolean): Promise<number> => {
     const rows = await rowsOf(program, story);
     let taken = 0;
@@ -105,7 +105,7 @@ function decider(program: TestProgram, story: Story, judged: ReadonlyMap<string,
   };
 
   return {
-    /** The same, and something about a commission that in the end is another's, or is none. */
+    /** The same, and a decision about a commission that finally belongs to another partner or does not remain. */
     async decide(isNow: () => boolean): Promise<void> {
       await decideNext(isNow);
       const passing = (await rowsOf(program, story)).filter(
@@ -114,7 +114,7 @@ function decider(program: TestProgram, story: Story, judged: ReadonlyMap<string,
       );
       for (const { id } of passing) if (isNow()) await ask(id, { status: isNow() ? "approved" : "rejected" });
     },
-    /** All that are left. */
+    /** Takes all remaining decisions. */
     async finish(): Promise<void> {
       while ((await decideNext(() => true)) > 0);
       expect([...left].filter(([, asks]) => asks.length > 0)).toEqual([]);
@@ -122,7 +122,7 @@ function decider(program: TestProgram, story: Story, judged: ReadonlyMap<string,
   };
 }
 
-/** Everything but when it was written, and by which of several ways a reference came that lead to the same partner. */
+/** All written data, without times, and without the way of a reference if several ways lead to the same partner. */
 async function written(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   return {
@@ -140,7 +140,7 @@ async function written(program: TestProgram) {
   };
 }
 
-/** Settling all again changes nothing, as the reconciler says before. */
+/** Settling all payments again changes no row, and the reconciler reports no difference before it. */
 async function checkSettled(program: TestProgram): Promise<void> {
   const ctx = programContext(program);
   const before = await written(program);
@@ -153,7 +153,7 @@ async function checkSettled(program: TestProgram): Promise<void> {
   expect(await written(program)).toEqual(before);
 }
 
-/** How the events come among which people decide. */
+/** The disorder of the events, and the decisions between them. */
 interface Wild {
   chaos: Disorder;
   says: readonly Judgement[];
@@ -161,7 +161,7 @@ interface Wild {
   order?: readonly WorldEvent[];
 }
 
-/** Decides in the calm order, and among the events in disorder; pays out both. */
+/** Decides after all events in one program, and between disordered events in the other; pays out both. */
 async function playBoth(
   story: Story,
   [calm, wild]: readonly [TestProgram, TestProgram],

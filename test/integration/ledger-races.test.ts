@@ -1,6 +1,4 @@
-/**
- * What others change between the read and the commit of a settling: the end is the same as if it had come before or after.
- */
+/** Changes between the read and the commit of a settlement have the same result as before or after it. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
@@ -17,12 +15,12 @@ import { chargeRefunded, customerEvent, disputeEvent } from "../support/provider
 import { invoicePaid, sessionCompleted, subscriptionDeleted } from "../support/provider-a.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
-/** A database in which `act` happens once, when a settling has read what it decides on and is about to write. */
+/** A database that runs `act` once, after a settlement's reads and before its write. */
 function actBeforeSettling(act: () => Promise<unknown>): Partial<Bindings> {
   return actBefore(/^update "payments" set .*"settled_revision"/s, act);
 }
 
-/** A database in which `act` happens once, before the first batch with such a statement. */
+/** A database that runs `act` once, before the first batch with a matching statement. */
 function actBefore(statement: RegExp, act: () => Promise<unknown>): Partial<Bindings> {
   let isDone = false;
   const watched = watchDatabase(env.DB, {
@@ -96,7 +94,7 @@ it("what a canceled payout frees waits for the next generation until it is settl
     "GET",
     "/api/v1/payouts?status=pending",
   );
-  // The first without the commission of 0, the next with it.
+  // The first payout lacks the commission of 0; the next contains it.
   const made = body.data.map((one) => `${one.amount_cents} in ${one.commission_count}`);
   expect(made.toSorted()).toEqual(["1000 in 1", "1000 in 2"]);
   const amounts = (await ledgerOf(program)).commissions.map((row) => row.amount_cents);
@@ -214,7 +212,7 @@ describe("decisions hold in the order taken, however long their requests last (L
     expect(await rowOfJane()).toMatchObject({ status: "approved", approved_at: approved.approved_at });
   });
 
-  /** A sale that is jane's by what is remembered of its customer. */
+  /** A sale that is attributed to jane by its customer's remembered reference. */
   async function movedSale() {
     const program = await makeProgram();
     for (const slug of ["jane", "bob"]) await makePartner(program, { slug });

@@ -1,4 +1,4 @@
-/** Rates, flows and settings are those in force when the payment was made (PAY-16). */
+/** The rates, flows and settings at the time of the payment apply (PAY-16). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sql } from "drizzle-orm";
@@ -33,7 +33,7 @@ const MINUTE = 60_000;
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE);
 const seconds = (time: Date) => Math.floor(time.getTime() / 1_000);
 
-/** What was changed in this program just now was changed so many minutes ago. */
+/** Moves the program's latest change `minutes` into the past. */
 async function changedAgo(program: TestProgram, minutes: number): Promise<void> {
   await env.DB.prepare("update past_rules set valid_until = ? where program_id = ? and valid_until > ?")
     .bind(minutesAgo(minutes).toISOString(), program.id, minutesAgo(1).toISOString())
@@ -125,7 +125,7 @@ describe("a payment that arrives late is decided by the rules of its own time (P
     };
     await sell(minutesAgo(1));
     expect((await rowsOf(program)).map((row) => row.rate.source)).toEqual(VENDOR_NAMES.map(() => "program"));
-    // Within the vendor's second: what was made before the payment was heard of counts.
+    // Within the vendor's second, a change made before the payment arrived applies.
     await sell(new Date());
     expect((await rowsOf(program)).filter((row) => row.rate.source === "flow")).toHaveLength(VENDOR_NAMES.length);
   });
@@ -154,7 +154,7 @@ describe("a payment that arrives late is decided by the rules of its own time (P
     expect(await rowsOf(program)).toEqual([]);
     const { body } = await program.api<{ data: { id: string; outcome: string }[] }>("GET", "/api/v1/payments");
     expect(body.data).toMatchObject([{ outcome: "partner_deactivated" }]);
-    // Asking for it is the owner's decision.
+    // The owner may decide to reprocess it.
     const asked = await program.api("POST", `/api/v1/payments/${body.data[0]!.id}/reprocess`);
     expect(asked.status).toBe(200);
     expect(await rowsOf(program)).toMatchObject([{ amount_cents: 2_000 }]);
@@ -165,7 +165,7 @@ describe("two events of one payment, a change of the rules between them (PAY-16,
   const BOTH = ["session", "invoice"] as const;
   type Change = (program: TestProgram, partner_id: string) => Promise<unknown>;
 
-  /** A program and its partner, who was `status` until a change 20 minutes ago. */
+  /** A program and its partner, whose status was `status` until a change 20 minutes ago. */
   async function shop(status: "active" | "invited" | "deactivated", made: Change) {
     const program = await makeProgram();
     const { id, slug } = await makePartner(program, {}, status);
@@ -175,7 +175,7 @@ describe("two events of one payment, a change of the rules between them (PAY-16,
     return { program, id, slug };
   }
 
-  /** The session says that it was paid 30 minutes ago, and the invoice 10. */
+  /** The session dates the payment 30 minutes ago, and the invoice 10 minutes ago. */
   function eventsOf(slug: string) {
     const of = { subscription: `sub_${slug}`, ref: slug };
     return {
@@ -222,7 +222,7 @@ describe("two events of one payment, a change of the rules between them (PAY-16,
     expect(await rowsOf(program)).toEqual([]);
     const { body } = await program.api<{ data: Asked[] }>("GET", "/api/v1/payments");
     expect(body.data).toMatchObject([{ outcome: "partner_deactivated" }]);
-    // What the owner asks for stays, whatever is heard of the payment afterwards.
+    // The owner's reprocessing holds for later events of the payment too.
     expect((await program.api("POST", `/api/v1/payments/${body.data[0]!.id}/reprocess`)).status).toBe(200);
     const { slug } = (await program.api<{ slug: string }>("GET", `/api/v1/partners/${body.data[0]!.partner_id}`)).body;
     await sendA(program, chargeRefunded({ invoice: `in_${slug}`, amount: 10_000, refunded: 5_000 }));
@@ -318,7 +318,7 @@ describe("a payment that is paid later is decided by the rules of then (PAY-16, 
     ["a flow", 700, (program) => change(program, "POST", "/api/v1/flows", flow)],
   ];
 
-  /** What says that a session was begun 50 minutes ago, and what says that it was paid 10 minutes ago. */
+  /** The events of a session that began 50 minutes ago and was paid 10 minutes ago. */
   function eventsOf(
     slug: string,
     how: "session" | "intent" | "invoice",
@@ -350,7 +350,7 @@ describe("a payment that is paid later is decided by the rules of then (PAY-16, 
   const send = async (program: TestProgram, events: readonly Event[]) => {
     for (const event of events) await sendA(program, event);
   };
-  /** Stores events, and dies before their payments are settled. */
+  /** Stores events and ends the process before their payments are settled. */
   const crashOn = async (program: TestProgram, events: readonly Event[]) => {
     for (const event of events) {
       const said = understood("provider_a", bodyOfA(event));

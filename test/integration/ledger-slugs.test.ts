@@ -1,4 +1,4 @@
-/** Flows know a partner by the slug of when the payment was made (PAY-16). */
+/** Flows use the partner's slug at the time of the payment (PAY-16). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sendA } from "../support/ledger.ts";
@@ -14,7 +14,7 @@ interface Shop {
   id: string;
 }
 
-/** Of 100.00 the partner earns 50.00 while called so, and 20.00 under another slug. */
+/** The partner earns 50.00 of 100.00 with the favored slug, and 20.00 with another slug. */
 async function shop(favored: string, status: "active" | "invited" = "active"): Promise<Shop> {
   const program = await makeProgram();
   const { id } = await makePartner(program, { slug: "jane" }, status);
@@ -29,14 +29,14 @@ async function change({ program, id }: Shop, body: object): Promise<void> {
   expect((await program.api("PATCH", `/api/v1/partners/${id}`, body)).status).toBe(200);
 }
 
-/** What was changed in this program just now was changed so many minutes ago. */
+/** Moves the program's latest change `minutes` into the past. */
 async function changedAgo({ id }: TestProgram, minutes: number): Promise<void> {
   await env.DB.prepare("update past_rules set valid_until = ? where program_id = ? and valid_until > ?")
     .bind(minutesAgo(minutes).toISOString(), id, minutesAgo(1).toISOString())
     .run();
 }
 
-/** By payment: what it earned and by which slug. */
+/** Each payment's earned amount and the slug that decided it. */
 async function earned({ program }: Shop) {
   const { results } = await env.DB.prepare(
     `select c.kind, c.amount_cents, p.decision ->> 'partner_slug' as slug from commissions c

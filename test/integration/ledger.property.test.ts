@@ -12,10 +12,10 @@ import { testContext, type TestProgram } from "../support/program.ts";
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
-/** Ends a long shrinking, never a run that is still green: it is far above what the runs take. */
+/** Ends a long shrinking, but not a successful run: it is far above the usual duration. */
 const TIME_LIMIT = 60_000 + RUNS * 2_000;
 
-/** What must be the same, whatever the order: everything but ids, revisions and the instants of writing. */
+/** The data that does not depend on the order: everything except ids, revisions and times of writing. */
 async function projection(program: TestProgram) {
   const { payments: paymentRows, commissions: commissionRows } = await ledgerOf(program);
   const keyOf = new Map(paymentRows.map((row) => [row.id, row.provider_transaction_id]));
@@ -114,7 +114,7 @@ describe("the ledger is a function of the set of facts (LAW-1)", () => {
   });
 });
 
-/** What each partner has earned of each payment, over all rows that count; rows paid before two payments were joined count there. */
+/** Each partner's earnings by payment, over all valid rows; rows paid before two payments were joined count for the result. */
 async function sums(program: TestProgram): Promise<Record<string, number>> {
   const { db } = testContext();
   const rows = await db

@@ -1,6 +1,6 @@
 /**
- * Every limit is looked at before the secret is compared. Callers are counted by IPv4 address or IPv6 /64, and by /48 (HTTP-12).
- * `/r/` and failed signatures of `/webhooks/*` are limited like clicks and failed keys (HTTP-26).
+ * Limits are checked before the secret is compared. Callers are counted by IPv4 address or IPv6 /64, and by /48 (HTTP-12).
+ * `/r/` and failed signatures of `/webhooks/*` have the limits of clicks and failed keys (HTTP-26).
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
@@ -15,7 +15,7 @@ import { callWith } from "../support/watched-database.ts";
 
 const TOKEN = "test-admin-token";
 let made = 0;
-/** A network that nothing else here calls from. */
+/** A network that other tests do not use. */
 const newAddress = () => `2001:db8:${(made++).toString(16)}:1::1`;
 
 let failures: PlayedLimiter;
@@ -47,7 +47,7 @@ function from<T = { error: { code: string } }>(
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-/** 35 wrong secrets of a kind: the answers, in order. */
+/** The responses to 35 wrong secrets of a kind, in order. */
 async function guess(address: string, path: string, wrong: (n: number) => RequestInit): Promise<number[]> {
   const statuses: number[] = [];
   for (let n = 0; n < 35; n++) statuses.push((await from(address, path, wrong(n))).status);
@@ -56,7 +56,6 @@ async function guess(address: string, path: string, wrong: (n: number) => Reques
 
 const cookieOf = ({ cookies }: Visitor) => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
 
-/** Each route of the app once. */
 const ROUTES = [
   ...new Map(
     app.routes

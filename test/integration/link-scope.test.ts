@@ -1,4 +1,4 @@
-/** Which accounts a mailed link opens, and what a session may switch to. */
+/** The accounts that a mailed link opens, and the accounts that a session may switch to. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { countRequest, createLinkByHand, openRequest } from "../../src/core/sessions/sign-in.ts";
@@ -14,7 +14,7 @@ import { callWith } from "../support/watched-database.ts";
 
 const SESSION = "__Host-session";
 
-/** An address in one team as each role, and a partner: by name, the account (`identityKey`) and its first page. */
+/** An address with each role in a team, and as a partner: by name, the account (`identityKey`) and its first page. */
 async function makeEverybody(email = `${uniqueId("all")}@people.example`.toLowerCase()) {
   const owned = await makeProgram({ owner_email: email, name: "Owned program" });
   const accounts: Record<string, { as: string; home: string }> = { owner: { as: owned.id, home: "/dashboard" } };
@@ -28,7 +28,7 @@ async function makeEverybody(email = `${uniqueId("all")}@people.example`.toLower
   return { email, owned, accounts };
 }
 
-/** Has another program e-mail the address a link, of each kind that carries one; gives its token and account. */
+/** Each makes another program send a kind of e-mail with a link to the address, and returns the link's token and account. */
 type MadeLink = { token: string; as: string };
 const MAILED: Partial<Record<MailKind, (program: TestProgram, email: string) => Promise<MadeLink>>> = {
   invitation: async (program, email) => {
@@ -86,7 +86,7 @@ describe("a link that is valid for longer than 15 minutes", () => {
       const visitor = makeVisitor();
       expect((await followLink(visitor, token)).status).toBe(303);
       expect(await signedInAs(visitor)).toBe(as);
-      // Nor does its session, however young it is.
+      // The link's new session cannot switch to the other accounts either.
       for (const other of Object.values(accounts)) {
         await visitor.get("/switch");
         expect(visitor.html).not.toContain("Owned program");

@@ -13,7 +13,7 @@ import { makeStocked } from "../support/stocked.ts";
 
 const RUNS = Math.max(10, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 4));
 
-/** Each list's column of states, and what it may hold. */
+/** The state column of each list, and its possible values. */
 const LISTS = {
   partners: { column: "status", states: PARTNER_STATUSES },
   payments: { column: "outcome", states: [...OUTCOMES, null] },
@@ -57,7 +57,7 @@ const REQUIRED: Record<List, (id: string) => Record<string, string | number | nu
   applications: (id) => ({ token_hash: id }),
 };
 
-/** A column that counts for nothing. */
+/** A column that does not affect the counts. */
 const TOUCHED: Record<List, string> = {
   ...{ partners: "updated_at", payments: "updated_at", commissions: "updated_at", payouts: "updated_at" },
   ...{ claims: "decided_at", applications: "updated_at" },
@@ -68,7 +68,7 @@ const state = fc.nat();
 const some = fc.integer({ min: 1, max: 4 });
 const EVENTS = ["transaction_completed", "lead_created"] as const;
 
-/** One statement each; `kept` may hit rows that are not there, `upsert` and `insert` ids that are. */
+/** One statement each; its row may be missing, or may exist already. */
 const operation = fc.oneof(
   fc.record({ kind: fc.constantFrom("insert", "upsert", "ignore"), list, state, id: fc.nat({ max: 9 }) }),
   fc.record({ kind: fc.constantFrom("move", "delete", "touch"), list, state, id: some }),
@@ -102,7 +102,7 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
     const sql = `delete from ${table} where unicode(substr(id, -1)) % ?1 = 0 and program_id = ?2${own}`;
     return env.DB.prepare(sql).bind(id, program_id);
   }
-  // As long as the service's own: the job that posts old commissions makes ids of them.
+  // The key has the length of the service's own ids, because the job that posts old commissions derives ids from it.
   const key = `${table.slice(0, 3)}_${program_id.slice(-25)}${id}`;
   const row: Record<string, string | number | null> = {
     id: key,

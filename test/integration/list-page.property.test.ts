@@ -16,7 +16,7 @@ import { BASE_URL, makeProgram, replyTo } from "../support/program.ts";
 
 const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 30) / 2);
 
-/** NUL cannot come by the API, but a vendor's texts may hold it. */
+/** The API refuses NUL, but a vendor's texts may contain it. */
 const CHARACTERS = [..."\"\\/'<aé😀\u2028\u2029\ufeff\n\t\r\b\f\0\u0001\u001f\u007f"];
 const text = fc.string({ unit: fc.constantFrom(...CHARACTERS), maxLength: 8 });
 const maybeText = fc.option(text);
@@ -30,7 +30,7 @@ const percentage = fc.oneof(
   fc.integer({ min: 0, max: 1_000_000 }).map((parts) => parts / 10_000),
 );
 
-/** As text, which alone makes a field that is called `__proto__`. */
+/** Built as text, because an object literal cannot have a field named `__proto__`. */
 const json = fc.letrec<{ value: string; object: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: "medium" },
@@ -46,7 +46,9 @@ const json = fc.letrec<{ value: string; object: string }>((tie) => ({
     .map((fields) => `{${fields.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join()}}`),
 }));
 
-/** One for each field of a view but those that `insertRows` gives: a new field does not compile until it has one here. */
+/**
+ * A value for each field of a view, except those that `insertRows` sets. A new field does not compile until it has one here.
+ */
 type ValuesOf<
   View extends (row: never, program: never) => object,
   Given extends keyof ReturnType<View> = never,

@@ -1,6 +1,6 @@
 /**
- * `{data, total, page, per_page}`, newest first (HTTP-7); an optional `cursor`, from the reply's `next_cursor`, for
- * walking deep lists at constant cost (HTTP-8), of the four lists whose objects the database writes.
+ * `{data, total, page, per_page}`, newest first (HTTP-7). The four lists whose objects the database writes accept `cursor`,
+ * the reply's `next_cursor`, to walk deep lists at constant cost (HTTP-8).
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -30,7 +30,6 @@ interface Document {
 
 const ROWS = 5;
 
-/** A program with five rows in each list. */
 async function makeListed(): Promise<{ program: TestProgram; partner_id: string }> {
   const program = await makeProgram({ api_key_last_used_at: iso(Date.now()) });
   const rows = Array.from({ length: ROWS }, () => ({}));
@@ -87,7 +86,7 @@ describe("a list by another key", () => {
       const refused = await callApi<Record<string, unknown>>(unknown, "GET", `/api/v1/${name}${query}`);
       expect([query, refused.status, Object.keys(refused.body)]).toEqual([query, 401, ["error"]]);
       expect(JSON.stringify(refused.body)).not.toContain(program.id);
-      // A list refuses what it cannot be filtered by (HTTP-6).
+      // A list refuses filters that it does not have (HTTP-6).
       const parameter = /\w+/.exec(query)?.[0];
       if (parameter !== undefined && !TAKEN[name].includes(parameter)) continue;
       const { status, body } = await readList(other, name, query);
@@ -134,7 +133,7 @@ describe("a cursor", () => {
 });
 
 describe("the statement of a list", () => {
-  // A LIMIT that is bound makes SQLite compile the statement at every run.
+  // SQLite compiles a statement with a bound LIMIT at every run.
   it.each(LIST_NAMES)("is one, the same at every key, page and cursor, with its LIMIT in it: %s", async (name) => {
     const statements = async () => {
       const { program } = await makeListed();
@@ -159,16 +158,16 @@ describe("the statement of a list", () => {
 });
 
 describe("a page of the longest texts", () => {
-  /** JSON writes each of these with six bytes. */
+  /** JSON writes each of these characters with six bytes. */
   const long = (characters: number) => "\u0001".repeat(characters);
-  /** As much as D1 takes for one value: what the API itself takes makes no larger page. */
+  /** The largest value in D1: the input that the API accepts cannot make a larger page. */
   const MAX_BYTES = (2_000_000 * 100) / 101;
 
   async function expectWhole(program: TestProgram, name: ListName): Promise<void> {
     const { status, body } = await readList(program, name, "?per_page=100");
     expect([status, body.total, body.data.length]).toEqual([200, 101, 100]);
     const written = JSON.stringify(body.data);
-    // Not `toBe`, which would show a megabyte.
+    // `toBe` would print a megabyte if it fails.
     expect(written === JSON.stringify((await viewedRows(program, name)).slice(0, 100))).toBe(true);
     expect(new TextEncoder().encode(written).length).toBeLessThan(MAX_BYTES);
   }
@@ -212,7 +211,7 @@ describe("a page of the longest texts", () => {
     await expectWhole(program, "commissions");
   });
 
-  // An inbound event is bounded by its body alone, and one value of D1 by 2 MB: a page cannot be one value.
+  // An inbound event is limited only by its body, and one value of D1 by 2 MB, so a page cannot be one value.
   it("comes out however long the references that vendors sent", async () => {
     const program = await makeProgram();
     await insertRows(program, { payments: Array.from({ length: 5 }, () => ({ ref: "x".repeat(900_000) })) });

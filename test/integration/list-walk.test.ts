@@ -1,4 +1,4 @@
-/** Every list of the API, as the document has them: an object of it is what its own address gives. A new list is walked too. */
+/** Every list of the API document, new ones included: an object in the list equals the reply at its own address. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { operations } from "../support/openapi.ts";
 import { makeStocked, type Stocked } from "../support/stocked.ts";
@@ -9,7 +9,7 @@ interface Listed {
 }
 
 const GIVEN = new Set(operations().flatMap(({ method, path }) => (method === "GET" ? [path] : [])));
-/** Lists beside an address for one of their objects: `/api/v1/claims` beside `/api/v1/claims/{id}`. */
+/** Lists with an address for one of their objects: `/api/v1/claims` with `/api/v1/claims/{id}`. */
 const LISTS = operations()
   .filter(({ method, path }) => method === "GET" && GIVEN.has(`${path}/{id}`))
   .map(({ path }) => path);

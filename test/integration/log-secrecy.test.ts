@@ -1,6 +1,6 @@
 /**
- * Log lines are JSON with the request id, and never have a secret or an e-mail address (DEP-5): a journey in which everything
- * that can fail fails, with marks in every secret and every person's data, and all that is written meanwhile.
+ * Log lines are JSON with the request id and never contain a secret or an e-mail address (DEP-5). A journey in which every
+ * possible step fails, with marks in every secret and personal datum, checks all log output.
  */
 import { createMessageBatch, createScheduledController } from "cloudflare:test";
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
@@ -31,15 +31,15 @@ const MARKS = {
 };
 
 const lines: { method: string; text: string }[] = [];
-/** With which keys the vendors were asked. */
+/** The keys in the requests to the vendors. */
 const asked = new Set<string>();
 
-/** A deployment as in production, whose e-mail and whose database complain with what they were given. */
+/** The bindings of a production deployment. */
 function production(overrides: Partial<Bindings> = {}): Partial<Bindings> {
   return { ENVIRONMENT: "production", DNS_RESOLVER_URL: RESOLVER_URL, ...overrides };
 }
 
-/** Refuses statements that write, showing what they wrote, as a database's message may. */
+/** Refuses statements that write, with an error message that contains them, as a database's message may. */
 function complaining(only = /insert|update/i): Partial<Bindings> {
   const { binding, roundTrips } = watchDatabase(env.DB, {
     before: (statements) => {
@@ -115,7 +115,7 @@ describe("the log", () => {
     expect(all).not.toMatch(/@people\.example/);
     expect(all).not.toMatch(/marked/);
     expect(all).not.toMatch(/token=[A-Za-z0-9_-]{20}/);
-    // Of no secret even a part: 43 characters are 256 bits.
+    // The log does not contain part of a secret either: 43 characters are 256 bits.
     expect(all).not.toMatch(/(?<![\w-])[\w-]{43}(?![\w-])/);
   });
 });
@@ -143,7 +143,7 @@ async function journey(program: TestProgram, secrets: string[]): Promise<void> {
     payout_method: "provider_a",
   };
 
-  // Every write first into a database that complains, then for good.
+  // Every write is sent first to a failing database and then to a working one.
   const deaf = { sendBatch: () => Promise.reject(new Error(`queue of ${MARKS.partner} is away`)) };
   for (const bindings of [complaining(), production({ DELIVERIES: deaf as unknown as Bindings["DELIVERIES"] })]) {
     await send(bindings, "PATCH", "/api/v1/programs/me", settings);
@@ -175,7 +175,7 @@ async function journey(program: TestProgram, secrets: string[]): Promise<void> {
 
   await attempts(program);
   await readings((bindings, provider) => send(bindings, "POST", `/api/v1/integrations/${provider}/reconcile`, {}));
-  // The jobs of all crons, over a database that complains.
+  // The jobs of all crons, with a failing database.
   for (const cron of ["* * * * *", "17 3 * * *", "23 0 1 * *", "not a cron"]) {
     const context = createExecutionContext();
     const bindings = { ...(env as unknown as Bindings), ...complaining(/./), DELIVERIES: SILENT_QUEUE };
@@ -196,7 +196,6 @@ async function payment(bindings: Partial<Bindings>, program: TestProgram): Promi
   }
 }
 
-/** The form of the sign-in page, as a browser sends it. */
 async function askForLink(bindings: Partial<Bindings>): Promise<void> {
   const page = await callWith<string>(bindings, "/sign-in");
   const cookie = page.headers
@@ -209,8 +208,8 @@ async function askForLink(bindings: Partial<Bindings>): Promise<void> {
 }
 
 /**
- * Readings of the vendors' lists: calls that fail with what they were sent, and events that cannot be stored, be parsed, or
- * name a person.
+ * Readings of the vendors' lists: calls that fail with an error that repeats the request, and events that cannot be stored,
+ * cannot be parsed, or contain a person.
  */
 async function readings(read: (bindings: Partial<Bindings>, provider: string) => Promise<unknown>): Promise<void> {
   const complaint = {
@@ -251,7 +250,7 @@ async function readings(read: (bindings: Partial<Bindings>, provider: string) =>
   }
 }
 
-/** Attempts at a receiver that answers with what it was sent, and at one that cannot be reached. */
+/** Attempts at a receiver that echoes the request, and at an unreachable one. */
 async function attempts(program: TestProgram): Promise<void> {
   const rows = await deliveriesOf(program);
   const answers = [

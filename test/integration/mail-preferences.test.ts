@@ -1,4 +1,4 @@
-/** Who gets which e-mails: preferences, one-click unsubscribe, deactivated partners, and what did not arrive (MAIL-7 to MAIL-9). */
+/** Recipients of e-mails: preferences, one-click unsubscribe, deactivated partners, undelivered e-mails (MAIL-7 to MAIL-9). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
@@ -65,7 +65,7 @@ describe("an e-mail that may be switched off (MAIL-8)", () => {
     await deliver(program, service, style);
     expect(service.taken).toHaveLength(2);
 
-    // As a mail program does it: without cookies, and from anywhere.
+    // As a mail program does: without cookies, and from any origin.
     const click = await call(path, {
       method: "POST",
       body: new URLSearchParams({ "List-Unsubscribe": "One-Click" }),
@@ -117,7 +117,7 @@ describe("an e-mail that may be switched off (MAIL-8)", () => {
     await store(program);
     await deliver(program, service, "resend");
     const path = new URL(service.taken[0]!.headers["List-Unsubscribe"]!.slice(1, -1)).pathname;
-    // Rotated twice: a rotation adds to what opens.
+    // After two rotations both earlier keys still open the link.
     const [ENCRYPTION_KEY, between] = [btoa("n".repeat(32)), btoa("m".repeat(32))];
     const ENCRYPTION_KEY_PREVIOUS = `${between},${env.ENCRYPTION_KEY}`;
     const click = async (bindings: Partial<Bindings>) => {
@@ -143,7 +143,6 @@ describe("a link to unsubscribe is of who it was sent to (MAIL-8)", () => {
     const reader = partner_id ? { audience: "partner" as const, partner_id } : { audience: "owner" as const };
     return [...(await readSwitchedOff(programContext(program), reader))];
   };
-  /** The link in an e-mail to the owner, or to a partner. */
   async function linkTo(program: TestProgram, partner?: { id: string; email: string }): Promise<string> {
     const [since, until] = ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"];
     const { body } = await program.api<Program>("GET", "/api/v1/programs/me");
@@ -154,7 +153,7 @@ describe("a link to unsubscribe is of who it was sent to (MAIL-8)", () => {
     );
     return new URL(mail!.mail.headers!["List-Unsubscribe"]!.slice(1, -1)).pathname;
   }
-  /** Another owner, who takes the place of the first. */
+  /** Replaces the owner by another one. */
   async function succeed(program: TestProgram): Promise<void> {
     const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/members");
     await program.api("POST", "/api/v1/members", { email: "next@shop.example", role: "owner" });
@@ -250,7 +249,7 @@ describe("e-mails that did not arrive (MAIL-9)", () => {
     const service = openMailService("resend");
     await deliver(program, service, "resend");
     expect(service.taken).toHaveLength(1);
-    // Nobody else's, and not one that may have arrived.
+    // Another owner cannot resend it, and an e-mail that may have arrived cannot be resent.
     await env.DB.prepare("update mails set status = 'unknown'").run();
     expect(await again(visitor)).toBe(404);
     await env.DB.prepare("update mails set status = 'failed', content = 'x'").run();

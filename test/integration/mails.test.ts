@@ -1,4 +1,4 @@
-/** E-mails as rows: committed with what they are about, handed over once, tried again, given up (MAIL-1 to MAIL-5). */
+/** E-mails as rows: committed with their cause, sent once, retried, and stopped after the last attempt (MAIL-1 to MAIL-5). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { mailSenders, type MailSender, type MailSettings } from "../../src/core/kernel/mail-senders.ts";
@@ -44,14 +44,14 @@ function sendersOf(service: MailService, style: string, more: Partial<MailSettin
   return mailSenders({ ...FROM, ...http, ...more }, service.fetch);
 }
 
-/** As a wake-up does it, for the one program that has e-mails. */
+/** Sends as a wake-up does, for the only program with e-mails. */
 async function send(senders: readonly MailSender[], now: number): Promise<void> {
   const [row] = await rows();
   if (!row) throw new Error("no e-mail");
   await sendDueMails(testContext(now), row.program_id, { senders, keepsContent: false }, () => now);
 }
 
-/** A change of payout details: one e-mail to the owner, one to the partner and one to each address of the wallet. */
+/** Changes payout details: one e-mail to the owner, one to the partner and one to each address of the wallet. */
 async function change(): Promise<{ id: string; owner: string; now: number }> {
   const program = await makeProgram({ name: "Acme" });
   const partner = await makePartner(program, { payout_method: "wallet", payout_email: "old@wallet.example" });
@@ -90,7 +90,7 @@ describe("an e-mail (MAIL-1)", () => {
 
   it("is found by the minute's job where its wake-up was lost", async () => {
     await change();
-    // The tests' deployment is a local one: its log takes what is sent.
+    // The tests run as a local deployment, whose log receives the e-mails.
     await runJob("send e-mails", Date.now() + 1_000);
     expect((await rows()).map(({ status, sender }) => `${status} by ${sender}`)).toEqual(Array(4).fill("sent by log"));
   });
@@ -155,7 +155,7 @@ describe("an attempt that fails (MAIL-2)", () => {
     expect(row.error).not.toBeNull();
     expect(row.content === null).toBe(status !== "pending");
     expect(row.error).not.toContain(MAIL_KEY);
-    // Whatever happened, it is taken once in the end, or never said to be sent.
+    // It is finally sent exactly once, or never reported as sent.
     await send(senders, now + 3 * HOUR);
     const [after] = await rows();
     expect(after!.status).toBe(status === "pending" ? "sent" : status);
@@ -313,10 +313,10 @@ describe("an attempt that fails (MAIL-2)", () => {
     }
     expect((await rows())[0]!.attempt_count).toBeGreaterThanOrEqual(8);
     expect((await rows())[0]!.status).toBe("failed");
-    // Then each does, as where the sender is away.
+    // After that each rejection uses up an attempt, as if the sender were away.
     expect(at - now).toBeGreaterThan(3 * 24 * HOUR);
     expect(at - now).toBeLessThan(6 * 24 * HOUR);
-    // Each in turn, and few calls in all.
+    // The senders take turns, with few calls in all.
     expect(Math.abs(bound.mock.calls.length - service.requests.length)).toBeLessThanOrEqual(2);
     expect(bound.mock.calls.length + service.requests.length).toBeLessThan(120);
   });

@@ -100,7 +100,7 @@ describe("onboarding of a connected account (OUT-15)", () => {
       start(program, partner.id),
       start(program, partner.id),
     ]);
-    // The vendor answers 409 while the first one is under way; whoever gets that is asked to come again.
+    // The vendor replies 409 while the first request is running; the service then requests a retry.
     expect(replies.every(({ status }) => [200, 201, 503].includes(status))).toBe(true);
     expect(replies.some(({ status }) => status === 201)).toBe(true);
     expect(vendor.accounts.size).toBe(2);

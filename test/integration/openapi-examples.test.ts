@@ -1,4 +1,4 @@
-/** The examples of the reference show what the operation or the event says: its state, and objects of its own (HTTP-36). */
+/** The examples of the reference match their operation or event: they have its state and objects of their own (HTTP-36). */
 import { describe, expect, it } from "vitest";
 import { SENT_EVENT_TYPES } from "../../src/domain/event.ts";
 import { CHANGED_EXAMPLES } from "../../src/http/openapi/example-states.ts";
@@ -8,7 +8,7 @@ import { call } from "../support/program.ts";
 
 type Shown = Record<string, unknown>;
 
-/** Every reply that an operation gives where it did it, with its example. */
+/** Every success reply of an operation, with its example. */
 const REPLIES = operations().flatMap(({ path, operation }) =>
   Object.entries(operation.responses).flatMap(([status, answer]) => {
     const { schema, example } = ("$ref" in answer ? {} : answer.content?.["application/json"]) ?? {};
@@ -17,7 +17,7 @@ const REPLIES = operations().flatMap(({ path, operation }) =>
   }),
 );
 
-/** By the last word of an event's type, the state of the object that it is about. */
+/** The state of the event's object, by the last word of the event's type. */
 const STATES: Record<string, string> = {
   ...{ "applications.received": "pending", "claim.created": "open", "commission.created": "pending" },
   ...{ "partner.created": "invited", "payout.generated": "pending" },

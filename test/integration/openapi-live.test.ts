@@ -21,7 +21,7 @@ describe("live answers are as documented", () => {
   let program: TestProgram;
   const walked = new Set<string>();
 
-  /** Calls with the program's key and holds the answer to the document. */
+  /** Calls the API with the program's key and checks the response against the document. */
   async function send<T = Record<string, never>>(
     status: number,
     method: string,

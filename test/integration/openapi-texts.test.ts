@@ -6,7 +6,7 @@ import { FIELD_TEXTS } from "../../src/http/openapi/field-texts.ts";
 import { operations, servedDocument } from "../support/openapi.ts";
 import { call } from "../support/program.ts";
 
-/** Once published, an id is never changed: clients that were generated call operations by it. */
+/** Published ids never change, because generated clients call operations by them. */
 const PUBLISHED_IDS = `
   allowClick checkInstallation approveApplication cancelPayout createApiKey createCommission createFlow createImport
   createIntegrationDestination createMember createPartner createPartnerCode createPartnerPortalLink
@@ -27,7 +27,7 @@ const PUBLISHED_IDS = `
 interface Property {
   at: string;
   description: string | undefined;
-  /** The texts of what it is a choice of. */
+  /** The descriptions of the alternatives inside it. */
   within: string[];
   isObject: boolean;
 }
@@ -99,7 +99,7 @@ describe("the document's texts", () => {
       }),
     );
     expect(published.flat().filter(({ description }) => description === undefined)).toEqual([]);
-    // The walk itself sees what a search of the text sees.
+    // Checks the walk itself against a text search.
     const named = JSON.stringify(servedDocument().components.schemas).match(/"description":/g)?.length ?? 0;
     expect(properties.length).toBeGreaterThan(named / 2);
   });

@@ -12,12 +12,12 @@ import { lookUp, schemaProblems } from "../support/json-schema.ts";
 import { documentedAnswer, operationAt, operations, servedDocument } from "../support/openapi.ts";
 import { BASE_URL, call } from "../support/program.ts";
 
-/** Of replies, the fields that are there only where there is something to say. */
+/** Fields of replies that are present only if they have a value. */
 const OPTIONAL = new Set(["dropped", "reason"]);
 
 const REQUESTS = requestSchemas();
 
-/** Pages for people are not part of the API. */
+/** Pages are not part of the API. */
 const PAGES = /^\/($|\*|sign-in|embed|sign-out|switch|join|dashboard|portal|assets|dev|unsubscribe)/;
 
 /** Routes that the platform answers with the files of `src/site`; `openapi-live.test.ts` calls each. */
@@ -55,7 +55,7 @@ describe("the document describes every route", () => {
       }
     }
     const reported = Object.keys(components.responses).flatMap((name) => name.split("-or-"));
-    // 405 is no route's.
+    // Routes do not list 405.
     const expected = ERROR_CODES.filter((code) => code !== "method_not_allowed");
     expect([...new Set(reported)].toSorted()).toEqual(expected.toSorted());
   });

@@ -1,4 +1,4 @@
-/** The statements that the guide to operating gives for the database do what it says of them. */
+/** The database statements of the operating guide have the documented effect. */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import guide from "../../src/docs/operate.md?raw";
@@ -9,10 +9,10 @@ import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
 
-/** A row longer than this does not come back from an export. */
+/** An export cannot contain a longer row. */
 const LONGEST = 100_000;
 
-/** In the order of the guide, each once. */
+/** The guide's statements with this verb, in order, each once. */
 function statements(verb: "delete from" | "update"): string[] {
   const found = guide.match(/\b(?:delete from|update) [a-z_]+[^;`"|\n]*/g) ?? [];
   return [...new Set(found.filter((one) => one.startsWith(verb)))];

@@ -21,7 +21,7 @@ const HOUR = 60 * MINUTE;
 
 afterEach(() => vi.restoreAllMocks());
 
-/** A program with one endpoint and one event for it, and the consumer with a clock of its own. */
+/** A program with one endpoint and one event for it, and the consumer with its own clock. */
 async function setUp(receiver: Receiver, zone: Parameters<typeof playOutsideWorld>[0]["zone"] = {}) {
   vi.spyOn(console, "info").mockImplementation(() => {});
   const program = await makeProgram();
@@ -105,7 +105,7 @@ describe("a delivery", () => {
     "answered with %s follows the attempt table on its row, five attempts, then failed (HOOK-5)",
     async (_name, receiver, failure) => {
       const { program, world, clock, delivery, outbound } = await setUp(receiver);
-      // 0, 5 min, 30 min, 2 h, 12 h (HOOK-5), each from the start of the one before.
+      // 0, 5 min, 30 min, 2 h, 12 h (HOOK-5), each from the start of the previous attempt.
       const delays = [5 * MINUTE, 30 * MINUTE, 2 * HOUR, 12 * HOUR];
       for (const [i, delay] of delays.entries()) {
         await outbound.deliver(delivery.id);
@@ -118,7 +118,7 @@ describe("a delivery", () => {
           completed_at: null,
         });
         expect(outbound.wakeUps.splice(0)).toEqual([{ delivery_id: delivery.id, delay_seconds: delay / SECOND }]);
-        // Never before its time.
+        // An attempt never starts early.
         clock.now += delay - 1;
         await outbound.deliver(delivery.id);
         expect(world.requests).toHaveLength(i + 1);
@@ -204,7 +204,7 @@ describe("a delivery", () => {
     await openOutbound(world, clock).deliver(delivery.id);
     expect(world.requests).toHaveLength(2);
     expect(await rowOf(program, delivery.id)).toMatchObject({ status: "succeeded", attempt_count: 1 });
-    // The first one was not dead, only late: it changes nothing any more.
+    // The first process was only late. It does not change the row any more.
     late.resolve(new Response("first", { status: 500 }));
     await first.ended;
     expect(await rowOf(program, delivery.id)).toMatchObject({ status: "succeeded", attempt_count: 1 });

@@ -8,7 +8,7 @@ import { URL_CASE_REDIRECTS, URL_CASE_ZONE, URL_CASES } from "../support/url-cas
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
 
-/** By its text alone an address is refused at create and at PATCH; the rest only the resolver or the receiver can decide. */
+/** Create and PATCH refuse an address by its text alone; the other cases depend on the resolver or the receiver. */
 const REFUSED_BY_TEXT = URL_CASES.filter(({ stage }) => !["dns", "redirect", "ok", "range"].includes(stage));
 const TAKEN = URL_CASES.filter(({ stage }) => ["dns", "redirect", "ok", "range"].includes(stage));
 
@@ -112,7 +112,7 @@ describe("addresses at delivery, whatever is stored (HOOK-7)", () => {
   it("have the verdict of every case", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program, "https://hooks.example/");
-    // Past the API: as if they had been stored before the rules, or by a mistake of ours.
+    // Stored without the API, as if before the rules or by a mistake of ours.
     const stored = URL_CASES.map(async ({ input }, i) => {
       const row = `whe_${i}${program.id}`;
       const place = { table: "webhook_endpoints", column: "secret", row } as const;

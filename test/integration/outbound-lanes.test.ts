@@ -21,7 +21,7 @@ import { eventually } from "../support/time.ts";
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
 
-/** A receiver that holds every request until it is let go. */
+/** A receiver that holds every request until it is released. */
 function holding() {
   const waiting: ((response: Response) => void)[] = [];
   const letGo = (status = 200) => {
@@ -33,7 +33,7 @@ function holding() {
       return waiting.length;
     },
     letGo,
-    /** Answers whatever comes until the work has ended. */
+    /** Answers all requests until the work has ended. */
     letGoUntil: async (work: Promise<unknown>) => {
       const state = { isOver: false };
       const ended = work.finally(() => (state.isOver = true));
@@ -46,7 +46,7 @@ function holding() {
   };
 }
 
-/** `count` events, each to all of the program's endpoints. */
+/** Makes `count` events, each for all of the program's endpoints. */
 async function makeEvents(program: TestProgram, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await makePartner(program, {}, "invited");
 }
@@ -65,7 +65,7 @@ describe("lanes", () => {
     const outbound = openOutbound(world, clock);
     const rows = await deliveriesOf(program);
     const runs: Promise<void>[] = [];
-    // In the order of the queue, in batches of its size.
+    // The queue's order, in batches of its size.
     for (let i = 0; i < rows.length; i += ATTEMPTS_AT_ONCE) {
       const batch = rows.slice(i, i + ATTEMPTS_AT_ONCE).map(({ id }) => id);
       runs.push((await outbound.begin(...batch)).ended);
@@ -77,7 +77,7 @@ describe("lanes", () => {
     const stuck = await deliveriesOf(program, hung.id);
     expect(stuck.filter(({ status }) => status === "delivering")).toHaveLength(MAX_IN_FLIGHT);
     expect(stuck.filter(({ status }) => status === "pending")).toHaveLength(30 - MAX_IN_FLIGHT);
-    // Each attempt that ends makes room for the next of its lane, without another wake-up.
+    // Each attempt that ends starts the next of its lane, without another wake-up.
     await hang.letGoUntil(Promise.all(runs));
     expect((await deliveriesOf(program)).map(({ status }) => status)).toEqual(rows.map(() => "succeeded"));
     expect(world.requests).toHaveLength(60);
@@ -133,7 +133,8 @@ describe("lanes", () => {
     const { fetch, counter } = countPending(world);
     const outbound = openOutbound({ fetch }, { now: Date.now() });
     const rows = await deliveriesOf(program);
-    // Three of the first endpoint, then one each of three others: five attempts, no endpoint left out, the sixth woken again.
+    // The first five deliveries are attempted: three of the first endpoint and one each of two others. The sixth is woken
+    // again.
     const [lane, ...others] = hosts.map((_, i) => rows.filter((row) => row.endpoint_id === rows[i]!.endpoint_id));
     const named = [...lane!, others[0]![0]!, others[1]![0]!];
     const { ended } = await outbound.begin(...named.map(({ id }) => id), others[2]![0]!.id);
@@ -209,7 +210,7 @@ describe("lanes", () => {
     expect((await deliveriesOf(program)).every(({ status }) => status === "succeeded")).toBe(true);
     const statements = watched.roundTrips.flat().length;
     expect(statements / 50).toBeLessThan(2);
-    // What begins at once asks for its name once.
+    // Deliveries that begin together resolve their host once.
     expect(world.questions.length / 51).toBeLessThan(1.6);
   });
 });
@@ -245,7 +246,7 @@ describe("the statements of deliveries", () => {
       const { results } = await env.DB.prepare(`explain query plan ${sql}`)
         .bind(...values)
         .all<{ detail: string }>();
-      // d and c are deliveries; the sweep looks at every endpoint, and the rest is as long as the question.
+      // d and c are aliases of deliveries. The sweep reads every endpoint, and the other scans are as long as the request.
       const tables = /^SCAN (d|c|deliveries|delivery_attempts|messages|missed_deliveries|events)\b/;
       const scans = results.filter(
         ({ detail }) => tables.test(detail) || /^SEARCH c (?!USING (COVERING )?INDEX deliveries_lane)/.test(detail),
@@ -280,7 +281,7 @@ describe("a claim", () => {
     const outbound = openOutbound(world, clock);
     const rows = await deliveriesOf(program);
     const { ended } = await outbound.begin(...rows.map(({ id }) => id));
-    // Three look-ups take all six connections; meanwhile the fourth claim has come close to its end.
+    // Three look-ups use all six connections. Meanwhile the fourth claim has almost expired.
     await eventually(() => expect(world.questions).toHaveLength(6));
     clock.now += LEASE_MS - 6_000;
     looked.resolve();
@@ -311,7 +312,7 @@ describe("the sweep", () => {
     const clock = { now: Date.now() };
     const outbound = openOutbound(world, clock);
     const [hung, later] = await deliveriesOf(program);
-    // Nobody was ever woken: the message was lost.
+    // As after a lost message: neither delivery was woken.
     expect((await outbound.sweep(program)).toSorted((a, b) => (a.delivery_id < b.delivery_id ? -1 : 1))).toEqual(
       [hung!.id, later!.id].toSorted().map((delivery_id) => ({ delivery_id, delay_seconds: 0 })),
     );

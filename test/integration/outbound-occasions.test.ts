@@ -1,6 +1,6 @@
 /**
- * The occasions of each webhook (HOOK-15), by the way on which they come into the service. A type that the catalogue has
- * more does not compile without an answer for every way: what sends it there, or nothing.
+ * The occasions of each webhook (HOOK-15), for each way into the service. A new event type of the catalogue does not compile
+ * until each way lists its occasion, or that it has no occasion.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -47,13 +47,13 @@ import { signInOwner, signInPartner } from "../support/visitor.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Of the longest. */
+/** The length of the longest month. */
 const MONTH = 31 * 86_400_000;
 
 const RATE = { name: "Half", action_type: "percentage", action_value: 50 };
 const RATE_TYPED = { ...RATE, action_value: "50", priority: "0", active: "yes", apply: "yes" };
 
-/** Rules that are changed since before a payment, each with its route and what is given. */
+/** Rule changes that apply from a time before a payment, each with its route and body. */
 type Rule = (scene: Scene) => Promise<[path: string, given: Record<string, unknown>]>;
 const ofPartner: Rule = async ({ partner_id }) => [`/partners/${partner_id}`, { commission_pct: 50 }];
 const ofProgram: Rule = async () => ["/programs/me", { default_commission_pct: 50 }];
@@ -78,7 +78,7 @@ const appliedByForm = (form: (scene: Scene) => Promise<[path: string, fields: Re
   };
 };
 
-/** A payment that was refused while its partner was deactivated, and can be decided again. */
+/** A payment that was refused while its partner was deactivated, and that can be decided again. */
 async function refused({ program, slug, partner_id, api }: Scene): Promise<string> {
   await api("PATCH", `/partners/${partner_id}`, { status: "deactivated" });
   await well(sendBody(program, "provider_a", saleAt("provider_a", { ref: slug, program: program.id })));
@@ -87,7 +87,6 @@ async function refused({ program, slug, partner_id, api }: Scene): Promise<strin
   return body.data[0]!.id;
 }
 
-/** A file that is taken as the page has it. */
 async function importByForm({ owner }: Scene, csv: string): Promise<void> {
   await owner.get("/dashboard/partners/import");
   await well(owner.post("/dashboard/partners/import", { csv, confirmed: "yes" }));
@@ -101,7 +100,7 @@ const ofPayout = (act: OfPayout, make: (scene: Scene) => Promise<{ id: string }>
   };
 };
 
-/** A claim that waits, and a payment that is its partner's. */
+/** A pending claim, and a payment that is attributed to its partner. */
 async function claimed({ program, slug, partner_id }: Scene): Promise<{ claim: string; payment_id: string }> {
   await well(sendBody(program, "provider_a", saleAt("provider_a", { ref: slug, program: program.id })));
   const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
@@ -339,7 +338,7 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
         const { email } = await makePartner(program, { payout_method: "provider_a" });
         const visitor = await signInPartner(email);
         await visitor.get("/portal/details");
-        // It goes on to the provider by a link.
+        // The page links to the provider.
         return () => well(visitor.post("/portal/details/provider-a-account", { country: "DE" }));
       },
       ...signedIn,
@@ -389,7 +388,7 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
         await makeCommissions(program, partner_id, [{}]);
         const period_end = new Date().toISOString();
         await owner.get("/dashboard/payouts/new");
-        // The page says what it did, without sending elsewhere.
+        // The page shows the result without a redirect.
         return () => well(owner.post("/dashboard/payouts/new", { period_end }));
       },
     },
@@ -439,7 +438,6 @@ const CASES = OUTBOUND_EVENT_TYPES.flatMap((type) =>
   ),
 );
 
-/** Every route that writes. */
 const WRITING = [
   ...new Set(
     app.routes.flatMap(({ method, path }) =>
@@ -448,13 +446,12 @@ const WRITING = [
   ),
 ];
 
-/** The route of a call: where several fit, the one with the fewest parameters. */
+/** The route of a call; if several match, the route with the fewest parameters. */
 function routeOf(call: string): string | undefined {
   const fit = WRITING.filter((route) => new RegExp(`^${route.replaceAll(/:[a-z_]+/g, "[^/]+")}$`).test(call));
   return fit.toSorted((a, b) => a.split(":").length - b.split(":").length)[0];
 }
 
-/** The routes that occasions are played through. */
 const played = new Set<string>();
 let cases = 0;
 

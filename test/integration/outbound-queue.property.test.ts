@@ -24,16 +24,16 @@ const DELAYS = [0, 5 * MINUTE, 30 * MINUTE, 120 * MINUTE, 720 * MINUTE];
 
 type Answer = "ok" | "http" | "redirect" | "connection";
 
-/** What the queue does to a wake-up, and what the simulation does next: drawn from one seed. */
+/** The faults of the queue and the steps of the simulation, all from one seed. */
 interface Plan {
   seed: number;
-  /** By delivery, then by attempt; past its end everything succeeds. */
+  /** Each delivery's answers by attempt; later attempts succeed. */
   answers: Answer[][];
-  /** Of a hundred wake-ups. */
+  /** Per hundred wake-ups. */
   lost: number;
   doubled: number;
   delayed: number;
-  /** Of a hundred batches: claimed by a process that dies before it sends, or before it records. */
+  /** Per hundred batches: the process claims the batch and ends before it sends, or before it records. */
   crashes: number;
 }
 
@@ -50,7 +50,7 @@ const plans = (crashes: fc.Arbitrary<number>) =>
     crashes,
   });
 
-/** Far more than a simulation takes: of a hundred, two took more than 400 and none more than 800. */
+/** Far more steps than a simulation needs: two of a hundred needed more than 400, and the maximum was below 800. */
 const STEPS = 8_000;
 const RUNS = { numRuns: Math.max(1, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 16)) };
 
@@ -78,12 +78,12 @@ describe("a queue that loses, doubles, delays and reorders", () => {
 
 interface Simulated {
   rows: DeliveryRow[];
-  /** By delivery: when each request arrived, on the simulation's clock. */
+  /** The arrival times of each delivery's requests, on the simulation's clock. */
   arrivals: Map<string, number[]>;
   overlaps: number;
 }
 
-/** What the rows must say, whatever the queue did. */
+/** Checks the rows, which do not depend on the queue's faults. */
 async function check(plan: Plan, { rows, arrivals, overlaps }: Simulated): Promise<void> {
   expect(overlaps).toBe(0);
   for (const [i, row] of rows.entries()) {
@@ -166,7 +166,7 @@ async function simulate(plan: Plan): Promise<Simulated> {
     const all = Array.from({ length: 1 + Math.floor(random() * 3) }, takeBatch).filter((batch) => batch.length > 0);
     await Promise.all(all.map((batch) => (percent(plan.crashes) ? die(batch) : outbound.deliver(...batch))));
   };
-  /** A process that claims and is gone: for what it had sent already, the receiver knows better than the row. */
+  /** A process that claims a batch and ends: if it had sent a delivery, the receiver has it and the row does not show it. */
   const die = async (batch: string[]): Promise<void> => {
     const claimed = await claimLanesOf({ db: outbound.deps.db, now: clock.now }, batch, 5);
     for (const { delivery_id } of claimed) {
@@ -186,7 +186,7 @@ async function simulate(plan: Plan): Promise<Simulated> {
   return { rows: await deliveriesOf(program), arrivals, overlaps };
 }
 
-/** The next time at which anything can happen, with the end of a claim among them. */
+/** The next time at which the state can change, including the end of a claim. */
 function nextInstant(open: DeliveryRow[], queue: { visible_at: number }[]): number {
   const claims = open.flatMap(({ claimed_until }) => (claimed_until === null ? [] : [Date.parse(claimed_until)]));
   expect(claims.every((end) => end > 0)).toBe(true);
@@ -194,7 +194,7 @@ function nextInstant(open: DeliveryRow[], queue: { visible_at: number }[]): numb
   return Math.min(...due, ...queue.map(({ visible_at }) => visible_at)) + (claims.length > 0 ? LEASE_MS : 0);
 }
 
-/** A small generator (mulberry32): the same run for the same seed. */
+/** A small generator (mulberry32) that repeats a run from its seed. */
 function randomFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -1,4 +1,4 @@
-/** The overview says what waits for the owner that no list counts by its state alone. */
+/** The overview shows the owner's pending tasks that the state counts of lists do not include. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { noteRefusals } from "../../src/core/inbound/refusals.ts";
@@ -17,7 +17,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** How many refused webhooks the overview says, if any. */
 function refusedOn(owner: Visitor): () => Promise<string | undefined> {
   return async () => /Webhooks of Stripe refused (\d+) so far/.exec(textOf((await owner.get("/dashboard")).body))?.[1];
 }
@@ -62,7 +61,7 @@ describe("what waits without being decided (PAGE-16)", () => {
     expect(await refused()).toBeUndefined();
   });
 
-  // A program is remembered for 10 seconds, the time of its last event noted to the minute.
+  // A program is cached for 10 seconds, and the time of its last event is stored to the minute.
   it.each([2, 20])(
     "are none where a verified event came within a minute of the one before them, %i seconds apart, nor is there an e-mail (MAIL-11)",
     async (seconds) => {

@@ -1,4 +1,4 @@
-/** The overviews say of the money what its rows say, and read no more of them than there are currencies and days. */
+/** The overviews' amounts equal those of the rows, and the reads are bounded by the number of currencies and days. */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import * as fc from "fast-check";
@@ -30,7 +30,7 @@ async function rowsOf<Row>(
   return results;
 }
 
-/** Amounts by name, those of the same name added up. */
+/** The sums of the amounts by name. */
 function sums(rows: readonly (readonly [name: string, amount: number])[]): Record<string, number> {
   const named = Map.groupBy(rows, ([name]) => name);
   return Object.fromEntries(
@@ -38,7 +38,7 @@ function sums(rows: readonly (readonly [name: string, amount: number])[]): Recor
   );
 }
 
-/** What is plotted, by day and currency. */
+/** The plotted values, by day and currency. */
 function plotted(amounts: readonly DailyAmounts[]): Record<string, number> {
   const days = amounts.flatMap(({ currency, days: own }) =>
     own.map(({ day, value }) => [`${day} ${currency}`, Number(value)] as const),
@@ -46,7 +46,7 @@ function plotted(amounts: readonly DailyAmounts[]): Record<string, number> {
   return nonZero(sums(days));
 }
 
-/** What is in a program, from its rows alone. */
+/** The expected overview of a program, from its rows alone. */
 async function fromRows(program: TestProgram, partner_id?: string) {
   const all = await rowsOf<CommissionRow>("commissions", program);
   const commissions = all.filter((row) => partner_id === undefined || row.partner_id === partner_id);
@@ -198,7 +198,7 @@ describe("the overviews", () => {
       .bind(program.id, iso(Date.now() - 400 * DAY), iso(Date.now()))
       .run();
     const after = await measured();
-    // The partner's own page reads each of theirs that is flagged: it waits for a person, who is to see to it.
+    // The partner's own page reads each of their flagged commissions, which wait for a person's review.
     const more = { owner: 30, partner: 30 + 300 };
     const tooMany = (["owner", "partner"] as const).filter((who) => after[who].rows > before[who].rows + more[who]);
     expect([tooMany, before, tooMany.map((who) => after[who])]).toEqual([[], before, []]);
@@ -290,7 +290,7 @@ describe("the figures of some days (PAGE-16)", () => {
   const day = (i: number) => utcDay(Date.parse("2026-03-01") + i * DAY);
   const at = (i: number) => `${day(i)}T12:00:00.000Z`;
 
-  /** Payments of nine days, six of them before the three that are asked for, and one after. */
+  /** Payments of nine days: six before the three requested days, and one after them. */
   async function madeDays() {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "jane", first_name: "Jane" });
@@ -321,7 +321,7 @@ describe("the figures of some days (PAGE-16)", () => {
     ]);
     expect(plotted(seen.commissions)).toEqual({ [`${day(3)} USD`]: 1_003, [`${day(5)} USD`]: 1_005 });
     expect(seen.clicks).toEqual([3, 4, 5].map((i) => ({ day: day(i), value: 100 + i })));
-    // Not the leads, of which there are four.
+    // Without the four leads.
     expect(seen.sales).toEqual([3, 4, 5].map((i) => ({ day: day(i), value: 3 })));
   });
 

@@ -1,4 +1,4 @@
-/** E-mails to the owner about what needs them: each once, of a kind at most one within a day (MAIL-11). */
+/** E-mails to the owner about pending tasks: each task once, and at most one e-mail of a kind within a day (MAIL-11). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
@@ -32,7 +32,7 @@ interface MailRow {
   next_attempt_at: string | null;
 }
 
-/** Those of the owner's needs. */
+/** The rows of e-mails about the owner's tasks. */
 async function rows(program: TestProgram): Promise<MailRow[]> {
   const { results } = await env.DB.prepare(
     `select kind, status, next_attempt_at from mails
@@ -116,7 +116,7 @@ describe("what needs the owner (MAIL-11)", () => {
     const mailbox = openMailbox();
     await mailbox.deliver(program.id, Date.now() + 1_000);
     expect(subjectsOf(mailbox, program)).toEqual([`1 payout of ${program.program.name} cannot be paid`]);
-    // What it offers for a payout that was refused can be done with it: it cannot be marked as paid.
+    // The e-mail offers only possible actions: the refused payout cannot be marked as paid.
     const { text } = mailbox.mails.find(({ subject }) => subject.endsWith("cannot be paid"))!;
     expect(text).toContain("you pay again, or cancel and prepare again to pay it in another way.");
     expect((await program.api("POST", `/api/v1/payouts/${payout.id}/mark-paid`)).status).toBe(409);
@@ -148,7 +148,7 @@ describe("what needs the owner (MAIL-11)", () => {
     expect(text).toContain("Stripe: 2 events refused so far");
     expect(text).toContain("or in the provider's list of events");
     expect(text).not.toMatch(/deliver|Anybody can send/i);
-    // Beside what anybody may have sent it is one of several.
+    // An unverified delivery, which anybody may have sent, changes the e-mail to the general one.
     await noteRefusals(at(program, NOW + DAY), "provider_b", "time", 3);
     await mailbox.deliver(program.id, NOW + DAY + MINUTE);
     const [, second] = mailbox.mails;
@@ -156,7 +156,7 @@ describe("what needs the owner (MAIL-11)", () => {
     expect(second!.text).toMatch(/2 events refused so far.*3 deliveries refused so far.*Anybody can send/s);
   });
 
-  /** A verified event of a provider came at a time. */
+  /** Stores the time of a provider's last verified event. */
   const verified = (program: TestProgram, provider: string, now: number) =>
     env.DB.prepare("update provider_connections set last_event_at = ? where program_id = ? and provider = ?")
       .bind(iso(now), program.id, provider)
@@ -206,7 +206,7 @@ describe("what needs the owner (MAIL-11)", () => {
     const mailbox = openMailbox();
     await mailbox.deliver(program.id, Date.now() + 1_000);
     expect(subjectsOf(mailbox, program)).toEqual(["2 promotion codes that nobody has"]);
-    // Which of them came last is unknown within a second.
+    // Within a second, the latest spelling is unknown.
     expect(mailbox.mails[0]!.text).toMatch(/^NEW2: 1 payment at/m);
     expect(mailbox.mails[0]!.text).toMatch(/^new1: 2 payments at/im);
     await sell("NEW1");
@@ -231,7 +231,7 @@ describe("what needs the owner (MAIL-11)", () => {
     expect(subjectsOf(mailbox, program)).toEqual(["1 promotion code that nobody has"]);
     await sell("cs_test_4", "NEW1");
     expect(await rows(program)).toHaveLength(1);
-    // What the same payment was heard of carrying before hides no code that is new.
+    // The payment's earlier code does not hide a new code.
     await sell("cs_test_4", "NEW1", "NEW2");
     await mailbox.deliver(program.id, Date.now() + DAY + MINUTE);
     expect(subjectsOf(mailbox, program)).toEqual([
@@ -257,7 +257,7 @@ describe("a flood of what needs the owner (MAIL-11)", () => {
     expect(subjectsOf(mailbox, program)).toHaveLength(1);
     await mailbox.deliver(program.id, NOW + DAY);
     expect(subjectsOf(mailbox, program)).toEqual(["3 applications to Acme wait", "7 applications to Acme wait"]);
-    // Without anything new there is no other one, and after a day without one the next comes at once.
+    // Without new tasks there is not another e-mail. After a day without one, the next is sent at once.
     await mailbox.deliver(program.id, NOW + 5 * DAY);
     expect(await rows(program)).toHaveLength(2);
     await apply(program, NOW + 5 * DAY);
@@ -272,7 +272,7 @@ describe("a flood of what needs the owner (MAIL-11)", () => {
     await mailbox.deliver(program.id, NOW + MINUTE);
     expect(subjectsOf(mailbox, program)).toEqual([]);
     expect((await rows(program)).map(({ status }) => status)).toEqual(["withheld"]);
-    // None went out, so what comes next does not wait for a day.
+    // The first e-mail was withheld, so the next one does not wait for a day.
     for (const now of [NOW, NOW + HOUR]) {
       await apply(program, now);
       await mailbox.deliver(program.id, now + MINUTE);
@@ -301,7 +301,7 @@ describe("a flood of what needs the owner (MAIL-11)", () => {
     const senders = mailSenders({ ...openMailbox().bindings, ENVIRONMENT: "production" }, () =>
       Promise.reject(new Error("none")),
     );
-    // A process takes all that is due, and ends before it has written or sent it.
+    // A process claims all due e-mails and ends before it has written or sent one.
     await claimMails(testContext(NOW + MINUTE), program.id, senders, 10);
     await apply(program, NOW + MINUTE);
     const mailbox = openMailbox();
@@ -323,7 +323,7 @@ describe("a flood of what needs the owner (MAIL-11)", () => {
     await claim(program, partner.id, NOW + 2 * DAY);
     await mailbox.deliver(program.id, NOW + 2 * DAY + MINUTE);
     expect(subjectsOf(mailbox, program)).toEqual(["1 application to Acme waits", "1 claim of a missing sale waits"]);
-    // Nothing says so more often than an e-mail would.
+    // If the owner has unsubscribed, the rows are as rare as the e-mails would be.
     for (let hour = 1; hour < 4; hour++) {
       await apply(program, NOW + 2 * DAY + hour * HOUR);
       await mailbox.deliver(program.id, NOW + 2 * DAY + hour * HOUR + MINUTE);

@@ -25,7 +25,7 @@ import {
 
 const VALUES = { program_id: PROGRAM, slug: "ada", domain: new URL(SHOP).host };
 
-/** What a checkout gave to the vendor: the query of an address, or the body of a request. */
+/** The data that a checkout gave to the vendor: the query of an address, or the body of a request. */
 type Asked = URLSearchParams | Record<string, unknown>;
 
 let world: TrackerWorld;
@@ -51,7 +51,7 @@ afterEach(async () => {
   world.reset();
 });
 
-/** The vendors' APIs: what they are asked, as each describes it, and an object as they would make one. */
+/** The vendors' APIs: the request as each describes it, and an object as they would make one. */
 async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = Buffer.concat(await Array.fromAsync(request)).toString();
   const url = new URL(request.url!, "http://vendor.test");
@@ -76,7 +76,7 @@ const REPLIES: Record<string, unknown> = {
   "/transactions": { data: transactionCompleted({ id: "txn_1" }).data, meta: { request_id: "req_1" } },
 };
 
-/** An element of the vendor's: what happens in it is its own, and it takes the attribute as it is when somebody buys. */
+/** An element of the vendor's: it works on its own, and reads the attribute at the time of the purchase. */
 function paymentElement(name: string): string {
   return `customElements.define("${name}", class extends HTMLElement {
     connectedCallback() {
@@ -157,7 +157,7 @@ const pay = async () => {
 const mounted = (selector: string) => visitor.page.locator(selector, { hasText: SECRET }).waitFor();
 const field = (name: string) => (asked[0] as URLSearchParams).get(name);
 
-/** What a visitor does on the page of a snippet; and the event that the vendor sends of what it was given. */
+/** A visitor's actions on the page of a snippet; and the vendor's event of the data that it received. */
 const DRIVEN: Record<string, { visit: () => Promise<unknown>; event: () => object | Promise<object> }> = {
   "Hosted checkout": {
     visit: async () => [await click("#buy"), await visitor.page.waitForURL(`${SHOP}/hosted`)],
@@ -225,7 +225,7 @@ async function subscribe(name: string): Promise<void> {
   await until(() => asked.length > 0);
 }
 
-/** What an element gave; without the attribute it gives none. */
+/** The reference from an element; null without the attribute. */
 function referenceOf(name: string): string | null {
   const value = field(name);
   return value === "null" ? null : value;

@@ -11,7 +11,7 @@ const PLACES = [
 /** How long a page may take on a busy machine before it counts as stuck (ms). */
 export const PATIENCE = 120_000;
 
-/** The browser of the machine: `CHROMIUM_PATH`, or where systems put it. */
+/** The browser of the machine: `CHROMIUM_PATH`, or the usual place of the system. */
 export function launchChromium(options: LaunchOptions = {}): Promise<Browser> {
   const executablePath = process.env["CHROMIUM_PATH"] ?? PLACES.find((path) => existsSync(path));
   if (!executablePath)

@@ -27,7 +27,7 @@ describe("the portal in a frame", () => {
     await world.close();
   });
 
-  /** A page of a site that has the portal in a frame, and what the browser says of frames that are refused. */
+  /** A page of a site that has the portal in a frame, and the browser's messages about refused frames. */
   async function pageAt(host: string): Promise<{ page: Page; refusals: string[] }> {
     const { url } = await program.api<{ url: string }>("POST", `/partners/${partner.id}/portal-links`);
     html = `<!doctype html><title>Account</title><iframe src="${url}" width="380" height="780"></iframe>`;
@@ -55,7 +55,7 @@ describe("the portal in a frame", () => {
         own.map(({ sameSite, secure, httpOnly }) => [sameSite, secure, httpOnly]),
         [["None", true, true]],
       );
-      // On a page of its own nobody is signed in by it.
+      // It does not sign in a page outside of the frame.
       await page.goto(`${world.url}/portal`);
       assert.equal(new URL(page.url()).pathname, "/sign-in");
       await page.context().close();

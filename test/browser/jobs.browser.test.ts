@@ -1,4 +1,7 @@
-/** How many clicks an owner's weekly jobs take in a browser, from the overview and from the page of the job (PAGE-22). */
+/**
+ * The number of clicks for an owner's weekly jobs in a browser, from the overview and from the page of the job
+ * (PAGE-22).
+ */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +19,10 @@ import {
   type PagesWorld,
 } from "./pages-world.ts";
 
-/** Clicks in the trial of the first version, from the overview; null where the pages could not do it. It paid 20 payouts by 8. */
+/**
+ * Clicks in the trial of the first version, from the overview; null if the pages could not do it. It paid 20 payouts by
+ * 8.
+ */
 const JOBS = {
   "invite a partner": 3,
   "approve an application": null,
@@ -34,7 +40,7 @@ const JOBS = {
 
 type JobName = keyof typeof JOBS;
 
-/** Not on the overview, which has what waits for a decision alone: a click to its page, and one there. */
+/** The overview does not have it, because it only lists pending decisions: a click to its page, and one there. */
 const MISSED: readonly JobName[] = ["rotate any other API key"];
 
 let world: PagesWorld;
@@ -96,7 +102,7 @@ class Owner {
     this.clicks++;
   }
 
-  /** The page says what was done and leads on. */
+  /** The page reports the result and leads on. */
   async ends(job: JobName, said: string | RegExp): Promise<void> {
     await this.page.getByRole("main").getByText(said).first().waitFor();
     assert.ok((await this.page.locator("main a[href]:visible").count()) > 0, `${job} ends where nothing leads on`);
@@ -284,7 +290,7 @@ for (const way of WAYS) {
       const owner = await Owner.of(program, way);
       await owner.go("Import");
       await owner.page.getByLabel("Or paste it here").fill("email,slug\nlin@import.example,lin\n");
-      // Scripts show the preview once the lines are there.
+      // Scripts show the preview once the lines are entered.
       if (way === "mouse, without scripts") await owner.press("Preview");
       await owner.press("Import 1 line");
       await owner.ends("import partners", "1 partner added, 0 completed.");

@@ -9,7 +9,7 @@ import { signInOwner, signInPartner, startPagesWorld, type PagesWorld } from "./
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const OWNER = "owner@northwind.example";
 const FRESH = "fresh@northwind.example";
-/** As long as a name may get without a space to break at. */
+/** A name of the maximum length without a space to break at. */
 const LONG_NAME = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen";
 
 interface Finding {
@@ -33,8 +33,8 @@ before(async () => {
 after(() => world.close());
 
 /**
- * What axe-core finds that is serious or critical, what makes the page wider than the screen, what runs out of its place,
- * ids that are there twice, and broken words.
+ * Serious and critical findings of axe-core, elements wider than the screen or out of place, duplicate ids, and broken
+ * words.
  */
 async function problemsOf(page: Page): Promise<string[]> {
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
@@ -53,9 +53,9 @@ async function problemsOf(page: Page): Promise<string[]> {
   ];
 }
 
-/** What axe-core finds that is serious or critical. */
+/** Serious and critical findings of axe-core. */
 async function graveFindings(page: Page, options: { runOnly?: string[] }): Promise<string[]> {
-  // The page's own policy forbids foreign script, so the checker comes in by the back door of the debugger.
+  // The page's own policy forbids foreign script, so the checker is injected through the debugger.
   await page.evaluate(await readAxe());
   const { violations } = await page.evaluate(
     (given) => (globalThis as unknown as WithAxe).axe.run(document, given),
@@ -65,7 +65,7 @@ async function graveFindings(page: Page, options: { runOnly?: string[] }): Promi
   return grave.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
 }
 
-/** In the dark a page differs by its colors alone. */
+/** In dark mode a page differs by its colors alone. */
 async function darkProblemsOf(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "dark" });
   const found = await graveFindings(page, { runOnly: ["color-contrast", "link-in-text-block"] });
@@ -73,7 +73,7 @@ async function darkProblemsOf(page: Page): Promise<string[]> {
   return found.map((text) => `dark: ${text}`);
 }
 
-/** Runs in the page: words on two lines. Only addresses and what is longer than a word may be broken: names, ids. */
+/** Runs in the page: words on two lines. Only addresses and texts longer than a word may be broken: names, ids. */
 function brokenWords(): string[] {
   const found: string[] = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -92,7 +92,7 @@ function brokenWords(): string[] {
   return found;
 }
 
-/** Runs in the page: texts that are cut off, or lie over what is beside them. What scrolls, or ends in an ellipsis, does not. */
+/** Runs in the page: texts that are cut off, or cover their neighbors, except texts that scroll or end in an ellipsis. */
 function outOfPlace(): string[] {
   const found = new Set<string>();
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -125,7 +125,7 @@ async function visit(page: Page, pages: Record<string, string>): Promise<void> {
   const said: string[] = [];
   const problems: Record<string, string[]> = {};
   page.on("console", (message) => {
-    // The browser says so of the page that is not there.
+    // The browser reports this for the missing page.
     if (message.type() === "error" && !message.text().includes("404")) said.push(message.text());
   });
   page.on("pageerror", (error) => said.push(String(error)));

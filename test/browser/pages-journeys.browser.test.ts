@@ -72,7 +72,7 @@ describe("an owner's first run", () => {
     await program.sendA(sessionCompleted({ ref, amount: 10_000 }));
 
     await go(page, "Overview");
-    // The click is on its way into the counts; with it nothing is left to set up, and the list is gone.
+    // The click is about to be counted; then the setup is complete, and its list disappears.
     const setup = page.getByText("Set up your program");
     for (let i = 0; i < 240 && (await setup.count()) > 0; i++) {
       await page.waitForTimeout(250);
@@ -131,7 +131,7 @@ for (const scripts of [true, false]) {
       if (scripts) await all.check();
       else assert.equal(await all.isVisible(), false, "a box that does nothing is not shown");
       assert.equal(await page.locator("input[data-flagged]:checked").count(), 0);
-      // Whoever ticks the flagged ones one by one is asked again.
+      // Choosing the flagged ones one by one asks for confirmation again.
       for (const box of await page.getByRole("checkbox", { name: /^Choose the commission/ }).all()) await box.check();
       await page.getByRole("button", { name: "Approve chosen" }).click();
       await heading(page, /^\d+ commissions approved$/).waitFor();
@@ -287,7 +287,7 @@ describe("the keyboard", () => {
     await world.createProgram({ name: "Keys", owner_email });
     const page = await world.visitor({ width: 360 });
     await page.goto(await world.ownerLink(owner_email));
-    // The one button of the page has the focus, once the browser has come to it.
+    // The only button of the page has the focus, once the browser has moved it there.
     await page.waitForFunction(() => document.activeElement?.tagName === "BUTTON");
     await page.keyboard.press("Enter");
     await page.waitForURL("**/dashboard");

@@ -7,7 +7,7 @@ import { startShop, type Shop, type ShopPage } from "./shop.ts";
 
 const DOMAIN = "bakery.example";
 const QUESTION = "Who reads you?";
-/** The cursor is set behind what a field holds. */
+/** The key that moves the cursor to the end of a field. */
 const END = "End";
 
 let world: PagesWorld;
@@ -32,7 +32,7 @@ async function go(page: Page, place: string): Promise<void> {
   await heading(page, place);
 }
 
-/** Loads a page again until it has something that is on its way. */
+/** Reloads a page until it contains the expected element. */
 async function reloadUntil(page: Page, seen: Locator): Promise<void> {
   for (let i = 0; i < 480 && (await seen.count()) === 0; i++) {
     await page.waitForTimeout(250);
@@ -60,7 +60,7 @@ async function openMail(context: BrowserContext, to: string, subject: string, bu
   return opened;
 }
 
-/** Tab, until what is meant has the focus. */
+/** Presses Tab until the wanted element has the focus. */
 async function tabTo(page: Page, wanted: Locator): Promise<void> {
   for (let i = 0; i < 40; i++) {
     if (await wanted.evaluate((element) => element === document.activeElement)) return;
@@ -86,7 +86,7 @@ async function apply(page: Page, address: string): Promise<void> {
   await tabTo(page, apply);
   await page.keyboard.press("Enter");
   await page.getByRole("alert").waitFor();
-  // What is wrong is beside its field, and nothing typed is lost.
+  // Each error is beside its field, and the typed text is kept.
   for (const [label, mistake] of [
     ["E-mail address", /e-mail address/],
     ["Website or profile", /address of the web/],
@@ -113,7 +113,7 @@ async function apply(page: Page, address: string): Promise<void> {
   await page.keyboard.press("Space");
   await tabTo(page, apply);
   await page.keyboard.press("Enter");
-  // Who is quicker than any person is asked to send it again: the form is as it was.
+  // A sender faster than a person must send it again: the form is as it was.
   const sent = page.getByRole("heading", { level: 1, name: "Check your e-mail" });
   const again = page.getByRole("alert").filter({ hasText: "That was very quick" });
   for (let i = 0; i < 100; i++) {
@@ -256,7 +256,7 @@ describe("somebody who would like to be a partner", () => {
       "Confirm your application to Bakery",
       "Confirm your address",
     );
-    // The one button of the page has the focus, once the browser has come to it.
+    // The only button of the page has the focus, once the browser has moved it there.
     await proof.bringToFront();
     await proof.waitForFunction(() => document.activeElement?.tagName === "BUTTON");
     await proof.keyboard.press("Enter");

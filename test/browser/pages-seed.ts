@@ -1,4 +1,4 @@
-/** A program in the middle of its month, for pages that are looked at. */
+/** A program in the middle of its month, for pages that people or tools check. */
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { SECRET_A, type OwnedProgram, type PagesWorld } from "./pages-world.ts";
 
@@ -30,14 +30,17 @@ const PARTNERS = [
   ["Wolfeschlegelsteinhausenbergerdorff", "Hohenzollern-Sigmaringen-Wittelsbach"],
 ] as const;
 
-/** What is sold beside the program's own currency: three more, one without smaller units, one of three and the largest amount. */
+/**
+ * Sales in currencies beside the program's own: three more, one without smaller units, one of three and the largest
+ * amount.
+ */
 const SALES = [
   ["eur", 11_900],
   ["bhd", 999_999_999_990],
   ["jpy", 1_250_000],
 ] as const;
 
-/** As long as no column is wide, with no space to break at. */
+/** The longest code without a space that keeps its column narrow. */
 const LONG_CODE = "BLACKFRIDAY".repeat(5);
 
 export async function seedProgram(world: PagesWorld, owner_email: string): Promise<SeededProgram> {
@@ -122,7 +125,7 @@ async function claimSale(world: PagesWorld, partner: Partner | undefined): Promi
   return { id };
 }
 
-/** Somebody with a long name who applies, and whose address is proved. */
+/** An applicant with a long name and a verified address. */
 export async function apply(world: PagesWorld, { id: program_id, api }: OwnedProgram): Promise<WithId> {
   await api("PATCH", "/programs/me", {
     ...{ applications: "review", terms: "Bid on no names of ours. ".repeat(40).trim() },
@@ -162,7 +165,10 @@ async function addPartners({ id, api }: OwnedProgram) {
   return { active, invited, deactivated };
 }
 
-/** Twelve days of sales in four currencies, two refunds, a sale to nobody and one to the partner who recommends it. */
+/**
+ * Twelve days of sales in four currencies, two refunds, a sale without a partner and one to the partner who recommends
+ * it.
+ */
 async function sell({ sendA }: OwnedProgram, partners: readonly Partner[]): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
   const refOf = (i: number) => partners.at(i)?.slug ?? null;

@@ -46,8 +46,8 @@ export interface VisitorOptions {
   /** False for a browser with scripts switched off. */
   scripts?: boolean;
   /**
-   * At an address of their own: one address may sign in 30 times a minute. For pages of the service alone, since another
-   * site's may not send the header that says so.
+   * Gives the page an address of its own: one address may sign in 30 times a minute. Only for pages of the service,
+   * since another site's may not send the header with the address.
    */
   isApart?: boolean;
 }
@@ -110,7 +110,7 @@ export async function startPagesWorld(): Promise<PagesWorld> {
   };
 }
 
-/** The reply, whatever the local proxy loses. */
+/** The reply, even if the local proxy loses it once. */
 function sent<T>(send: () => Promise<Reply<T>>): Promise<Reply<T>> {
   return carried(send, async ({ status, body }) => [status, String(body)]);
 }

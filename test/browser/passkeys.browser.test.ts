@@ -1,4 +1,7 @@
-/** A passkey in Chromium with a device that the browser plays: added, used, removed, and not offered where it cannot be. */
+/**
+ * A passkey in Chromium with a device that the browser plays: added, used, removed, and not offered if the browser
+ * cannot create one.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";

@@ -19,9 +19,9 @@ const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like
 const DAY = 86_400;
 /** Days that the overview shows, beside as many before. */
 const SPAN = 30;
-/** Of a picture: everybody who clones the repository gets them all. */
+/** The limit of a picture: every clone of the repository contains all of them. */
 const MAX_BYTES = 150 * 1024;
-/** Below what a picture ends with, in pixels. */
+/** The space below the last element of a picture, in pixels. */
 const MARGIN = 16;
 
 const PARTNERS = [
@@ -34,7 +34,7 @@ const PARTNERS = [
 
 const TOTAL = PARTNERS.reduce((sum, [, , weight]) => sum + weight, 0);
 
-/** Where clicks came from, each with its weight of `TOTAL`. */
+/** Sources of clicks, each with its weight of `TOTAL`. */
 const SOURCES = {
   landing: { "/": 11, "/beans/guji": 8, "/subscribe": 6 },
   referrer: { "coffee-notes.example": 10, "(none)": 8, "slow-mornings.example": 7 },
@@ -181,7 +181,7 @@ async function click(into: PagesWorld, program: OwnedProgram, chance: () => numb
   );
 }
 
-/** Of so many, the part of one with this weight. */
+/** The part of a count with this weight. */
 function partOf(count: number, weight: number): number {
   return Math.floor((count * weight) / TOTAL);
 }
@@ -195,7 +195,7 @@ function pick(chance: number): string {
   return "ada";
 }
 
-/** The same numbers every time: pictures change only where the pages do. */
+/** The same numbers every time: pictures change only if the pages do. */
 function chanceOf(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;

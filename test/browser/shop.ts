@@ -1,15 +1,15 @@
-/** The site of a program, played: a page with whatever script tag the test gives it. */
+/** The site of a program, played: a page with any script tag that the test gives it. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the tracking script gives a page. */
+/** The globals that the tracking script adds to a page. */
 export interface ShopPage {
   Service: { getRef(): string | null };
 }
 
 export interface Shop {
   url: string;
-  /** What every page of it is. */
+  /** The HTML of every page. */
   html: string;
   close(): void;
 }

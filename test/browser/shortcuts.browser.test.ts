@@ -23,7 +23,7 @@ async function press(page: Page, keys: string): Promise<void> {
   for (const key of keys.split(" ")) await page.keyboard.press(key);
 }
 
-/** The navigation's links by their keys, and what the list says of them. */
+/** The navigation's links by their keys, and their texts in the list. */
 async function linksOf(page: Page): Promise<[keys: string, label: string, path: string][]> {
   return page
     .locator("nav[aria-label=Main] a[aria-keyshortcuts]")

@@ -1,4 +1,4 @@
-/** TRACK-4: an unknown reference never displaces a known one. Noah is a partner, Product Hunt is none. */
+/** TRACK-4: an unknown reference never displaces a known one. Noah is a partner, Product Hunt is not. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => world.close());
 
-/** Every test ends with the same question: did the page see anything thrown? */
+/** Every test ends with this check of the page's exceptions. */
 afterEach(async () => {
   await visitor.context.close();
   assert.deepEqual(visitor.thrown, []);
@@ -40,7 +40,7 @@ async function kept(): Promise<{ ref: string | null; cookie: string | undefined 
   return { ref: await visitor.getRef(), cookie: service_ref?.value };
 }
 
-/** Until the script holds the reference, in the page and in the cookie. */
+/** Waits until the script holds the reference, in the page and in the cookie. */
 async function becomes(ref: string): Promise<void> {
   await until(async () => (await kept()).cookie === ref);
   assert.deepEqual(await kept(), { ref, cookie: ref });
@@ -52,7 +52,7 @@ async function stays(ref: string): Promise<void> {
   assert.deepEqual(await kept(), { ref, cookie: ref });
 }
 
-/** From now on no click is answered; gives what answers those that wait, and all later ones. */
+/** From now on clicks wait for their answers; the returned function answers the waiting ones, and all later ones. */
 function holdAnswers(): () => void {
   const gate = Promise.withResolvers<void>();
   world.delay = () => gate.promise;

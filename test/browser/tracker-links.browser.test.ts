@@ -1,4 +1,4 @@
-/** What tools, tag managers and optimizers do to links and to the script's tag, in a real browser. */
+/** Changes that tools, tag managers and optimizers make to links and to the script's tag, in a real browser. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import {

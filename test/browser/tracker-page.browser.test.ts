@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => world.close());
 
-/** Every test ends with the same question: did the page see anything thrown? */
+/** Every test ends with this check of the page's exceptions. */
 afterEach(async () => {
   await visitor.context.close();
   assert.deepEqual(visitor.thrown, []);
@@ -183,7 +183,7 @@ describe("going back", () => {
     await visitor.page.goto(`${SHOP}/?ref=jane`);
     await expectClicks(1);
     await visitor.page.goto("http://other.test/");
-    // A restored page loads nothing that could be waited for.
+    // A restored page does not load a resource that could be awaited.
     await visitor.page.goBack({ waitUntil: "commit" });
     await visitor.page.waitForFunction(() => (globalThis as unknown as { persisted: boolean }).persisted);
     assert.equal(await visitor.getRef(), "jane");

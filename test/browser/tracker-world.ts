@@ -39,11 +39,11 @@ export interface TrackerWorld {
   answers: number[];
   /** The partners; all references lead to one unless this is set. */
   partners: string[] | null;
-  /** Whether the service says which references lead to a partner. */
+  /** Whether the service's answer lists the references that lead to a partner. */
   isTold: boolean;
-  /** How long the answer to a click takes (ms), or what it waits for. */
+  /** The delay of the answer to a click (ms), or a promise before it. */
   delay: (click: SentClick) => number | Promise<void>;
-  /** What an owner's page holds, and headers of it. */
+  /** The HTML of an owner's page, and its headers. */
   html: (url: URL) => string;
   headers: Record<string, string>;
   port: number;
@@ -56,7 +56,7 @@ export interface TrackerWorld {
 export interface Visitor {
   context: BrowserContext;
   page: Page;
-  /** What the pages threw, unhandled rejections included. */
+  /** The exceptions of the pages, unhandled rejections included. */
   thrown: string[];
   /** The script's own lines in the console. */
   warnings: string[];
@@ -64,7 +64,7 @@ export interface Visitor {
   cookies(): Promise<
     Record<string, { value: string; domain: string; expires: number; secure: boolean; sameSite: string }>
   >;
-  /** Until the page has the answer to every click that it remembers. */
+  /** Resolves once the page has the answer to every click that it stores. */
   settled(): Promise<void>;
 }
 
@@ -138,7 +138,7 @@ async function answer(world: TrackerWorld, request: IncomingMessage, response: S
   } else if (url.pathname === "/click" && request.method === "POST") {
     const chunks: Buffer[] = await Array.fromAsync(request);
     const click = JSON.parse(Buffer.concat(chunks).toString()) as SentClick;
-    // A page that is closed still sends what it had begun to: it is no click of the test that runs by then.
+    // A closed page still sends a request that it had begun: that click is not part of the running test.
     if (!request.headers["user-agent"]?.endsWith(ofTest(world.tests))) return void response.writeHead(202).end();
     world.clicks.push(click);
     world.queries.push(url.search);
@@ -153,7 +153,7 @@ async function answer(world: TrackerWorld, request: IncomingMessage, response: S
   }
 }
 
-/** As `POST /click` answers (TRACK-10). */
+/** The answer of `POST /click` (TRACK-10). */
 function replyTo({ partners, isTold }: TrackerWorld, { ref }: SentClick, url: URL, status: number): string {
   if (status !== 202) return "";
   const leads = (to: string | null) => partners === null || partners.includes(to ?? "");
@@ -161,7 +161,7 @@ function replyTo({ partners, isTold }: TrackerWorld, { ref }: SentClick, url: UR
   return JSON.stringify({ known: isTold ? leads(ref) && !stays : null });
 }
 
-/** What a visitor's browser says of itself, by the number of tests that ended before. */
+/** The user agent of a visitor's browser, by the number of tests that ended before. */
 function ofTest(tests: number): string {
   return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0 Safari/537.36 test/${tests}`;
 }

@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => world.close());
 
-/** Every test ends with the same question: did the page see anything thrown? */
+/** Every test ends with this check of the page's exceptions. */
 afterEach(async () => {
   await visitor.context.close();
   assert.deepEqual(visitor.thrown, []);
@@ -162,7 +162,7 @@ describe("an arrival with a reference (TRACK-2)", () => {
     assert.equal(await visitor.getRef(), null);
   });
 
-  // What the products an owner may come from put into their links, as the import page shows them.
+  // The link parameters of other products, as the import page shows them.
   for (const [data_param, query] of [
     ["via", "?via=joe"],
     ["fpr|ref", "?fpr=joe"],

@@ -12,7 +12,7 @@ function codeOf({ status, body }: Reply<Failure>): [number, string] {
   return [status, body.error.code];
 }
 
-/** Posts a provider's event as it sends it, with this signature or none. */
+/** Posts a provider's event as it sends it, with this signature, or unsigned. */
 async function post(program: TestProgram, provider: ListedVendor, signature: string | null, body: string) {
   return call<Failure>(`/webhooks/${provider}?program_id=${program.id}`, {
     method: "POST",
@@ -24,12 +24,12 @@ async function post(program: TestProgram, provider: ListedVendor, signature: str
   });
 }
 
-/** For a program without a signing secret. */
+/** The settings of a program without a signing secret. */
 function withoutSecrets() {
   return Object.fromEntries(VENDOR_NAMES.map((name) => [`${name}_webhook_secret`, null]));
 }
 
-/** How many events are about something processed: a refusal is an event of its own (IN-11). */
+/** The number of events about processed objects: a refusal is an event of its own (IN-11). */
 async function eventCount(program: TestProgram): Promise<number> {
   const { data } = (await program.api<{ data: { type: string }[] }>("GET", "/api/v1/events?per_page=100")).body;
   return data.filter(({ type }) => type !== "webhook.refused").length;

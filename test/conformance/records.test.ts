@@ -1,4 +1,4 @@
-/** What the API shows of each thing, held to the fields that the specification lists. */
+/** The fields of each resource in the API, compared with those that the specification lists. */
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { OUTBOUND_EVENT_TYPES, sentEvent, SUBSCRIPTIONS } from "../../src/domain/event.ts";
@@ -21,7 +21,7 @@ function textOf(rule: string): string {
   return text.replaceAll(/\s+/g, " ");
 }
 
-/** What a rule writes as code and `pattern` matches. */
+/** The codes in a rule that `pattern` matches. */
 function codeOf(rule: string, pattern: RegExp): string[] {
   return [...textOf(rule).matchAll(/`([^`]+)`/g)].flatMap(([, code = ""]) => (pattern.test(code) ? [code] : []));
 }
@@ -29,7 +29,7 @@ function codeOf(rule: string, pattern: RegExp): string[] {
 /** Prefixes of ids. */
 const PREFIXES = codeOf("HTTP-20", /^\w+_$/);
 
-/** The fields of the first sentence of a rule; what is in parentheses is said of the field before it. */
+/** The fields of the first sentence of a rule; parentheses describe the field before them. */
 function fieldsOf(rule: string): string[] {
   const plain = textOf(rule).replaceAll(/\([^()]*\)/g, "");
   return [...(plain.split(/\.\s/)[0] ?? "").matchAll(/`(\w+)`/g)].map(([, field = ""]) => field).toSorted();
@@ -86,7 +86,7 @@ describe("records", () => {
     const look = (value: unknown): void => {
       if (typeof value !== "object" || value === null) return;
       for (const [key, inner] of Object.entries(value)) {
-        // An actor's id is of whoever acts.
+        // An actor's id may be of any kind.
         if (key === "actor") continue;
         if (
           typeof inner === "string" &&

@@ -1,4 +1,4 @@
-/** What the service does, as a whole. */
+/** The service as a whole. */
 import { describe, expect, it } from "vitest";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { create, deliveriesOf, ENDPOINT, eventsOf, FLOW } from "../support/conformance.ts";

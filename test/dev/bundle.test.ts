@@ -1,4 +1,4 @@
-/** What is deployed stays small: a Worker's size is paid at every cold start. */
+/** The deployed bundle stays small: a Worker's size is paid at every cold start. */
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { runScript } from "./process.ts";
 
 /** Bytes of the Worker's module at the last release, gzipped. Lowered with a release; raised only with the owner's reason in the changelog. */
 const RELEASED = 472_600;
-/** So much a change may add unasked. */
+/** The accepted growth since the last release. */
 const TOLERATED = 2 * 1024;
 
 describe("the bundle", () => {

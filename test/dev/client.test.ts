@@ -1,4 +1,6 @@
-/** The typed client in an owner's project: what arrives there of this repository, compiled as strictly as a project may. */
+/**
+ * The typed client in an owner's project: the published files of this repository, compiled as strictly as a project may.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -32,7 +34,7 @@ describe("the typed client in a project of its own", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** What the compiler says of a file there, without the service's source and with the types of the package checked. */
+  /** The compiler's errors for a file there, without the service's source and with the types of the package checked. */
   async function compile(code: string): Promise<string> {
     await writeFile(join(folder, "owner.ts"), code);
     const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");

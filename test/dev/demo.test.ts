@@ -6,7 +6,7 @@ import { runScript } from "./process.ts";
 
 describe("npm run demo", () => {
   it("finds every step as expected", async () => {
-    // A port where nothing runs, so that it starts a service of its own.
+    // A free port, so that it starts a service of its own.
     const demo = runScript("src/dev/demo.ts", { PORT: String(await freePort()) });
     const code = await demo.ended;
     const printed = `${demo.printed.out}${demo.printed.err}`;

@@ -1,6 +1,6 @@
 /**
- * `npm run deploy` where the platform fails: the same command goes on from what there is, the Worker is never ahead of its
- * schema (DEP-4), and the last lines are true.
+ * `npm run deploy` when the platform fails: the same command resumes, the Worker is never ahead of its schema (DEP-4),
+ * and the last lines are true.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

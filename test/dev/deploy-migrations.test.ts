@@ -1,6 +1,6 @@
 /**
- * `npm run deploy` where a migration fails, or the command is ended in it: the next goes on from there, and the schema ends as
- * that of a deploy in which nothing failed (DEP-4, DEP-6).
+ * `npm run deploy` when a migration fails, or the command is ended in it: the next run resumes there, and the schema
+ * ends as that of a deploy without failures (DEP-4, DEP-6).
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -14,11 +14,11 @@ import { ROOT } from "./process.ts";
 
 const TEXTS = await Promise.all(MIGRATIONS.map((name) => readFile(join(ROOT, "migrations", name), "utf8")));
 
-/** Without wrangler's own table, and SQLite's of its numbers. */
+/** Leaves out wrangler's own table, and SQLite's table of sequences. */
 const ofService = ({ schema }: PlayedDatabase): string[] =>
   schema.filter((sql) => !/^CREATE TABLE \S*(?:d1_migrations|sqlite_sequence)\b/.test(sql));
 
-/** The schema after so many migrations. */
+/** The schema after each number of migrations. */
 const SCHEMAS = schemas();
 
 function schemas(): string[][] {
@@ -32,7 +32,10 @@ function schemas(): string[][] {
   ];
 }
 
-/** Those in which a half could show: the first, one of the middle, the last, and those of the most statements. */
+/**
+ * Migrations in which a partial result could show: the first, one of the middle, the last, and those with the most
+ * statements.
+ */
 const SPREAD = spread();
 
 function spread(): number[] {
@@ -55,7 +58,7 @@ const inReadyWorld = (walk: (world: World) => Promise<void>) =>
     await walk(world);
   });
 
-/** The next deploy ends well, with what one makes in which nothing failed. */
+/** The next deploy succeeds, with the same result as a deploy without failures. */
 async function assertEndsAsAnother(world: World): Promise<void> {
   world.platform.faultAt = () => null;
   const last = await world.deployInCi();
@@ -71,7 +74,7 @@ describe("npm run deploy, where a migration fails", () => {
   it("goes on from each of them, in whichever way it failed", { timeout: 1_800_000 }, () =>
     inReadyWorld(async (world) => {
       const last = MIGRATIONS.length - 1;
-      // What was not done in one run is done in the next, before another migration fails in that.
+      // The next run does the work that one run left, before another migration fails in it.
       for (const [at, name] of MIGRATIONS.entries()) {
         const refusedAndLost: Fault[] = [
           { how: "refused", is_done: false },
@@ -82,7 +85,7 @@ describe("npm run deploy, where a migration fails", () => {
           const before = stateOf(world, WAY);
           const ended = await world.deployInCi();
           assertTrue(world, WAY, before, ended);
-          // Where the last is noted, nothing is left to do: it does not matter that its answer was lost.
+          // If the last migration is recorded, the work is complete: the loss of its answer does not matter.
           assert.equal(ended.code, fault.is_done && at === last ? 0 : 1, ended.printed.join("\n"));
           assertMigrated(world, at + (fault.is_done ? 1 : 0));
         }

@@ -1,4 +1,6 @@
-/** What `npm run deploy` refuses after a look at the account: nothing is changed, and it says what to do. */
+/**
+ * `npm run deploy` refuses after reading the account: it does not change anything, and its message names the next step.
+ */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { describe, it } from "node:test";
@@ -11,7 +13,7 @@ const DOMAIN = "affiliates.example.com";
 const withDomain = (text: string) =>
   text.replace(/^# routes = .*$/m, `routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`);
 
-/** What is said of a look, by how it failed. */
+/** The message about a failed read, by its failure. */
 const SAID_OF: Record<Failure, RegExp> = {
   refused: /was refused: An unknown error has occurred\. \[code: 10013\]/,
   "too many": /was refused: Please wait .* \[code: 971\]/,
@@ -25,7 +27,7 @@ const SAID_OF: Record<Failure, RegExp> = {
   "token revoked": /was refused: Unable to authenticate request \[code: 10001\]/,
 };
 
-/** A refusal changes nothing: no call but looks, and its text ends with what it leaves. */
+/** A refusal does not change the account: it only reads, and its text ends with the state it leaves. */
 async function refuses(world: World, said: RegExp, run: () => ReturnType<World["deploy"]>): Promise<string[]> {
   const before = world.account.state();
   world.platform.calls = [];
@@ -160,7 +162,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
       );
       run([databases[0]!, archive]);
       await refuses(world, asksToPutBack(...bucketLines), () => world.deployInCi());
-      // Of the same name in another jurisdiction there is another one.
+      // Another bucket has the same name in another jurisdiction.
       await world.configure(
         (text) => withDomain(text).replace("[[queues.producers]]", bucket(archive.bucket_name)),
         SMALL_WORKER,
@@ -169,7 +171,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
       const inEurope = [...bucketLines, 'jurisdiction = "eu"'];
       await refuses(world, asksToPutBack(...inEurope), () => world.deployInCi());
 
-      // With both put back, it goes on.
+      // With both restored, it continues.
       further.query("DROP TABLE programs;");
       run([...databases, archive]);
       const putBack = databaseLines.concat("", bucketLines, "", "[[queues.producers]]").join("\n").replaceAll("\\", "");

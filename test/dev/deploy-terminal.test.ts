@@ -1,4 +1,7 @@
-/** `npm run deploy` at a real terminal, after `wrangler login`: wrangler has the terminal too, and asks what it has to. */
+/**
+ * `npm run deploy` at a real terminal, after `wrangler login`: wrangler has the terminal too, and asks its own
+ * questions.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { HAS_TERMINAL, type Typed } from "./platform/terminal.ts";
@@ -44,7 +47,7 @@ describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no s
       assert.ok(!second.screen.includes("ADMIN_TOKEN, which opens"));
       assert.deepEqual(world.platform.unknown, []);
 
-      // Something else has changed the Worker, and the person, asked by wrangler, lets it stay.
+      // Another tool has changed the Worker, and the person, asked by wrangler, keeps the change.
       world.account.script(WORKER).last_deployed_from = "api";
       const version = world.account.runningVersion(WORKER)?.id;
       const third = await world.deployAtTerminal([["Would you like to continue?", "n"]]);

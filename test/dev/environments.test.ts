@@ -1,6 +1,6 @@
 /**
  * The second environment, staging, in wrangler.toml: wrangler does not pass bindings and variables on to it, so both are
- * declared twice, and must say the same over resources that are not the same.
+ * declared twice, and must be equal except for their resources.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -15,9 +15,9 @@ const of = (env?: string): Config => readConfig({ config: join(ROOT, "wrangler.t
 const production = of();
 const staging = of("staging");
 
-/** What names a resource of the account: no two environments may share one. */
+/** Fields that name a resource of the account: no two environments may share one. */
 const RESOURCE = new Set(["database_name", "database_id", "queue", "dead_letter_queue", "bucket_name", "namespace_id"]);
-/** What is of the environment itself. */
+/** Fields of the environment itself. */
 const OWN = new Set(["name", "topLevelName", "targetEnvironment", "definedEnvironments", "env", "vars", "routes"]);
 
 function shapeOf(value: unknown): unknown {

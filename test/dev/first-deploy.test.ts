@@ -1,7 +1,7 @@
 /**
  * A stranger's first deploy (src/docs/first-deploy.md): the real wrangler against a played API of the platform, from an
- * account with nothing in it. What fails on the way is in deploy-failures.test.ts and deploy-refusals.test.ts, a real
- * terminal in deploy-terminal.test.ts.
+ * empty account. Failures on the way are in deploy-failures.test.ts and deploy-refusals.test.ts, a real terminal in
+ * deploy-terminal.test.ts.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const withDomain = (text: string) =>
 
 const makeSite = await compileSite();
 
-/** All that a deployed environment consists of, whichever way it came about. */
+/** All parts of a deployed environment, however it was made. */
 async function assertWhole({ account, platform }: World, worker: string, public_url: string): Promise<void> {
   const migrations = (await readdir(join(ROOT, "migrations"))).filter((name) => name.endsWith(".sql")).toSorted();
   assert.deepEqual(platform.unknown, []);
@@ -57,7 +57,7 @@ async function assertWhole({ account, platform }: World, worker: string, public_
     Object.fromEntries(Object.entries(assets.files).map(([path, { text: contents }]) => [path.slice(1), contents])),
     files,
   );
-  // No record of requests, which hold visitors' addresses.
+  // Requests are not recorded, because they contain visitors' addresses.
   assert.deepEqual(script.observability, { enabled: true, logs: { invocation_logs: false } });
 }
 
@@ -121,7 +121,8 @@ describe("a first deploy, from an empty account", () => {
       assert.equal(world.account.running(WORKER)?.find(({ name }) => name === "ENCRYPTION_KEY")?.text, key);
       assert.ok(!printed.join("\n").includes(ADMIN));
 
-      // The lines were not put into wrangler.toml: the address of what runs stays, and nothing is asked for again.
+      // The lines were not put into wrangler.toml: the address of the running Worker stays, and the questions are not
+      // repeated.
       const second = await world.deploy(["1"]);
       assert.equal(second.code, 0, second.printed.join("\n"));
       await assertWhole(world, WORKER, `https://${DOMAIN}`);

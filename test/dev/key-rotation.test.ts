@@ -43,7 +43,7 @@ describe("the rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
         .map((line) => JSON.parse(line) as Bulk);
       const made = last!.ENCRYPTION_KEY!;
       assert.equal(Buffer.from(made, "base64").length, 32);
-      // First only opened with, beside all that opened before; the present one goes on sealing.
+      // First the new key only opens, beside all earlier keys; the present one still seals.
       assert.deepEqual(first, { ENCRYPTION_KEY_PREVIOUS: [made, ...previous].join(",") });
       assert.equal(last!.ENCRYPTION_KEY_PREVIOUS, ["present", ...previous].join(","));
     });

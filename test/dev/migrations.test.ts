@@ -1,7 +1,7 @@
 /**
- * Migrations only add (src/docs/deploy.md, "Upgrade and rollback"): the version before runs on the newer schema, both in the moment
- * between migrating and deploying and after a rollback. What a version no longer uses may be taken away by a later
- * release; that migration is then named in `CONTRACTED`, with the release since which nothing uses it.
+ * Migrations only add (src/docs/deploy.md, "Upgrade and rollback"): the version before runs on the newer schema, both in
+ * the moment between migrating and deploying and after a rollback. A later release may remove parts that a version no
+ * longer uses; that migration is then named in `CONTRACTED`, with the release since which they are unused.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -32,7 +32,7 @@ const MIND: [RegExp, (match: RegExpExecArray, earlier: Earlier) => string | null
   [
     new RegExp(`CREATE UNIQUE INDEX (?:IF NOT EXISTS )?${NAME} ON ${NAME}([^;]*)`, "gi"),
     ({ 1: index, 2: table = "", 3: rest = "", input }, { tables }) => {
-      // A version that does not know a column leaves it null, and nulls differ from each other.
+      // A version without a column leaves it null, and nulls differ from each other.
       const columns = [...rest.matchAll(/`(\w+)`/g)].map(([, column]) => column);
       const isNew = columns.some((column) => new RegExp(`ALTER TABLE .${table}. ADD .${column}. text;`).test(input));
       return tables.has(table) && !isNew ? `${index} may refuse what ${table} took before` : null;
@@ -44,7 +44,7 @@ const MIND: [RegExp, (match: RegExpExecArray, earlier: Earlier) => string | null
   ],
 ];
 
-/** What in a migration the version before it could not live with. */
+/** The statements of a migration that would break the version before it. */
 function breaks(text: string, earlier: Earlier): string[] {
   return MIND.flatMap(([pattern, judge]) =>
     [...text.matchAll(pattern)].flatMap((match) => judge(match, earlier) ?? []),
@@ -63,8 +63,8 @@ async function readMigrations(): Promise<{ name: string; text: string }[]> {
 }
 
 /**
- * What in a migration grows with the log: a statement may take 30 seconds on the platform, blocks the database meanwhile,
- * and fails then. `database` is as it was before.
+ * The statements of a migration whose time grows with the log: a statement may take 30 seconds on the platform, blocks
+ * the database meanwhile, and fails then. `database` is as it was before.
  */
 function burdens(text: string, database: PlayedDatabase): string[] {
   const onEvents = new RegExp(`^CREATE (?:UNIQUE )?INDEX [^;]* ON ${NAME}`, "i");
@@ -86,8 +86,9 @@ function burdens(text: string, database: PlayedDatabase): string[] {
 }
 
 /**
- * What is wrong with the statements of a migration that fill rows of an earlier release (src/docs/deploy.md): a comment before
- * them names the release after which they are deleted, as in `-- Until 2027-01-31`. `release` is the newest of the changelog.
+ * The problems of a migration's statements that fill rows of an earlier release (src/docs/deploy.md): a comment before
+ * them names the release after which they are deleted, as in `-- Until 2027-01-31`. `release` is the newest of the
+ * changelog.
  */
 function fillings(text: string, release: string): string[] {
   const [, until] = /^-- Until (\d{4}-\d\d-\d\d)\b/m.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** What the tools around the service are made of, as `package-lock.json` pins it. */
+/** The dependencies of the tools around the service, as `package-lock.json` pins them. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -16,7 +16,7 @@ const MARK = "<!-- walked by test/dev/readme.test.ts -->";
 
 describe("the README and the guides", () => {
   let folder: string;
-  /** By their paths. */
+  /** Pages by path. */
   let pages: Map<string, string>;
   let running: Running;
 

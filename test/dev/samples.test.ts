@@ -32,7 +32,7 @@ const REFUSED: Record<string, { status: number; why: string }> = {
   declineClaim: { status: 404, why: "only a partner claims" },
 };
 
-/** It is refused while the delivery is under way, and that is over whenever the name of the endpoint is looked up. */
+/** It is refused during the delivery, which may end whenever the name of the endpoint is looked up. */
 const EITHER = "redeliverWebhookDelivery";
 
 interface Prepared {
@@ -88,7 +88,7 @@ describe("the samples of the reference (HTTP-33)", () => {
   let count = 0;
   const next = () => `n${++count}`;
 
-  /** By the prefix of its id, a new one of each. */
+  /** Makers of a new object, by the prefix of its id. */
   const makers: Record<string, (operation: string) => Promise<string>> = {
     par: async (operation) => {
       const slug = next();
@@ -127,7 +127,7 @@ describe("the samples of the reference (HTTP-33)", () => {
     },
   };
 
-  /** A sample with ids of things that are there, and with names that nothing has yet. */
+  /** A sample with ids of existing objects, and with unused names. */
   async function filled(id: string, sample: string): Promise<string> {
     let text = sample;
     for (const [example, prefix = ""] of new Map(
@@ -189,7 +189,7 @@ describe("the samples of the reference (HTTP-33)", () => {
     const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
     const compiled = spawnSync(process.execPath, [tsc, "-p", project], { encoding: "utf8" });
     assert.equal(compiled.stdout, "");
-    // One after the other, in one process: what a sample prints is nobody's.
+    // One after the other, in one process: the samples' output is dropped.
     const order = JSON.stringify(prepared.map(({ id }) => id));
     await writeFile(
       join(project, "run.mjs"),
@@ -239,7 +239,7 @@ log(JSON.stringify(thrown));`,
   });
 });
 
-/** What an owner writes over the generated client: by operation ids, with the types of bodies and replies. */
+/** An owner's code over the generated client: by operation ids, with the types of bodies and replies. */
 function ownerProgram(url: string, slug: string): string {
   return `import { createPartner, defaults, listPartners, type PartnerCreate } from "./sdk.ts";
 

@@ -1,4 +1,4 @@
-/** The arithmetic of `npm run simulate:year`, on numbers that are easy to reckon with; what is measured is not tried here. */
+/** The arithmetic of `npm run simulate:year`, on round numbers; the measurements are not tested here. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
@@ -121,7 +121,7 @@ describe("a simulated year", () => {
     // A commit takes 10 ms of 128 MB, the cron's question 5 ms.
     const questions = REGIONS.length * 4 * DAYS_PER_MONTH * 1440;
     near(usage.do_gb_seconds, 2 * flushes + 0.128 * (MONTHLY_CLICKS * 0.01 + questions * 0.005));
-    // Clicks of half an hour, and objects with nothing in them.
+    // Clicks of half an hour, and empty objects.
     near(usage.do_gb_months, ((MONTHLY_CLICKS / DAYS_PER_MONTH / 48) * 100 + 40 * 12_000) / 1e9);
     near(usage.cpu_ms, MONTHLY_CLICKS);
     // Thinner traffic shares less, so it costs more a click.
@@ -165,7 +165,7 @@ describe("a simulated year", () => {
       return sum + (many * share) / Math.min(1 + rate * 10, 200 + rate * 0.5);
     }, 0);
     near(usage.d1_rows_written, many + flushes);
-    // Where many wait the object flushes itself, after half a second, and waits for one round trip.
+    // If many wait, the object flushes itself, after half a second, and waits for one round trip.
     const own = REGIONS.reduce((sum, share) => {
       const rate = (1_000 * share) / 4;
       const perFlush = 200 + rate * 0.5;
@@ -278,7 +278,7 @@ describe("a simulated year", () => {
     const million = millionClicksOf(MEASURED, YEAR, 3);
     // A roll-up of 50 partners of a program writes 52 rows, and comes once 4,000 of its clicks wait.
     near(million.d1_rows_written * 100, clicksOfMonth(MEASURED, MONTHLY_CLICKS, 3).d1_rows_written + 100 * 250 * 52);
-    // Where those take longer than three hours it comes after these: of 20 clicks not more than 20 partners have one.
+    // If that takes longer than three hours, the roll-up comes after three hours: 20 clicks have at most 20 partners.
     const rollUps = (DAYS_PER_MONTH * 24) / 3;
     const thin = { ...YEAR, clicks_per_program: 20 * rollUps };
     const rows = millionClicksOf(MEASURED, thin, 3).d1_rows_written * ((100 * thin.clicks_per_program) / 1e6);
@@ -306,7 +306,7 @@ describe("a simulated year", () => {
     near(on!.usage.log_lines, off!.usage.requests + off!.usage.do_requests);
     near(on!.usage.log_lines, invocationsOf(on!.usage));
     near(on!.usd - off!.usd, ((on!.usage.log_lines - 20e6) * 0.6) / 1e6);
-    // What the Worker writes itself is counted with both.
+    // The Worker's own log lines are counted with both.
     const talkative = { ...MEASURED, payment: { ...MEASURED.payment, log_lines: 2 } };
     near(simulate(talkative, YEAR)[0]!.usage.log_lines, MONTHLY_CLICKS * 0.01 * 2);
     // From December 2026: 150 GB, of which a week's share of a month is kept.

@@ -109,7 +109,7 @@ describe("npm start", () => {
   });
 });
 
-/** Linux only; elsewhere nobody. */
+/** Linux only; elsewhere the list is empty. */
 async function descendantsOf(pid: number): Promise<number[]> {
   const reported = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
   const children = reported.split(" ").filter(Boolean).map(Number);

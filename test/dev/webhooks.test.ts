@@ -60,7 +60,7 @@ describe("the verifiers of the guide (HOOK-3, HOOK-17)", () => {
       try {
         return (await fetch(`http://localhost:${port}/`, { method: "POST", body, headers })).status;
       } catch (error) {
-        // It is still starting.
+        // The server is still starting.
         if (server.exitCode !== null) throw error;
         await new Promise((resolve) => setTimeout(resolve, 50));
         return send(body, headers);

@@ -1,4 +1,4 @@
-/** The pages of promotion codes: a partner's, those that nobody has, and the partner's own view (PAGE-7, PAGE-8). */
+/** The pages of promotion codes: a partner's codes, unassigned codes and the partner's own view (PAGE-7, PAGE-8). */
 import { beforeEach, describe, expect, it } from "vitest";
 import { suggestedSlugs } from "../../src/domain/code.ts";
 import { giveCode } from "../support/codes.ts";
@@ -74,7 +74,7 @@ describe("codes that nobody has", () => {
     expect(given.status).toBe(303);
     const after = textOf((await owner.get(UNKNOWN)).body);
     expect([after.includes("Give JANE20"), after.includes("dsc_1")]).toEqual([false, true]);
-    // By its id at the vendor, where nothing names it.
+    // A code without a name is given by its id at the vendor.
     await owner.post(`${UNKNOWN}/give`, { code: "dsc_1", provider: "provider_b", slug: "JANE" });
     const { commissions } = await ledgerOf(program);
     expect(commissions.map(({ partner_id }) => partner_id)).toEqual([jane.id, jane.id, jane.id]);

@@ -1,4 +1,7 @@
-/** "No page and no figure adds or hides currencies". Every figure here is made of four, with 0, 2 and 3 decimals. */
+/**
+ * Checks that pages and figures do not add or hide currencies. Every figure here consists of four, with 0, 2 and 3
+ * decimals.
+ */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { create } from "../support/conformance.ts";
@@ -8,7 +11,7 @@ import { sessionCompleted } from "../support/provider-a.ts";
 import { makeStocked, pageAddress, pageRoutes } from "../support/stocked.ts";
 import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 
-/** What a fifth of it is one unit of money below. */
+/** A fifth of each price is one unit of money below it. */
 const PRICES = { usd: 10_000, eur: 20_000, jpy: 5_000, kwd: 12_345 };
 const DECIMALS: Record<string, number> = { USD: 2, EUR: 2, JPY: 0, KWD: 3 };
 const ONE = ["20.00 USD", "40.00 EUR", "1,000 JPY", "2.469 KWD"];

@@ -19,7 +19,7 @@ async function sell(program: TestProgram, sale: Sale): Promise<void> {
   expect((await sendA(program, sessionCompleted(sale))).status).toBe(200);
 }
 
-/** The rows of the table as texts, and where each leads. */
+/** The rows of the table as texts, each with the target of its link. */
 async function listed(visitor: Visitor, query = ""): Promise<{ href: string; text: string }[]> {
   const { status, body } = await visitor.get(`${AT}${query}`);
   expect(status).toBe(200);
@@ -40,7 +40,7 @@ describe("the list of customers (PAGE-21)", () => {
     await sell(program, { ...ada, ref: "jane", amount: 10_000, payment_intent, created: now - 5 * DAY });
     await sell(program, { ...ada, ref: null, amount: 500, currency: "JPY", created: now - DAY });
     await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 2_500 }));
-    // Without an id a customer is the address, in any case of its letters.
+    // A customer without an id is identified by the address, in any case of its letters.
     await sell(program, {
       customer: null,
       email: "guest@customers.example",
@@ -109,7 +109,7 @@ describe("the list of customers (PAGE-21)", () => {
     expect(new Set(walked).size).toBe(52);
     const oldest = await listed(visitor, "?per_page=100&order=oldest");
     expect(oldest.map(({ href }) => href)).toEqual(walked.toReversed());
-    // That of six payments.
+    // The row with six payments.
     expect(oldest.at(-1)!.text).toMatch(/ 6 6\.00/);
   });
 
@@ -122,7 +122,7 @@ describe("the list of customers (PAGE-21)", () => {
     const first = sessionCompleted({ customer: "cus_ada", ref: "jane", amount: 100, created: ago(9) });
     expect((await sendA(program, first)).status).toBe(200);
     await sell(program, { customer: "cus_ada", ref: null, amount: 200, created: ago(2) });
-    // Whose customer it is, the newest payment with a partner says.
+    // A customer belongs to the partner of the newest payment that has one.
     await sell(program, { customer: "cus_ben", ref: "jane", amount: 100, created: ago(8) });
     await sell(program, { customer: "cus_ben", ref: "kim", amount: 100, created: ago(5) });
     await sell(program, { customer: null, email: "eve@customers.example", ref: "kim", amount: 100, created: ago(4) });
@@ -144,7 +144,7 @@ describe("the list of customers (PAGE-21)", () => {
     ] as const) {
       expect([query, await names(`?${byId}&${query}`)]).toEqual([query, found]);
     }
-    // By an order that is not the newest one.
+    // The newest order has another number.
     const { body } = await program.api<{ data: { provider_transaction_id: string; txn_amount_cents: number }[] }>(
       "GET",
       "/api/v1/payments?per_page=100",
@@ -195,7 +195,7 @@ describe("the list of customers (PAGE-21)", () => {
         walked.push(...page.data.map(({ customer_id, payments }) => `${customer_id} ${payments}`));
         if (page.next_cursor === null) break;
         cursor = page.next_cursor;
-        // Two of them pay again, and somebody new.
+        // Two of them pay again, and one new customer pays.
         for (const name of at === 0 ? ["ben", "dan", "new"] : []) await pay(name, now);
       }
       const whole = names.map((name) => `${name} 1`);
@@ -241,7 +241,7 @@ describe("the erasure of a customer (PAGE-21)", () => {
     expect(await listed(visitor, "?search=gone@customers.example")).toEqual([]);
     const { body } = await program.api<{ total: number }>("GET", "/api/v1/commissions");
     expect(body.total).toBe(2);
-    // Again it finds nothing to erase, and says so.
+    // The second erasure does not find anything, and the page reports it.
     expect(textOf((await visitor.get(`${href}/erase`)).body)).toContain("Nothing to erase");
     expect((await visitor.post(`${href}/erase`)).headers.get("location")).toBe(href);
   });

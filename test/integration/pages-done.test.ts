@@ -1,4 +1,4 @@
-/** What a page says was done is what was done, whatever the state of what it was done to (PAGE-7, PAGE-8). */
+/** A page reports the change that was made, whatever the state of the changed row (PAGE-7, PAGE-8). */
 import { beforeEach, describe, expect, it } from "vitest";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";
@@ -14,7 +14,7 @@ beforeEach(async () => {
   owner = await signInOwner(program);
 });
 
-/** What is shown where a form of a page leads to. */
+/** The notice of the page to which a form redirects. */
 async function saidAfter(visitor: Visitor, page: string, fields: Fields, to: string = page): Promise<string> {
   await visitor.get(page);
   const { status, headers } = await visitor.post(to, fields);

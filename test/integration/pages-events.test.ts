@@ -36,7 +36,7 @@ async function eventsOf(isClick: boolean): Promise<Row[]> {
   );
 }
 
-/** What a page of the list says of itself, and the ids that are in it. */
+/** The summary line of a list page, and the ids on the page. */
 async function pageOf(address: string, visitor = owner): Promise<{ shown: string; ids: string[] }> {
   const { status, body } = await visitor.get(address);
   expect([address, status]).toEqual([address, 200]);
@@ -46,7 +46,7 @@ async function pageOf(address: string, visitor = owner): Promise<{ shown: string
 
 beforeAll(async () => {
   program = await makeProgram();
-  // A click a second, and something else every ten: more than are skipped one by one.
+  // A click each second, and another event every ten: more than are skipped one by one.
   const made = Array.from({ length: 13_000 }, (_, i) => ({
     type: i % 10 === 0 ? TYPES[(i / 10) % TYPES.length]! : "click",
     ms: START + i * 1_000,

@@ -1,4 +1,7 @@
-/** The forms of the dashboard and the portal: they have every field that the API takes, hold what was saved, and keep what they lack. */
+/**
+ * The forms of the dashboard and the portal have every field of the API, show the saved values and keep fields that they
+ * do not contain.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
@@ -16,7 +19,7 @@ import { everythingOf, pageAddress } from "../support/stocked.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, signInPartner, textOf, type Fields, type Visitor } from "../support/visitor.ts";
 
-/** What is no field of a form, or has another name there. */
+/** Input fields that no form has, or that have another name there. */
 const NOT_TYPED = new Set([
   // The API's alone.
   ...["metadata", "event", "currency of a commission"],
@@ -27,7 +30,7 @@ const NOT_TYPED = new Set([
 ]);
 const TYPED_AS: Record<string, string> = { amount_cents: "amount" };
 
-// Of no other file's partner: who is one in two programs is asked which.
+// The address is used in this file only: a person in two programs must choose one.
 const OWN_PARTNER = { ...PARTNER, email: `${uniqueId("forms-")}@partners.example` };
 
 let program: TestProgram;
@@ -52,7 +55,7 @@ async function saved(): Promise<string> {
 
 type Form = (typeof MAKING)[number] | Exclude<(typeof CHANGING)[number], "/portal/details">;
 
-/** What each form of the dashboard is of, and what of the API takes the same. */
+/** The object of each form of the dashboard, and the schema of the API for the same input. */
 const FORMS: Record<Form, [kind: string, schema: z.ZodObject]> = {
   "/dashboard/partners/new": ["a partner", partnerCreate],
   "/dashboard/partners/:id/edit": ["a partner", partnerPatch],
@@ -72,7 +75,7 @@ describe("a form of the dashboard (PAGE-7)", () => {
     const names = new Set([...body.matchAll(/ name="([a-z_]+)[^"]*"/g)].map(([, name]) => name));
     const fields = Object.keys(shape).filter((field) => !NOT_TYPED.has(field) && !NOT_TYPED.has(`${field} of ${kind}`));
     expect(fields.map((field) => TYPED_AS[field] ?? field).filter((name) => !names.has(name))).toEqual([]);
-    // What can be typed is as long as what is taken, no longer and no shorter.
+    // A field accepts exactly the length that the API accepts.
     const typed = (field: string) => new RegExp(`<(?:input|textarea)[^>]* name="${field}"[^>]*>`).exec(body)?.[0] ?? "";
     const limits = fields.flatMap((field): [string, number][] => {
       const json = z.toJSONSchema(shape[field], { unrepresentable: "any", io: "input" });
@@ -129,7 +132,7 @@ describe("a form that lacks a field, because it was opened before there was one 
       const reply = await post([...sent].filter(([name]) => name.split(".")[0] !== lacking));
       expect([lacking, reply.status]).toEqual([lacking, expect.toSatisfy((status) => [303, 422].includes(status))]);
       expect([lacking, await saved()]).toEqual([lacking, before]);
-      // What is shown again to be corrected must not lose the field either.
+      // A form that is shown again for correction must keep the field too.
       if (reply.status === 422) {
         expect([lacking, sentOf(reply.body).get(lacking)]).toEqual([lacking, sent.get(lacking)]);
       }

@@ -32,7 +32,7 @@ async function sell(sale: Parameters<typeof sessionCompleted>[0]): Promise<strin
   return body.data.find(({ provider_transaction_id }) => provider_transaction_id === sale?.id)?.id ?? "";
 }
 
-/** Four leads: by id, by address, of nobody's reference, and one that never bought. */
+/** Four leads: one by id, one by address, one with an unknown reference, and one that never bought. */
 let sales: Record<"first" | "addressed", string>;
 
 beforeAll(async () => {
@@ -46,12 +46,12 @@ beforeAll(async () => {
   await reported({ ref: "nobody", external_id: "signup-3", customer: { id: "cus_3" } }, 3);
   await reported({ ref: "jane", external_id: "signup-4", customer: { id: "cus_4" } }, 40);
   sales = { first: "", addressed: "" };
-  // The newer one comes first; one of nobody and one that paid nothing are none.
+  // The newer sale comes first; a sale without a partner and one without an amount do not count.
   await sell({ id: "cs_new", ref: null, customer: "cus_1", email: null, created: seconds(2) });
   sales.first = await sell({ id: "cs_old", ref: null, customer: "cus_1", email: null, created: seconds(7) });
   await sell({ id: "cs_free", ref: null, customer: "cus_1", email: null, amount: 0, tax: 0, created: seconds(8) });
   await sell({ id: "cs_nobody", ref: null, customer: "cus_3", email: null, created: seconds(1) });
-  // Of the address alone, and another partner's by its own reference.
+  // One sale by address alone, and one of another partner by its own reference.
   sales.addressed = await sell({ id: "cs_two", ref: "jane", customer: null, email: "two@shop.example" });
   owner = await signInOwner(program);
 });

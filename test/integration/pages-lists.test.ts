@@ -1,4 +1,4 @@
-/** The dashboard's lists: what the address says is what is shown, and what is in the file. */
+/** The lists of the dashboard: the address decides both the rows on the page and the rows of the file. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
@@ -30,7 +30,7 @@ let owner: Visitor;
 
 beforeAll(async () => {
   stocked = await makeStocked({ name: "=1+1", note: "@SUM(A1)" });
-  // How many files a program takes in a minute is asked below.
+  // The limit on files in a minute is tested below.
   owner = await signInOwner(stocked.program, makeUncountedVisitor());
 });
 
@@ -232,7 +232,7 @@ describe("what of an address is not understood (PAGE-20)", () => {
       const refused = await owner.get(`${at}/${name}?${query}`);
       expect([query, refused.status, textOf(refused.body).includes(said(what))]).toEqual([query, 422, true]);
     }
-    // What pages add themselves says nothing of the list.
+    // Parameters that pages add themselves do not filter the list.
     const answered = await owner.get(`${at}?done=nothing&bulk=approved&count=1&page=1&order=&state=`);
     expect(textOf(answered.body)).not.toContain("not understood");
   });
@@ -306,7 +306,7 @@ describe("what an endpoint missed (HOOK-10)", () => {
 });
 
 describe("each file of a program, of the API and of the dashboard", () => {
-  /** A partner's own statement, which is read by nobody else. */
+  /** A partner's own statement, which other partners cannot read. */
   const OWN = ["/portal/payouts/:id/statement.csv"];
   const routes = [...new Set(app.routes.flatMap(({ path }) => (path.endsWith(".csv") ? [path] : [])))];
   const files = routes.filter((path) => !OWN.includes(path));

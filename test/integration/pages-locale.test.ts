@@ -1,4 +1,4 @@
-/** Numbers and dates of the pages are written as the browser asks for; exact, and never in a file. */
+/** Pages write numbers and dates in the browser's language. Files do not, and amounts stay exact. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { localeOf } from "../../src/http/pages/locale.ts";
 import { iso } from "../../src/lib/time.ts";

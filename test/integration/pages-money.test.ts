@@ -93,7 +93,7 @@ describe("the trace of a payment", () => {
       "20.00 USD, by the program's rate, as it was when a payout took it. What changed since is in another commission of the payment.",
     );
     expect(shown).toContain("So the payment earns 10.00 USD");
-    // A correction is of no payment of nothing.
+    // A correction does not belong to an empty payout.
     expect(textOf((await visitor.get("/dashboard/commissions")).body)).toMatch(/ approved – −10\.00 USD/);
   });
 

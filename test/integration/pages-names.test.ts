@@ -13,7 +13,7 @@ import { transactionCompleted } from "../support/provider-b.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
 
-/** What only machines read. */
+/** Words of the API that pages do not use. */
 const API_WORDS = /\bprovider[ _-]?[ab]\b|\bwallets?\b/i;
 
 const NAMES = ["Paddle", "PayPal", "Stripe"];
@@ -23,7 +23,7 @@ const READ_TOO = /\b(?:aria-label|title|placeholder|alt|label|data-confirm)="([^
 /** Paths of the API, and types of events. */
 const MACHINE_WORDS = /(?<=\s)\/[\w{}:/.-]+|\b[a-z_]+\.[a-z_]+\b/g;
 
-/** What a person reads of a page outside of code: texts, and the attributes that are texts. */
+/** The visible text of a page outside of code: texts, and attributes that contain text. */
 function readOf(html: string): string {
   const prose = html
     .replaceAll(/<(code|pre|textarea|style)\b[^]*?<\/\1>/g, " … ")
@@ -148,7 +148,7 @@ describe("an e-mail (PAGE-15)", () => {
   });
 });
 
-/** What a page has of it, with the text around. */
+/** The matches in a page, with the text around them. */
 function having(address: string, html: string, pattern: RegExp): string[] {
   const read = readOf(html).replaceAll(/\s+/g, " ");
   return [...read.matchAll(new RegExp(pattern, "gi"))].map(

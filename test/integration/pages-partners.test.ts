@@ -124,7 +124,7 @@ describe("adding a partner", () => {
     expect(body).toMatchObject({ status: "invited", stats: { total_commissions: 0 } });
     const { body: waiting } = await program.api("GET", `/api/v1/payments?partner_id=${id}`);
     expect(waiting).toMatchObject({ data: [{ outcome: "partner_not_active" }] });
-    // What was meant for one who is deactivated changes nobody else.
+    // A bulk action on a deactivated partner does not change other partners.
     await owner.post(`${path}/activate`);
     await owner.post(`${path}/activate`, { status: "invited" });
     expect((await program.api("GET", `/api/v1/partners/${id}`)).body).toMatchObject({ status: "active" });

@@ -1,4 +1,4 @@
-/** The partner's pages: links to copy, and what came of them. */
+/** The partner's pages: links to copy, and their results. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { qrCode } from "../../src/http/pages/parts/qr.tsx";
 import { click, recorded } from "../support/clicks.ts";
@@ -19,7 +19,7 @@ beforeEach(async () => {
   visitor = await signInPartner(jane.email);
 });
 
-/** What the buttons of the page copy. */
+/** The texts that the page's buttons copy. */
 function copied(html: string): string[] {
   return [...html.matchAll(/data-copy="([^"]*)"/g)].map(([, text = ""]) => text.replaceAll("&amp;", "&"));
 }
@@ -173,7 +173,7 @@ describe("the statement of a payout (PORTAL-3)", () => {
       ["2026-03-01T05:00:00.000Z", "2026-03-09T04:00:00.000Z", "1 Mar 2026 to 8 Mar 2026"],
       ["2026-03-09T04:00:00.000Z", "2026-03-10T12:00:00.000Z", "9 Mar 2026 to 10 Mar 2026"],
       [undefined, "2026-04-01T04:00:00.000Z", "Up to 31 Mar 2026"],
-      // Of UTC days, as each month is that payouts are made of (PAGE-23).
+      // Payout months consist of UTC days (PAGE-23).
       ["2026-04-02", "2026-05-01", "2 Apr 2026 to 30 Apr 2026 (UTC days)"],
       ["2026-05-01", "2026-06-01", "1 May 2026 to 31 May 2026 (UTC days)"],
     ] as const;

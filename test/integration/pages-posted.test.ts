@@ -32,7 +32,7 @@ function tokensIn(html: string): Record<string, string> {
   return Object.fromEntries(names.map((name, i) => [name, (values[i] ?? "").replaceAll("&quot;", '"')]));
 }
 
-/** Sends a form as a browser does, and follows nothing. */
+/** Sends a form as a browser does, without following redirects. */
 async function raw(
   visitor: Visitor,
   path: string,
@@ -76,7 +76,7 @@ describe("a form that is sent again (PAGE-31)", () => {
       .run();
     const late = await owner.get(sent.to);
     expect([late.status, textOf(late.body).includes("shown only once")]).toEqual([404, true]);
-    // Another form makes another.
+    // Another form creates another.
     await owner.get(path);
     await raw(owner, path, { ...fields, ...tokensIn(owner.html) });
     expect(await keysOf()).toBe(2);
@@ -143,7 +143,7 @@ describe("a form that is sent again (PAGE-31)", () => {
     await owner.get(path);
     const fields = { ...tokensIn(owner.html), email: `${uniqueId("ada-")}@example.com`, slug: "ada" };
     await raw(owner, path, fields);
-    // As it is between the change and its answer.
+    // The state between the change and its answer.
     const { results } = await env.DB.prepare("select key, status_code from idempotency_keys where program_id = ?")
       .bind(program.id)
       .all<{ key: string; status_code: number }>();

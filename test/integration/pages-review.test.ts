@@ -1,4 +1,4 @@
-/** What an owner does with many commissions at once, and the ways out of what were dead ends. */
+/** The owner's bulk decisions on commissions, and the ways out of former dead ends. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { commissionsOf, db, makeCommissions } from "../support/payouts.ts";
 import { eq } from "drizzle-orm";
@@ -29,7 +29,7 @@ async function newMonth(): Promise<{ month: TestProgram; boss: Visitor; partner_
 const statuses = async (of: TestProgram) =>
   (await commissionsOf(of)).map(({ status, flagged }) => (flagged ? `${status}!` : status)).toSorted();
 
-/** The form of a page that posts to an address, with what its hidden fields say. */
+/** The form of a page that posts to an address, with the values of its hidden fields. */
 function formOf(html: string, action: RegExp): { action: string; fields: Record<string, string> } {
   const form = [...html.matchAll(/<form method="post" action="([^"]*)".*?<\/form>/gs)].find(([, to = ""]) =>
     action.test(to),
@@ -153,7 +153,7 @@ describe("all that match (PAGE-7)", () => {
     await makeCommissions(month, partner_id, [{ status: "pending" }, { status: "pending" }, flagged]);
     const asked = await boss.get(`${AT}/matching?status=pending`);
     const { action, fields } = formOf(asked.body, /matching/);
-    // Of a request that began before the page was asked for, and was stored after it.
+    // The request began before the page was opened, and was stored after it.
     await makeCommissions(month, partner_id, [{ status: "pending" }]);
     for (const sent of [fields, { ...fields, include_flagged: "on" }]) {
       const refused = await boss.post(action, sent);

@@ -1,4 +1,4 @@
-/** The one field of every page of the dashboard: what it finds, and where an id leads (PAGE-25). */
+/** The search field of every dashboard page: its results, and the target of an id (PAGE-25). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ID_PREFIXES } from "../../src/lib/id.ts";
@@ -16,7 +16,7 @@ let owner: Visitor;
 let trips: unknown[];
 let payment: string;
 
-/** What is found: by section, where the first link of each row leads. */
+/** The results by section: the first link of each row. */
 async function found(search: string, visitor = owner) {
   const { status, body, headers } = await visitor.get(`${AT}?${new URLSearchParams({ search }).toString()}`);
   const tables = [...body.matchAll(/<table[^>]*aria-label="(\w+)"[^>]*>([\s\S]*?)<\/table>/g)];
@@ -109,7 +109,7 @@ describe("the search of the dashboard (PAGE-25)", () => {
 });
 
 describe("an id in the search of the dashboard (PAGE-25)", () => {
-  /** By the part of the address that names their kind, as `makeStocked` has them, where each is shown. */
+  /** The pages that show the ids of `makeStocked`, by the part of the address that names the kind. */
   const places = (): Record<string, string> => {
     const { ids } = stocked;
     const own = (...kinds: string[]) => kinds.map((kind) => [ids[kind], `/dashboard/${kind}/${ids[kind]}`]);

@@ -1,4 +1,4 @@
-/** Who may see a page or send its form: nobody but its own reader. */
+/** A page can be read, and its form sent, by its own reader only. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { returnPath, signInAddress } from "../../src/http/pages/return-to.ts";
 import { makePartner } from "../support/program.ts";

@@ -208,7 +208,7 @@ describe("further API keys (PAGE-13)", () => {
     expect(data.map(({ name }) => name)).toEqual(["Shop", "Later", "Always", "Never used", "Shop"]);
     expect(Date.parse(data.at(-1)!.expires_at) - Date.now()).toBeGreaterThan(300 * 86_400_000);
     expect(textOf((await boss.get("/dashboard")).body)).not.toContain("API key to replace");
-    // As often as there is room for one more.
+    // Fills the list up to its limit.
     for (let i = data.length; i < 50; i++) await make(`Key ${i}`, null);
     const full = await boss.post(`${KEYS}/${soon.id}/rotate`);
     expect([full.status, textOf(full.body).includes("at most 50 API keys")]).toEqual([422, true]);
@@ -327,7 +327,7 @@ describe("flows", () => {
     const [{ updated_at: _, ...saved } = {}] = await flowsOf(ruled);
     const [{ updated_at: __, ...before } = {}] = stored;
     expect(saved).toEqual({ ...before, action_value: 40 });
-    // Somebody else has made it a fixed amount since the preview: what it showed is saved, not 40.00 USD.
+    // Another person has made it a fixed amount since the preview: the previewed value is saved, not 40.00 USD.
     await ruled.api("PATCH", `/api/v1/flows/${before["id"] as string}`, { action_type: "flat", action_value: 500 });
     const shown = [...preview.body.matchAll(/<input type="hidden" name="(rate|action_type)" value="([^"]*)"/g)];
     await boss.post(path, Object.fromEntries(shown.map(([, name, value]) => [name, value])));
@@ -413,7 +413,7 @@ describe("webhook endpoints (PAGE-7)", () => {
 describe("the overview (PAGE-7)", () => {
   it("ticks each step of the setup when the service sees it happen, and then leaves it out", async () => {
     const fresh = await makeProgram({ domain: null, ...bySecretSetting(() => null) });
-    // Beside a provider each: the domain, a partner, an endpoint, the script, a click, a payment.
+    // One step for each provider, plus the domain, a partner, an endpoint, the script, a click, a payment.
     const all = VENDORS.length + 6;
     const boss = await signInOwner(fresh);
     const steps = async () => textOf((await boss.get("/dashboard")).body);

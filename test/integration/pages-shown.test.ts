@@ -33,8 +33,9 @@ import { signInOwner, signInPartner, textOf, type Visitor } from "../support/vis
 type Stored = string | number | null;
 
 /**
- * Another value of a column, and how it reads where that is not the value itself; `where` is what else a row must hold to
- * show it. Of one that cannot be changed the page has the value that is there; `decides`: it is no text, but decides on others.
+ * Another value of a column, and the text of the page if it differs from the value; `where` holds the other values that
+ * a row needs in order to show it. A column that cannot be changed is shown with its present value; `decides`: the
+ * column is not shown, but changes other output.
  */
 type Marked = { to: Stored; reads?: string; where?: Record<string, Stored> } | "as it is" | "decides";
 type Marks<Shown> = Record<keyof Shown, Marked>;
@@ -68,7 +69,7 @@ const APPLICATION_DETAILED: Marks<ApplicationDetailed> = {
   answers: { to: '[{"question":"Marked question","answer":"x"}]', reads: "Marked question" },
   terms_version: { to: 4_321, reads: "Version 4321", where: { consented_at: TIME } },
   consented_at: at,
-  // Which partner its link leads to.
+  // Decides the partner of its link.
   partner_id: "decides",
   note: { to: "Marked note" },
   decided_at: at,
@@ -123,9 +124,9 @@ const OWN_PROGRAM: Marks<OwnProgram> = {
   domain: { to: "marked.example" },
   currency: "decides",
   default_commission_pct: { to: 33.125 },
-  // Where there is no payout yet.
+  // Before the first payout.
   payout_term: "decides",
-  // By it a row is known to be a program's, whose currency sums are in.
+  // Identifies a row as a program, which decides the currency of sums.
   min_payout_cents: "decides",
   // Whether transfers are offered.
   connections: "decides",
@@ -194,13 +195,13 @@ const LEAD_LISTED: Marks<LeadListed> = {
   customer_email: { to: "marked@shown.example" },
   customer_id: { to: "marked-customer" },
   created_at: at,
-  // Of other rows: `pages-leads.test.ts` looks for it.
+  // Shown on other rows: `pages-leads.test.ts` checks it.
   first_sale: "decides",
 };
 const CUSTOMER_LISTED: Marks<CustomerListed> = {
   provider: { to: "provider_b", reads: "Paddle" },
   customer_id: { to: "marked-customer" },
-  // Of all payments of the customer: `pages-customers.test.ts` looks for them.
+  // Shown on all payments of the customer: `pages-customers.test.ts` checks them.
   ...{ id: "decides", email: "decides", partner_id: "decides", first_seen: "decides", last_seen: "decides" },
   ...{ payments: "decides", revenue: "decides" },
 };
@@ -238,7 +239,7 @@ const COMMISSION_DETAILED: Marks<CommissionDetailed> = {
   approved_at: at,
   paid_at: at,
 };
-/** What every list of payouts shows. */
+/** The columns that every list of payouts shows. */
 const PAYOUT = {
   id: "as it is",
   amount_cents: amount,
@@ -286,7 +287,7 @@ const OWN_COMMISSION: Marks<OwnCommission> = {
   rate: { to: '{"source":"partner","action_type":"percentage","action_value":33.125}', reads: "33.125" },
   note: { to: "Marked note", where: { kind: "manual" } },
   created_at: at,
-  // By its day and a setting.
+  // Shown as a day, together with a setting.
   hold_until: "decides",
 };
 const OWN_PAYOUT: Marks<OwnPayout> = {
@@ -303,7 +304,7 @@ const OWN_STATEMENT: Marks<OwnStatement> = {
   reference: { to: "marked-reference" },
 };
 
-/** What every page of a claim shows of the sale. */
+/** The columns of the sale that every page of a claim shows. */
 const CLAIMED = {
   status: { to: "granted" },
   order_id: { to: "marked-order" },
@@ -386,7 +387,7 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>, kin
   ["/dashboard/payouts/:payouts", "payouts", PAYOUT_DETAILED],
 ];
 
-/** What the rows of a table are in addresses, where that is not its name. */
+/** The word for a table's rows in addresses, if it is not the table's name. */
 const KINDS: Record<string, string> = {
   webhook_endpoints: "webhooks",
   partner_codes: "codes",
@@ -403,7 +404,7 @@ beforeAll(async () => {
   visitors = { dashboard: await signInOwner(stocked.program), portal: await signInPartner(stocked.partner.email) };
 });
 
-/** Past the triggers' eyes: the pages are asked, not the ledger. */
+/** Disables the triggers: this suite tests the pages, not the ledger. */
 async function set(table: string, id: string, values: Record<string, Stored>): Promise<void> {
   const columns = Object.keys(values);
   await env.DB.prepare(`update ${table} set ${columns.map((name) => `${name} = ?`).join(", ")} where id = ?`)

@@ -1,4 +1,4 @@
-/** A form that was opened before somebody else saved overwrites nothing newer (PAGE-30). */
+/** A form that was opened before another person saved does not overwrite the newer values (PAGE-30). */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openDatabase } from "../../src/db/client.ts";

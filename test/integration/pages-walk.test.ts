@@ -1,4 +1,4 @@
-/** Each page is rendered once, filled with hostile texts, and all that every page keeps to is looked at in it. */
+/** Each page is rendered once, filled with hostile texts, and checked against every rule that all pages share. */
 import { env, exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -28,7 +28,7 @@ const MAX_BYTES = 60 * 1024;
 const MAX_ROUND_TRIPS = 3;
 const API_KEY = "sk_test_walked";
 
-/** Pages that nothing leads to, each with its reason. */
+/** Pages without a link to them, each with its reason. */
 const ALONE: Record<string, string> = {
   "/dashboard/partners/:id/forget-account": "offered where the partner has an account there",
   "/dashboard/payouts/:id/pay": "offered where provider A can pay, which it cannot in this program",
@@ -169,7 +169,7 @@ describe("an address with a slash at its end (PAGE-28)", () => {
       method === "GET" && path !== "/" && !path.includes("*") ? [path.replaceAll(/:[a-z_]+(\{[^}]*\})?/g, "some")] : [],
     ),
   );
-  /** What programs ask for. */
+  /** Routes of programs. */
   const STRICT = /^\/(api|admin|webhooks|r|assets)\/|^\/(healthz|click|docs\/search)$/;
   const ask = (path: string, init: RequestInit = {}) =>
     exports.default.fetch(new Request(`${BASE_URL}${path}`, { redirect: "manual", ...init }));

@@ -1,4 +1,4 @@
-/** Pages show and take times in the program's time zone, whatever the zone and its clock changes (PAGE-23). */
+/** Pages show and accept times in the program's time zone, whatever its clock changes (PAGE-23). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readCsv } from "../support/csv.ts";
@@ -13,7 +13,7 @@ import { signInOwner, signInPartner, textOf, type Visitor } from "../support/vis
 
 const KATHMANDU = "Asia/Kathmandu";
 const NEW_YORK = "America/New_York";
-/** Of 23 hours there, from 05:00 of it to 04:00 of the next day in UTC. */
+/** The day has 23 hours there, from 05:00 to 04:00 of the next day in UTC. */
 const SHORT_DAY = "2026-03-08";
 
 interface People {
@@ -32,7 +32,7 @@ async function moveTo({ api }: TestProgram, time_zone: string): Promise<string> 
   return body.time_zone;
 }
 
-/** The times of a document: what they show, and their instants. */
+/** The times of a document: their texts and their instants. */
 function timesOf(html: string) {
   return [...html.matchAll(/<time datetime="([^"]*)" title="([^"]*)">([^<]*)<\/time>/g)].map(
     ([, at = "", title = "", text = ""]) => ({ at, title, text }),
@@ -136,7 +136,7 @@ describe("every page with times", () => {
         ...["/dashboard/payouts", "/portal/commissions"],
       ]),
     );
-    // The later of the two dates has begun where it is the one of the zone, and is still to come where it is that of UTC.
+    // The later of the two dates has begun in the program's zone, but not in UTC.
     const at = pageAddress("/dashboard/webhooks/:id/recover", stocked.ids);
     await env.DB.prepare("update deliveries set status = 'failed', completed_at = created_at where endpoint_id = ?")
       .bind(stocked.ids["webhooks"])
@@ -174,7 +174,7 @@ describe("a clock change", () => {
 });
 
 describe("a day of 23 hours as a filter", () => {
-  /** On it, in New York: its first and last half hour, and the half hours beside. */
+  /** In New York on that day: its first and last half hour, and the adjacent half hours. */
   const INSTANTS = {
     "the day before, 23:30": "2026-03-08T04:30:00.000Z",
     "00:30": "2026-03-08T05:30:00.000Z",
@@ -214,7 +214,7 @@ describe("a day of 23 hours as a filter", () => {
     // An instant stays one, and its end is not of it.
     const exact = await people[area].get(`${path}?${days(INSTANTS["00:30"], INSTANTS["23:30"])}`);
     expect(shown(exact.body)).toEqual([INSTANTS["00:30"]]);
-    // What is no date is left out.
+    // Invalid dates are ignored.
     expect(shown((await people[area].get(`${path}?${days("2026-02-30", "0")}`)).body)).toHaveLength(4);
     for (const odd of ["0001-01-01", "1969-12-31", "1970-01-01", "9999-12-31"]) {
       expect((await people[area].get(`${path}?${days(odd, odd)}`)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Invoices of provider A that are paid in parts: what was paid earns, before all is paid and where the rest is written off. */
+/** Invoices of provider A that are paid in parts: each part earns before all is paid, even if the rest is written off. */
 import { describe, expect, it } from "vitest";
 import { earnedAfter, inAnyOrder } from "../support/any-order.ts";
 import {

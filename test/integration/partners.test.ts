@@ -66,7 +66,7 @@ describe("partners", () => {
 
     await program.api("PATCH", `/api/v1/partners/${plain.id}`, { first_name: "Zoë" });
     expect([await found("elise"), await found("zoe")]).toEqual([[elise.id], [plain.id]]);
-    // As it was written before, and was there before its grams were.
+    // A row of an older version, stored before its grams.
     await env.DB.batch([
       env.DB.prepare("update partners set search_text = 'zoë miller' where id = ?").bind(plain.id),
       env.DB.prepare("delete from partner_grams where partner_id = ?").bind(plain.id),
@@ -131,7 +131,7 @@ describe("partners", () => {
       mine.map(() => [id]),
       [[], [], []],
     ]);
-    // What changes nothing that is searched leaves it to the job as well.
+    // A change of unsearched columns leaves the row to the job as well.
     await program.api("PATCH", `/api/v1/partners/${id}`, { status: "active" });
     expect([await grams(), await found(...mine)]).toEqual([0, mine.map(() => [id])]);
     await serveAll(foldSearchTexts(testContext()));

@@ -133,7 +133,7 @@ describe("a passkey (PASS-1)", () => {
     const there = makeVisitor();
     expect((await usePasskey(there, device)).headers.get("location")).toBe("/dashboard");
     expect((await there.get("/dashboard/settings")).body).toContain(other.id);
-    // One that was begun before the removal is not added after it.
+    // A passkey whose creation began before the removal is not added after it.
     await there.get(SESSIONS);
     const late = JSON.stringify(await (await makeAuthenticator()).create(askedFor(there)));
     const session = (await readSession(testContext(), there.cookies.get("__Host-session")!))!;

@@ -1,4 +1,6 @@
-/** Payment intents of provider A: payments of their own where nothing else reports them, and never a second time. */
+/**
+ * Payment intents of provider A: they are payments if no other event reports the payment, and are never counted twice.
+ */
 import { describe, expect, it } from "vitest";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { earnedAfter, inAnyOrder } from "../support/any-order.ts";

@@ -57,7 +57,7 @@ async function held(events: readonly EventA[]): Promise<string[]> {
   for (const event of events) expect((await sendA(program, event)).status).toBe(200);
   return heldIn(program);
 }
-/** Which are held, the same in each order. */
+/** The held commissions, which must be the same in each order. */
 async function heldInAnyOrder(events: readonly EventA[]): Promise<string[]> {
   const [first, ...others] = orders(events);
   const keys = await held(first!);

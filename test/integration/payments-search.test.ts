@@ -1,4 +1,4 @@
-/** Payments found by what a person knows of them: the order, the customer, the partner (PAY-21). */
+/** A payment is found by its order, its customer or its partner (PAY-21). */
 import { beforeAll, expect, it } from "vitest";
 import { sale, report } from "../support/api.ts";
 import { sendA, sendB } from "../support/ledger.ts";

@@ -13,7 +13,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const OLD = "walter@old-wallet.example";
 const NEW = "zoe@new-wallet.example";
-/** What no e-mail may hold: the details in full. */
+/** No e-mail contains the full details. */
 const IN_FULL = /walter@|zoe@/;
 
 async function world(fields: Record<string, unknown> = {}) {
@@ -63,7 +63,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
       expect(text + html).not.toMatch(IN_FULL);
       expect(text).not.toContain("Payout method");
     }
-    // Who reads another address may be anybody: of the partner's words, who chose it, it has none.
+    // The reader of another address may be a stranger: the e-mail does not contain texts chosen by the partner.
     const named = mails.filter(({ text, html }) => /Ada|Lovelace/.test(text + html));
     expect(to(named)).toEqual([partner.email, program.program.owner_email].toSorted());
     const ofOwner = mails.find((mail) => mail.to === program.program.owner_email);
@@ -260,7 +260,7 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
     expect(refused.headers.get("retry-after")).toBe("900");
     expect(refused.body).toContain("Your payout details were changed too often");
     expect(refused.body).toContain(wallet(6));
-    // A change of the name alone notifies nobody, and the owner is not held.
+    // A change of the name alone does not notify partners or delay the owner.
     expect((await post(5, { first_name: "Other" })).status).toBe(303);
     expect(
       (await api({ ...made, program }, "PATCH", `/api/v1/partners/${partner.id}`, { payout_email: NEW })).status,
@@ -284,7 +284,7 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
     const statuses = [];
     for (let i = 0; i < 7; i++) statuses.push((await link()).status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
-    // Neither a link is asked for then, nor an event written.
+    // In that case no link is requested and no event is written.
     expect(vendor.links).toHaveLength(5);
     const log = await program.api<{ total: number }>("GET", "/api/v1/events?type=account_link.created");
     expect(log.body.total).toBe(5);

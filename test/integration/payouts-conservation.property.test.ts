@@ -37,7 +37,7 @@ const CURRENCIES = ["USD", "JPY", "KWD"] as const;
 
 const pick = fc.nat({ max: 1_000 });
 
-/** One step of a month; `pick` chooses among what is there. */
+/** One step of a month; `pick` chooses among the existing rows. */
 const step = fc.oneof(
   {
     weight: 6,
@@ -106,7 +106,7 @@ const step = fc.oneof(
       ),
     }),
   },
-  // Often enough that refunds, reversals and the owner's judgements come upon what is paid already.
+  // Frequent, so that refunds, reversals and the owner's decisions also meet paid rows.
   { weight: 5, arbitrary: fc.record({ do: fc.constant("pay all" as const) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("reconcile" as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("minimum" as const), cents: fc.constantFrom(0, 1, 5_000) }) },
@@ -118,7 +118,7 @@ interface Purchase {
   key: string;
   net: number;
   refunded: number;
-  /** What its dispute took by now, and what it asks for while it is open. */
+  /** The amount that its dispute has taken so far, and the amount it demands while it is open. */
   lost: number;
   open: number;
 }
@@ -170,7 +170,7 @@ async function report(world: World, ctx: ProgramCtx, fact: PaymentFact | Adjustm
   );
 }
 
-/** A refusal is an answer too; what it must not do is checked afterwards like everything else. */
+/** A refusal is a valid answer; its effects are checked afterwards with all others. */
 async function tolerant(work: Promise<unknown>): Promise<void> {
   try {
     await work;
@@ -323,7 +323,7 @@ async function perform(world: World, step: Step): Promise<void> {
   }
 }
 
-/** After a run, what it left behind is disputed, not positive or below the minimum: everything else is in a payout. */
+/** The remainder of a run is disputed, not positive or below the minimum: everything else is in a payout. */
 async function nothingPayableLeft(world: World, ctx: ProgramCtx, period_end: number): Promise<void> {
   const sums = new Map<string, number>();
   for (const row of await commissionsOf(world.program)) {
@@ -379,8 +379,8 @@ async function check(world: World): Promise<void> {
 }
 
 /**
- * And what is earned is what the customers' payments say: the rows of a payment that count, which are those that are not
- * rejected, sum to its rule. A rejected sale is worth nothing; what the owner forgave is kept as far as it was given.
+ * Earnings follow from the customers' payments: the rows of a payment that are not rejected sum to its rule. A rejected
+ * sale is worth 0; amounts that the owner forgave stay as far as they were given.
  */
 async function checkPurchase({ program }: World, purchase: Purchase, all: readonly Row[]): Promise<void> {
   const [payment] = await db
@@ -403,7 +403,7 @@ async function checkPurchase({ program }: World, purchase: Purchase, all: readon
     purchase,
     rows.map((row) => `${row.kind} ${row.status} ${row.amount_cents} ${row.payout_id ?? ""}`),
   ];
-  // What the owner denied of a reversal may have been no more than was due by then.
+  // The owner may have denied no more of a reversal than was due by then.
   const isRight = denied === 0 ? counted === most : counted <= most && counted >= Math.max(rule - denied, 0);
   expect([...reported, counted, isRight]).toEqual([...reported, counted, true]);
 }

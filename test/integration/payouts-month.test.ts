@@ -94,7 +94,7 @@ describe("the monthly run", () => {
     expect(await generateAt(FIRST)).toBe(1);
     expect(await payoutsOf(owed)).toMatchObject([{ amount_cents: 7, commission_count: 3 }]);
     expect(await payoutsOf(owing_back)).toEqual([]);
-    // What is approved later on the first is not too late.
+    // A commission that is approved later on the first is still in time.
     await makeCommissions(owing_back, id, [
       { amount_cents: 9, created_at: "2028-02-10T00:00:00.000Z", approved_at: "2028-03-01T09:00:00.000Z" },
     ]);
@@ -128,7 +128,7 @@ describe("the monthly run", () => {
     await Promise.all([generateAt(late), generateAt(late)]);
     const [made] = await payoutsOf(program);
     expect(made).toMatchObject({ amount_cents: 11, period_end: "2028-03-01T00:00:00.000Z" });
-    // What the owner does with it afterwards is not undone.
+    // The owner's later change is not undone.
     await cancelPayout(programContext(program, late + 1_000), made!.id);
     expect(await generateAt(late + 60_000)).toBe(0);
     expect(await payoutsOf(program)).toHaveLength(1);
@@ -160,7 +160,7 @@ describe("the monthly run", () => {
     await cancelPayout(programContext(program, FIRST + 1_000), made!.id);
     expect(await generateAt(FIRST + 3_600_000)).toBe(0);
     expect(await payoutsOf(program)).toHaveLength(1);
-    // The next month takes what was canceled and what has come since.
+    // The next month includes the canceled payout and newer commissions.
     await generateAt(Date.parse("2028-04-01T00:23:00.000Z"));
     expect((await payoutsOf(program)).at(-1)).toMatchObject({ amount_cents: 111, status: "pending" });
   });
@@ -176,7 +176,7 @@ describe("the monthly run", () => {
     const [january] = await payoutsOf(program);
     await makeCommissions(program, id, [
       { amount_cents: 200, created_at: "2028-02-01T00:00:00.000Z" },
-      // What January's sale is worth after all belongs to January.
+      // A correction of January's sale belongs to January.
       { kind: "clawback", source_commission_id: sale!.id, amount_cents: 9, created_at: "2028-02-15T00:00:00.000Z" },
     ]);
     await cancelPayout(programContext(program, FIRST - 60_000), january!.id);
@@ -214,7 +214,7 @@ describe("the monthly run", () => {
     expect([await payoutsOf(program), await runs()]).toEqual([[], 0]);
     expect(await generateAt(FIRST + 60_000)).toBe(1);
     expect([(await payoutsOf(program)).length, await runs()]).toEqual([1, 1]);
-    // What is approved late would otherwise be paid in a second run of the month, for time was to approve it by then.
+    // A second run of the month would otherwise pay late approvals: there was time to approve them before.
     expect(await generateAt(FIRST + 120_000)).toBe(0);
   });
 
@@ -240,7 +240,7 @@ describe("the monthly run", () => {
     const paid = async (programs: TestProgram[]) =>
       Promise.all(programs.map(async (one) => (await payoutsOf(one)).map(({ amount_cents }) => amount_cents)));
     const last = Date.parse("2028-04-15T03:17:00.000Z");
-    // To be approved during the outage, and on the first, and after it.
+    // Commissions to be approved during the outage, on the first, and after it.
     const programs = [await made("2028-04-10T00:00:00.000Z"), await made("2028-04-17T12:00:00.000Z")];
     const late = await made("2028-04-18T00:00:00.000Z");
     await fireCron("17 3 * * *", last);

@@ -123,7 +123,7 @@ describe("an open transfer", () => {
     const payout = await makePayout(world);
     vendor.faults.push("drop_reply");
     await payPayout(programContext(world.program), payout.id, clientOf(vendor));
-    // The key is revoked meanwhile: neither looking nor sending is answered with anything but 401.
+    // The key is revoked meanwhile: the vendor answers look-ups and transfers with 401 only.
     vendor.keys.clear();
     await reconcileAt(vendor, Date.now() + 10 * MINUTE);
     expect(await payoutById(payout.id)).toMatchObject({ status: "processing", failure_code: "api_key_refused" });
@@ -151,7 +151,7 @@ describe("an open transfer", () => {
   it("another account's key never touches it: it waits, says so, and goes on with the first account's (OUT-7)", async () => {
     const { program, vendor, elsewhere, payout } = await lostTransfer();
     await setSecrets(program.id, { provider_a_api_key: OTHERS_KEY });
-    // Also after the vendor has forgotten the idempotency key.
+    // This also holds after the vendor has dropped the idempotency key.
     for (const hours of [1, 3, 30, 60]) await reconcileAt(elsewhere, later(hours));
     expect(elsewhere.calls.map(({ method, path }) => `${method} ${path}`)).toEqual(
       Array.from({ length: 4 }, () => "GET /v1/account"),
@@ -174,7 +174,8 @@ describe("an open transfer", () => {
       const { program, vendor, payout } = await lostTransfer();
       vendor.keys = new Set([key]);
       await setSecrets(program.id, { provider_a_api_key: key });
-      // It cannot look: then it does not send either, for the vendor's memory of the request may go with the first key.
+      // If the look-up fails, the service does not send either, because the vendor's idempotency record may be tied to
+      // the first key.
       vendor.faults.push(null, "gateway");
       await reconcileAt(vendor, later(1));
       expect(vendor.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
@@ -243,7 +244,7 @@ describe("an open transfer", () => {
     await reconcileAt(vendor, later(1));
     expect(await payoutById(payout.id)).toMatchObject({ status: "processing", failure_code: "api_key_replaced" });
     expect(vendor.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
-    // A transfer that is found is a fact, whoever finds it.
+    // The outcome of a found transfer is a fact, whoever finds it.
     await reconcileAt(vendor, later(3));
     expect((await payoutById(payout.id)).status).toBe("paid");
   });

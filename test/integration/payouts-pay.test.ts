@@ -99,7 +99,8 @@ describe("paying a payout", () => {
     expect(reported.map(({ payload }) => [payload.commission_id, payload.status, payload.flagged]).toSorted()).toEqual(
       rows.map((row) => [row.id, "paid", false]).toSorted(),
     );
-    // `commission.updated` is sent of what is approved, rejected or recalculated (HOOK-15): not of what is paid.
+    // `commission.updated` is sent when a commission is approved, rejected or recalculated (HOOK-15), not when it is
+    // paid.
     const messages = await env.DB.prepare("select event from messages where program_id = ? order by event")
       .bind(program.id)
       .all<{ event: string }>();
@@ -253,7 +254,7 @@ describe("paying a payout", () => {
     };
     await db.update(payouts).set({ method: "wallet" }).where(eq(payouts.id, payout.id));
     await refuses(409, "invalid_transition");
-    // What the partner has by now counts for none of them.
+    // The partner's present details do not affect these payouts.
     await db.update(payouts).set({ method: null }).where(eq(payouts.id, payout.id));
     await refuses(409, "invalid_transition");
     await db
@@ -330,7 +331,7 @@ describe("paying a payout", () => {
     const now = Date.now() + 10 * MINUTE;
     const asked = vendor.calls.length;
     await Promise.all([reconcileAt(vendor, now), reconcileAt(vendor, now), reconcileAt(vendor, now)]);
-    // One of the three takes it up, and finds what was made.
+    // One of the three processes the payout, and finds the existing transfer.
     const about = vendor.calls.slice(asked).filter(({ path, body }) => `${path} ${body}`.includes(third.id));
     expect(about.map(({ method }) => method)).toEqual(["GET"]);
     expect(vendor.transfers).toHaveLength(3);

@@ -1,4 +1,4 @@
-/** Who is paid: the recipient is frozen when a payout is generated (OUT-5), and the files for payout services. */
+/** The recipient is frozen when a payout is generated (OUT-5); files for payout services use it. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
@@ -116,7 +116,7 @@ describe("the file for a payout service (OUT-8)", () => {
       expect(await fileOf(program, `?status=${status}`)).toEqual([]);
     }
     expect(await eventsOf(program, "payout.exported")).toHaveLength(PAYOUT_STATUSES.length - 1);
-    // What the page links to is no such file, whatever the list is narrowed to.
+    // The page never links to such a file, even if the list is filtered.
     await earner(program, WALLET);
     const [payout] = await generate(program);
     await program.api("POST", `/api/v1/payouts/${payout!.id}/mark-paid`);
@@ -194,7 +194,7 @@ describe("the file for a payout service (OUT-8)", () => {
 });
 
 describe("the recipient of a payout (OUT-5)", () => {
-  /** What a thief changes, by each of the ways there are. */
+  /** The changes a thief can make, one for each route. */
   const CHANGES: [string, (program: TestProgram, partner: { id: string; email: string }) => Promise<unknown>][] = [
     [
       "by the API",

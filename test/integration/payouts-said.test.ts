@@ -1,4 +1,4 @@
-/** Open transfers that the service cannot ask about any more, and what the owner says of them (OUT-17). */
+/** Open transfers that the service can no longer look up, and the owner's resolution of them (OUT-17). */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { payPayout } from "../../src/core/payouts/pay.ts";
 import { eventsOf } from "../support/commissions.ts";
@@ -36,7 +36,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Both accounts of the vendor, by the key that asks. */
+/** Both accounts of the vendor, by the key of the request. */
 function playBoth(first: VendorApi, other: VendorApi): void {
   const { fetch } = first;
   first.fetch = (url, init) => {
@@ -65,7 +65,7 @@ async function waiting(how: "other_account" | "api_key_refused" | "provider_not_
   return { ...world, payout, other, say };
 }
 
-/** The job asks again so long from now. */
+/** Sets the time of the job's next look-up. */
 async function askedIn(id: string, ms: number): Promise<void> {
   await db
     .update(payouts)

@@ -70,7 +70,7 @@ describe("a transfer whose whole amount was taken back while its answer was lost
     expect(again.body).toMatchObject({ status: "paid", failure_code: null, reference: vendor.transfers[0]!.id });
     expect(vendor.transfers).toMatchObject([{ amount_reversed: 0 }, { reversed: true }]);
     expect((await commissionsOf(program)).map(({ status }) => status)).toEqual(["paid", "paid"]);
-    // The one that pays is compared, the one that was taken back is none (LAW-11).
+    // The paying transfer is compared; the reversed one does not count (LAW-11).
     const rows = await payoutsOf(program);
     expect(await checkTransfers(programContext(program), rows, clientOf(vendor))).toEqual({
       checked: [payout.id],
@@ -127,7 +127,7 @@ describe("a transfer whose whole amount was taken back while its answer was lost
     const world = await lostTransfer();
     const { vendor, payout } = world;
     takeBack(vendor.transfers[0]!);
-    // The list does not have it yet when it is looked for, and the vendor repeats what it once said of it.
+    // The list does not contain it yet at the look-up, and the vendor repeats its earlier answer.
     const { fetch } = vendor;
     const list = { object: "list", url: "/v1/transfers", has_more: false, data: [] };
     let looked = 0;
@@ -179,7 +179,7 @@ describe("a transfer of which a part was taken back", () => {
     expect(await payoutById(payout.id)).toMatchObject({ status: "paid", reference: vendor.transfers[0]!.id });
     const { found } = await checkTransfers(programContext(program), await payoutsOf(program), clientOf(vendor));
     expect(found).toMatchObject([{ check: "transfer", subject: payout.id, found: { reversed_cents: 1_000 } }]);
-    // Nor does what is taken back after it was paid make it unpaid.
+    // A reversal after the payment does not make the payout unpaid.
     takeBack(vendor.transfers[0]!, 2_000);
     const whole = await checkTransfers(programContext(program), await payoutsOf(program), clientOf(vendor));
     expect(whole.found).toMatchObject([{ found: { transfers: 1, reversed_cents: 3_000 } }]);

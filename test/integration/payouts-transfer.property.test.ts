@@ -1,6 +1,6 @@
 /**
- * Never two transfers for one payout (LAW-8), whatever is lost, refused, repeated or killed, and whosever API key
- * the owner stores meanwhile (OUT-7).
+ * A payout never has two transfers (LAW-8), whatever is lost, refused, repeated or killed, and whichever account's API
+ * key the owner stores meanwhile (OUT-7).
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -46,7 +46,7 @@ const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** What may happen to a payout. `die`: the process is killed at that step, before or after it took effect. */
+/** The events of a payout's life. `die`: the process is killed at that step, before or after the step took effect. */
 type Op =
   | { op: "click" | "cron" | "both"; faults: (Fault | null)[]; die: number | null }
   | { op: "wait"; ms: number }
@@ -55,7 +55,7 @@ type Op =
   | { op: "key"; accepted: boolean }
   /** The owner stores another API key. */
   | { op: "store"; key: StoredKey }
-  /** The owner reverses what was transferred. */
+  /** The owner reverses the transfer. */
   | { op: "take_back" }
   | { op: "cancel" };
 
@@ -63,7 +63,7 @@ type Op =
 const STORED_KEYS = { first: API_KEY_A, rolled: "rk_test_rolled_of_the_same", other: "sk_test_of_another_account" };
 type StoredKey = keyof typeof STORED_KEYS;
 
-/** Lost answers and look-ups that fail are what a second transfer is made of, so they come more often. */
+/** Lost answers and failed look-ups could cause a second transfer, so they are more frequent. */
 const fault = fc.constantFrom<Fault | null>(null, "drop_reply", "drop_reply", "gateway", "gateway", ...FAULTS);
 
 const attempt = fc.record({
@@ -104,7 +104,7 @@ const ops: fc.Arbitrary<Op[]> = fc.array(
   { minLength: 2, maxLength: 9 },
 );
 
-/** A process that is killed at its n-th step: what it waits for then never comes. */
+/** A process that is killed at its n-th step: the promise it awaits then never settles. */
 class Mortal {
   readonly died = Promise.withResolvers<void>();
   #left: number | null;
@@ -138,7 +138,7 @@ class Mortal {
       await this.step();
       return answer;
     };
-    // Only an answer that hangs is waited for to the end.
+    // Only a hanging answer is awaited to the time-out.
     return clientOf({ ...vendor, fetch }, vendor.faults.includes("hang") ? 15 : 20_000);
   }
 
@@ -177,9 +177,9 @@ async function newPayout(world: PaidProgram, now: number): Promise<string> {
 
 interface Run {
   world: PaidProgram;
-  /** Both accounts of the vendor, by the key that asks. */
+  /** Both accounts of the vendor, by the key of the request. */
   vendor: VendorApi;
-  /** The other account, which knows the same connected account. */
+  /** The other account, which also has the connected account. */
   other: VendorApi;
   id: string;
   now: number;
@@ -192,7 +192,7 @@ async function programOf(run: Run) {
   return program!;
 }
 
-/** One vendor with two accounts: what is asked with a key of the other one is the other one's affair. */
+/** One vendor with two accounts: a request with the other account's key reaches the other account. */
 function withOther(vendor: VendorApi, other: VendorApi): VendorApi {
   const fetch = vendor.fetch;
   vendor.fetch = (url, init) => {
@@ -264,7 +264,7 @@ async function perform(run: Run, op: Op): Promise<void> {
   }
 }
 
-/** What holds at every step. */
+/** The invariants of every step. */
 async function check(run: Run): Promise<void> {
   const payout = await payoutById(run.id);
   const made = [...run.vendor.transfers, ...run.other.transfers];
@@ -292,7 +292,7 @@ async function check(run: Run): Promise<void> {
   }
   if (payout.status === "pending" || payout.status === "failed") expect(transfers).toEqual([]);
   if (payout.status === "failed") expect(payout.failure_code).toBeTruthy();
-  // Never stuck: while it is open, there is a time at which it is taken up.
+  // Never stuck: an open payout has a time of its next look-up.
   expect(payout.reconcile_at !== null).toBe(payout.status === "processing");
   if (payout.status === "processing") expect(Date.parse(payout.reconcile_at!)).toBeLessThanOrEqual(run.now + HOUR + 2);
 }
@@ -300,7 +300,7 @@ async function check(run: Run): Promise<void> {
 it("at most one transfer that is not taken back exists at every step, and in the end the payout is paid or failed (LAW-8, OUT-6, OUT-7)", async () => {
   await fc.assert(
     fc.asyncProperty(ops, async (schedule) => {
-      // What an earlier run left open is not this vendor's.
+      // A transfer that an earlier run left open is unknown to this vendor.
       await db.update(payouts).set({ status: "canceled", reconcile_at: null }).where(eq(payouts.status, "processing"));
       const latency = () => new Promise<void>((done) => setTimeout(done, 0));
       const keys = [STORED_KEYS.first, STORED_KEYS.rolled];
@@ -316,7 +316,7 @@ it("at most one transfer that is not taken back exists at every step, and in the
       // The vendor is well again: within two days of cron runs the payout leaves `processing`.
       await perform(run, { op: "account", state: "active" });
       await perform(run, { op: "key", accepted: true });
-      // A transfer that waits for the key it was begun with goes on when that one is stored again.
+      // A transfer that waits for its first key resumes when that key is stored again.
       for (const key of ["other", "rolled", "first"] as const) {
         await perform(run, { op: "store", key });
         for (let hours = 0; hours < 60 && (await payoutById(run.id)).status === "processing"; hours++) {

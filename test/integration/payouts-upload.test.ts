@@ -9,7 +9,7 @@ import { signInOwner, textOf } from "../support/visitor.ts";
 
 const EXPORT = "/api/v1/payouts/export.csv";
 
-/** With a pending payout for each. */
+/** Each partner gets a pending payout. */
 async function payingByWallet(...sums: [payout_email: string, amount_cents: number, currency: string][]) {
   const program = await makeProgram();
   for (const [payout_email, amount_cents, currency] of sums) {

@@ -39,7 +39,7 @@ async function generate(program: TestProgram, fields: object = {}): Promise<Gene
   return body;
 }
 
-/** A partner with an approved commission in each currency, and the payouts made of them. */
+/** A partner with an approved commission in each currency, and their payouts. */
 async function waiting(fields: Record<string, unknown> = {}, currencies = ["USD"]) {
   const program = await makeProgram({ provider_a_api_key: API_KEY_A, live_only: false });
   const partner: Partner = await makePartner(program, fields);
@@ -121,7 +121,7 @@ describe("a payout without payout details takes the partner's when they are adde
         actor: { type: actor },
       });
     }
-    // From then on it is what any payout's recipient is (OUT-5).
+    // From then on it is frozen like any recipient (OUT-5).
     await patch(program, partner, { payout_email: "thief@evil.example" });
     expect(await walletFile(program)).toEqual([WALLET.payout_email, WALLET.payout_email]);
     expect(await movedEvents(program)).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** E-mails at times of the program's zone: the owner's week (MAIL-12), and what partners earned (MAIL-13). */
+/** E-mails at times of the program's zone: the owner's weekly report (MAIL-12) and the partners' earnings (MAIL-13). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createClaim } from "../../src/core/claims/claims.ts";
@@ -63,7 +63,7 @@ async function rows(): Promise<MailRow[]> {
   return results;
 }
 
-/** From the first look on, a run of the job every so often, at instants after `from` up to `to`. */
+/** Runs the job at this interval, at instants after `from` up to `to`. */
 async function runEvery(job: string, from: number, to: number, step = HOUR): Promise<void> {
   for (let now = from; now <= to; now += step) await runJob(job, now);
 }
@@ -93,7 +93,7 @@ describe("the owner's week (MAIL-12)", () => {
     ]);
     await runJob(SUMMARIES, at(second));
     expect(await rows()).toHaveLength(2);
-    // Each begins where the one before ended.
+    // Each period begins at the end of the previous one.
     const [one, two] = (await rows()).map(({ subject_id }) => subject_id.split(" "));
     expect(two![0]).toBe(one![1]);
   });

@@ -8,7 +8,7 @@ import { customerEvent, sessionCompleted } from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
 import { uniqueId } from "../support/vendor.ts";
 
-/** In whole seconds, as provider A counts. */
+/** Provider A counts whole seconds. */
 const NOW = Math.floor(Date.now() / 1000) * 1000;
 
 describe("the played lists of events", () => {

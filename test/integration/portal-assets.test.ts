@@ -1,4 +1,4 @@
-/** What an owner gives partners to use: listed in the settings, shown with the partner's link. */
+/** Assets that an owner gives to partners: listed in the settings, shown with the partner's link. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { assetsText, readAssets, type Asset } from "../../src/domain/asset.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
@@ -39,7 +39,7 @@ describe("assets (PORTAL-8)", () => {
     ]);
     expect(textOf(body)).toContain("This page is not at shop.example, so a link to it cannot count for you.");
     expect(body).toContain('rel="noopener noreferrer"');
-    // The picture is at the owner's host, which learns nothing of who looks at the page.
+    // The picture would be loaded from the owner's host, which must not learn who opens the page.
     expect(body).not.toContain("<img");
   });
 

@@ -1,4 +1,4 @@
-/** What a partner reads of the money: where it is, why it is so much, and nothing of a sale where that is hidden. */
+/** The partner's view of the money: its state and its reason, without the sale if sales are hidden. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { iso } from "../../src/lib/time.ts";
@@ -138,7 +138,7 @@ describe("a correction of what was paid (PORTAL-6)", () => {
 });
 
 describe("hidden amounts of sales (PORTAL-6)", () => {
-  /** Digits that nothing but the sales has, as pages, files and the API write them. */
+  /** Digits that occur in the sales only, as pages, files and the API write them. */
   const SALES = ["7,391.13", "7391.13", "739113", "8,217.19", "8217.19", "821719", "9,753.31", "9753.31", "975331"];
   const PATHS = () => pageRoutes("portal").filter(({ method }) => method === "GET");
 
@@ -179,7 +179,7 @@ describe("hidden amounts of sales (PORTAL-6)", () => {
     );
     await program.api("PATCH", "/api/v1/programs/me", { sale_amounts: "hidden" });
     expect((await seen()).filter(([, has]) => has)).toEqual([]);
-    // What they earn is there as before.
+    // The earnings are shown as before.
     const shown = await page("/portal/commissions");
     for (const text of [
       "1,478.23",

@@ -1,4 +1,7 @@
-/** No reply to a partner holds a customer's data, another partner's, or what the owner alone knows (PAGE-8, CLAIM-3). */
+/**
+ * A reply to a partner never contains a customer's data, another partner's data or the owner's private data (PAGE-8,
+ * CLAIM-3).
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createClaim, type ClaimInput } from "../../src/core/claims/claims.ts";
@@ -10,7 +13,10 @@ import { transactionCompleted } from "../support/provider-b.ts";
 import { pageRoutes } from "../support/stocked.ts";
 import { csrfIn, signInPartner, type Visitor } from "../support/visitor.ts";
 
-/** In every text of a customer, of another partner and of the owner's notes about them. No id has an o, a u or an i. */
+/**
+ * The mark is in every text of a customer, of another partner and in the owner's notes about them. Ids do not contain o,
+ * u or i.
+ */
 const MARK = "zuoqi";
 const DAY = new Date().toISOString().slice(0, 10);
 
@@ -50,7 +56,10 @@ async function scene(): Promise<Scene> {
   return { program, jane, portal, orders };
 }
 
-/** What a partner may enter: own and others' orders, guesses, days and domains. Of the mark nothing, so that none comes back. */
+/**
+ * The partner's input: own and others' orders, guesses, days and domains. It never contains the mark, so a reply cannot
+ * echo it.
+ */
 function entered(orders: readonly string[]): fc.Arbitrary<ClaimInput> {
   return fc.oneof(
     fc.record({ order_id: fc.constantFrom(...orders) }),

@@ -5,7 +5,7 @@ import { servedDocument } from "../support/openapi.ts";
 import { makeProgram } from "../support/program.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
-/** Within a minute, so that every kind of count is asked for. */
+/** Within a minute, so that every kind of count is queried. */
 const AT = "2026-03-01T12:34:56Z";
 const CURSOR = "ZXZ0XzAxamFiY2RlZmdoamttbnBxcnN0dnd4eXow";
 const ENDPOINT = "whe_00000000000000000000000000";

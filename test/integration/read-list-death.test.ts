@@ -1,6 +1,6 @@
 /**
- * The process dies while a provider's list of events is read, at every call of the database; or the answer to a write is
- * lost. What goes on later ends in the books of a reading that was never broken off (IN-15, IN-19, CODE-8, LAW-1).
+ * The process dies while it reads a provider's list of events, at every call of the database; or the answer to a write
+ * is lost. The later run ends in the same books as an uninterrupted one (IN-15, IN-19, CODE-8, LAW-1).
  */
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -19,7 +19,7 @@ import { makePartner, makeProgram, testContext, type TestProgram } from "../supp
 import { chargeRefunded, eventA, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { adjustmentUpdated, customerEventB, eventB, transactionCompleted } from "../support/provider-b.ts";
 
-/** In whole seconds, as provider A counts. */
+/** Provider A counts whole seconds. */
 const NOW = Math.floor(Date.now() / 1000) * 1000;
 const BEGAN = NOW - 3 * HOUR;
 
@@ -35,7 +35,7 @@ interface Account {
 let accounts = 0;
 
 async function openAccount(provider: Reading): Promise<Account> {
-  // Those of the run before are read no more.
+  // The programs of the run before are no longer read.
   await testContext().db.run(sql`update provider_connections set api_key = null where api_key is not null`);
   const created_at = iso(NOW - DAY);
   const programs = [await makeProgram({ created_at, [`${provider}_api_key`]: LIST_KEYS[provider] })];
@@ -52,8 +52,8 @@ const second = (minute: number) => (BEGAN + minute * MINUTE) / 1000;
 const instant = (minute: number) => iso(BEGAN + minute * MINUTE);
 
 /**
- * What is on the list, and what came before: with payments, refunds and customers of the other program, one that is linked
- * and one whose code is named by asking, and one of no documented shape.
+ * The events of the list and the earlier ones: payments, refunds and customers of the other program, a linked payment, a
+ * code whose name must be fetched, and an event of an undocumented shape.
  */
 const STORIES: Record<Reading, (account: Account) => Promise<void>> = {
   async provider_a({ lists, mark }) {
@@ -127,7 +127,7 @@ interface Outcome {
 
 const OTHER_KEY = "pdl_live_apikey_that_replaces_it";
 
-/** Reads the list until something happens to it, then as the crons do afterwards, with `key` where one is given. */
+/** Reads the list until the fault, then as the crons do afterwards, with `key` if given. */
 async function play(provider: Reading, fault: Fault | null, key?: string): Promise<Outcome> {
   const account = await openAccount(provider);
   const { programs, lists, mark } = account;

@@ -1,4 +1,4 @@
-/** What the providers' lists bring, whatever its age and size. */
+/** Events from the providers' lists, whatever their age and number. */
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
@@ -22,7 +22,7 @@ import { adjustmentCreated, transactionCompleted } from "../support/provider-b.t
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
-/** In whole seconds, as provider A counts. */
+/** Provider A counts whole seconds. */
 const NOW = Math.floor(Date.now() / 1000) * 1000;
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
@@ -118,7 +118,7 @@ it("what the provider is not asked to send is no loss where it never came (IN-15
   const owner = await signInOwner(program);
   const page = async () => textOf((await owner.get("/dashboard/integration")).body);
   expect(await page()).not.toContain("without a webhook");
-  // Once it came, it is sent; and what is asked for is missed though none ever came.
+  // A type counts as sent once one event came; a selected type counts as missing even if none ever came.
   await sendA(program, refundEvent("refund.created", { ...ids, id: "re_2", amount: 1_000 }));
   lists.a.push(
     refundEvent("refund.created", { ...ids, id: "re_3", amount: 1_000 }),

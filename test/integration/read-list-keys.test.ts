@@ -164,7 +164,7 @@ describe("the list of events of a provider, with a key,", () => {
 
   it.each([
     ["provider_a", "invalid_token"],
-    // Provider B answers with 403 as it does where a permission is missing: its code says which.
+    // Provider B also answers 403 for a missing permission: the code is different.
     ["provider_b", "invalid_token"],
     ["provider_b", "authentication_malformed"],
     ["provider_b", "authentication_missing"],

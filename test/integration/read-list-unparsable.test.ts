@@ -12,7 +12,7 @@ import { eventA, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
-/** In whole seconds, as provider A counts. */
+/** Provider A counts whole seconds. */
 const NOW = Math.floor(Date.now() / 1000) * 1000;
 
 interface Status {
@@ -94,13 +94,13 @@ describe("the list of events of a provider that has one of no documented shape",
     expect(textOf((await owner.get("/dashboard/integration")).body)).toMatch(
       /1 event of \S+ is not taken in.*charge\.refunded.*amount_refunded/s,
     );
-    // No delivery came.
+    // There was no delivery.
     expect(textOf((await owner.get("/dashboard/integration")).body)).toMatch(
       /An event of \S+ was refused .*in the provider's list/,
     );
     expect(textOf((await owner.get("/dashboard/integration")).body)).not.toMatch(/A delivery to|Anybody can send/);
     expect(textOf((await owner.get("/dashboard")).body)).toMatch(/Events of \S+ refused/);
-    // Later money is taken in as ever, and one event is one refusal.
+    // Later payments are ingested as usual, and one event is one refusal.
     lists.a.push(bought(NOW + MINUTE));
     await read(NOW + HOUR + MINUTE);
     expect(await commissionsOf(program)).toBe(3);
@@ -118,7 +118,7 @@ describe("the list of events of a provider that has one of no documented shape",
       ...{ complete_until: iso(BROKEN_AT - 1), refused: 1 },
       unparsable: [{ at: iso(NOW + DAY + MINUTE), since: iso(NOW) }],
     });
-    // As this service reads it from now on.
+    // The event in a shape that this version of the service reads.
     lists.a.splice(1, 1, { ...broken(4_000), id: event.id });
     await reconcile(program);
     const { complete_until, ...status } = await statusOf(program);

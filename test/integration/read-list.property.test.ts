@@ -1,6 +1,6 @@
 /**
- * What no webhook brought is taken in from the provider's list of events (IN-15): random lives of customers at every
- * provider, of which webhooks are lost, end in the ledger of lives without loss.
+ * The reader ingests missed events from the provider's list (IN-15): random lives of customers at every provider, with
+ * lost webhooks, end in the same ledger as lives without loss.
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -40,7 +40,7 @@ const options = (runs: number) => ({
 
 const CODE = "HALF";
 
-/** The owner's server has no list. Of what is bought some is with a promotion code. */
+/** The owner's server has no list. Some purchases use a promotion code. */
 const vendorsWorld = fc
   .record({ world: moneyWorld, coded: fc.array(fc.boolean(), { minLength: 7, maxLength: 7 }) })
   .map(({ world, coded }) => ({
@@ -52,7 +52,7 @@ const vendorsWorld = fc
 
 type Chapter = MoneyWorld["lives"][number]["chapters"][number];
 
-/** An intent alone knows no code. */
+/** An intent alone does not contain codes. */
 function discounted(chapter: Chapter): Chapter {
   const isBought = chapter.do === "buy" || chapter.do === "subscribe";
   if (!isBought || chapter.via === "intent") return chapter;
@@ -60,11 +60,11 @@ function discounted(chapter: Chapter): Chapter {
   return Object.assign({ discount }, chapter);
 }
 
-/** Everything of the lives lies between. */
+/** All lives take place between these instants. */
 const BEGAN = 1_780_000_000_000 - HOUR;
 const NOW = BEGAN + 20 * DAY;
 
-/** What the vendors say of the code, before anybody buys. */
+/** The vendors' events of the code, before the first purchase. */
 function codeSaid(): Reported[] {
   const { provider_a, provider_b } = idsOfCode(CODE);
   const bodies = [
@@ -92,8 +92,8 @@ const WANTED = VENDORS.flatMap(({ wanted_events: { needed, better } }) =>
 );
 
 /**
- * How many of the vendors' events are stored, of the types to select and of those that came: beside them are the answers to
- * what was asked.
+ * The number of stored vendor events, of the selected types and of the received ones. Other stored rows are answers to
+ * look-ups.
  */
 async function storedOf({ id }: TestProgram): Promise<number> {
   const [row] = await all<{ n: number }>(
@@ -133,7 +133,7 @@ async function statusOf(program: TestProgram): Promise<Record<"provider_a" | "pr
 }
 
 async function removePrograms(): Promise<void> {
-  // Those of the run before are read no more, and are of no account that hears of a code.
+  // The programs of the run before are no longer read, and their accounts do not receive events of a code.
   await testContext().db.run(sql`update provider_connections set api_key = null, webhook_secret = null
     where api_key is not null`);
 }
@@ -155,7 +155,7 @@ describe(`a day of lost webhooks costs nothing (seed ${SEED}, ${RUNS} runs) (IN-
           expect(status[provider]).toMatchObject({ complete_until: iso(NOW - MINUTE) });
         }
         expect(status.provider_a.recovered + status.provider_b.recovered).toBe(await storedOf(lost));
-        // Read again: nothing is found, nothing changes; and a program without loss lacks nothing.
+        // A second reading finds and changes no rows; and a program without loss has no missing events.
         await read(lists, NOW + HOUR);
         expect(await booksOf(lost)).toEqual(await booksOf(whole));
         expect(await statusOf(lost)).toMatchObject({
@@ -202,7 +202,7 @@ describe(`a day of lost webhooks costs nothing (seed ${SEED}, ${RUNS} runs) (IN-
           await read(lists, now, () => left-- > 0);
           now += 11 * MINUTE;
         }
-        // What is on its way comes to its end, and what a crash left open is finished.
+        // Delayed events arrive, and work that a crash left open is finished.
         for (const { provider, body } of late.splice(0)) putOnList(lists, provider, body);
         now = await readToEnd(lists, now);
         await readToEnd(lists, Math.max(now, NOW));

@@ -1,4 +1,7 @@
-/** The providers' lists of events: what is read of them, how far it is complete, and what is said where it is not. */
+/**
+ * The providers' lists of events: the events that are read, the point up to which they are complete, and the status if a
+ * list is incomplete.
+ */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -32,7 +35,7 @@ function playVendors(): void {
   );
 }
 
-/** The worker's own minute, at any instant: what the test before left to be done when is forgotten. */
+/** The worker's minute cron at any instant, without the schedule that the test before left. */
 async function cron(now: number): Promise<void> {
   await testContext().db.run(sql`delete from job_runs`);
   await fireCron("* * * * *", now);
@@ -51,7 +54,7 @@ describe("the list of events of a provider", () => {
       expect(await statusOf(program, provider)).toMatchObject({
         ...{ api_key_set: true, recovered: 1, is_reading: false, read_failure: null },
         ...{ complete_from: iso(NOW - 30 * DAY), complete_until: iso(NOW - MINUTE) },
-        // That its webhooks come is another matter.
+        // Receiving webhooks is a separate status.
         ...{ configured: false, last_event_at: null },
       });
       expect(await statusOf(keyless, provider)).toMatchObject({
@@ -60,7 +63,7 @@ describe("the list of events of a provider", () => {
         recovered: 0,
       });
     }
-    // Each list once and, of provider A, in two groups of types; nobody without a key.
+    // Each list once and, for provider A, two groups of types; programs without a key are skipped.
     const calls = Math.ceil(READ_TYPES_A.length / 20) + 1;
     expect(lists.calls).toHaveLength(calls);
     await cron(NOW + MINUTE);
@@ -168,7 +171,7 @@ describe("the list of events of a provider", () => {
       complete_from: iso(late - 30 * DAY),
       complete_until: iso(late - MINUTE),
     });
-    // The page says no more of it than the status does.
+    // The page shows no more than the status does.
     const owner = await signInOwner(program);
     const { body } = await owner.get("/dashboard/integration");
     const [, sentence = ""] = /<p>\s*(Complete until .*?)<\/p>/s.exec(body) ?? [];
@@ -239,7 +242,7 @@ describe("a list that cannot be read", () => {
     const calls = lists.calls.length;
     await read(failed + MINUTE / 2);
     expect(lists.calls).toHaveLength(calls);
-    // Later the oftener it fails, and not before the time that the vendor gave.
+    // The delay grows with each failure, and is at least the time that the vendor gave.
     await read(failed + 2 * MINUTE);
     expect(lists.calls.length > calls).toBe(fault !== "limited");
     lists.faultOf = () => null;
@@ -293,7 +296,7 @@ describe("POST /api/v1/integrations/:provider/reconcile (IN-16)", () => {
     const { status, body } = await reconcile(program, { since: iso(NOW - 11 * DAY) });
     expect(status).toBe(200);
     expect(body).toMatchObject({ recovered: 2, is_reading: false, complete_from: iso(NOW - 11 * DAY) });
-    // No further than the vendor keeps its events.
+    // The limit is the time for which the vendor keeps its events.
     const furthest = (await reconcile(program, { since: iso(NOW - 365 * DAY) })).body.complete_from!;
     expect(Date.parse(furthest)).toBeGreaterThanOrEqual(NOW - 30 * DAY);
   });
@@ -304,7 +307,7 @@ describe("POST /api/v1/integrations/:provider/reconcile (IN-16)", () => {
     lists.a.push(bought(NOW - DAY), bought(NOW - 10 * DAY));
     await read(NOW);
     let others = 0;
-    // Another run takes in an event in between.
+    // Another run ingests an event in between.
     const { binding } = watchDatabase(env.DB, {
       before: async (statements) => {
         if (!statements.some((text) => text.startsWith("update provider_connections set reading")) || others++ > 0)

@@ -1,4 +1,4 @@
-/** How the reconciler goes through a program: bounded, resumed, by many at once; and what it must not call a difference. */
+/** The reconciler walks a program in bounded, resumable, concurrent steps; and it does not report false differences. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
@@ -52,7 +52,7 @@ async function run(sql: string, ...values: unknown[]): Promise<void> {
   expect([sql, meta.changes > 0]).toEqual([sql, true]);
 }
 
-/** A partner with so many sales of 10,000, each of which earns 2,000. */
+/** A partner with this many sales of 10,000, each of which earns 2,000. */
 async function selling(sales: number, fields: Parameters<typeof makeProgram>[0] = {}) {
   const program = await makeProgram(fields);
   const partner = await makePartner(program);
@@ -111,7 +111,7 @@ describe("a round", () => {
       }
     };
     await serve(NOW);
-    // What the events of the sales touched.
+    // The rows that the events of the sales changed.
     await serve(NOW + DAY);
     rows.taken();
     await serve(NOW + 2 * DAY);
@@ -121,7 +121,7 @@ describe("a round", () => {
   it("comes round to each payment within 30 days, though nothing has touched it (LAW-11)", async () => {
     const { program } = await selling(40);
     const at = (day: number) => programContext(program, NOW + day * DAY);
-    // All of it, then what the events of the sales touched.
+    // First all rows, then the rows that the events of the sales changed.
     for (const day of [0, 1]) await reconcileRound(at(day));
     const [last] = (await ledgerOf(program)).payments.toSorted((a, b) => (a.id < b.id ? 1 : -1));
     await run("update commissions set amount_cents = amount_cents + 5 where payment_id = ?", last!.id);
@@ -229,7 +229,7 @@ describe("the e-mail about differences (LAW-11)", () => {
     await round(NOW + DAY);
     expect(await texts(NOW + DAY + MINUTE)).toEqual([expect.stringContaining(payments[0]!)]);
     await wrong(payments[1]);
-    // Of two machines one has a clock that is behind.
+    // One of two machines has a slow clock.
     await round(NOW + DAY - 1);
     expect(await texts(NOW + DAY + 10 * HOUR)).toHaveLength(1);
     // A daily cron comes a little before its time as well.

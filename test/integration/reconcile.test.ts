@@ -83,7 +83,7 @@ async function reports(program_id: string, now?: number): Promise<Mailbox["mails
 }
 let transfers: Transfers;
 
-/** The program that a test is about, and what its owner is sent. */
+/** The program under test, and its owner's e-mails. */
 async function open(): Promise<void> {
   world = await makePayingProgram();
   program = world.program;
@@ -226,7 +226,7 @@ async function post(id: string, from: string, to: string): Promise<void> {
   );
 }
 
-/** What the entries that were posted past the trigger come to. */
+/** The sum of the entries that were inserted past the trigger. */
 async function recountEntries(): Promise<void> {
   await run(
     `update balances set entries = (select count(*) from entries e where e.partner_id = balances.partner_id
@@ -369,7 +369,7 @@ describe("a difference", () => {
       const reported = found.find(({ check, subject }) => check === planted.check && subject === planted.subject(made));
       expect(found).toContainEqual(expect.objectContaining({ check: planted.check, subject: planted.subject(made) }));
       expect(reported!.expected).not.toEqual(reported!.found);
-      // Anybody who reads events reads it (ACCESS-12).
+      // Every reader of events sees it (ACCESS-12).
       expect(JSON.stringify(found)).not.toContain(world.account_id);
       const logged = lines.mock.calls.flat().filter((line) => String(line).includes('"reconciliation failed"'));
       expect(logged).toHaveLength(found.length);

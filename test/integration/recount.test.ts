@@ -1,4 +1,4 @@
-/** Kept counts against the rows that they count: a count that is wrong is corrected. */
+/** Kept counts against the rows that they count: a wrong count is corrected. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
@@ -39,7 +39,7 @@ afterEach(() => vi.restoreAllMocks());
 
 type Counts = Record<string, unknown>;
 
-/** What such statements about a program say, without what is nothing. */
+/** The nonzero results of such statements about a program. */
 async function named(program_id: string, statements: string[]): Promise<Counts> {
   const rows = await Promise.all(statements.map(async (sql) => all<{ name: string; n: unknown }>(sql, program_id)));
   return Object.fromEntries(
@@ -50,7 +50,7 @@ async function named(program_id: string, statements: string[]): Promise<Counts> 
   );
 }
 
-/** Everything that is kept of a program's rows. */
+/** All kept counts of a program's rows. */
 const keptOf = async (program_id: string) =>
   named(program_id, [
     `select 'hour ' || hour || ' ' || type as name, count || ' ' || (select json_group_object(key, value) from
@@ -68,7 +68,7 @@ const keptOf = async (program_id: string) =>
       from balances where program_id = ? and partner_id <> ''`,
   ]);
 
-/** The same as its rows say, where none is in the archive. */
+/** The counts agree with the rows as long as no row is archived. */
 const rowsOf = async (program_id: string) =>
   named(program_id, [
     `select 'hour ' || hour || ' ' || type as name, sum(n) || ' ' || json_group_object(minute, n) as n from (

@@ -11,7 +11,7 @@ const DAY = 24 * HOUR;
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
 
-/** One delivery, made at `at`, whose attempts all fail, so long after they began. */
+/** One delivery, made at `at`, whose attempts all fail after this time. */
 async function setUp(takes = 0) {
   const program = await makeProgram();
   const endpoint = await makeEndpoint(program, "https://hooks.example/in");

@@ -1,8 +1,8 @@
 /**
- * REF-1, REF-2: all references that a payment carries are candidates, in this order: `client_reference_id`,
- * `metadata.service_ref` of the object, of its subscription, lines, invoice and customer […]; the remembered one. The
- * first that leads to a partner of the program counts. One that leads to nobody is named in the trace, hides no other and
- * is never remembered.
+ * REF-1, REF-2: all references of a payment are candidates, in this order: `client_reference_id`, `metadata.service_ref`
+ * of the object, of its subscription, lines, invoice and customer […]; the remembered one. The first that leads to a
+ * partner of the program counts. An unknown reference is named in the trace, does not hide another and is never
+ * remembered.
  */
 import { describe, expect, it } from "vitest";
 import { orders } from "../support/any-order.ts";
@@ -85,7 +85,7 @@ describe("candidates of a payment (REF-1, REF-2)", () => {
       sessionCompleted({ ref: "joe", metadata: { service_ref: "jane" }, customer: "cus_1", created: at(0) }),
     );
     await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(1) }));
-    // What counted is what is remembered.
+    // The reference that counted is remembered.
     expect(await reported(program)).toEqual(["commission joe payment", "commission joe customer"]);
     expect((await traced(program))[0]?.trace.candidates.map(({ ref }) => ref)).toEqual(["joe", "jane"]);
   });
@@ -194,7 +194,7 @@ describe("what leads to nobody is never remembered (REF-2)", () => {
     await sendA(program, sessionCompleted({ ref: "noah", ...ids, invoice: "in_1", created: at(0) }));
     await sendA(program, invoicePaid({ ...ids, created: at(1) }));
     expect(await reported(program)).toEqual(["unknown_ref null payment", "no_ref null null"]);
-    // The shop's number, or its customer's name: the partner who is called so has nothing to do with it.
+    // The value is the shop's number or its customer's name: a partner with the same slug is unrelated.
     await makePartner(program, { slug: "noah" });
     await sendA(program, invoicePaid({ ...ids, created: at(2) }));
     const payments = await traced(program);
@@ -369,7 +369,7 @@ describe("a partner who was deactivated by mistake", () => {
     const [payment] = await traced(program);
     expect((await reprocess(program, payment)).outcome).toBe("partner_deactivated");
     await program.api("PATCH", `/api/v1/partners/${gone.id}`, { status: "active" });
-    // Nothing happens automatically (PART-4).
+    // Automatic actions are off (PART-4).
     expect(await reported(program)).toEqual(["partner_deactivated gone payment"]);
     expect((await reprocess(program, payment)).outcome).toBe("commission");
     expect((await reprocess(program, payment)).outcome).toBe("commission");
@@ -400,7 +400,7 @@ describe("a reference", () => {
         ann: await makePartner(program, { slug: "ann" }),
         bob: await makePartner(program, { slug: "bob" }),
       };
-      // What was said later comes first.
+      // The later reference comes first.
       await sendA(program, sessionSetup({ ref: "bob", customer: "cus_1", created: at(2) }));
       await sendA(program, sessionSetup({ ref: "ann", customer: "cus_1", created: at(1) }));
       await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(3) }));

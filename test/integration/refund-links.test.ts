@@ -1,4 +1,4 @@
-/** Refunds whose payment goes by other ids: with an API key the vendor is asked which belong together. */
+/** Refunds whose payment has other ids: with an API key the service looks up at the vendor which ids belong together. */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import Stripe from "stripe";
@@ -37,7 +37,7 @@ async function shop(fields: ProgramFields = {}): Promise<TestProgram> {
   return program;
 }
 
-/** What was paid with an intent at the vendor, as its API says. */
+/** The payment of an intent, as the vendor's API returns it. */
 function atVendor(payment_intent: string, paid: Partial<EventLists["links"][number]>) {
   lists.links.push({ payment_intent, invoice: null, session: null, charge: null, ...paid });
 }
@@ -54,7 +54,7 @@ const unanswered = async (program: TestProgram) =>
   (await program.api<Record<string, { unanswered: unknown }>>("GET", "/api/v1/integrations/status")).body["provider_a"]
     ?.unanswered;
 
-/** The lists, with something in place of each answer about a refund. */
+/** The lists, with a replacement for each answer about a refund. */
 const answering =
   (then: (answer: LinksAnswer) => Promise<LinksAnswer>): ReadsOf =>
   (vendor) => {
@@ -332,7 +332,7 @@ describe("a refund whose payment is not known", () => {
           answering(async (answer) => {
             const later: ReadFailure = { outcome: "failed", reason: "unavailable", retry_after_ms: null };
             await store(program, OTHER);
-            // The new key's first reading has gone through the stored events before the old one's answer is taken in.
+            // The new key's first reading has processed the stored events before the old key's answer is ingested.
             await serveAll(
               readEventLists(
                 testContext(NOW + MINUTE),

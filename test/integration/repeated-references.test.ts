@@ -1,6 +1,6 @@
 /**
- * REF-4: what a customer or a subscription merely repeats counts as of when it said it first, in every order of arrival: an
- * address that is changed and a renewal are no word about whose the customer is.
+ * REF-4: a repeated reference of a customer or a subscription counts from its first report, in every order of arrival: a
+ * changed address or a renewal does not reassign the customer.
  */
 import { describe, expect, it } from "vitest";
 import { orders } from "../support/any-order.ts";
@@ -31,7 +31,7 @@ async function shop(fields: ProgramFields = {}) {
   const program = await makeProgram(fields);
   const partners = new Map<string, string>();
   for (const slug of ["jane", "bob", "carl"]) partners.set((await makePartner(program, { slug })).id, slug);
-  /** Whose each payment is, by the vendor's id. */
+  /** The partner of each payment, by the vendor's id. */
   const owners = async () =>
     Object.fromEntries(
       (await ledgerOf(program)).payments.map(({ provider_transaction_id: key, partner_id }) => [
@@ -42,7 +42,7 @@ async function shop(fields: ProgramFields = {}) {
   return { program, owners, partners };
 }
 
-/** Whose each payment is, which is the same in each of these orders of the events: all of them unless given. */
+/** The partner of each payment, which is the same in each of these orders of the events: all of them unless given. */
 async function inAnyOrder(fields: ProgramFields, events: readonly Event[], among = orders(events)) {
   const after = async (order: readonly Event[]) => {
     const { program, owners } = await shop(fields);
@@ -55,7 +55,7 @@ async function inAnyOrder(fields: ProgramFields, events: readonly Event[], among
   return owned;
 }
 
-/** As they happened, the other way round, and with the newest first. */
+/** In the order of occurrence, reversed, and with the newest first. */
 function inSomeOrders(events: readonly Event[]) {
   return inAnyOrder({}, events, [[...events], events.toReversed(), [events.at(-1)!, ...events.slice(0, -1)]]);
 }

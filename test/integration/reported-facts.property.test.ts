@@ -1,6 +1,6 @@
 /**
- * A story that the owner's server reports ends in the same sums as the same story of provider A, in whatever order its
- * reports come (FACT-1).
+ * A story from the owner's server ends in the same sums as the same story from provider A, in whatever order its reports
+ * come (FACT-1).
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -42,7 +42,7 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 /** Digits at the end of each sale's id. */
 const NUMBER = 2;
 
-/** What happened, as each of the two reports it; a day after the step before. */
+/** The steps as each of the two reports them; each a day after the step before. */
 function reportsOf(steps: readonly Step[], mark: string) {
   const sold: { n: string; amount: number; refunded: number }[] = [];
   const ofApi: ((program: TestProgram) => Promise<{ status: number }>)[] = [];
@@ -82,7 +82,7 @@ function reportsOf(steps: readonly Step[], mark: string) {
   return { ofApi, ofA };
 }
 
-/** Outcome and what is earned, by the number of the sale. */
+/** The outcome and the earned amount, by the number of the sale. */
 async function sums(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   return payments

@@ -1,4 +1,4 @@
-/** What the owner's server reports: leads, sales and refunds of a checkout without a payment provider. */
+/** Reports of the owner's server: leads, sales and refunds of a checkout without a payment provider. */
 import { describe, expect, it } from "vitest";
 import { lead, refund, sale, report, type Customer, type Taken } from "../support/api.ts";
 import { ledgerOf } from "../support/ledger.ts";
@@ -11,7 +11,7 @@ async function programOfJane(fields: Parameters<typeof makeProgram>[0] = {}): Pr
   return program;
 }
 
-/** Outcome, partner's slug and what is earned, by the sale's id. */
+/** The outcome, the partner's slug and the earned amount, by the sale's id. */
 async function earned(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   return Object.fromEntries(
@@ -32,7 +32,7 @@ interface Refused {
   error: { code: string; details: { path: string; message: string }[] };
 }
 
-/** Where a request is refused, and how. */
+/** The refusal of a request: status, code and fields. */
 function refusalOf(reply: Reply<Taken>): [number, string, string[]] {
   const { error } = reply.body as unknown as Refused;
   return [reply.status, error.code, (error.details ?? []).map(({ path }) => path)];
@@ -255,7 +255,7 @@ describe("what cannot be taken (FACT-5)", () => {
     ["sale", sale({ customer: { email: "nobody" } }), "customer.email"],
     ["sale", sale({ occurred_at: new Date(Date.now() + HOUR).toISOString() }), "occurred_at"],
     ["sale", sale({ occurred_at: "2026-02-30" }), "occurred_at"],
-    // What servers send for a time that they never set.
+    // Servers send this for a time that was never set.
     ["sale", sale({ occurred_at: "0001-01-01T00:00:00Z" }), "occurred_at"],
     ["lead", lead({ ref: "jane", occurred_at: "1970-01-01T00:00:00.000Z" }), "occurred_at"],
     ["refund", refund({ sale_external_id: "o", occurred_at: "1999-12-31T23:59:59Z" }), "occurred_at"],

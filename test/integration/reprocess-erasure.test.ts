@@ -1,4 +1,4 @@
-/** A payment is asked for again and its customer erased at the same moment: the address is gone, in every order (JOB-1). */
+/** A payment is reprocessed and its customer erased at the same moment: the address is gone, in every order (JOB-1). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { lead, report } from "../support/api.ts";
@@ -11,7 +11,7 @@ const EMAIL = "gone@private.example";
 
 type Call = readonly [path: string, init: RequestInit];
 
-/** A lead by a reference that leads to its partner only now, and how it is asked for again and erased. */
+/** A lead by a reference that leads to its partner only now, with its reprocessing and its erasure. */
 async function story(customer: { id?: string; email: string }, isDecided = false) {
   const program = await makeProgram();
   await report(program, "lead", lead({ ref: "later", customer }));
@@ -29,7 +29,7 @@ async function story(customer: { id?: string; email: string }, isDecided = false
   };
 }
 
-/** Where the program still has the address. */
+/** The places in which the program still stores the address. */
 const holding = (program: TestProgram) =>
   all<{ place: string }>(
     `select place from (

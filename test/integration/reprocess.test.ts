@@ -1,4 +1,4 @@
-/** What asking for a payment again remembers of it: what its events said, as of when they said it (PAY-15, REF-3). */
+/** A reprocessed payment keeps the facts of its events, each at its original time (PAY-15, REF-3). */
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
 import { makeClaim } from "../support/claims.ts";

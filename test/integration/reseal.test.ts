@@ -1,6 +1,6 @@
 /**
- * Secrets are encrypted at rest, with the key's id beside them, so that keys can be rotated (ACCESS-6,
- * ACCESS-7): after a rotation everything that was sealed is under the new key, and nothing was lost.
+ * Secrets are encrypted at rest, with the key's id beside them, so that keys can be rotated (ACCESS-6, ACCESS-7): after
+ * a rotation every secret is sealed under the new key, and none is lost.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -53,7 +53,7 @@ interface Found {
   place: SealedPlace;
 }
 
-/** Every text of every table that begins with a mark, and where it is. */
+/** Every text of every table that begins with a mark, with its place. */
 async function sealedBy(mark: string): Promise<Found[]> {
   const { results } = await env.DB.prepare(
     "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%' order by name",
@@ -95,7 +95,7 @@ interface Stocked {
   replay: (bindings: Partial<Bindings>) => Promise<string>;
 }
 
-/** What replaces the secrets of every provider. */
+/** The new secrets of every provider. */
 const NEXT = bySecretSetting(({ setting }) => `next_${setting}`);
 
 /** A program with a value in every place that is sealed. */
@@ -129,10 +129,13 @@ async function stock(): Promise<Stocked> {
   return { program, endpoint: id, replay };
 }
 
-/** Those of `NEXT` and the webhook secrets before them; of a payout, an e-mail, a request with a key, a kept text and an endpoint the others. */
+/**
+ * The secrets of `NEXT` and the webhook secrets before them; one each of a payout, an e-mail, a request with a key, a
+ * kept text and an endpoint.
+ */
 const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 7;
 
-// What the tests before left is under the new key, or is taken away.
+// Secrets that earlier tests left are resealed under the new key or removed.
 beforeEach(async () => {
   for (const table of ["webhook_endpoints", "idempotency_keys", "mails", "kept_texts"])
     await env.DB.exec(`delete from ${table}`);
@@ -207,7 +210,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
       );
       expect(textsOf(await sealedBy(MARKS.old))).toEqual(before);
     }
-    // One value that was tampered with keeps none of the others.
+    // One corrupted value does not block the others.
     await env.DB.prepare("update provider_connections set api_key = ? where program_id = ? and provider = 'provider_a'")
       .bind(`${MARKS.old}AAAAAAAAAAAAAAAA.AAAA`, program.id)
       .run();
@@ -309,7 +312,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
     });
     expect(await change(program, racing, endpoint)).toBe(200);
     expect(resealed).toMatchObject({ left: 0 });
-    // Else the copy of what the old key sealed would be in `_previous`, and nobody would look again.
+    // Otherwise `_previous` would keep the copy that the old key sealed, and no later run would check it.
     expect(await sealedBy(MARKS.old)).toEqual([]);
     const plain = await plainTexts(await sealedBy(MARKS.new), NEW);
     expect(plain).toEqual(expect.arrayContaining(kept));

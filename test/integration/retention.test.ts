@@ -200,7 +200,7 @@ describe("retention (JOB-5)", () => {
       await serveAll(forgetUnproved(testContext(ctx.now + minutes * 60_000)));
       return Promise.all([known, unknown].map((email) => count("sign_in_links", "email = ?", email)));
     };
-    // So long it counts for the limit of its address.
+    // It counts for the limit of its address for half an hour.
     expect(await left(29)).toEqual([1, 1]);
     expect(await left(31)).toEqual([1, 0]);
   });

@@ -1,4 +1,4 @@
-/** What was opened without a session is what signing in leads to (PAGE-29). */
+/** Signing in leads to the page that was opened without a session (PAGE-29). */
 import { beforeAll, describe, expect, it } from "vitest";
 import { returnPath } from "../../src/http/pages/return-to.ts";
 import { countRequest, createLinkByHand, openRequest } from "../../src/core/sessions/sign-in.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
   program = await makeProgram();
 });
 
-/** Opens a page without a session, and asks for a link on the page that it leads to. */
+/** Opens a page without a session, and requests a link on the sign-in page. */
 async function askFrom(visitor: Visitor, address: string): Promise<string> {
   const { headers } = await visitor.get(address);
   const at = headers.get("location") ?? "";

@@ -26,7 +26,7 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
   const partner = (await makePartner(program)).id;
   const rest = program.id.slice(5);
   const stamp = "2026-01-01T00:00:00.000Z";
-  // What only the ledger and payout runs make.
+  // Rows that only the ledger and payout runs create.
   await env.DB.batch([
     env.DB.prepare(
       `insert into payments (id, program_id, provider, provider_transaction_id, currency, txn_amount_cents, gross_cents,
@@ -63,7 +63,7 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
 }
 
 function addressOf(route: string, ids: Record<string, string>): string {
-  // A provider is no program's: one that nobody has is not found by anybody.
+  // A provider does not belong to a program: an unknown one is not found for any key.
   const path = route.replace(":provider", "provider_x");
   const resource = path.split("/")[3] ?? "";
   if (!path.includes(":")) return path;
@@ -144,7 +144,7 @@ describe("every route under /api/v1", () => {
   it("is not found for another program's id, which stays as it was (HTTP-5)", async () => {
     const seen = async () =>
       JSON.stringify(await Promise.all(Object.entries(ids).map(([resource, id]) => own(resource, id))));
-    // Of keys and members there is the list alone.
+    // Keys and members have a list only.
     const own = async (resource: string, id: string) =>
       (await owner.api("GET", `/api/v1/${resource}${["api-keys", "members"].includes(resource) ? "" : `/${id}`}`)).body;
     const before = await seen();
@@ -166,7 +166,7 @@ describe("every route under /api/v1", () => {
       expect([path, status]).toEqual([path, 200]);
       for (const id of [owner.id, ...Object.values(ids)]) expect(JSON.stringify(body)).not.toContain(id);
       if (typeof body !== "object") continue;
-      // The summary has a row for each day, and nothing in it.
+      // The summary has a row for each day, and all counts are 0.
       const counts = JSON.stringify(body).match(/:[1-9]\d*[,}]/g) ?? [];
       if (path === "/api/v1/clicks/summary") expect(counts).toEqual([]);
       // The exports that this has just made.

@@ -1,6 +1,6 @@
 /**
- * An event of a provider costs the same however many payments its program has: D1 bills what is read, and a program
- * grows for years. What an event concerns is read through keys; without a word the database would read the program.
+ * The cost of a provider's event does not depend on the number of payments of its program: D1 bills the rows read, and a
+ * program grows for years. An event's rows are read by keys; a missing index would silently read the whole program.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -40,10 +40,10 @@ const ofServer =
     });
 
 let said = 0;
-/** Of what is said of a code, each time another. */
+/** Each report of a code has another time. */
 const seconds = () => 1_780_000_000 + said++;
 
-/** A customer's story, event by event: one that the list has more does not compile without its own. */
+/** A customer's story, event by event: a new provider does not compile without its own. */
 const STORY_AT: Record<ListedProvider, (ref: string) => Record<string, Send>> = {
   api: (ref) => {
     const [id, external_id] = [uniqueId("user_"), uniqueId("order_")];
@@ -120,7 +120,7 @@ describe("rows read for a provider's event", () => {
     for (let i = 0; i < STORIES; i++) for (const send of Object.values(story(slug))) await send(program);
     const after = await measure(program, slug);
     for (const [name, { rows, most }] of after) {
-      // What a lost race or a page more of an index comes to; a row for each story would be at least `STORIES`.
+      // Allows for a lost race or one more page of an index; a row for each story would be at least `STORIES`.
       expect.soft(rows, [name, ...most].join("\n")).toBeLessThan(before.get(name)!.rows + STORIES);
     }
   });
@@ -145,7 +145,7 @@ describe("rows read for a provider's event", () => {
     };
     const first = [await pay(), await pay(), await pay()];
     for (let i = 0; i < 30; i++) await pay();
-    // Each of them is looked at once, in the customer's index: it might have needed the new reference.
+    // Each is read once, in the customer's index, because it might have needed the new reference.
     expect(await pay()).toBeLessThan(Math.max(...first) + 4 * 30);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * What an operation costs does not grow with its program, nor with the others of the deployment: D1 bills the rows that
- * are read, and its planner knows nothing of the sizes of tables. Every operation is measured in a small deployment and
- * in the same one grown; what it is about is made for each and is as large both times.
+ * The cost of an operation does not grow with its program, nor with the other programs of the deployment: D1 bills the
+ * rows read, and its planner does not use table sizes. Every operation is measured in a small deployment and in the same
+ * one grown; its subject is made again and is as large both times.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -21,14 +21,17 @@ import { SENDING_NOTHING } from "../support/unsent-routes.ts";
 import { runClockFrom } from "../support/time.ts";
 import { pageAddress, pageRoutes } from "../support/stocked.ts";
 
-/** How many times a program has lived its story; the small one has more than a page of everything. */
+/** The number of stories in a program; the small one has more than a page of every list. */
 const SMALL = 25;
 const GROWN = 125;
 /** Other programs that a deployment has grown by, the first of which has lived as many stories. */
 const OTHERS = 60;
-/** What an operation may read more by chance: up to 20 deliveries of a lane that is counted, partners that share parts of their names. */
+/**
+ * Rows an operation may read in addition by chance: up to 20 deliveries of a counted lane, and partners with common
+ * parts of names.
+ */
 const SLACK = 40;
-/** What is longer than any page, small or grown. */
+/** Both histories are longer than any page. */
 const HISTORY = { small: 120, grown: 320 };
 
 /** Every page of the dashboard and the portal. */
@@ -67,7 +70,7 @@ async function showPage(subject: Subject, path: string): Promise<void> {
   expect([path, status]).toEqual([path, 200]);
 }
 
-/** Those that change something have subjects of their own. */
+/** Operations that change data have subjects of their own. */
 const GROUPS: Record<string, Operation>[] = [
   ROUTES,
   BACKGROUND,
@@ -79,7 +82,7 @@ type Measured = Map<string, ReturnType<typeof meter.taken>>;
 
 const UNSENT = new Set(Object.values(SENDING_NOTHING).flat());
 
-/** An operation is named after its route, and what is special about it. */
+/** An operation's name is its route and, after it, its variant. */
 function routeOf(name: string): string {
   return name.split(",")[0]!;
 }
@@ -129,7 +132,7 @@ afterEach(() => {
 
 describe("the rows that an operation reads", () => {
   it("are as many in a program and a deployment that have grown", async () => {
-    // What the story leaves in two hours or minutes is counted in more pieces: all of it is within one.
+    // A second hour would split the counts of the story: everything stays within one.
     runClockFrom(Math.ceil(Date.now() / HOUR) * HOUR + 10 * MINUTE);
     const world = await openWorld();
     await repeatStory(world.story, 0, SMALL);

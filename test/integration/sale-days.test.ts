@@ -1,4 +1,4 @@
-/** Leads, sales and new customers by day: kept by triggers, whatever the order in which payments change. */
+/** Leads, sales and new customers by day: triggers keep the counts, in whatever order payments change. */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ beforeEach(async () => {
   joe = await makePartner(program, { slug: "joe" });
 });
 
-/** What is kept, and what the rows say. */
+/** The kept counts, and the counts of the rows. */
 async function both() {
   const columns = "select day, partner_id, leads, sales, first_sales";
   return [
@@ -40,7 +40,7 @@ describe("leads, sales and new customers (PORTAL-4)", () => {
     const first = { ref: "jane", customer, subscription, billing_reason: "subscription_create" };
     await sendA(program, invoicePaid(first));
     await sendA(program, invoicePaid({ ...first, billing_reason: "subscription_cycle" }));
-    // Two without a customer's id, and one of nobody.
+    // Two payments without a customer's id, and one without a partner.
     await sendA(program, sessionCompleted({ ref: "jane", customer: null }));
     await sendA(program, sessionCompleted({ ref: "jane", customer: null }));
     await sendA(program, sessionCompleted({ ref: "nobody" }));

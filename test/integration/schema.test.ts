@@ -14,7 +14,7 @@ const TABLES = Object.values(schema)
   .filter((value) => is(value, Table))
   .map((table) => getTableConfig(table));
 
-/** The tables whose comment in the schema says so. */
+/** The tables that the schema's comments declare as such. */
 const WITHOUT_ROWID = [
   ...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*export const \w+ = sqliteTable\(\s*"(\w+)"/g),
 ]
@@ -24,8 +24,8 @@ const WITHOUT_ROWID = [
 const dialect = new SQLiteSyncDialect();
 
 /**
- * Columns of what rules payments that are read as they are today, or by no decision. What decides a payment as it was at the
- * payment's time is kept by the triggers of `past_rules`: a new column belongs to these or to those.
+ * Columns of the rules of payments that are read with their present value, or not by decisions. Triggers of `past_rules`
+ * keep the values that decide a payment as of its time: a new column belongs to one of the two.
  */
 const AS_OF_TODAY: Record<string, string> = {
   programs: `id name owner_email domain currency payout_term min_payout_cents cookie_days auto_approve_days shard api_key_hash
@@ -37,18 +37,18 @@ const AS_OF_TODAY: Record<string, string> = {
   flows: "id program_id event created_at updated_at",
 };
 
-/** What `search` has looked in since its texts are kept (PART-5). */
+/** The columns that `search` has covered since its texts are kept (PART-5). */
 const SEARCHED_AT_FIRST = ["email", "slug", "first_name", "last_name"];
 
 /**
- * What `search` looks in since: by column the number of the first migration of the release after, which sets `search_text` to
- * '' where the column is not null, for rows of the release before have it without.
+ * Columns that `search` covers since then: by column, the number of the first migration of the next release, which sets
+ * `search_text` to '' if the column is not null, because rows of the release before lack it.
  */
 const SEARCHED_SINCE: Record<string, number> = {};
 
 type Migration = (typeof env.TEST_MIGRATIONS)[number];
 
-/** The searched columns whose texts were not made again in the migration that has to do it, or that name none. */
+/** The searched columns without a migration that refills their texts, or without its number. */
 function unfilled(columns: readonly string[], since: Record<string, number>, migrations: readonly Migration[]) {
   const again = (column: string) => new RegExp(`^update partners set search_text = '' where ${column} is not null`);
   return columns.filter((column) => {

@@ -1,4 +1,4 @@
-/** Which key may do what: each route of the API with each scope (ACCESS-11). */
+/** The rights of keys: each route of the API with each scope (ACCESS-11). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
@@ -21,7 +21,7 @@ const FLOW = { name: "Half", conditions: [], action_type: "percentage", action_v
 
 const NOBODY = "none_00000000000000000000000000";
 
-/** What is refused for its scope before anything else is looked at: the address names nothing, the body is wrong. */
+/** The scope is checked first: the address does not exist and the body is wrong. */
 function callWithNothing(key: Pick<TestKey, "api">, { method, path }: { method: string; path: string }, headers = {}) {
   const at = path.replace(":provider", "provider_x").replaceAll(/:[a-z_]+/g, NOBODY);
   const body = method === "GET" || method === "DELETE" ? undefined : { unknown: true };
@@ -136,7 +136,7 @@ describe("the scopes of a key", () => {
         expect([...about, (await call(enough)).status]).toEqual([...about, 200]);
       }
     }
-    // One that is refused keeps the whole call from changing anything.
+    // One refused item prevents all changes of the call.
     const [earned, owed] = await makeCommissions(own, partner_id, [states["pending"]!, states["owed"]!]);
     const both = { ids: [earned!.id, owed!.id], status: "rejected" };
     expect(forbiddenOf(await less.api<Refused>("POST", "/api/v1/commissions/bulk", both))).toBe("payouts");

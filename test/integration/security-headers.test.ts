@@ -22,18 +22,18 @@ function expectHardened({ headers, status }: Reply<unknown>, what: string): void
   // The answer to a click that was taken has no content, and is to cost as little as can be.
   if (status === 202) return;
   expect([label, of("x-request-id")]).toEqual([label, expect.stringMatching(/^req_[0-9a-z]{26}$/)]);
-  // The empty answer to a click has nothing to guard, and is given more often than all others together.
+  // The empty answer to a click does not need headers, and is the most frequent answer.
   if (status === 202) return;
   expect([label, of("x-content-type-options")]).toEqual([label, "nosniff"]);
   expect([label, of("strict-transport-security")]).toEqual([label, "max-age=31536000; includeSubDomains"]);
   if (status === 204) return;
-  // Nobody else's page may hold it, and it may load nothing that it does not need.
+  // Other sites may not frame it, and it may load only its own resources.
   expect([label, of("content-security-policy")]).toEqual([label, expect.stringContaining("default-src 'none'")]);
   expect([label, of("content-security-policy")]).toEqual([label, expect.stringContaining("frame-ancestors 'none'")]);
   expect([label, of("x-frame-options")]).toEqual([label, "DENY"]);
   const policy = what.includes("/r/") && status === 302 ? "strict-origin-when-cross-origin" : "no-referrer";
   expect([label, of("referrer-policy")]).toEqual([label, policy]);
-  // Only static files may be kept (test/dev/static-files.test.ts).
+  // Only static files may be cached (test/dev/static-files.test.ts).
   expect([label, of("cache-control")]).toEqual([label, "no-store"]);
 }
 

@@ -1,4 +1,4 @@
-/** Every owner is e-mailed about each change of who gets in, whoever makes it and from wherever (PROOF-4). */
+/** Every owner is e-mailed about each change of access, whoever makes it and from wherever (PROOF-4). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
@@ -29,14 +29,14 @@ afterEach(() => vi.restoreAllMocks());
 
 interface World {
   program: TestProgram;
-  /** Those of the two owners, in the order in which they came. */
+  /** The e-mails of the two owners, in the order of arrival. */
   owners: string[];
   /** A deployment with e-mail. */
   visitor: Visitor;
   api: <T = { id: string }>(method: string, path: string, body?: object) => Promise<{ status: number; body: T }>;
-  /** Of what is sent since the last time, those of this kind by their recipient. */
+  /** The e-mails of this kind sent since the last call, by their recipient. */
   sent: () => Promise<Record<string, string>>;
-  /** Sends what is left from before. */
+  /** Sends the deliveries that are still due. */
   drain: () => Promise<void>;
 }
 
@@ -78,7 +78,7 @@ const endpoint = (url: string) => ({ url, events: ["*"], description: "" });
 
 interface Action {
   act: (world: World, made: string) => Promise<{ status: number }>;
-  /** What is there before; gives its id. */
+  /** Creates the object of the change; gives its id. */
   make?: (world: World) => Promise<string>;
   says: RegExp;
 }
@@ -270,7 +270,7 @@ describe("a stolen session of an owner (PROOF-3)", () => {
       const { headers } = await visitor.post(path, fields);
       expect([path, headers.get("location")]).toEqual([path, expect.stringMatching(/^\/sign-in\/again\?/)]);
     }
-    // What it may ask for goes to the owner's own mailbox.
+    // A link requested there goes to the owner's own mailbox.
     await visitor.get("/sign-in/again");
     expect(visitor.html).toContain(`name="email" value="${owners[0]}"`);
     expect((await world.api("GET", "/members")).body).toEqual(before);

@@ -1,4 +1,4 @@
-/** Which types of events a provider has sent (PROG-10): in the status and on the pages, noted once a day. */
+/** The types of events that a provider has sent (PROG-10): in the status and on the pages, recorded once a day. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { SeenType } from "../../src/core/kernel/seen-types.ts";
@@ -142,7 +142,7 @@ describe("the types of events that came", () => {
     for (const page of pages) expect(textOf((await owner.get(page)).body)).not.toContain("has not come in 30 days");
     await sendA(program, sessionCompleted());
     await sendA(program, eventA("customer.tax_id.created", { id: "txi_1", object: "tax_id" }));
-    // Not asked for, but read.
+    // A type that is not selected, but read.
     await sendA(program, { ...invoicePaid(), type: "invoice.payment_succeeded" });
     await sendA(program, customerEvent({ ref: "jane" }, "customer.created"));
     for (const page of pages) {

@@ -96,7 +96,7 @@ describe("the end of a session (PAGE-3)", () => {
     expect(await isSignedIn(first)).toBe(false);
     await program.api("PATCH", `/api/v1/partners/${gone.id}`, { status: "active" });
     expect(await isSignedIn(first)).toBe(false);
-    // Also where the partner has the address again since.
+    // This also holds if the partner has the address again by now.
     for (const email of [`new-${moved.email}`, moved.email])
       expect((await program.api("PATCH", `/api/v1/partners/${moved.id}`, { email })).status).toBe(200);
     expect(await isSignedIn(second)).toBe(false);

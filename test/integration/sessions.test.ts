@@ -37,7 +37,7 @@ async function isSignedIn(visitor: Visitor): Promise<boolean> {
   return (await visitor.get("/switch")).status === 200;
 }
 
-/** A browser that says it is this one. */
+/** A browser with the user agent of this one. */
 function browser(user_agent: string): Visitor {
   return makeVisitor(async (path, init) => {
     const headers = new Headers(init.headers);
@@ -189,7 +189,7 @@ describe("an idle session (PAGE-3)", () => {
     expect(await isSignedIn(owner)).toBe(true);
     await idleFor(2 * HOUR + SECOND);
     expect([await isSignedIn(owner), await isSignedIn(portal)]).toEqual([false, true]);
-    // Whoever comes too late does not make it young again.
+    // A late request does not renew the session.
     expect((await owner.get("/dashboard")).headers.get("location")).toBe("/sign-in");
     expect(await isSignedIn(owner)).toBe(false);
   });

@@ -1,4 +1,6 @@
-/** What one request settles stays within the statements that the platform gives it; the minute's job settles the rest. */
+/**
+ * One request settles only as many payments as the platform's statement limit allows; the minute's job settles the rest.
+ */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
@@ -10,7 +12,7 @@ import { makePartner, makeProgram, testContext, type TestProgram } from "../supp
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
-/** 900 of the platform's 1,000, which is what jobs take. */
+/** Jobs use 900 of the platform's 1,000 statements. */
 const STATEMENTS = 900;
 const SALES = 2 * MAX_INLINE;
 

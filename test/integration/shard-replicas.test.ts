@@ -20,7 +20,7 @@ interface List {
 
 const PARTNERS = "/api/v1/partners";
 
-/** A program whose copy knows one partner, `old`, and not yet the other, `new`. */
+/** A program whose copy has one partner, `old`, and not yet the other, `new`. */
 async function behind() {
   const program = await makeProgram({ api_key_last_used_at: iso(Date.now()) });
   await makePartner(program, { slug: "old" });
@@ -60,7 +60,7 @@ describe("with READ_REPLICATION off", () => {
 describe("with READ_REPLICATION on", () => {
   it("a list is read at a copy while the key is looked up on the primary, and gives its bookmark", async () => {
     const program = await behind();
-    // Neither answers before both are asked: they do not wait for each other.
+    // Both are queried before either answers: they run concurrently.
     const both = Promise.withResolvers<void>();
     let asked = 0;
     const before = () => {
@@ -85,9 +85,9 @@ describe("with READ_REPLICATION on", () => {
       const world = replicate();
       const at = path.replace(/:\w+/, "none_00000000000000000000000000");
       const { status, headers } = await callAt(world, program.api_key, "GET", at);
-      // It is that of the program's own row, which the look-up of the key has read.
+      // The reply is the program's own row, which the key's look-up has already read.
       const isOwnRow = path === "/api/v1/programs/me";
-      // A file is an event; one for a payout service shows what is not paid yet as the primary knows it.
+      // A file writes an event; the primary lists the unpaid payouts for a payout service.
       const isExport = path.endsWith("/export.csv");
       const copies = isOwnRow || isExport ? 0 : 1;
       expect([path, [200, 404].includes(status), world.primary.length, world.copy.length]).toEqual([
@@ -157,7 +157,7 @@ describe("with READ_REPLICATION on", () => {
   it("an unknown key is 401 with no row, whatever the copy knows", async () => {
     const program = await behind();
     await program.api("GET", PARTNERS);
-    // The copy has not heard yet that the key was replaced.
+    // The copy does not contain the replaced key yet.
     const admin = { method: "POST", headers: ADMIN };
     const { body } = await callWith<{ api_key: string }>({}, `/admin/programs/${program.id}/api-key`, admin);
     for (const key of [program.api_key, "sk_wrong", `${program.api_key}x`, `sk_1_${program.api_key.slice(3)}`]) {
@@ -169,11 +169,11 @@ describe("with READ_REPLICATION on", () => {
         expect([plain.status, "data" in plain.body]).toEqual([401, false]);
       }
     }
-    // The new key, of which the copy knows nothing: its rows are nobody's, the primary's are read.
+    // The copy does not contain the new key: the request reads the primary.
     const world = replicate();
     const reply = await callAt<List>(world, body.api_key, "GET", PARTNERS);
     expect([reply.status, slugs(reply.body)]).toEqual([200, ["new", "old"]]);
-    // Beside them the use of the key is noted, after the reply.
+    // The use of the key is also recorded, after the reply.
     const reads = world.primary.filter(([first]) => !first!.sql.startsWith("update"));
     expect([reads.length, world.copy.length]).toEqual([2, 1]);
   });

@@ -37,7 +37,7 @@ async function clicksOf(program: TestProgram): Promise<Events> {
   return (await program.api<Events>("GET", "/api/v1/events?type=click")).body;
 }
 
-/** Bindings whose click objects record which of them were asked for. */
+/** Bindings whose click objects record which of them were called. */
 function watched(): { CLICKS: Bindings["CLICKS"]; names: Set<string> } {
   const names = new Set<string>();
   const CLICKS = new Proxy(env.CLICKS, {

@@ -125,7 +125,7 @@ describe.each(CASES)("while the database of shard $broken is away", ({ broken, w
     const { body } = await program.api<{ data: { status: string }[] }>("GET", "/api/v1/commissions");
     expect(body.data).toMatchObject([{ status: "approved" }]);
     const said = logged.map((line) => JSON.parse(line) as { what: string; shard: number });
-    // What other tests wrote by hand, kept counts do not know.
+    // Kept counts do not include rows that other tests inserted by hand.
     const failed = said.filter(({ what }) => what !== "kept counts were wrong");
     expect(failed.length).toBeGreaterThan(0);
     for (const line of failed) expect(line).toMatchObject({ what: "job failed", shard: broken });

@@ -1,4 +1,4 @@
-/** Which program an event is for (IN-1), where the programs of one vendor account are in two databases. */
+/** The program of an event (IN-1) if the programs of one vendor account are in two databases. */
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -34,7 +34,7 @@ it("costs one read of each database where a stranger claims a program of one of 
     const { status } = await callWith(bindings, "/webhooks/provider_b", { method: "POST", headers, body });
     return [status, ...watched.map(({ roundTrips }) => roundTrips.length)];
   };
-  // That it was refused is noted once a minute.
+  // The refusal is recorded once a minute.
   expect(await trips()).toEqual([401, 1, 2]);
   expect(await trips()).toEqual([401, 1, 1]);
 });

@@ -178,7 +178,7 @@ describe("the crons", () => {
       const partner = await makePartner(program, { slug: "jane" });
       await sendA(program, sessionCompleted({ ref: "jane", amount: 5_000 }));
       await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 0 });
-      // An endpoint that was given up, and a delivery that nobody was woken for.
+      // A disabled endpoint, and a delivery without a wake-up.
       await program.api("POST", "/api/v1/webhooks", { url: "https://hooks.example/", events: ["*"] });
       await program.api("PATCH", `/api/v1/partners/${partner.id}`, { first_name: "J" });
       const database = databaseOn(shard as 0 | 1);
@@ -255,7 +255,7 @@ describe("the operator", () => {
           .first("n"),
       ),
     );
-    // Where another test plays a copy, the second database also holds programs of the first.
+    // If another test plays a copy, the second database also holds programs of the first.
     const reachable = Number(reported[0]) + Number(reported[1]);
     expect(new Set(walked).size).toBe(reachable);
   });

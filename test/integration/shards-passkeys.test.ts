@@ -1,4 +1,4 @@
-/** Passkeys of somebody in teams of two databases end with the last team that they were added in (TEAM-3). */
+/** Passkeys of a person in teams of two databases end with the last team that they were added in (TEAM-3). */
 import { describe, expect, it } from "vitest";
 import { addPasskey, askedFor, makeAuthenticator, usePasskey } from "../support/authenticator.ts";
 import { testContext, type TestProgram } from "../support/program.ts";
@@ -46,7 +46,7 @@ describe.each([0, 1] as const)("a passkey in database %i", (home) => {
   const other = home === 0 ? 1 : 0;
   const address = () => `${uniqueId("kim-")}@example.com`.toLowerCase();
 
-  /** Somebody whose passkey has outlived their removal, for the other database was away, and who is a member again. */
+  /** A member who was removed and added again, and whose passkey survived because the other database was away. */
   async function comeBack() {
     const email = address();
     const program = await makeProgramOn(home);

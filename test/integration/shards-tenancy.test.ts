@@ -1,4 +1,4 @@
-/** No key, id, token or address of one database opens anything in another. */
+/** A key, id, token or address of one database does not give access in another. */
 import { describe, expect, it, vi } from "vitest";
 import { programIdOn, tokenOn } from "../../src/domain/shard.ts";
 import { sendA } from "../support/ledger.ts";
@@ -66,7 +66,7 @@ describe("programs of two databases", () => {
     const forged = [
       `sk_1_${random.zero}`,
       `sk_${random.one}`,
-      // No database, no digit, no shard.
+      // Unknown databases and invalid shards.
       `sk_2_${random.one}`,
       `sk_z_${random.zero}`,
       `sk_0_${random.zero}`,

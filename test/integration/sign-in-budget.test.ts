@@ -1,6 +1,6 @@
 /**
- * Strangers who ask for sign-in links of an address do not lock its owner out (PAGE-2, HTTP-37), nor the programs that invite
- * it (PART-13, TEAM-4).
+ * Strangers who request sign-in links for an address do not lock out its owner (PAGE-2, HTTP-37), nor the programs that
+ * invite it (PART-13, TEAM-4).
  */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -22,7 +22,7 @@ beforeEach(() => {
 
 const address = () => `${uniqueId("bob-")}@example.com`;
 
-/** Asks for a link on the page, from an address of the network. */
+/** Requests a link on the page, from an address of the network. */
 async function askFrom(from: string, email: string): Promise<number> {
   const limiter = playLimiter(Infinity);
   const bindings = { ...mailbox.bindings, RATE_LIMIT_SIGN_IN: limiter, RATE_LIMIT_SIGN_IN_SITE: limiter };

@@ -1,4 +1,4 @@
-/** What a link ends, what its page says, and that asking for one reveals nothing. */
+/** A link's effect on sessions, its page, and the same reply for known and unknown addresses. */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -115,7 +115,7 @@ describe("the page of a link", () => {
 });
 
 describe("asking for a link", () => {
-  /** Asks while nothing but the count of the request gets an answer from the database, and gives what came of it. */
+  /** Requests a link while the database answers only the request count, and gives the outcome. */
   async function ask(email: string, cookie: string, csrf: string) {
     const gate = Promise.withResolvers<void>();
     const { mails, bindings } = openMailbox();

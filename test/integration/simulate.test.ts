@@ -1,4 +1,4 @@
-/** FLOW-6: the simulator says what then really happens, and writes nothing. */
+/** FLOW-6: the simulator predicts the real outcome, and does not write. */
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

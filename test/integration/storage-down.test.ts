@@ -1,6 +1,6 @@
 /**
- * The storage fails, is overloaded, slow, or answers nobody (HTTP-16): every class of route gives its
- * documented answer within a bounded time, nothing acknowledged is lost, and all goes on when the storage is back.
+ * The storage fails, is overloaded, slow or unresponsive (HTTP-16): every class of route gives its documented answer
+ * within a bounded time, acknowledged data is kept, and everything resumes when the storage is back.
  */
 import {
   createExecutionContext,
@@ -86,7 +86,7 @@ interface Errored {
   error: { code: string; message: string };
 }
 
-/** Ends what hangs: only the timers of the code under test are played, by a clock that runs ahead. */
+/** Ends hanging work: only the timers of the code under test are played, by a clock that runs ahead. */
 async function within<T>(failure: Failure, work: () => Promise<T>): Promise<T> {
   if (failure !== "hung") return work();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -94,7 +94,7 @@ async function within<T>(failure: Failure, work: () => Promise<T>): Promise<T> {
   const ended = work().finally(() => (state.isOver = true));
   for (let waited = 0; !state.isOver && waited <= 3 * ANSWER_WITHIN; waited += ANSWER_WITHIN / 10) {
     await vi.advanceTimersByTimeAsync(ANSWER_WITHIN / 10);
-    // What the platform itself does (hashes, streams) comes back by the real event loop.
+    // The platform's own work (hashes, streams) settles on the real event loop.
     await scheduler.wait(2);
   }
   vi.useRealTimers();
@@ -119,7 +119,7 @@ async function ofProviders(): Promise<Record<string, readonly [path: string, ini
   const made = VENDOR_NAMES.map(async (name) => {
     const body = saleAt(name, { ref: "jane", program: program.id });
     const headers = json(await signed(name, body, TEST_SECRETS[name]));
-    // One that claims programs is found by its event.
+    // A provider whose events claim programs is found by its event.
     const path = `/webhooks/${name}${claimsPrograms(name) ? "" : `?program_id=${program.id}`}`;
     return [name, [path, { method: "POST", headers, body }]] as const;
   });
@@ -186,10 +186,10 @@ describe.each(["away", "overloaded", "locked", "hung"] as const)("a database tha
         if (reply.status < 500) break;
         expect([name, from, reply.status, reply.body.error.code]).toEqual([name, from, 503, "storage_unavailable"]);
         failed++;
-        // A key that could not be given back is free after a minute.
+        // A key that could not be released is free after a minute.
         await abandonKeys();
       }
-      // A partner is made in one round trip, which has no middle, where the key was used of late.
+      // A partner whose key was recently used is made in one round trip, which cannot fail halfway.
       if (name !== "API create") expect([name, failed > 0]).toEqual([name, true]);
     }
     const ledger = await ledgerOf(program);
@@ -251,7 +251,7 @@ describe("a database whose reply is lost after the work is done", () => {
       const lost = await callWith<Errored>({ DB: failingDatabase("lost", from) }, path, sent);
       if (lost.status === 201) break;
       expect([from, lost.status, lost.body.error.code]).toEqual([from, 503, "storage_unavailable"]);
-      // Where only the claim was made, it ends by its age.
+      // If only the claim was stored, it expires.
       await abandonKeys();
       const again = await callWith<{ id: string }>({}, path, sent);
       expect([from, again.status]).toEqual([from, 201]);
@@ -260,7 +260,7 @@ describe("a database whose reply is lost after the work is done", () => {
     }
     expect(replayed, "lost after the commit").toBe(1);
     const flows = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/flows");
-    // The last one is that of the try that lost nothing.
+    // The last one is from the attempt without a fault.
     expect(flows.body.data.map(({ id }) => id)).toEqual([...made, expect.any(String)]);
   });
 
@@ -349,7 +349,7 @@ describe("click objects that are away", () => {
       "5",
     ]);
     expect((await callWith(away(commit), `/r/${program.id}/jane`)).status).toBe(302);
-    // The cron finds the object again: clicks that nobody comes for meanwhile are not lost.
+    // The cron finds the object again, so clicks without a flush are not lost.
     await serveAll(wakeClickObjects(testContext(), away(commit) as Bindings));
     expect((await click({})).status, "it is back").toBe(202);
   });

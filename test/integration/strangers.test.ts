@@ -1,6 +1,6 @@
 /**
- * Walks over what people can send who proved nothing, and claims: each table that it writes is in the table of
- * `src/docs/security.md`, which says how much of it there can be, and no other is there.
+ * Walks over all input that unauthenticated people can send, and claims: each table that it writes must be in the table
+ * of `src/docs/security.md`, which bounds its size, and that table has no other rows.
  */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -86,7 +86,7 @@ async function click(fields: Record<string, string>): Promise<void> {
   await visit("/click", { method: "POST", headers: { "content-type": "text/plain" }, body });
 }
 
-/** What each row of the guide is played by: the name of its input. */
+/** The input that plays each row of the guide, by name. */
 const PLAYS: Record<string, () => Promise<void>> = {
   clicks: async () => {
     // The object is known for good from its first click on.
@@ -171,7 +171,10 @@ describe("the table of what strangers can store", () => {
   });
 });
 
-/** Routes that a visitor reaches without a key and without a session: the row of what they store, or why that is nothing. */
+/**
+ * Routes that a visitor reaches without a key and without a session: the row of the data they store, or the reason why
+ * they do not store any.
+ */
 const OPEN: Record<string, string> = {
   "OPTIONS /click": "nothing: it names the methods",
   "POST /click": "clicks",

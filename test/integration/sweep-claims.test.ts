@@ -1,4 +1,4 @@
-/** Claims at endpoints that are switched off: their deliveries wait as `pending`, whoever held the claim. */
+/** Claims at endpoints that are switched off: their deliveries wait as `pending`, whichever process held the claim. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { iso, MINUTE } from "../../src/lib/time.ts";
@@ -35,7 +35,7 @@ describe("a delivery that was under way when its endpoint was switched off", () 
     await runJob(JOB, now + MINUTE - 1);
     expect([await shown(program, off.id), await shown(program, on.id)]).toEqual([["delivering"], ["delivering"]]);
     await runJob(JOB, now + MINUTE);
-    // Whoever may still send to an active endpoint is asked by the queue.
+    // The queue wakes the sender if the endpoint is active.
     expect([await shown(program, off.id), await shown(program, on.id)]).toEqual([["pending"], ["delivering"]]);
     const [delivery] = await deliveriesOf(program, off.id);
     expect(delivery).toMatchObject({ status: "pending", claimed_until: null, attempt_count: 0 });

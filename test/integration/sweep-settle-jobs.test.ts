@@ -31,7 +31,7 @@ describe("work that a crash left between two steps", () => {
     expect(after.eventCounts).toEqual(reference.eventCounts);
     expect(after.commissions.map(({ amount_cents, status }) => [amount_cents, status])).toEqual([[2_000, "pending"]]);
     expect(after.payments.map(({ outcome }) => outcome)).toEqual(["commission"]);
-    // Again, and at once: nothing more happens.
+    // Running them again, concurrently, does not change anything.
     await Promise.all([1, 2, 3].map(() => finishAll(now + 2 * MINUTE)));
     expect((await ledgerOf(crashed)).eventCounts).toEqual(reference.eventCounts);
     expect(await finishAll(now + 3 * MINUTE)).toBe(0);

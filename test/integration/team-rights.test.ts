@@ -1,4 +1,4 @@
-/** What each role may open, send and see: every route of the dashboard, for every role (TEAM-1). */
+/** The rights of each role to open, send and see: every route of the dashboard, for every role (TEAM-1). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MEMBER_ROLES, type MemberRole } from "../../src/domain/member.ts";
@@ -22,13 +22,13 @@ const FORMS =
   /\/(?:new|edit|import|matching|api-key|pay|mark-paid|was-made|was-not-made|cancel|deactivate|forget-account|delete|remove|rotate-secret|recover|erase)$/;
 const MONEY = /^\/dashboard\/(?:commissions|payouts)(?:\/|$)/;
 const OWN = /^\/dashboard\/settings\/sessions\//;
-/** Where payout details are in clear. */
+/** Pages that show payout details in clear. */
 const DETAILS = new Set([
   ...["/dashboard/payouts/export.csv", "/dashboard/payouts/files", "/dashboard/payouts/list.csv"],
   "/dashboard/settings/mails",
 ]);
 
-/** What the rule says, in other words than the table of the pages. */
+/** The rule, written independently of the pages' table. */
 function isAllowed(role: MemberRole, { method, path }: PageRoute): boolean {
   if (role === "owner" || OWN.test(path)) return true;
   const isMoney = MONEY.test(path);
@@ -79,7 +79,7 @@ describe("the table of rights (TEAM-1)", () => {
   });
 });
 
-// The owner last: what owners send ends what the others would look at.
+// The owner comes last, because an owner's requests delete the rows of the other roles' pages.
 describe.each(MEMBER_ROLES.toReversed())("as %s (TEAM-1)", (role) => {
   it.each(GETS)("GET $path", async (route) => {
     const address = pageAddress(route.path, stocked.ids);
@@ -88,7 +88,7 @@ describe.each(MEMBER_ROLES.toReversed())("as %s (TEAM-1)", (role) => {
     expect([address, status]).toEqual([address, isOpen ? 200 : 403]);
     if (!isOpen) expect(textOf(body)).toContain("Not allowed This is for others of the team");
     if (!isOpen || route.path.endsWith(".csv")) return;
-    // What may not be done is not offered.
+    // The page offers permitted actions only.
     const offered = [
       ...[...body.matchAll(/<a\s[^>]*href="([^"]+)"/g)].map(([, href]) => ["GET", href!] as const),
       ...[...body.matchAll(/<form\b([^>]*)>/g)]

@@ -1,4 +1,4 @@
-/** Who signs in to a program, how that is changed, and what ends with it (TEAM-2 to TEAM-6). */
+/** The members of a program, their changes, and the sessions that end with them (TEAM-2 to TEAM-6). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
@@ -190,12 +190,12 @@ describe("the program's own address (TEAM-5)", () => {
     expect(await isSignedIn(visitor)).toBe(false);
     await expect(createLinkByHand(testContext(), owner_email)).rejects.toMatchObject({ code: "not_found" });
     expect(await isSignedIn(await signInMember(program, after))).toBe(true);
-    // Of a member who is no owner.
+    // The address of a member without the owner role.
     await set(before.email.toUpperCase());
     expect((await membersOf(program)).map(({ email, role }) => [email, role])).toEqual([
       [before.email.toUpperCase(), "owner"],
     ]);
-    // Of an owner: nobody changes.
+    // An owner's address does not change.
     const other = await add(program, "owner");
     await set(other.email);
     expect((await membersOf(program)).map(({ role }) => role)).toEqual(["owner", "owner"]);
@@ -365,7 +365,7 @@ describe("the team's page (TEAM-6)", () => {
 
 describe("the e-mails of a team go to who is in it when they are sent (TEAM-3, TEAM-5)", () => {
   const HOUR = 3_600_000;
-  /** Those of PROOF-4 go to who has left, too. */
+  /** Notices of PROOF-4 also go to the former member. */
   const isNoNotice = ({ subject }: { subject: string }) => !subject.startsWith("Security change");
 
   /** A deployment whose e-mail waits, and whose first owner is removed. */

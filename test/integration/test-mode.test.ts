@@ -42,7 +42,7 @@ async function programOfJane(fields: Parameters<typeof makeProgram>[0] = {}): Pr
 
 const TEST_MODE = { status: 200, body: { received: true, outcome: "test_mode" } };
 
-/** As the vendor's simulator sends it. */
+/** The event as the vendor's simulator sends it. */
 function simulated(event: EventB): EventB {
   return { ...event, event_id: event.event_id.replace("evt_", "ntfsimevt_"), notification_id: "ntfsimntf_1" };
 }
@@ -138,7 +138,7 @@ describe("a test payment (PAY-13)", () => {
     const reprocess = () => program.api<{ outcome: string }>("POST", `/api/v1/payments/${payment!.id}/reprocess`);
     expect((await reprocess()).body.outcome).toBe("test_mode");
     await program.api("PATCH", "/api/v1/programs/me", { live_only: false });
-    // The same event again changes nothing.
+    // The same event again does not change the payment.
     expect((await sendA(program, event)).body).toMatchObject({ outcome: "test_mode" });
     expect((await ledgerOf(program)).payments).toHaveLength(1);
     expect((await reprocess()).body.outcome).toBe("commission");

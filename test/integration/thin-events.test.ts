@@ -47,20 +47,23 @@ async function shop(fields: ProgramFields = KEY): Promise<TestProgram> {
 
 const sendThin = (program: TestProgram, thin: ThinA) => sendBody(program, "provider_a", JSON.stringify(thin));
 
-/** What happens at the vendor: it makes the event, and sends the thin one of it. */
+/** An occurrence at the vendor: it makes the event, and sends its thin event. */
 function happen(event: EventA, fields: Parameters<typeof thinOfA>[1] = {}): ThinA {
   lists.a.push(event);
   return thinOfA(event, fields);
 }
 
-/** How provider A has what a thin event is about: the event that it names, that event in its list, or the object alone. */
+/**
+ * Provider A's answer about the subject of a thin event: the event that it names, that event in the list, or the object
+ * alone.
+ */
 const readIt = (ctx: ProgramCtx, thin: ThinA) =>
   readThin(ctx, providerA, { value: thin, text: "" }, providerA.thinOf!(thin)!, lists.readsOf(providerA));
 
 const FORMS = ["named", "listed", "object"] as const;
 type Form = (typeof FORMS)[number];
 
-/** What happens at the vendor, in one of the forms. */
+/** An occurrence at the vendor, in one of the forms. */
 function happenAs(form: Form, event: EventA): ThinA {
   lists.faultOf = () => (form === "object" && lists.calls.at(-1)!.pathname === "/v1/events" ? "forbidden" : null);
   return happen(event, { snapshot: form === "named" });
@@ -85,7 +88,7 @@ const storedOf = async ({ id }: TestProgram) =>
     .bind(id)
     .first<{ n: number }>())!.n;
 
-/** Of each type that is read one sample, or more. */
+/** At least one sample of each type that is read. */
 const SAMPLES = EVENTS.provider_a as readonly EventA[];
 
 describe("a thin event", () => {
@@ -107,7 +110,7 @@ describe("a thin event", () => {
     expect(await sendThin(program, thinRefund)).toMatchObject({ status: 200, body: { outcome: "adjusted" } });
     const { commissions } = await ledgerOf(program);
     expect(commissions).toMatchObject([{ amount_cents: 1_000, txn_amount_cents: 10_000 }]);
-    // It is stored as the whole event.
+    // The stored event is the whole one.
     const isWhole = form !== "object";
     expect((await audited(program)).map(({ event_id, event_type }) => [event_id, event_type])).toEqual([
       [isWhole ? refund.id : thinRefund.id, "charge.refunded"],
@@ -141,7 +144,7 @@ describe("a thin event", () => {
           { created, ...more },
         );
       const thin = happenAs(form, updated(second, "jane"));
-      // Of the same time, and about another: of the same customer later.
+      // One event of the same time about another object, and a later one of the same customer.
       lists.a.push(eventA("customer.updated", { id: "cus_2", object: "customer" }, { created: second }));
       lists.a.push(updated(second + 1, "bob"), updated(second + 60, "bob"));
       await sendThin(program, thin);
@@ -249,7 +252,7 @@ describe("no event of a type that is needed is acknowledged and dropped", () => 
             object: `/v1/coupons/${encodeURIComponent(id)}`,
           }[form],
         );
-        // Where the event is named, it does not matter how the address of its object is written.
+        // If the event is named, the spelling of its object's address does not matter.
         const strange = { id, type: "coupon", url: `/v1/coupons/${id}?x` };
         if (form === "named")
           expect(await sendThin(program, { ...thin, related_object: strange })).toMatchObject({ status: 200 });
@@ -263,7 +266,7 @@ describe("no event of a type that is needed is acknowledged and dropped", () => 
     await giveCode(program, partner.id, { code: "JANE20", provider: "provider_a" }, Date.now() - 2 * HOUR);
     const named = (id: string) => discountEventA({ id, promotion_code: "promo_1", coupon: "cou_1" });
     const [over, other] = [named("di_over"), named("di_other")];
-    // The vendor has no snapshot event of it, and its customer has no discount by now, or another one.
+    // The vendor has no snapshot event of it, and its customer's discount is now removed or replaced.
     const gone = await sendThin(program, thinOfA(over, { snapshot: false }));
     expect(gone).toMatchObject({ status: 200, body: { outcome: "ignored" } });
     lists.a.push(other);
@@ -405,7 +408,7 @@ describe("a thin event that cannot be read", () => {
     expect((await sendThin(program, happen(own, { snapshot: false }))).status).toBe(503);
     give({ ...own.data.object, object: "invoice" });
     expect((await sendThin(program, happen(own, { snapshot: false }))).status).toBe(503);
-    // What is there and is not of the documented shape is as refused as by webhook.
+    // An object of an undocumented shape is refused as it is by webhook.
     const undocumented = { ...own, id: uniqueId("evt_"), data: { object: { ...own.data.object, mode: "barter" } } };
     give(undocumented);
     expect((await sendThin(program, happen(undocumented))).status).toBe(422);

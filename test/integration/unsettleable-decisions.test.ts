@@ -52,7 +52,7 @@ async function heldSales() {
   return { program, bad, good, payout, sell, generate };
 }
 
-/** The same, free since; another payout took the differences. */
+/** The same, but now free; another payout took the differences. */
 async function freedSales() {
   const held = await heldSales();
   await held.sell(20_000);
@@ -81,12 +81,12 @@ const CHANGES: Record<
     ask: (scene: Scene) => [method: string, path: string, body: object];
     /** Whether the other sale is part of it. */
     isOfBoth: boolean;
-    /** Whether it is itself tried again where it loses a race. */
+    /** Whether the decision itself is retried if it loses a race. */
     isRaced?: true;
     /** The commissions of a sale that is not settled, and of one that is. */
     left: string[];
     done: string[];
-    /** What the same key finds, of a change whose reply is kept with it. */
+    /** The reply of the same key, if the change stores its reply. */
     kept?: object;
   }
 > = {

@@ -29,7 +29,7 @@ afterEach(async () => {
   await env.DB.prepare("drop trigger if exists held").run();
 });
 
-/** What the event is closed with by now, and what was earned. */
+/** The event's present outcome, and the earned amount. */
 async function seen({ id }: EventA) {
   const closed = await env.DB.prepare("select outcome from provider_events where program_id = ? and event_id = ?")
     .bind(program.id, id)
@@ -38,7 +38,7 @@ async function seen({ id }: EventA) {
   return { closed, earned: commissions.map((row) => row.provider_transaction_id).toSorted() };
 }
 
-/** Once the defect is mended, the minute's jobs do what is left. */
+/** Once the defect is fixed, the minute's jobs do the remaining work. */
 async function mend(): Promise<void> {
   await env.DB.prepare("drop trigger held").run();
   const ctx = testContext(Date.now() + 2 * MINUTE);

@@ -1,4 +1,4 @@
-/** What the vendors really send, customer by customer: only money that moved earns (LAW-2). */
+/** The vendors' real events, customer by customer: only money that moved earns (LAW-2). */
 import { describe, expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import { inAnyOrder } from "../support/any-order.ts";
@@ -194,8 +194,8 @@ describe("a dispute at provider A (PAY-10)", () => {
   });
 
   // "List of zero, one, or two balance transactions that show funds withdrawn and reinstated to your Stripe account as a
-  // result of this dispute": the vendor's own words on a dispute, whatever its status. One that was prevented may be blocked
-  // or resolved, which gives the customer the money.
+  // result of this dispute": the vendor's own words on a dispute, whatever its status. A prevented dispute may be
+  // blocked or resolved; a resolved one gives the customer the money.
   it("prevented, it takes what it withdrew and kept, in any order", async () => {
     const prevented = (change: string, moves: readonly number[], after: number) =>
       disputeEvent(`charge.dispute.${change}`, {
@@ -267,7 +267,7 @@ describe("a dispute at provider A (PAY-10)", () => {
     expect((await patch({ status: "approved" })).body).toMatchObject({ flagged: true });
     expect(await generate()).toMatchObject({ payouts: [], skipped: [{ reason: "disputed" }] });
     expect((await patch({ flagged: false })).body).toMatchObject({ flagged: false, review_reason: null });
-    // The same facts do not flag it again, whatever is settled meanwhile.
+    // The same facts do not flag it again, even if other events are settled meanwhile.
     await sendA(program, chargeRefunded({ ...ids, refunded: 1_000, created: T + 11 }));
     await sendA(program, withdrawn);
     expect(await commission()).toMatchObject({ flagged: false, amount_cents: 1_800 });

@@ -73,7 +73,7 @@ describe("a vendor's event (IN-4)", () => {
 /** Each is longer in JSON, in bytes or in both than it is in characters, or is no text at all. */
 const UNITS = { backslash: "\\", quote: '"', control: "\u0001", emoji: "\u{1f4b8}", surrogate: "\ud800", letter: "x" };
 
-/** So that the ids of two events are not the same, and an order reference is one that billing writes. */
+/** Makes the ids of the two events differ, and the order reference one that billing writes. */
 const mark = (n: number) => `in_zq${n}zq`;
 
 const SAMPLES: Record<ListedVendor, readonly object[]> = {
@@ -125,7 +125,7 @@ const ID_AT: Record<ListedVendor, string> = { provider_a: "id", provider_b: "eve
 describe.each(VENDORS)("a text of an event of $name", (vendor) => {
   const name = vendor.name as ListedVendor;
   const withId = (event: object, n: number) => put(event, [ID_AT[name]], mark(n));
-  /** The status of the answer, where no value was bound that is longer than D1 takes one. */
+  /** The status of the answer, after a check that no bound value exceeds D1's limit. */
   const send = async (program: TestProgram, event: unknown) => {
     const { binding, roundTrips } = watchDatabase(env.DB);
     const { status } = await sendBody(program, name, JSON.stringify(event), { DB: binding });

@@ -1,4 +1,7 @@
-/** What a viewer, and a key without `payouts`, see of where partners are paid: nothing, or a part, wherever it is written (TEAM-1, ACCESS-12). */
+/**
+ * Payout destinations are hidden or masked for a viewer, and for a key without `payouts`, on every page and in every
+ * reply (TEAM-1, ACCESS-12).
+ */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { maskAccount, maskAddress } from "../../src/domain/mask.ts";
@@ -123,7 +126,7 @@ describe("payout details on the pages of a viewer (TEAM-1)", () => {
   });
 });
 
-/** Routes that a key with these scopes may call; what ends an object comes last. */
+/** Routes that a key with these scopes may call; routes that delete an object come last. */
 function routesOf(...scopes: string[]): [method: string, path: string][] {
   const order = ["GET", "POST", "PATCH", "DELETE"];
   return ROUTES.filter(({ scope }) => scope?.every((one) => scopes.includes(one)))
@@ -177,7 +180,7 @@ describe("payout details in replies to a key without `payouts` (ACCESS-12)", () 
     ]);
   });
 
-  // Last, because it ends what the other tests look at.
+  // Last, because it deletes objects of the other tests.
   it("are shown by no route to a key without it", async () => {
     expect(await shownBy(["read"], ["GET"])).toEqual([]);
     expect(await shownBy(["read", "write"], ["GET", "POST", "PATCH", "DELETE"])).toEqual([]);

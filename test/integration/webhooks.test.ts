@@ -43,7 +43,7 @@ async function makeEndpoint(program: TestProgram, fields: Record<string, unknown
 }
 
 let made = 0;
-/** A partner made while nobody listens to the queue, so that its deliveries stay as they were written. */
+/** A partner made while the queue has no consumer, so that its deliveries stay as they were written. */
 async function occur(program: TestProgram): Promise<void> {
   const n = made++;
   const { status } = await callWith({}, "/api/v1/partners", {

@@ -21,7 +21,7 @@ import { watchDatabase } from "../support/watched-database.ts";
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
 
-/** The deployment's bindings with a queue that only remembers, and the outside world behind the global fetch. */
+/** The deployment's bindings with a queue that only records, and the outside world behind the global fetch. */
 function deployment(world: OutsideWorld) {
   const queued: { body: unknown; delaySeconds?: number }[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
@@ -95,7 +95,7 @@ describe("the queue handler", () => {
     answered.resolve();
     await getQueueResult(batch, context);
     expect(counter.most).toBeLessThanOrEqual(6);
-    // None of them was left out for it.
+    // All of them were still called.
     expect(new Set(world.requests.map(({ url }) => url.host))).toEqual(new Set(["mail.example", ...hosts]));
     expect(world.requests.filter(({ url }) => url.host === "mail.example").length).toBeGreaterThanOrEqual(8);
   });
@@ -126,7 +126,7 @@ describe("the queue handler", () => {
     expect(logged.mock.calls.join()).toContain(`"status":"pending"`);
     expect(await deliveriesOf(program)).toEqual(before);
     expect(world.requests).toEqual([]);
-    // What was in there is not lost: the row is still due, and the sweep wakes it.
+    // Its message is not lost: the row is still due, and the sweep wakes it.
     const { bindings: later, queued } = deployment(world);
     const sweeping = createExecutionContext();
     await worker.scheduled(createScheduledController({ cron: "* * * * *" }), later, sweeping);

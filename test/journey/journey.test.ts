@@ -114,7 +114,7 @@ describe("the journey of a referral", () => {
       });
       amounts.push(sent.data.amount);
     }
-    // 30 % of 10,000 by the flow; 20 % of 1,000, where no flow matches, by the program's default.
+    // 30 % of 10,000 by the flow; 20 % of 1,000 by the program's default, because no flow matches.
     expect(amounts.toSorted((x, y) => x - y)).toEqual([200, 3_000]);
 
     const one = await program.api<{ stats: Record<string, number> }>("GET", `/api/v1/partners/${partner.body.id}`);

@@ -15,11 +15,11 @@ const RULES: { what: RegExp; only: string[] }[] = [
     what: /<(?:Cents|Percent)>(?:\(|\w)/,
     only: ["src/db/schema-program.ts", "src/db/schema-ledger.ts", "src/db/schema-journal.ts", "src/db/rows.ts"],
   },
-  // Schemas: of requests, of what vendors send, and of replies as the document shows them.
+  // Schemas: of requests, of vendors' events, and of replies in the document.
   { what: /\.brand\b/, only: ["src/providers/wire.ts", "src/resources/input.ts", "src/resources/output.ts"] },
   { what: /\$brand\b/, only: ["src/domain/money.ts"] },
-  // What operators make of amounts is a number, and may be inexact: it is made by `domain/money.ts`. Within a sum of a
-  // statement SQLite counts in integers of 64 bits, and fails beyond them.
+  // An operator on amounts gives a number, which may be inexact: only `domain/money.ts` makes amounts of it. Within a
+  // sum of a statement SQLite counts in integers of 64 bits, and fails beyond them.
   { what: /(?<!\bsum\(.*)(?<!\w)\w*_cents\)* (?:[-*/%]|\*\*) (?!\()/, only: [] },
   { what: /(?<!side\.sign|\bsum\(.*) [-+*/%] \(*(?:\w+\.)+\w*_cents\b/, only: [] },
   { what: /Math\.\w+\([^)]*_cents/, only: [] },

@@ -1,6 +1,6 @@
 /**
- * A click is a row of `events` for some days, and then only in the archive: whatever else looks for one there stops
- * finding it, and no test of a few days sees that. So the files that read `events` are listed here, each with its reason.
+ * A click is a row of `events` for some days, and then only in the archive: a query that expects the row stops finding
+ * it, and a test of a few days does not notice. So the files that read `events` are listed here, each with its reason.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** By file below src. `noClicks`: the statement leaves them out itself. */
+/** Readers by file below src. `noClicks`: the statement leaves clicks out itself. */
 const LISTED: Record<string, { why: string; noClicks?: true }> = {
   "core/events/events.ts": { why: "the log: rows and archive together, through archived.ts" },
   "core/kernel/event-counts.ts": { why: "the source of the log's pages: events.ts adds the archive" },

@@ -1,4 +1,4 @@
-/** CONTRIBUTING is true: each file, name, rule and script that it names is there, and it stays short. */
+/** CONTRIBUTING is true: each file, name, rule and script that it names exists, and it stays short. */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -12,7 +12,7 @@ const sources = files.filter((file) => basename(file) !== "contributing.test.ts"
 const names = new Set(files.map((file) => basename(file)));
 const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
 
-/** What a text names in code or as a rule, and is nowhere. */
+/** The names in a text's code, and its rules, that do not exist. */
 function missingIn(text: string): string[] {
   const rules = [...text.matchAll(/\b[A-Z]+-\d+\b/g)].map(([rule]) => rule);
   const codes = [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code.replace(/^node /, ""));
@@ -25,7 +25,7 @@ function missingIn(text: string): string[] {
 function isThere(code: string): boolean {
   const script = /^(?:npm run )?([a-z]+:[a-z]+)\b/.exec(code)?.[1];
   if (script !== undefined) return scripts[script] !== undefined;
-  // A pattern, an address of a page, a command: what is in it is no path.
+  // A pattern, an address of a page, a command: these do not contain paths.
   if (/[<*\s]|^\/|^''$/.test(code)) return true;
   if (code.includes("/")) return existsSync(`${ROOT}${code}`) || existsSync(`${ROOT}src/${code}`);
   if (/\.tsx?$/.test(code)) return names.has(code);

@@ -43,7 +43,7 @@ const MAY_USE: Record<string, string[]> = {
   "cloudflare:workers": ["clicks"],
   "node:fs": ["dev"],
 };
-/** The rooms of core from the ground up, by floors: what each may import beside itself and the kernel. */
+/** The rooms of core from the ground up, by floors: each lists its allowed imports beside itself and the kernel. */
 const FLOORS: Record<string, string[]>[] = [
   { kernel: [] },
   { clicks: [], events: [], ledger: [], webhooks: [] },
@@ -157,7 +157,7 @@ const FAULTS: Record<string, string> = {
   "typescript(ban-ts-comment)": "// @ts-ignore\nexport const f = 1;\n",
   "typescript(switch-exhaustiveness-check)":
     'export function f(x: "a" | "b"): number {\n  switch (x) {\n    case "a":\n      return 1;\n  }\n  return 2;\n}\n',
-  // Of the file itself; a cycle of types is one as well.
+  // An import of the file itself; a cycle of types counts as well.
   "import(no-cycle)": 'import type { F } from "./cycle.ts";\nexport interface G {\n  f: F;\n}\n',
 };
 

@@ -1,4 +1,4 @@
-/** Each kind of e-mail is sent: one that no verb of core asks for compiles, and nobody ever gets it. */
+/** Each kind of e-mail is sent: a kind that core never uses would compile without an error. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { MAIL_KINDS } from "../../src/domain/mail.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** These know every kind, and send none. */
+/** These handle every kind, but do not send any. */
 const KNOWING = ["notices.ts", "mail-subjects.ts", "owner-subjects.ts"].map((name) => `src/core/kernel/${name}`);
 
-/** The kinds that no file sends: `{ kind: "invitation", … }`, or by a maker of e-mails about something. */
+/** The kinds that no file sends: `{ kind: "invitation", … }`, or by a maker of e-mails. */
 function unsent(kinds: readonly string[], texts: readonly string[]): string[] {
   return kinds.filter((kind) => {
     const isSent = new RegExp(String.raw`(?:\bkind: |\bmailsAbout\w*\()"${kind}"`);

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PAGES = "src/http/pages/";
 
-/** Files with a table, or rows, of something else than rows named by column, each with its reason. */
+/** Files with a table, or rows, of another form than rows named by column, each with its reason. */
 const NO_ROWS: Record<string, string> = {
   "dashboard/clicks.tsx": "clicks, whose payloads are shown in full",
   "dashboard/codes.tsx": "sums, and codes that payments wait for, by name",

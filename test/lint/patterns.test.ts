@@ -1,6 +1,6 @@
 /**
- * Regular expressions whose forms take time that grows with the square of the text, or worse, occur nowhere in the Worker.
- * What no form covers is measured (test/nightly/linear-time.test.ts).
+ * The Worker does not contain regular expressions whose forms take time that grows with the square of the text, or
+ * worse. Other forms are measured (test/nightly/linear-time.test.ts).
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const BEGINS = new RegExp(`^(?:\\((?:\\?:)?)?${ONE}${MANY}(.*)$`, "s");
 const NESTED = new RegExp(`\\((?:\\?:|\\?<\\w+>)?${ONE}${MANY}\\)${MANY}`);
 const TWICE = new RegExp(`(${ONE})${MANY}(${ONE}?)[?*]?\\1${MANY}`, "g");
 
-/** Why a pattern may take longer than linear time; null where it has none of the known forms. */
+/** The reason why a pattern may take longer than linear time; null if it has no known form. */
 function faultOf(source: string, flags: string): string | null {
   const rest = flags.includes("y") ? undefined : BEGINS.exec(source)?.[1];
   if (rest !== undefined && !takesNothing(rest.replace(/^\)/, ""), flags)) {
@@ -34,7 +34,7 @@ function faultOf(source: string, flags: string): string | null {
   return null;
 }
 
-/** What can match the empty text never fails, so nothing is tried again. */
+/** A part that can match the empty text never fails, so it does not backtrack. */
 function takesNothing(rest: string, flags: string): boolean {
   return new RegExp(`^(?:${rest})$`, flags).test("") && !rest.endsWith("$");
 }

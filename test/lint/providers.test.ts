@@ -1,6 +1,7 @@
 /**
- * A provider is one folder and one line (CONTRIBUTING, "Add a provider"): nothing outside `src/providers` names one, or
- * looks into its folder. `EXCEPTIONS` are the places where the API, another product or an older version names one.
+ * A provider is one folder and one line (CONTRIBUTING, "Add a provider"): code outside `src/providers` does not name
+ * one, or import from its folder. `EXCEPTIONS` are the places where the API, another product or an older version names
+ * one.
  */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
@@ -23,13 +24,13 @@ function textsOf(name: string): string[] {
   return readdirSync(`${ROOT}src/providers/${name}`).map((file) => read(`src/providers/${name}/${file}`));
 }
 
-/** Those that report by webhooks; the owner's server has no webhook, secret or vendor. */
+/** Providers that report by webhooks; the owner's server has no webhook, secret or vendor. */
 const VENDORS = folders.filter((name) => textsOf(name).some((text) => text.includes('reported_by: "webhook"')));
 
-/** A name that is a word of its own, such as `api`, is a name where it is the whole of a text. */
+/** A name that is an ordinary word, such as `api`, counts if it is the whole of a text. */
 const isWord = (name: string) => !name.includes("-");
 
-/** A name of a provider or of its vendor, in any spelling that code has: those of the list, and what looks like one. */
+/** A name of a provider or of its vendor, in any spelling of code: those of the list, and similar ones. */
 const NAMED = new RegExp(
   [
     String.raw`\bprovider_[a-z](?:_\w+)?\b|\bprovider-[a-z](?:-\w+)?\b|\bPROVIDER_[A-Z](?:_\w+)?\b|\b[pP]rovider[A-Z]\b|[sS]tripe|[pP]addle`,
@@ -82,7 +83,7 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
   },
 ];
 
-/** Comments may name a provider where they say why. */
+/** Comments may name a provider to give a reason. */
 function codeOf(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, "");
 }
@@ -173,7 +174,10 @@ const TEXTS = ["README.md", ...globSync("src/docs/*.md", { cwd: ROOT })].flatMap
   return texts.map((text) => ({ at: `${file}: ${text.trim().replaceAll("*", "").slice(0, 40)}`, text }));
 });
 
-/** What names each provider in a text: its name in the API, that for people, or one of the types of events that its folder reads. */
+/**
+ * Names of each provider in a text: its name in the API, its name for people, or one of the types of events that its
+ * folder reads.
+ */
 const NAMES = new Map(
   folders.map((name) => {
     const types = textsOf(name).flatMap((text) =>
@@ -242,12 +246,13 @@ describe("a text that names two vendors", () => {
 /** The folders one of whose files has this text. */
 const having = (part: string) => folders.filter((name) => textsOf(name).some((text) => text.includes(part)));
 
-/** For each vendor's folder: true, or why what the texts say is not true of it. */
+/** For each vendor's folder: true, or the reason why the texts do not apply to it. */
 type Answers = Readonly<Record<string, string | true>>;
 
 /**
- * Texts, by their beginnings, that are true of some providers and not of all: of those whose folder has what makes them true,
- * or of those for which it is answered. An example is of any, and so is a table that each has. A new folder has no answers: each is given with its reason.
+ * Texts, by their beginnings, that apply to some providers only: to those whose folder has the required part, or to
+ * those with an answer here. An example or a table of all applies to any. A new folder does not have answers: each is
+ * given with its reason.
  */
 const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: string[] }[] = [
   {
@@ -338,7 +343,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   },
 ];
 
-/** Texts that name some vendors and not all; what is true of the owner's server as well names it. */
+/** Texts that name some vendors and not all; a text that also applies to the owner's server names it. */
 function ofSome(texts = TEXTS): { at: string; named: string[] }[] {
   return texts
     .map(({ at, text }) => ({ at, named: namedIn(text, VENDORS) }))
@@ -387,7 +392,7 @@ describe("a text that names some of the providers", () => {
   });
 });
 
-/** The first of all providers is of any kind: what is of vendors alone takes `VENDOR_NAMES`. */
+/** The first of all providers is of any kind: code for vendors alone takes `VENDOR_NAMES`. */
 const FIRST_OF_ALL = /\bPROVIDER(?:_NAMES|S)\[0\]|\b(?:first|name|provider)\w*\] = PROVIDER(?:_NAMES|S)\b/;
 
 describe("some provider", () => {
@@ -405,7 +410,7 @@ describe("some provider", () => {
   });
 });
 
-/** A text that says how many providers there are is wrong of one more, and nothing reminds of it. */
+/** A text with the number of providers is wrong after the next one is added, without a reminder. */
 const COUNTED =
   /\b(?:both|either|neither|the two|two (?:payment|listed))(?:\s\*?|\s(?:the|of the|payment|listed)\s)*(?:providers?|vendors?)\b/gi;
 

@@ -1,6 +1,6 @@
 /**
- * Host and scheme of a request are never used for links (HTTP-19). What a request says of its own address is
- * read in one place, which gives path and query alone.
+ * Host and scheme of a request are never used for links (HTTP-19). One place reads a request's own address, and returns
+ * path and query alone.
  */
 import assert from "node:assert/strict";
 import { glob, readFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Where a request's address may be read, and how often. */
+/** Files that may read a request's address, and how often. */
 const ALLOWED: Record<string, number> = { "src/http/click.ts": 1 };
 
 const READS = [

@@ -1,6 +1,7 @@
 /**
- * Every rule of the specification is numbered once and named by a test, and every number that a comment, a title or a page
- * cites is there. Tests name what they prove in their titles: `it("… (HOOK-5)")`, `describe("… (PAY-7, PAY-8)")`.
+ * Every rule of the specification is numbered once and named by a test, and every number cited by a comment, a title or
+ * a page exists. Tests name the rules that they prove in their titles: `it("… (HOOK-5)")`, `describe("… (PAY-7,
+ * PAY-8)")`.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -9,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SPECIFICATION = "src/docs/specification.md";
-/** It spells what it looks for. */
+/** It contains the searched words itself. */
 const THIS = "test/lint/rules.test.ts";
 
 const read = (file: string): string => readFileSync(`${ROOT}${file}`, "utf8");
@@ -34,7 +35,7 @@ function namedIn(text: string): string[] {
   return [...code.join("\n").matchAll(NAMED)].flatMap(([, list = ""]) => list.split(", "));
 }
 
-/** Texts outside the repository, by which a newcomer finds nothing. */
+/** Texts outside the repository, which a newcomer cannot find. */
 const OUTSIDE = [
   /§/,
   /\binterface\.md\b/,

@@ -1,4 +1,4 @@
-/** Forms of SQL that mean something else than they seem to, and statements whose size is not in their text. */
+/** Forms of SQL with a misleading meaning, and statements whose size is not in their text. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -35,8 +35,9 @@ describe("a table-valued function", () => {
 });
 
 /**
- * A statement of as many parts as a list has: `src/db/parts.ts` alone makes one, from the most that there are. What
- * else is one, a list among the values of a text or several rows of an insert, its tests see when it is sent.
+ * A statement with as many parts as a list has: `src/db/parts.ts` alone makes one, from the largest possible list. Its
+ * tests detect other such statements, a list among the values of a text or several rows of an insert, when they are
+ * sent.
  */
 const OF_PARTS = [
   /\bsql\.join\(/,

@@ -17,7 +17,7 @@ function classesOf(styles: string): string[] {
   ];
 }
 
-/** Those that are no whole word of the source. */
+/** The classes that are not a whole word of the source. */
 function unusedIn(styles: string, source: string): string[] {
   const words = new Set(source.split(/[^\w-]+/));
   return classesOf(styles).filter((name) => !MADE.test(name) && !words.has(name));

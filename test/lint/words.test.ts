@@ -1,7 +1,7 @@
 /**
  * The words of the project: plain technical English in code, comments, messages, pages and guides, and one meaning for
- * each name. What is banned is in lists, each entry with what to write instead; a place where a banned word is right is in
- * `EXCEPTIONS`.
+ * each name. Banned words are in lists, each entry with its replacement; `EXCEPTIONS` are the places with a justified
+ * use.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const FILES = ["README.md", "{src,test,.github,.ci}/**/*.{ts,tsx,js,css,md,txt}"
 /** Written by a tool, or a list of the banned words itself. */
 const LEFT_OUT = ["src/worker-configuration.d.ts", "test/lint/words.test.ts", "test/support/banned-words.ts"];
 
-/** Names in src that would mean several things, and what to call each instead. */
+/** Ambiguous names in src, by the replacement for each. */
 const OVERLOADED: Record<string, RegExp> = {
   "what the function returns or checks (parse, check, decide, verify)": /\bjudge(?:[A-Z]\w*)?\s*[(<]/,
   "the thing recorded (`Record` is TypeScript's)": /\b(?:type|interface|class) Record\b/,
@@ -27,10 +27,10 @@ const OVERLOADED: Record<string, RegExp> = {
     /\b(?:type|interface|class) (?:\w+Story|Data|Info|Item|Thing|Manager|Helper|Utils)\b/,
 };
 
-/** File names that say nothing of what is in the file. */
+/** File names that do not describe the content. */
 const EMPTY_NAMES = /^(?:story|names|stamps|unfinished|utils?|helpers?|misc|common|shared|manager|stuff|tools)\.tsx?$/;
 
-/** Where a banned word is the right one: file, text, reason. */
+/** Justified uses of a banned word: file, text, reason. */
 const EXCEPTIONS: { file: RegExp; text: string; why: string }[] = [
   { file: /^src\/dev\/test\.ts$/, text: 'count("cancelled")', why: "the word of Node's test runner" },
   { file: /^src\/domain\/import-cell\.ts$/, text: '"cancelled"', why: "a state in files of other products" },

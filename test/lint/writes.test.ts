@@ -1,6 +1,6 @@
 /**
- * What changes state goes through `commit` (architecture: one write path). What is written to the database otherwise is
- * listed here, each with its reason: a file that writes and is not listed may only hand its statements to `commit`.
+ * Changes of state go through `commit` (architecture: one write path). Other writes to the database are listed here,
+ * each with its reason: a file that writes and is not listed may only hand its statements to `commit`.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -12,12 +12,12 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 interface Listed {
   /** The tables that the file writes outside of `commit`. */
   outside: string[];
-  /** Those that it hands to `commit`. */
+  /** The tables of the statements that it hands to `commit`. */
   commit?: string[];
   why: string;
 }
 
-/** By file below src. `\${…}` is a table whose name is a value. */
+/** Writes by file below src. `\${…}` is a table whose name is a value. */
 const LISTED: Record<string, Listed> = {
   "core/kernel/commit.ts": {
     outside: ["deliveries", "events", "messages", "missed_deliveries"],
@@ -228,7 +228,7 @@ interface Writing {
   tables: string[];
 }
 
-/** What is wrong with how a file writes; null where it is as listed, or only hands its statements to `commit`. */
+/** The problem of a file's writes; null if they are as listed, or only handed to `commit`. */
 function problemOf({ file, text, tables }: Writing): string | null {
   const listed = LISTED[file];
   if (listed) {

@@ -1,4 +1,4 @@
-/** What a program earns of provider A's events, in each order of them. */
+/** A program's earnings from provider A's events, in each order of them. */
 import { expect } from "vitest";
 import { ledgerOf, sendA } from "./ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "./program.ts";
@@ -10,7 +10,7 @@ async function shop(): Promise<TestProgram> {
   return program;
 }
 
-/** What is earned, of which payments, in words that no order of deliveries may change. */
+/** The earnings by payment, in words that do not depend on the order of deliveries. */
 export async function earnedAfter(events: readonly EventA[]) {
   const program = await shop();
   for (const event of events) expect((await sendA(program, event)).status).toBe(200);
@@ -33,7 +33,7 @@ export function orders<T>(all: readonly T[]): T[][] {
   return all.flatMap((first, i) => orders(all.toSpliced(i, 1)).map((rest) => [first, ...rest]));
 }
 
-/** What is earned after these events, which is the same in each order of them. */
+/** The earnings after these events, which must be the same in each order of them. */
 export async function inAnyOrder(events: readonly EventA[]) {
   const [first, ...others] = orders(events);
   const earned = await earnedAfter(first!);

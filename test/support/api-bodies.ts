@@ -1,6 +1,6 @@
 /**
- * Makers of what the owner's server reports: bodies of `POST /api/v1/track/…`. Every id is new unless given, amounts are net
- * of tax.
+ * Makers of the owner's server's reports: bodies of `POST /api/v1/track/…`. Every id is new unless given, amounts are
+ * net of tax.
  */
 import { uniqueId } from "./vendor.ts";
 

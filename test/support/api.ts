@@ -1,5 +1,5 @@
 /**
- * What the owner's server reports, as it comes to the service.
+ * Reports of the owner's server, as the service receives them.
  *
  *     await report(program, "sale", sale({ ref: "jane", amount_cents: 12_000 }));
  */

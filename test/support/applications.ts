@@ -12,12 +12,12 @@ import { testContext, type Reply, type TestProgram } from "./program.ts";
 import { uniqueId } from "./vendor.ts";
 import { csrfIn, makeVisitor, type Visitor } from "./visitor.ts";
 
-/** A stamp that was not used yet, and the networks that a form comes from. */
+/** An unused stamp, and the networks of the form's sender. */
 export function originOf(now: number, networks: Networks | null = null): FormOrigin {
   return { networks, stamp: { nonce: randomToken(16), expires_at: iso(now + 86_400_000) } };
 }
 
-/** Sends the form; gives the token of the link that is e-mailed, null where there is nothing to prove. */
+/** Sends the form; gives the token of the e-mailed link, null if no verification is needed. */
 export async function sendForm(
   program: TestProgram,
   input: Partial<ApplicationInput> = {},
@@ -36,7 +36,7 @@ export async function sendForm(
   return notice.state.is === "new" ? notice.state.token : null;
 }
 
-/** Somebody applies and proves the address; gives the id of the application. */
+/** An applicant applies and verifies the address; gives the id of the application. */
 export async function makeApplication(program: TestProgram, input: Partial<ApplicationInput> = {}): Promise<string> {
   const token = (await sendForm(program, input))!;
   await env.DB.prepare("update programs set applications = 'review' where id = ? and applications = 'off'")
@@ -47,7 +47,7 @@ export async function makeApplication(program: TestProgram, input: Partial<Appli
   return proof.application.id;
 }
 
-/** A link that is opened; what this gives presses its button. */
+/** Opens a link; the returned function presses its button. */
 export async function openLink(program: TestProgram): Promise<() => Promise<Reply<string>>> {
   const token = (await sendForm(program))!;
   const page = `/join/${program.id}/confirm`;
@@ -56,7 +56,7 @@ export async function openLink(program: TestProgram): Promise<() => Promise<Repl
   return () => visitor.post(page, { token });
 }
 
-/** A stamp of a form that the visitor, who is on the page, opened so long ago. */
+/** A stamp of a form that the visitor, who is on the page, opened this long ago. */
 export async function stampOf(program: TestProgram, visitor: Visitor, ago_ms = 60_000): Promise<string> {
   const row = await env.DB.prepare("select questions, terms_version from programs where id = ?")
     .bind(program.id)

@@ -5,7 +5,7 @@ import type { TestProgram } from "./program.ts";
 import { sessionCompleted } from "./provider-a.ts";
 
 export const MINUTE = 60_000;
-/** A time so long ago. */
+/** A time in the past. */
 export const ago = (minutes: number) => new Date(Date.now() - minutes * MINUTE).toISOString();
 export const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 export const flow = { name: "all", action_type: "flat", action_value: 700 } as const;
@@ -22,11 +22,11 @@ export async function change(
   return reply;
 }
 
-/** A payment of 100.00 so many minutes ago. */
+/** A payment of 100.00, this many minutes ago. */
 export const pay = (program: TestProgram, ref: string, minutes: number, id = `cs_${ref}_${minutes}`) =>
   sendA(program, sessionCompleted({ ref, id, amount: 10_000, created: seconds(ago(minutes)) }));
 
-/** What each commission is worth, the oldest payment first. */
+/** The commission amounts, the oldest payment first. */
 export async function rowsOf(program: TestProgram) {
   const { commissions } = await ledgerOf(program);
   return commissions

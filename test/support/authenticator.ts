@@ -20,7 +20,7 @@ interface RequestOptions {
   rpId: string;
 }
 
-/** What differs from what a well-behaved browser and device answer. */
+/** The differences from a well-behaved browser and device. */
 export interface Changed {
   origin?: string;
   rpId?: string;
@@ -36,7 +36,7 @@ const PRESENT_AND_VERIFIED = 0x05;
 const ATTESTED = 0x40;
 const encoder = new TextEncoder();
 
-/** `counts`: it counts its signatures, as security keys do; others always say 0. */
+/** `counts`: it counts its signatures, as security keys do; others always report 0. */
 export async function makeAuthenticator({ rsa = false, counts = false } = {}): Promise<Authenticator> {
   const keys = rsa ? await rsaKeys() : await ecKeys();
   const id = crypto.getRandomValues(new Uint8Array(20));
@@ -163,7 +163,7 @@ export function base64url(value: Uint8Array): string {
 
 const SESSIONS = "/dashboard/settings/sessions";
 
-/** What the form on the visitor's page asks the browser for. */
+/** The request of the visitor's page to the browser. */
 export function askedFor<T>({ html }: Visitor): T {
   const [, options = "null"] = /data-options="([^"]*)"/.exec(html) ?? [];
   return JSON.parse(options.replaceAll("&quot;", '"').replaceAll("&amp;", "&")) as T;

@@ -1,4 +1,4 @@
-/** Everything that a program's books say, to compare programs that came to them on other ways. */
+/** The complete books of a program, to compare programs that reached them in different ways. */
 import { sql } from "drizzle-orm";
 import { ledgerOf } from "./ledger.ts";
 import { programContext, testContext, type TestProgram } from "./program.ts";
@@ -7,7 +7,7 @@ import { all } from "./rows.ts";
 
 /** An id of the service's own, wherever it is. */
 const OWN_ID = /\b[a-z]+_[0-9a-hjkmnp-tv-z]{26}\b/g;
-/** When something was written, and how often: not what. */
+/** Columns that hold the time and the number of writes, not the content. */
 const WRITTEN = new Set([
   "updated_at",
   "facts_revision",
@@ -18,14 +18,14 @@ const WRITTEN = new Set([
   "seen_at",
 ]);
 
-/** How often something was settled on the way shows in the entries, and not in their sums. */
+/** The number of intermediate settlements shows in the entries, but not in their sums. */
 const JOURNAL = `select partner_id, currency, account, sum(amount) as amount from (
     select partner_id, currency, to_account as account, amount_cents as amount from entries where program_id = ?1
     union all
     select partner_id, currency, from_account, -amount_cents from entries where program_id = ?1)
   group by 1, 2, 3 having sum(amount) <> 0`;
 
-/** What is kept of the rows: lengths of lists, balances, and statistics by day, by code and by what links brought. */
+/** The kept aggregates: lengths of lists, balances, and statistics by day, by code and by link. */
 const KEPT = {
   counts: "select list, state, count from list_counts where program_id = ?1 and count <> 0 and state <> 'merged'",
   days: "select list, day, state, count from list_days where program_id = ?1 and count <> 0 and state <> 'merged'",
@@ -57,10 +57,10 @@ interface Reported {
 export type Books = Record<"payments" | "commissions" | "journal" | "events" | keyof typeof KEPT, string[]>;
 
 /**
- * The books of a program as lines, in no order, without the ids and the instants of their writing, and without `mark`, which
- * may be in each id of a vendor's. Without merged payments: a payment has such a row only if what joined
+ * The books of a program as lines, in no order, without the ids and the instants of their writing, and without `mark`,
+ * which may be in each id of a vendor's. Without merged payments: a payment has such a row only if the event that joined
  * its ids came last (PAY-14).
- * @throws where they contradict themselves: the reconciler finds something, or an event of a vendor is not reported once.
+ * @throws if they contradict themselves: the reconciler finds a difference, or a vendor's event is not reported once.
  */
 export async function booksOf(program: TestProgram, mark = ""): Promise<Books> {
   const found = await differencesOf(programContext(program));
@@ -80,7 +80,7 @@ export async function booksOf(program: TestProgram, mark = ""): Promise<Books> {
       .toSorted(),
     commissions: commissions.map(lines.of).toSorted(),
     journal: await lines(JOURNAL),
-    // One of which nothing is read is on no list. A part that another program of the account passed on says no more than the whole.
+    // An event without facts is on no list. A part that another program of the account passed on repeats the whole.
     events: await lines(
       `select provider, event_id from provider_events e where program_id = ?1 and exists (
         select 1 from facts f where f.program_id = e.program_id and f.provider = e.provider

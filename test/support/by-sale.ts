@@ -1,4 +1,4 @@
-/** What came of partners' links by day, as the rows of payments say it: to compare `sale_days` with. */
+/** The daily counts of partners' links, computed from payments: to compare `sale_days` with. */
 export const BY_SALE = `select p.program_id as program_id, substr(p.created_at, 1, 10) as day, p.partner_id as partner_id,
     sum(p.event = 'lead_created') as leads, sum(p.event = 'transaction_completed') as sales,
     sum(p.event = 'transaction_completed' and not exists (

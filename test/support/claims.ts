@@ -1,4 +1,4 @@
-/** Claims: a partner's own, and what is decided of them. */
+/** Claims: a partner's own, and the decisions on them. */
 import { createClaim, type ClaimInput } from "../../src/core/claims/claims.ts";
 import { programContext, type TestProgram } from "./program.ts";
 

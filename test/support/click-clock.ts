@@ -1,4 +1,4 @@
-/** Clicks in an object of a test's own, on a clock that goes on where the test says so. */
+/** Clicks in an object of a test's own, on a clock that the test advances. */
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
@@ -12,7 +12,7 @@ import { testContext } from "./program.ts";
 
 let objects = 0;
 
-/** An object that nobody else uses; the region is real, the shard is not. */
+/** An object that no other test uses; the region is real, the shard is not. */
 export function newObject(): string {
   return `weur:test-${objects++}`;
 }
@@ -28,16 +28,16 @@ export async function store(object: string, program_id: string, count = 1, ref =
   expect(reply.stored).toBe(true);
 }
 
-/** Plays the clock ahead and looks at the object, as the cron does. */
+/** Moves the clock ahead and checks the object, as the cron does. */
 export async function later(object: string, ms: number): Promise<void> {
   vi.setSystemTime(Date.now() + ms);
   await clickStub(object).look();
 }
 
-/** So long nobody but who was asked looks after a click. */
+/** Until then only the requested flush handles a click. */
 export const ON_ITS_WAY = flushDelay(env as Bindings) + GRACE;
 
-/** The cron, once nobody is to come any more for the newest clicks, or `ms` later, for one object. */
+/** The cron for one object, once the requested flush of the newest clicks is overdue, or `ms` later. */
 export async function cron(object: string, ms = ON_ITS_WAY): Promise<void> {
   vi.setSystemTime(Date.now() + ms);
   const others = { look: async () => null };
@@ -45,7 +45,7 @@ export async function cron(object: string, ms = ON_ITS_WAY): Promise<void> {
   await serveAll(wakeClickObjects(testContext(), { CLICKS: { getByName } } as unknown as Bindings));
 }
 
-/** Whoever was asked flushes, in time. */
+/** Runs the requested flush, in time. */
 export async function flushInTime(object: string, databases?: Partial<Bindings>): Promise<boolean> {
   vi.setSystemTime(Date.now() + flushDelay(env as Bindings));
   return flush(object, databases);

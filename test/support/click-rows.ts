@@ -1,4 +1,4 @@
-/** What a click object keeps in its storage, and what it writes there. */
+/** The storage of a click object, and its writes. */
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { clickStub } from "./clicks.ts";

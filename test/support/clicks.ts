@@ -1,4 +1,4 @@
-/** The click path as a deployment runs it, and a look into what it left behind. */
+/** The click path as a deployment runs it, and its stored results. */
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
@@ -24,14 +24,14 @@ export const VISITOR =
 const app = new Hono<AppEnv>().route("/", track);
 app.onError(renderError);
 
-/** Where a request without `cf` is counted. */
+/** The object that counts a request without `cf`. */
 export const HERE = clickObject(undefined).name;
 
 interface VisitOptions extends RequestInit {
   env?: Partial<Bindings>;
 }
 
-/** Click objects that ask nobody to flush: the test does (`flush`, `recorded`), when it wants to. */
+/** Click objects that do not request a flush: the test flushes (`flush`, `recorded`). */
 export function held(CLICKS: Bindings["CLICKS"] = env.CLICKS): Bindings["CLICKS"] {
   const unasked = async (reply: Promise<CommitReply>): Promise<CommitReply> => {
     const { stored, ...more } = await reply;
@@ -47,7 +47,7 @@ export function held(CLICKS: Bindings["CLICKS"] = env.CLICKS): Bindings["CLICKS"
   return { getByName } as Bindings["CLICKS"];
 }
 
-/** One request to the tracking routes, waited for to its end. Nobody flushes its click but the test. */
+/** One request to the tracking routes, awaited to its end. Only the test flushes its click. */
 export async function visit<T = string>(
   path: string,
   { env: bindings, ...init }: VisitOptions = {},
@@ -81,14 +81,14 @@ export function clickStub(name: string = HERE): DurableObjectStub<ClickCounter> 
 }
 
 /**
- * Holds the clock a day ahead, until `vi.useRealTimers()`: whoever is asked to come back is on time, and no alarm rings but
- * by the test, however long it takes.
+ * Holds the clock a day ahead, until `vi.useRealTimers()`: a requested flush is on time, and only the test fires alarms,
+ * however long it takes.
  */
 export function holdTime(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + DAY });
 }
 
-/** Flushes an object as whoever was asked to does, into other databases where given; false when it was given nothing. */
+/** Flushes an object as the requested flush does, into other databases if given; false if there were no clicks. */
 export async function flush(name: string = HERE, databases: Partial<Bindings> = {}): Promise<boolean> {
   let isGiven = false;
   const stub = clickStub(name);
@@ -116,7 +116,7 @@ export async function unflushed(name: string = HERE): Promise<number> {
   return object.last - (cursors.get(object.epoch) ?? 0);
 }
 
-/** Waits until the clicks of an object are recorded, whoever flushes them. */
+/** Waits until the clicks of an object are recorded, by whichever flush. */
 export async function recorded(name: string = HERE): Promise<void> {
   await flush(name);
   await eventually(async () => expect(await unflushed(name)).toBe(0));
@@ -170,7 +170,7 @@ export async function countsOf(program_id: string): Promise<ClickCounts> {
   };
 }
 
-/** `down`: nothing reaches the database. `lost`: it does its work and the reply is lost. */
+/** `down`: calls do not reach the database. `lost`: the database does its work and the reply is lost. */
 export type Fault = "down" | "lost" | null;
 
 export interface FaultyDatabase {
@@ -185,7 +185,7 @@ export interface FaultyDatabase {
   refused: number;
 }
 
-/** The database as one sees it over a network: it may be away, and it may answer nobody. */
+/** The database behind a network: it may be away, and it may not answer. */
 export function faultyDatabase(database: D1Database = env.DB): FaultyDatabase {
   const faulty: FaultyDatabase = {
     binding: database,

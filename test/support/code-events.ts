@@ -33,12 +33,12 @@ export function promotionCode({ id, code = "JANE20", coupon = "cou_20off", shape
   };
 }
 
-/** `promotion_code.created` unless `promotion_code.updated` is asked for. */
+/** `promotion_code.created` by default; `promotion_code.updated` if given. */
 export function promotionCodeEvent(overrides: PromotionCodeOverrides, type = "promotion_code.created"): EventA {
   return eventA(type, promotionCode(overrides), overrides);
 }
 
-/** `coupon.created` unless another type is asked for. */
+/** `coupon.created` unless another type is given. */
 export function couponEvent(overrides: Overrides & { id?: string; name?: string | null }, type = "coupon.created") {
   const { id = uniqueId("cou_"), name = "20% off" } = overrides;
   return eventA(type, { id, object: "coupon", name, percent_off: 20, duration: "once", valid: true }, overrides);
@@ -70,7 +70,7 @@ export function discountEventA(overrides: DiscountOverrides, type = "customer.di
   return eventA(type, discount(overrides), overrides);
 }
 
-/** `discount.created` unless another type is asked for. */
+/** `discount.created` unless another type is given. */
 export function discountEventB(
   overrides: OverridesB & { id?: string; code?: string | null },
   type = "discount.created",

@@ -21,14 +21,14 @@ export async function programOf(fields: ProgramFields, ...slugs: string[]) {
   return { program, partners: partners as Record<"jane" | "joe" | "ann", string> };
 }
 
-/** What happened to each payment, the oldest first. */
+/** The trace of each payment, the oldest first. */
 export async function traced(program: TestProgram): Promise<Traced[]> {
   const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
   const all = body.data.toReversed().map(({ id }) => program.api<Traced>("GET", `/api/v1/payments/${id}`));
   return (await Promise.all(all)).map((reply) => reply.body);
 }
 
-/** The same in short: outcome, partner and where the reference came from. */
+/** The same in short: outcome, partner and the reference's source. */
 export async function reported(program: TestProgram) {
   return (await traced(program)).map(({ outcome, trace }) => `${outcome} ${trace.partner_slug} ${trace.ref_source}`);
 }

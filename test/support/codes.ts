@@ -1,4 +1,4 @@
-/** An owner who gives promotion codes to partners, and what the providers report of codes. */
+/** An owner who gives promotion codes to partners, and the providers' reports of codes. */
 import type { CodeInput } from "../../src/core/partners/codes.ts";
 import { createCode, deleteCode } from "../../src/core/partners/codes.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";

@@ -1,4 +1,4 @@
-/** What the conformance tests share. Everything goes in and out by HTTP. */
+/** Shared code of the conformance tests. All input and output is HTTP. */
 import { expect } from "vitest";
 import type { Reply, TestProgram } from "./program.ts";
 
@@ -37,13 +37,13 @@ export async function eventsOf(program: TestProgram, type?: string): Promise<Aud
   return body.data.toReversed();
 }
 
-/** What an endpoint was or will be sent, oldest first. */
+/** The past and pending deliveries of an endpoint, oldest first. */
 export async function deliveriesOf(program: TestProgram, endpoint_id: string): Promise<Delivery[]> {
   const { body } = await program.api<{ deliveries: Delivery[] }>("GET", `/api/v1/webhooks/${endpoint_id}`);
   return body.deliveries.toReversed();
 }
 
-/** Creates something by POST and gives it back. */
+/** Creates a resource by POST and returns it. */
 export async function create<T = Row>(program: TestProgram, path: string, body: unknown): Promise<T> {
   const reply = await program.api<T>("POST", path, body);
   if (reply.status !== 201) throw new Error(`${path}: ${JSON.stringify(reply.body)}`);

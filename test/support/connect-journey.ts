@@ -1,6 +1,6 @@
 /**
- * What the service does with provider A's connected accounts, step by step, as plain outcomes: the simulated vendor
- * and the vendor's own sandbox must give the same results. Runs under Node and workerd alike.
+ * The service's calls for provider A's connected accounts, step by step, as plain outcomes: the simulated vendor and the
+ * vendor's own sandbox must give the same results. Runs under Node and workerd alike.
  */
 import { cents } from "../../src/domain/money.ts";
 import { newId } from "../../src/lib/id.ts";
@@ -12,7 +12,7 @@ export interface JourneyStage {
   account_id: string;
   /** ISO 4217, upper case: one in which the platform has a balance. */
   currency: string;
-  /** Where the new account is; the vendor must support it. */
+  /** The country of the new account; the vendor must support it. */
   country: string;
 }
 

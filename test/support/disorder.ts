@@ -8,7 +8,7 @@ import type { WorldEvent } from "./ledger-world.ts";
 import { programContext, testContext, type TestProgram } from "./program.ts";
 import { watchDatabase } from "./watched-database.ts";
 
-/** A context that dies once the facts are stored: whatever is settled and closed with them is written with its events. */
+/** A context that dies once the facts are stored: settlements and outcomes are written together with its events. */
 function crashing({ program }: TestProgram): ProgramCtx {
   const { binding } = watchDatabase(env.DB, {
     before: (statements) => {
@@ -48,7 +48,7 @@ export type Disorder = typeof disorder extends fc.Arbitrary<infer D> ? D : never
 /** Each once and one after the other, as they are. */
 export const IN_ORDER: Disorder = { keys: [{ at: 0, copies: 1, crash: false, renamed: false }], batch: 1 };
 
-/** Delivers everything in disorder, concurrently in batches; what crashed the vendor sends again at the end. */
+/** Delivers everything in disorder, concurrently in batches; the vendor resends crashed deliveries at the end. */
 export async function deliverInDisorder(
   program: TestProgram,
   events: readonly WorldEvent[],
@@ -72,7 +72,7 @@ export async function deliverInDisorder(
   for (const { each, crash } of deliveries) if (crash) await deliver(program, each);
 }
 
-/** The same reported by another event. */
+/** The same fact reported by another event. */
 function again({ provider, event }: WorldEvent): WorldEvent {
   return { provider, event: { ...event, event_id: `${event.event_id}_again` } };
 }

@@ -1,6 +1,6 @@
 /** A played outside world behind one `fetch`: a DNS over HTTPS resolver with a zone, and receivers by host name. */
 
-/** What a name holds. `status` is the DNS response code; a name that is not in the zone is NXDOMAIN. */
+/** The DNS records of a name. `status` is the DNS response code; a name that is not in the zone is NXDOMAIN. */
 export interface ZoneEntry {
   A?: readonly string[];
   AAAA?: readonly string[];
@@ -46,15 +46,15 @@ export const RESOLVER_URL = "https://resolver.test/dns-query";
 /** The hosts of the service that asks. */
 export const OWN_HOSTS = { public_host: "service.example", worker_name: "affiliate-program-service" };
 
-/** An address that is public and nobody's in particular. */
+/** A public address without special meaning. */
 export const PUBLIC_IPV4 = "93.184.215.14";
 export const PUBLIC_IPV6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";
 
 const CODES = { A: 1, AAAA: 28, CNAME: 5 } as const;
 
 /**
- * Plays the world. A receiver without an entry in the zone resolves to a public address; an address as host needs none.
- * A host without a receiver refuses the connection.
+ * Plays the world. A receiver without an entry in the zone resolves to a public address; an IP address as host is not
+ * looked up. A host without a receiver refuses the connection.
  */
 export function playOutsideWorld(world: {
   zone?: Readonly<Record<string, ZoneEntry | ZoneAnswer>>;
@@ -155,7 +155,7 @@ export function dripping(
   return { body, canceled: () => canceled };
 }
 
-/** A body of `total` bytes in pieces of `piece`, that counts what was taken from it. */
+/** A body of `total` bytes in pieces of `piece` that counts the bytes read from it. */
 export function counted(
   total: number,
   piece: number,
@@ -183,7 +183,7 @@ export function counted(
   return { body, taken: () => taken, canceled: () => canceled };
 }
 
-/** Counts what the Worker waits for at the same time. */
+/** Counts the Worker's concurrent pending calls. */
 export function countPending(world: OutsideWorld) {
   const counter = { now: 0, most: 0 };
   return {

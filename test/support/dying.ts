@@ -5,7 +5,7 @@ import { SECRET_A, type TestProgram } from "./program.ts";
 import { bodyOfA, signA, type EventA } from "./provider-a.ts";
 import { callWith, watchDatabase, type SentStatement } from "./watched-database.ts";
 
-/** Receives an event, and dies after its facts are stored: nothing is settled, nothing is closed. */
+/** Receives an event, and dies after its facts are stored: it is neither settled nor closed. */
 export async function receiveAndDie(program: TestProgram, event: EventA): Promise<void> {
   const body = bodyOfA(event);
   const { binding } = watchDatabase(env.DB, {
@@ -24,15 +24,15 @@ export async function receiveAndDie(program: TestProgram, event: EventA): Promis
 }
 
 /**
- * At which of its calls of the database, counted from 1: the process dies before it is carried out, as after the one before, or
- * lives on without the answer.
+ * The call of the database, counted from 1, at which the process dies: before the call is carried out, as after the one
+ * before. Or the process continues without the call's answer.
  */
 export interface Fault {
   call: number;
   how: "death" | "lost answer";
 }
 
-/** The database of a process to which this happens. `writes` says which of the calls so far may have changed something. */
+/** The database of a process with this fault. `writes` lists the calls so far that may have changed data. */
 export function databaseUntil(fault: Fault | null): {
   binding: D1Database;
   calls: () => number;

@@ -17,13 +17,13 @@ interface MessageRow {
   body: string;
 }
 
-/** Of one program's clicks so many are looked at: all of them are written by one statement. */
+/** At most this many clicks of one program are checked: one statement writes all of them. */
 const CLICKS = 100;
 
 /**
- * Throws where an event's payload, the presence of its changes, or a message's body is not as the catalogue and the
- * OpenAPI document have it. Programs up to the row `after` are left out. Rows that a test inserted directly have
- * no actor, and are skipped.
+ * Throws if an event's payload, the presence of its changes, or a message's body differs from the catalogue and the
+ * OpenAPI document. Programs up to the row `after` are left out. Rows that a test inserted directly have no actor, and
+ * are skipped.
  */
 export async function assertEmitted(database: D1Database, after: number): Promise<void> {
   const { results: programs } = await database

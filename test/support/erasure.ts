@@ -8,7 +8,7 @@ export async function programOfJane(): Promise<TestProgram> {
   return program;
 }
 
-/** Gives what was erased. */
+/** Erases a customer by address; gives the erased counts. */
 export async function erase(program: TestProgram, email: string): Promise<Record<string, number>> {
   const reply = await program.api<{ erased: Record<string, number> }>("POST", "/api/v1/customers/erase", { email });
   expect(reply.status).toBe(200);

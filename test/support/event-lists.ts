@@ -1,6 +1,6 @@
 /**
- * The vendors' lists of events, and what a thin event names, played in memory: their order, pages and errors, and faults on
- * the way. Each call is held to what the vendor publishes of it.
+ * The vendors' lists of events, and the subjects of thin events, played in memory: their order, pages and errors, and
+ * faults on the way. Each call is checked against the vendor's published description.
  */
 import type { ListedSetting, ListedVendor } from "../../src/providers/registry.ts";
 import type { Fetch } from "../../src/lib/deadline.ts";
@@ -17,7 +17,7 @@ import type { Reply, Sent } from "./vendor-requests.ts";
 export const LIST_URLS = { provider_a: "https://api.stripe.com", provider_b: "https://api.paddle.com" } as const;
 export const SANDBOX_URL = "https://sandbox-api.paddle.com";
 
-/** Vendors whose lists are read with a key: one that the list of providers has more does not compile without its own. */
+/** Vendors whose lists are read with a key: a new provider does not compile without its own. */
 type Reading = { [V in ListedVendor]: `${V}_api_key` extends ListedSetting ? V : never }[ListedVendor];
 export const LIST_KEYS = {
   provider_a: "rk_live_that_reads_events_of_a",
@@ -25,7 +25,7 @@ export const LIST_KEYS = {
 } as const satisfies Record<Reading, string>;
 export const READING = Object.keys(LIST_KEYS) as readonly Reading[];
 
-/** What goes wrong with one call. */
+/** The fault of one call. */
 export type ListFault =
   | "lost" // No answer.
   | "cut" // The answer ends in the middle.
@@ -40,19 +40,19 @@ export type ListFault =
 export const PASSING_FAULTS: readonly ListFault[] = ["lost", "cut", "garbage", "other", "limited", "broken"];
 
 export interface EventLists {
-  /** In place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch: Fetch;
   readsOf: (provider: Vendor) => VendorReads | null;
-  /** In any order: a list has its own. */
+  /** The events in any order: the list sorts them. */
   a: EventA[];
   b: EventB[];
-  /** What was paid with each intent of provider A. */
+  /** The payments of each intent of provider A. */
   links: {
     payment_intent: string;
     charge: string | null;
     invoice: string | null;
     session: string | null;
-    /** Of the payment of the invoice; `paid` unless given. */
+    /** The status of the invoice's payment; `paid` unless given. */
     status?: "canceled" | "open";
   }[];
   /** Codes, and invoices and subscriptions that carry them, of provider A, and discounts of provider B, as each vendor has them. */
@@ -67,7 +67,7 @@ export interface EventLists {
   meanwhile: (call: number) => void;
 }
 
-/** Where none is played. */
+/** The default: without faults. */
 export const NO_FAULT = () => null;
 
 /** How long a played vendor is waited for, in ms: it answers at once, however long its test takes, unless faults are played. */
@@ -190,7 +190,7 @@ function linkedA({ links }: EventLists, { pathname, searchParams }: URL): Reply 
   );
 }
 
-/** By `object`, where provider A has what `codes` holds; a discount is nowhere. */
+/** The paths of provider A for the objects in `codes`, by `object`; a discount has no path. */
 const PLACES: Record<string, string> = {
   promotion_code: "promotion_codes",
   coupon: "coupons",
@@ -198,7 +198,7 @@ const PLACES: Record<string, string> = {
   subscription: "subscriptions",
 };
 
-/** One of `codes`, with what is asked for in full in place of its id; null where there is none. */
+/** One of `codes`, with expanded objects in place of their ids; null if there is none. */
 function codeA({ codes }: EventLists, { pathname, searchParams }: URL): Reply | null {
   const [place, id] = pathname.split("/").slice(2).map(decodeURIComponent);
   const found = codes.find((code) => code.id === id && PLACES[String(code.object)] === place);
@@ -226,7 +226,7 @@ function namedA(events: readonly EventA[], { pathname }: URL): Reply {
   return found ? { status: 200, body: found } : refusalA(404, "invalid_request_error", "resource_missing");
 }
 
-/** In the order of ids, which is that in which they came. */
+/** Sorted by id, which is the order of arrival. */
 function listB(events: readonly EventB[], url: URL): Reply {
   const { searchParams } = url;
   const order = searchParams.get("order_by") ?? "id[DESC]";

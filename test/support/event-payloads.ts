@@ -1,4 +1,7 @@
-/** What an audit event of each type holds, held to the catalogue's types by the compiler and to the rows by the tests. */
+/**
+ * The schema of each audit event's payload, checked by the compiler against the catalogue's types and by the tests
+ * against the rows.
+ */
 import * as z from "zod";
 import { ACTOR_TYPES } from "../../src/domain/actor.ts";
 import { APPLICATION_STATUSES } from "../../src/domain/application.ts";

@@ -1,4 +1,7 @@
-/** One program to which everything happens, through every way into the service: what makes an event of each type. */
+/**
+ * One program to which everything happens, through every route of the service: the action that makes an event of each
+ * type.
+ */
 import { env } from "cloudflare:workers";
 import { AUDIT_EVENT_TYPES, VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
@@ -38,7 +41,9 @@ interface World {
   patch: (path: string, body: unknown) => Promise<unknown>;
 }
 
-/** In this order: what one makes, the next ones change. Adding a type without saying here what makes it does not compile. */
+/**
+ * The order matters: later actions change the results of earlier ones. A new type does not compile without its action.
+ */
 const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
   "partner.created": async (world) => {
     world.partner = await makePartner(world.program, { payout_email: "wanda@example.com" });
@@ -228,8 +233,8 @@ export async function send(visitor: Visitor, page: string, fields: Record<string
 }
 
 /**
- * Lives through all of it; an endpoint is subscribed to everything from the start. `unmade` are the types of which no
- * event was there after what should have made it. `before` is the program as it was before its key was replaced.
+ * Runs all actions; an endpoint is subscribed to everything from the start. `unmade` are the types without an event
+ * after their action. `before` is the program as it was before its key was replaced.
  */
 export async function liveThroughAll() {
   const program = await makeProgram({ auto_approve_days: 0 });

@@ -7,7 +7,7 @@ function expectAmount(amount: number): void {
   expect(Number.isSafeInteger(amount) && amount >= 0, String(amount)).toBe(true);
 }
 
-/** What must hold of every answer of a provider's parser, whatever it was given. */
+/** The invariants of every answer of a provider's parser, whatever its input. */
 export function expectLawful(result: ParseResult): void {
   if (!result.ok) {
     expect(result.details.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** What a form of a document sends. */
+/** The fields that a document's form sends. */
 
 function textareaIn(form: string, name: string): string {
   const [, text = ""] = new RegExp(`<textarea\\b[^>]*\\sname="${name}"[^>]*>([^<]*)</textarea>`).exec(form) ?? [];
@@ -14,7 +14,7 @@ const ENTITIES: Record<string, string> = { quot: '"', "#39": "'", lt: "<", gt: "
 /** The tokens of a form. */
 const TOKENS: ReadonlySet<string> = new Set(["csrf", "form", "made_for"]);
 
-/** What a browser sends of a document's longest form, by name. */
+/** The fields that a browser sends for a document's longest form, by name. */
 export function sentOf(html: string): Map<string, string[]> {
   const sent = rawOf(html);
   return new Map([...sent].map(([name, values]) => [name, values.map(decoded)]));

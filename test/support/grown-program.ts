@@ -1,4 +1,4 @@
-/** Programs of any size, made of copies of a story that the service itself has written. */
+/** Programs of any size, made of copies of a story that the service itself wrote. */
 import { lead, report } from "./api.ts";
 import { makeClaim } from "./claims.ts";
 import { env } from "cloudflare:workers";
@@ -17,7 +17,7 @@ type Row = Record<string, unknown>;
 /** All that a partner and its customers leave behind, by table. */
 export type Story = [table: string, rows: Row[]][];
 
-/** Parts before what refers to them. */
+/** Referenced tables come first. */
 const TABLES = [
   ...[
     "partners",
@@ -35,16 +35,16 @@ const TABLES = [
   ...["events", "messages", "deliveries", "click_counts"],
 ];
 
-/** What is in the texts of a story wherever a copy has its own. */
+/** A text of the story that each copy replaces with its own. */
 const NAME = "grownstory";
 
-/** Ids of the service that are the story's own, ids of the vendors, and what people are called. */
+/** The story's own service ids, vendor ids and names of people. */
 const OWN = new RegExp(
   `((?:par|app|cod|clm|com|pmt|pay|evt|dlv)_[0-9a-z]{10})[0-9a-z]{4}([0-9a-z]{12})|([0-9a-f]{12}[0-9]{6})|${NAME}`,
   "g",
 );
 
-/** What customers do at each listed provider: one that the list has more does not compile without its own. */
+/** The customers' purchases at each listed provider: a new provider does not compile without its own. */
 const STORY_AT: Record<ListedVendor, (program: TestProgram, ref: string) => Promise<void>> = {
   provider_a: async (program, ref) => {
     const email = `${NAME}@customers.example`;
@@ -67,7 +67,7 @@ const STORY_AT: Record<ListedVendor, (program: TestProgram, ref: string) => Prom
   },
 };
 
-/** Lives one story in a program: every outcome, status and state of a delivery is in it. */
+/** Plays one story in a program: it contains every outcome, status and state of a delivery. */
 export async function liveStory(program: TestProgram): Promise<Story> {
   await makeEndpoint(program, "https://everything.example.com/hook");
   const resting = await makeEndpoint(program, "https://resting.example.com/hook");
@@ -115,7 +115,7 @@ export async function liveStory(program: TestProgram): Promise<Story> {
   return TABLES.map((table, i) => [table, results[i]?.results ?? []]);
 }
 
-/** Lives the story again, under other names: copies `from` to `to`, the last one not included. */
+/** Plays the story again, under other names: copies `from` to `to`, the last one not included. */
 export async function repeatStory(story: Story, from: number, to: number): Promise<void> {
   for (const [table, rows] of story) {
     const columns = Object.keys(rows[0] ?? {});
@@ -130,7 +130,7 @@ export async function repeatStory(story: Story, from: number, to: number): Promi
   }
 }
 
-/** No id is made with a `u`: a copy has none of the story's own, whatever chance drew for those. */
+/** Ids never contain a `u`: a copy's ids differ from the story's, whatever random digits those have. */
 function copyOf(row: Row, nth: number): Row {
   const digits = `u${nth.toString(36).padStart(3, "0")}`;
   const text = JSON.stringify(row).replaceAll(OWN, (_, time?: string, rest?: string, vendors?: string) => {

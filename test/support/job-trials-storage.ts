@@ -1,4 +1,4 @@
-/** Trials of the jobs that say what fills a database. */
+/** Trials of the jobs that report the size of a database. */
 import { openDatabase } from "../../src/db/client.ts";
 import type { JobName } from "../../src/jobs.ts";
 import { sizedDatabase } from "./metered-database.ts";

@@ -1,4 +1,4 @@
-/** What each periodic job is tried with: rows that are due, a program whose rows always fail, and one that has most of them. */
+/** The trial of each periodic job: rows that are due, a program whose rows always fail, and one that has most of them. */
 import { env } from "cloudflare:workers";
 import type { Bindings } from "../../src/env.ts";
 import type { JobName, RunContext } from "../../src/jobs.ts";
@@ -8,7 +8,7 @@ import { DAY, HOUR, iso } from "../../src/lib/time.ts";
 import { STORAGE_TRIALS } from "./job-trials-storage.ts";
 import type { Trial } from "./trial.ts";
 
-/** The first of a month: what is due on that day too. */
+/** The first of a month: monthly work is due on that day too. */
 export const START = Date.parse("2027-03-01T00:00:30.000Z");
 
 const AT = iso(START);
@@ -151,7 +151,7 @@ export const TRIALS: Record<JobName, Trial> = {
     most: 10_000,
     why: MANY,
     seed: [
-      // Those of a flow, which a change of the program's rate passes over: what is marked waits for another job.
+      // Payments of a flow, which a change of the program's rate skips: marked payments wait for another job.
       `insert into payments (id, program_id, provider, provider_transaction_id, outcome, decision, currency,
           txn_amount_cents, gross_cents, created_at, updated_at)
         select ${id("payment")}, t.program_id, 'provider_a', 'in_' || t.i, 'commission', '{"rate": {"source": "flow"}}',
@@ -418,10 +418,10 @@ export const TRIALS: Record<JobName, Trial> = {
 export const FAILING = 0;
 export const programId = (g: number, shard = 0) =>
   programIdOn(shard, `${ID_PREFIXES.program}_${String(g).padStart(26, "0")}`);
-/** The number of a program, from its id or from what is named after it. */
+/** The number of a program, from its id or from the id of one of its rows. */
 export const numberOf = (id_: string) => Number(id_.slice(-25));
 
-/** Empties a database, whatever its triggers would say. */
+/** Empties a database, with its triggers disabled. */
 export async function wipe(database: D1Database): Promise<void> {
   const { results } = await database
     .prepare(

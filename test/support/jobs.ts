@@ -5,12 +5,12 @@ import { everyShard } from "../../src/core/kernel/shards.ts";
 import { JOBS, runCron, type RunContext } from "../../src/jobs.ts";
 import { testContext } from "./program.ts";
 
-/** Runs a cron as the platform would at an instant; wake-ups go nowhere. */
+/** Runs a cron as the platform would at an instant; wake-ups are dropped. */
 export async function fireCron(cron: string, now: number = Date.now()): Promise<void> {
   await runCron(cron, [runContext(testContext(now))]);
 }
 
-/** What a run at the instant of `ctx` works with; wake-ups go nowhere. */
+/** The context of a run at the instant of `ctx`; wake-ups are dropped. */
 function runContext(ctx: ReturnType<typeof testContext>): RunContext {
   return { env, ctx, outbound: { db: ctx.db, now: () => ctx.now, wake: async () => {} } };
 }
@@ -22,7 +22,10 @@ export function jobNamed(name: string): (typeof JOBS)[number] {
   return job;
 }
 
-/** The minute's cron at an instant, for one job only, on the first so many databases. `change` makes its context another. */
+/**
+ * The minute's cron at an instant, for one job only, on the first databases up to the given number. `change` replaces
+ * its context.
+ */
 export async function runJob(
   name: string,
   now: number,
@@ -38,8 +41,9 @@ export async function runJob(
 }
 
 /**
- * The work of a job without the budget, the place and the log of the crons: for what it does to whose rows. Serves everybody that there is something for, until nothing is left, for as long as it may `goOn`. Gives how often it
- * served. @throws what the first one failed with.
+ * The work of a job without the budget, the place and the log of the crons. Serves every owner with work until no work
+ * remains, as long as `goOn` allows. Gives the number of calls.
+ * @throws the first failure.
  */
 export async function serveAll<One extends Owner>(work: Work<One> | null, goOn = () => true): Promise<number> {
   let served = 0;

@@ -1,7 +1,7 @@
 /** Judges values by JSON Schema (2020-12), as far as the service's own document uses it. */
 export type Schema = object;
 
-/** Adds what is wrong with a value at a path to the list. */
+/** Adds the problems of a value at a path to the list. */
 type Judge = (value: unknown, path: string, problems: string[]) => void;
 
 /** Makes the judge of one keyword of a schema; `compile` gives that of a schema inside it. */
@@ -18,7 +18,7 @@ export function schemaProblems(schema: Schema, value: unknown, root: object, pat
   return problems;
 }
 
-/** What a `#/…` reference leads to. */
+/** The target of a `#/…` reference. */
 export function lookUp(root: unknown, ref: string): unknown {
   const steps = ref.replace(/^#\//, "").split("/");
   return steps.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], root);
@@ -32,7 +32,7 @@ function judgeOf(schema: Schema, root: object): Judge {
   const compile: Compile = (one) => {
     const made = known.get(one);
     if (made) return made;
-    // A schema that holds itself finds this one; its keywords are there when the first value comes.
+    // A recursive schema finds this entry; its keywords are complete when the first value is checked.
     const keywords: Judge[] = [];
     const judge: Judge = (value, path, problems) => keywords.forEach((check) => check(value, path, problems));
     known.set(one, judge);

@@ -1,6 +1,6 @@
 /**
- * Random worlds for the laws of the ledger: what a program's customers bought, as the vendors report it, and programs that
- * differ in nothing but their ids.
+ * Random worlds for the laws of the ledger: purchases of a program's customers, as the vendors report them, and programs
+ * that differ in their ids only.
  */
 import * as fc from "fast-check";
 import { partners, partnerSlugs, flows } from "../../src/db/schema.ts";
@@ -54,7 +54,7 @@ const amounts = fc.record({
   tax: fc.integer({ min: 0, max: 3_000 }),
 });
 
-/** The purchases of each listed provider: one that the list has more does not compile without its own. */
+/** The purchases of each listed provider: a new provider does not compile without its own. */
 const KINDS = {
   provider_a: ["session", "subscription", "async", "api_invoice", "setup_then_pay", "renewals", "joined"],
   provider_b: ["transaction"],
@@ -243,7 +243,7 @@ function eventsOfStory(plan: Story, n: string): Sent[] {
       sent.push(a(invoicePaid({ id: `in_${n}r1`, ...invoice, ...pay, shape: "old", created: at() })));
       sent.push(a(invoicePaid({ id: `in_${n}r2`, ...invoice, ref: "bob", created: at() })));
       break;
-    // A session and an invoice that nothing but a later event knows to be one payment.
+    // A session and an invoice that only a later event identifies as one payment.
     case "joined":
       sent.push(
         a(

@@ -1,6 +1,6 @@
 /** Whether work grows with its input, and no faster. A ratio decides, so that no result depends on the machine's speed. */
 
-/** What is read: `large` is `TIMES` times `small`. */
+/** The inputs: `large` is `TIMES` times `small`. */
 export interface Inputs<T> {
   small: T;
   large: T;
@@ -21,15 +21,15 @@ const TRIES = 40;
 /** Runs of the small input that confirm a ratio: a slow one alone would make quadratic work look linear. */
 const CONFIRMED = 30;
 
-/** The clock ticks in milliseconds: so much time makes its error small. */
+/** The clock ticks in milliseconds: this duration makes its error small. */
 const MEASURED_MS = 5;
 
-/** A large input has some 30,000 characters: work that takes no longer for them goes over none of them twice. */
+/** A large input has some 30,000 characters: work this fast reads none of them twice. */
 const AT_ONCE_MS = 4;
 
 /**
- * How much longer `work` takes for the large input than for the small one, 0 where even the large one takes no time that
- * can be measured. What it throws does not matter: refusing takes time too.
+ * The ratio of the time that `work` takes for the large input to that for the small one; 0 if even the large one is too
+ * fast to measure. Exceptions do not matter: refusing takes time too.
  */
 export async function growth<T>(work: (input: T) => unknown, { small, large }: Inputs<T>): Promise<number> {
   if ((await timeOf(work, large, 0)) < AT_ONCE_MS) return 0;
@@ -48,7 +48,7 @@ export async function growth<T>(work: (input: T) => unknown, { small, large }: I
   return ratio;
 }
 
-/** As `growth` returns it. */
+/** Takes the result of `growth`. */
 export function isLinear(ratio: number): boolean {
   return ratio <= MOST;
 }
@@ -59,7 +59,7 @@ async function timeOf<T>(work: (input: T) => unknown, input: T, atLeast = MEASUR
     const began = performance.now();
     for (let i = 0; i < runs; i++) {
       try {
-        // Awaited only where it has to be, for a turn of the event loop takes longer than most of what is measured.
+        // Awaits promises only, because a turn of the event loop takes longer than most measured work.
         const result = work(input);
         if (result instanceof Promise) await result;
       } catch {}

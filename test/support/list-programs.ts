@@ -1,11 +1,11 @@
-/** Programs whose lists of events are read with an API key, what happened in them, and what their status says. */
+/** Programs whose lists of events are read with an API key, their events, and their status. */
 import { DAY, iso } from "../../src/lib/time.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
 import { LIST_KEYS } from "./event-lists.ts";
 import { makeProgram, type ProgramFields, type TestProgram } from "./program.ts";
 import { sessionCompleted } from "./provider-a.ts";
 
-/** In whole seconds, as provider A counts. */
+/** Provider A counts whole seconds. */
 export const NOW = Math.floor(Date.now() / 1000) * 1000;
 
 export interface ListStatus {

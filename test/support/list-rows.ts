@@ -30,7 +30,7 @@ export function readList(program: TestProgram, name: ListName, query = ""): Prom
   return program.api<ListBody>("GET", `/api/v1/${name}${query}`);
 }
 
-/** What the program's rows are by drizzle and their views, newest first. */
+/** The program's rows, read by drizzle through their views, newest first. */
 export async function viewedRows({ id, program }: TestProgram, name: ListName): Promise<Listed[]> {
   const { program_id } = { partners, payments, commissions, payouts }[name];
   const own = eq(program_id, id);
@@ -55,7 +55,7 @@ export interface ListRows {
   payouts: Partial<Plain<typeof payouts.$inferInsert>>[];
 }
 
-/** Inserts the rows, whatever the API would say to them. All are of one partner, whose id is returned. */
+/** Inserts the rows past the API's checks. All are of one partner, whose id is returned. */
 export async function insertRows(program: TestProgram, rows: Partial<ListRows>): Promise<string> {
   const stamp = iso(Date.now());
   const made = (kind: IdKind) => ({

@@ -1,6 +1,6 @@
 /**
- * Between a test and the Worker is the proxy of the local runtime: it answers a request other than GET with 500 when the
- * connection that it kept open had just been closed. Such a request has not reached the Worker, and is sent again.
+ * The proxy of the local runtime is between a test and the Worker: it answers a request other than GET with 500 if its
+ * kept-alive connection had just been closed. Such a request has not reached the Worker, and is sent again.
  */
 const LOST = "Error: Network connection lost.";
 

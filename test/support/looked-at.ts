@@ -1,4 +1,4 @@
-/** Which pages the browser's suite looks at, by their routes: `test/browser/pages-seed.ts` has an address for each. */
+/** The pages in the browser suite, by their routes: `test/browser/pages-seed.ts` has an address for each. */
 export const LOOKED_AT: string[] = [
   "/dashboard",
   "/dashboard/payments/codes",
@@ -70,7 +70,7 @@ export const LOOKED_AT: string[] = [
   "/portal/statistics",
 ];
 
-/** Where the owner's navigation leads. */
+/** The targets of the owner's navigation. */
 export const PLACES: string[] = LOOKED_AT.filter((route) => /^\/dashboard(?:\/[^/]+)?$/.test(route));
 
 export const NOT_LOOKED_AT: Record<string, string> = {

@@ -1,4 +1,4 @@
-/** One notice of each kind of e-mail: the compiler asks for that of a new one. */
+/** One notice of each kind of e-mail: a new kind does not compile without its own. */
 import type { NoticeOf } from "../../src/core/kernel/notices.ts";
 import type { PayoutDetailsChange } from "../../src/core/kernel/payout-details.ts";
 import type { Application, Endpoint, Member, Partner, Program, SaleClaim } from "../../src/core/kernel/rows.ts";
@@ -7,7 +7,7 @@ import type { MailKind } from "../../src/domain/mail.ts";
 import { cents } from "../../src/domain/money.ts";
 import { unplain } from "./plain.ts";
 
-/** With what a name may have in it. */
+/** A name with special characters. */
 export const NAMED = `Ottilie & "Søns" <Ltd>`;
 
 export const PROGRAM = unplain<Program>({

@@ -4,17 +4,17 @@ import type { Fetch } from "../../src/lib/deadline.ts";
 export const MAIL_SERVICE = "https://mail.example/api";
 export const MAIL_KEY = "re_played_key_0123456789";
 
-/** What it does with the next request; `cut` and `late` take the e-mail, and do not say so. */
+/** The answer to the next request; `cut` and `late` accept the e-mail without confirming it. */
 export type Answer = "ok" | "cut" | "busy" | "away" | "same key" | "broken" | "no key" | "bad address" | "inactive";
 
 export interface MailService {
   fetch: Fetch;
-  /** What was taken, each once by its key where the API knows keys. */
+  /** The accepted e-mails, each once by its key if the API supports keys. */
   taken: { to: string; subject: string; html: string; text: string; id: string; headers: Record<string, string> }[];
   requests: Request[];
   /** Answers to come; then all is well. */
   answers: Answer[];
-  /** What it says where it is busy or away. */
+  /** The `Retry-After` header of a busy or unavailable service. */
   retryAfter: string;
 }
 
@@ -66,7 +66,7 @@ const APIS: Record<"resend" | "postmark", Api> = {
       ok: [200, { To: "x", SubmittedAt: "2026-01-01T00:00:00Z", MessageID: "m", ErrorCode: 0, Message: "OK" }],
       busy: code(429, 429),
       away: code(503, 503),
-      // It knows no keys: as documented for a body that is no JSON.
+      // The service without keys: as documented for a body that is not JSON.
       "same key": code(409, 409),
       broken: code(500, 500),
       "no key": code(401, 10),

@@ -1,4 +1,4 @@
-/** The platform's e-mail binding, played: keeps what it is given. */
+/** The platform's e-mail binding, played: it stores the sent e-mails. */
 import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
 import type { Mail } from "../../src/lib/mail.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
@@ -6,13 +6,13 @@ import { testContext } from "./program.ts";
 
 export interface Mailbox {
   mails: (Mail & { from: string })[];
-  /** What a deployment with e-mail has set. */
+  /** The bindings of a deployment with e-mail. */
   bindings: { EMAIL: SendEmail; EMAIL_FROM: string };
-  /** Sends what is due of the program, as a wake-up does, at an instant; gives all that it was given so far. */
+  /** Sends the program's due e-mails at an instant, as a wake-up does; gives all e-mails received so far. */
   deliver(program_id: string, now?: number): Promise<Mailbox["mails"]>;
 }
 
-/** `before` runs before each e-mail is taken; what it throws goes to the sender. */
+/** `before` runs before each e-mail is accepted; its exceptions reach the sender. */
 export function openMailbox(before: (mail: Mail) => unknown = () => {}): Mailbox {
   const mails: Mailbox["mails"] = [];
   const send = async (mail: Mail & { from: string }) => {

@@ -1,4 +1,4 @@
-/** Many events at once, with the counts that their writers would have kept. */
+/** Many events at once, with the counts that their writers would have stored. */
 import { env } from "cloudflare:workers";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
@@ -14,7 +14,7 @@ export async function makeClicks(program: TestProgram, count: number, at: (i: nu
   );
 }
 
-/** Records events of a program that has none of their days yet, and returns their ids, oldest first. */
+/** Records events of a program without events on their days, and returns their ids, oldest first. */
 export async function makeEvents(program: TestProgram, made: { type: string; ms: number }[]): Promise<string[]> {
   const rows = made.map(({ type, ms }, n) => ({ id: newId("event", ms), type, created_at: iso(ms), n }));
   for (let i = 0; i < rows.length; i += ROWS_PER_STATEMENT) {

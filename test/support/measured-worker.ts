@@ -15,7 +15,7 @@ import worker from "../../src/index.ts";
 import { HOUR, SECOND } from "../../src/lib/time.ts";
 import { meterDatabase } from "./metered-database.ts";
 
-/** What the platform counts. */
+/** The platform's billed counts. */
 const tally = {
   requests: 0,
   d1_rows_read: 0,
@@ -47,7 +47,7 @@ crypto.getRandomValues = <T extends ArrayBufferView | null>(array: T): T => {
   return array;
 };
 
-/** Alarms do not fire here: `bring` runs what the alarm runs. */
+/** Alarms do not fire here: `bring` runs the alarm's work. */
 class MeasuredCounter extends ClickCounter {
   constructor(state: DurableObjectState, env: Bindings) {
     meterStorage(state.storage);
@@ -79,7 +79,7 @@ function clicksOfOneObject(): number {
 }
 
 let made = 0;
-/** Which page, host and country is next. */
+/** Decides the next page, host and country. */
 let source = 0;
 const COUNTRIES = ["DE", "US", "FR"];
 
@@ -87,7 +87,7 @@ interface Commits {
   object: string;
   /** The clicks of each commit. */
   commits: { program_id: string; ref: string }[][];
-  /** To the same pages and from the same hosts and countries as those before. */
+  /** The same pages, hosts and countries as the earlier clicks. */
   isAgain?: boolean;
 }
 
@@ -121,7 +121,7 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
   },
   /** Commits, and as much later their flush by the Worker, again and again; between all of them the object may be evicted. */
   flush: async (env, { object, rounds, ms, evicted }: Flushes) => {
-    // It may remember somebody who was asked and did not come.
+    // It may keep the record of a requested flush that never came.
     await evict(env, object);
     for (const commits of rounds) {
       await commitAll(env, object, commits);
@@ -156,7 +156,7 @@ async function commitAll(env: Bindings, object: string, commits: Commits["commit
   }
 }
 
-/** No call that the platform would count. */
+/** The platform would not bill this call. */
 async function evict(env: Bindings, object: string): Promise<void> {
   settleCursors();
   await counterOf(env, object)
@@ -241,7 +241,7 @@ function meterQueue(queue: Bindings["DELIVERIES"]): Bindings["DELIVERIES"] {
 
 let cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
 
-/** What a cursor has read is known when it has been read. */
+/** The rows read by a cursor are known only after it has been read. */
 function settleCursors(): void {
   for (const cursor of cursors) {
     tally.do_rows_read += cursor.rowsRead;

@@ -1,5 +1,6 @@
 /**
- * The database between the Worker and D1: passes on what D1 says that each statement read and wrote, and each round trip.
+ * The database between the Worker and D1: passes on D1's counts of the rows that each statement read and wrote, and each
+ * round trip.
  */
 export function meterDatabase(
   database: D1Database,
@@ -24,7 +25,7 @@ export function meterDatabase(
         const row = (await all<Record<string, unknown>>()).results[0] ?? null;
         return column === undefined ? row : (row?.[column] ?? null);
       },
-      // Raw rows come without their counts: what only reads is asked twice.
+      // Raw rows come without their counts, so a read runs twice.
       raw: async () => {
         const { results } = await all<Record<string, unknown>>();
         return /^\s*(select|with)\b/i.test(sql) ? inner.raw() : results.map((row) => Object.values(row));
@@ -45,7 +46,7 @@ export function meterDatabase(
   return metered as D1Database;
 }
 
-/** A database that says of itself that it has so many bytes. */
+/** A database that reports this size in bytes. */
 export function sizedDatabase(database: D1Database, bytes: number): D1Database {
   return meterDatabase(database, (meta) => {
     meta.size_after = bytes;

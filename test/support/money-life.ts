@@ -1,8 +1,8 @@
-/** Random lives of customers: what they buy, are credited, get back and dispute at any provider. */
+/** Random lives of customers: their purchases, credits, refunds and disputes at any provider. */
 import * as fc from "fast-check";
 import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 
-/** Partners in either case, of every status; a shop's own numbers, another product's slug, one that nobody has. */
+/** Partners in either case, of every status; a shop's own numbers, another product's slug, an unknown slug. */
 const slug: fc.Arbitrary<string | null> = fc.constantFrom(
   "ann",
   "ANN",
@@ -34,7 +34,7 @@ const chapter = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant("refund" as const),
       pick: fc.nat(9),
-      /** Percent of what is left. */
+      /** Percent of the remainder. */
       share: fc.constantFrom(0, 10, 33, 50, 51, 100),
       ends: fc.constantFrom("holds", "holds", "fails", "fails later", "waits"),
     }),
@@ -65,21 +65,21 @@ export type Bought = Extract<Chapter, { do: "buy" | "subscribe" | "renew" | "upg
   discount?: Discount | null;
 };
 
-/** The owner's server says who brought a customer, of whichever provider. */
+/** The owner's server reports who brought a customer, at whichever provider. */
 export interface Lead {
   do: "lead";
   ref: string;
-  /** What the customer is named by. */
+  /** The identification of the customer. */
   by: "id" | "email" | "both";
 }
 
-/** What a promotion code took off before the amount, net. */
+/** The net discount of a promotion code, already subtracted from the amount. */
 export interface Discount {
   code: string;
   off: number;
 }
 
-/** What each vendor calls a promotion code, and the coupon behind it. */
+/** Each vendor's ids of a promotion code and of its coupon. */
 export const idsOfCode = (code: string) => ({
   provider_a: { id: `promo_${code}`, coupon: `cou_${code}` },
   provider_b: { id: `dsc_${code}` },
@@ -90,12 +90,15 @@ function bought<const Do extends "buy" | "subscribe" | "renew" | "upgrade">(what
     do: fc.constant(what),
     amount,
     ref: slug,
-    /** Beside it: in the metadata, or wherever the vendor's shape has another place. */
+    /** Another reference: in the metadata, or in another place of the vendor's shape. */
     other: slug,
     place: fc.constantFrom("subscription" as const, "line" as const, "invoice" as const),
     /** Money that is `held` is taken later, or a part of it: at provider A, in a checkout without a subscription. */
     how: fc.constantFrom("paid", "paid", "paid", "free", "late", "held", "never"),
-    /** Of a one-off purchase: a hosted checkout, a payment intent alone, or a checkout whose intent says as much. */
+    /**
+     * The way of a one-off purchase: a hosted checkout, a payment intent alone, or a checkout whose intent reports as
+     * much.
+     */
     via: fc.constantFrom("session" as const, "session" as const, "intent" as const, "both" as const),
     shape: fc.constantFrom("new" as const, "repeated" as const, "old" as const),
   });
@@ -105,13 +108,13 @@ export const life = fc.record({
   provider: fc.constantFrom(...PROVIDER_NAMES),
   currency: fc.constantFrom("USD", "JPY", "KWD"),
   tax_pct: fc.constantFrom(0, 8, 19, 25),
-  /** Nobody's, or the partner's own: then it is no sale to somebody else. */
+  /** No address, or the partner's own: in that case it is no sale to another person. */
   email: fc.constantFrom("buyer@example.com", "ann@partners.example", null),
   /** One-off purchases of guests name no customer. */
   guest: fc.boolean(),
   /** Seconds between the events of one chapter. */
   tick: fc.constantFrom(0, 1, 40),
-  /** Which of its events about refunds the vendor was asked for. */
+  /** The refund events that the vendor is configured to send. */
   refunds: fc.constantFrom("charge" as const, "refund" as const, "both" as const),
   chapters: fc.array(chapter, { minLength: 1, maxLength: 7 }),
 });
@@ -120,6 +123,6 @@ type GeneratedLife = typeof life extends fc.Arbitrary<infer L> ? L : never;
 export interface Life extends Omit<GeneratedLife, "currency" | "email" | "chapters"> {
   currency: string;
   email: string | null;
-  /** Seconds: when the vendor first hears of the customer. */
+  /** Seconds: the time at which the vendor creates the customer. */
   begins?: number;
 }

@@ -1,11 +1,11 @@
 /**
- * What a program must have earned, from what really happened: written from the specification and the vendors' documentation,
- * and sharing nothing with the code under test. Amounts are in smallest units of the currency.
+ * The expected earnings of a program, from the true story: written from the specification and the vendors'
+ * documentation, without the code under test. Amounts are in smallest units of the currency.
  */
 
 import type { ListedProvider } from "../../src/providers/registry.ts";
 
-/** Where a payment carries a reference, the strongest first (REF-1). */
+/** The places of a payment's references, the strongest first (REF-1). */
 export const PLACES = ["client_reference_id", "metadata", "subscription", "line", "invoice"] as const;
 
 export interface Carried {
@@ -13,23 +13,23 @@ export interface Carried {
   place: (typeof PLACES)[number];
 }
 
-/** Money that left the customer once, and what happened to it. */
+/** Money that left the customer once, and its later changes. */
 export interface Truth {
   provider: ListedProvider;
   /** Its identity at the vendor. */
   key: string;
-  /** Another identity of the same payment: what was paid out under it, before the two were one, keeps it. */
+  /** Another identity of the same payment: a payout made under it, before the two were joined, stays there. */
   also?: string;
   currency: string;
-  /** What was invoiced, tax included, and the tax in it. */
+  /** The invoiced amount, tax included, and the tax in it. */
   total: number;
   tax: number;
-  /** What the customer was charged of it: the rest was paid from credit. */
+  /** The amount charged to the customer: credit paid the rest. */
   charged: number;
   paid: boolean;
   /** Gone back, tax included: refunds that hold and disputes that were lost. */
   back: number;
-  /** The same net of tax, where the vendor says the tax of each; null where it does not. */
+  /** The same net of tax, if the vendor reports the tax of each; otherwise null. */
   net_back: number | null;
   /** A dispute about it that is not decided. */
   open: boolean;
@@ -51,14 +51,14 @@ export interface Said {
   chapter: number;
   /** Seconds. */
   at: number;
-  /** Those that one event carries, the strongest first. */
+  /** The slugs of one event, the strongest first. */
   slugs: string[];
   codes: string[];
   customer: string | null;
   subscription: string | null;
-  /** The customer or the subscription that keeps the reference, and says it again with each of its events (REF-4). */
+  /** The customer or the subscription that keeps the reference, and repeats it in each of its events (REF-4). */
   keeper?: string | null;
-  /** Of a lead, which serves the payments of every provider (FACT-4): the address that it names. */
+  /** The address in a lead; a lead serves the payments of every provider (FACT-4). */
   lead?: { email: string | null };
 }
 
@@ -73,12 +73,12 @@ export interface ModelFlow {
   action_type: "percentage" | "flat";
   action_value: number;
   priority: number;
-  /** More than so much, net. */
+  /** The lower limit, net (exclusive). */
   above: number;
   provider: Truth["provider"] | null;
 }
 
-/** From when on a code is a partner's, until it is given to the next (seconds). */
+/** The time from which a code belongs to a partner, until it is given to the next (seconds). */
 export interface ModelCode {
   provider: Truth["provider"];
   code: string;
@@ -87,7 +87,7 @@ export interface ModelCode {
 }
 
 export interface ModelProgram {
-  /** All that were ever given, in the order of their times; none unless given. */
+  /** All assignments, in the order of their times; empty unless given. */
   codes?: readonly ModelCode[];
   /** Links unless given. */
   code_precedence?: "link" | "code";
@@ -100,11 +100,11 @@ export interface ModelProgram {
 export interface Expected {
   outcome: string;
   partner: string | null;
-  /** Null where nothing is earned, which is not the same as 0: all of it went back. */
+  /** Null if the payment never earned, unlike 0: all of it went back. */
   amount: number | null;
   /** The gravest reason why a person should look. */
   reason: string | null;
-  /** The promotion code that decided whose it is, and what was paid and not given back. */
+  /** The promotion code that decided the partner, and the net amount that remains. */
   code: string | null;
   revenue: number;
 }
@@ -121,7 +121,7 @@ export function keyOf(truths: readonly Pick<Truth, "key" | "also">[]): (key: str
   return (key) => keys.get(key) ?? key;
 }
 
-/** What each payment must come to, by the program as it was when the payment was made (PAY-16). */
+/** The expected result of each payment, by the program as it was when the payment was made (PAY-16). */
 export function expectedOf(programAt: (at: number) => ModelProgram, truths: readonly Truth[], said: readonly Said[]) {
   return new Map(truths.map((truth) => [truth.key, expectedFor(programAt(truth.at), truth, said)]));
 }
@@ -148,11 +148,11 @@ function expectedFor(program: ModelProgram, truth: Truth, said: readonly Said[])
   };
 }
 
-/** What was charged, net of tax (PAY-1): the tax counts in proportion where credit paid a part. */
+/** The charged amount, net of tax (PAY-1): if credit paid a part, the tax counts in proportion. */
 function netOf({ provider, total, tax, charged }: Truth): number {
   if (charged <= 0 || total <= 0) return 0;
   const net: Record<ListedProvider, number> = {
-    // The owner's server reports what is left after tax.
+    // The owner's server reports amounts without tax.
     api: charged,
     provider_a: share(total - tax, charged, total),
     provider_b: charged - share(tax, charged, total),
@@ -160,7 +160,7 @@ function netOf({ provider, total, tax, charged }: Truth): number {
   return net[provider];
 }
 
-/** Where something leads, and since when it does: a code may be given to a partner after it was used. */
+/** The partner of a reference, and since when: a code may be given to a partner after it was used. */
 interface Lead {
   slug: string;
   since: number;
@@ -169,13 +169,14 @@ interface Lead {
 }
 
 interface Chosen extends Pick<Lead, "slug" | "code"> {
-  /** Whether it is a code that leads to nobody. */
+  /** Whether it is an unassigned code. */
   isCode: boolean;
 }
 
 /**
- * The first that leads to a partner of the program counts; one that leads to nobody hides no other (REF-2). Codes come after
- * links or before them (CODE-1), then what is remembered (REF-3), last a code that was given to somebody only later (CODE-3).
+ * The first reference that leads to a partner of the program counts; an unknown one does not hide another (REF-2). Codes
+ * come after links or before them (CODE-1), then the remembered reference (REF-3), last a code that was given to a
+ * partner only later (CODE-3).
  */
 function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[]): Chosen | null {
   const { at, provider } = truth;
@@ -197,7 +198,7 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   const by = (field: "customer" | "subscription") =>
     heard((one) => truth[field] !== null && one[field] === truth[field]);
   const byAddress = heard(({ lead }) => truth.email !== null && lead?.email === truth.email);
-  // What is said of the subscription is nearer than what is said of its customer, and an address is the last to be asked.
+  // References of the subscription come before references of its customer, and those of an address come last.
   const inTime = [by("subscription"), by("customer"), byAddress].map((leads) =>
     leads.filter(({ since }) => since <= at),
   );
@@ -211,7 +212,7 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   return nobodys === undefined ? null : { slug: nobodys, code: null, isCode };
 }
 
-/** Whether it is the partner's slug that the customer or the subscription said last, and no news (REF-4). */
+/** Whether it repeats the last slug of the customer or the subscription (REF-4). */
 function isAgain(program: ModelProgram, one: Said, before: readonly Said[]): boolean {
   const linkOf = ({ slugs }: Said) => slugs.find((slug) => partnerOf(program, slug))?.toLowerCase();
   const own = before.filter(({ keeper }) => keeper && keeper === one.keeper);
@@ -234,7 +235,10 @@ function firstUse({ provider, subscription, at, chapter }: Truth, said: readonly
   return Math.min(at, ...uses.map((one) => one.at));
 }
 
-/** What was said at the sale that one event reports: of its subscription within an hour, or of its payment, a chapter (CODE-1). */
+/**
+ * The references of the sale that one event reports: of its subscription within an hour, or of its payment, a chapter
+ * (CODE-1).
+ */
 function saleOf(one: Said, said: readonly Said[]): Said[] {
   if (one.lead) return [one];
   return said.filter(
@@ -247,7 +251,10 @@ function saleOf(one: Said, said: readonly Said[]): Said[] {
   );
 }
 
-/** Where what one event said leads, for a payment: its link or its code, unless the other counts more at its sale; nowhere if to nobody. */
+/**
+ * The partner of one event's references, for a payment: its link or its code, unless the other has precedence at its
+ * sale; empty if both are unknown.
+ */
 function leadOf(
   program: ModelProgram,
   { slugs, codes, provider, at }: Said,
@@ -266,7 +273,7 @@ function leadOf(
   return slug !== undefined && !(byCode && isCoded) ? [linkTo(slug)] : [];
 }
 
-/** Who had a code at a time; where nobody had, who got it next. */
+/** The partner who had a code at a time, or else the next one to get it. */
 function holderOf({ codes = [] }: ModelProgram, provider: string, code: string, at: number): Lead | null {
   const own = codes.filter((one) => one.provider === provider && one.code === code);
   return own.findLast(({ since }) => since <= at) ?? own[0] ?? null;

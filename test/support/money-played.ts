@@ -10,11 +10,11 @@ import { bodyOfB } from "./provider-b.ts";
 
 export interface Played {
   vendor: PlayedVendor<unknown>;
-  /** Of its events so far. */
+  /** The bodies of its events so far. */
   bodies: () => string[];
 }
 
-/** One that the list has more does not compile without its own. */
+/** A new provider does not compile without its own. */
 export const PLAYED: Record<ListedProvider, (life: Life, n: string) => Played> = {
   api(life, n) {
     const vendor = new VendorApi(life, n);

@@ -21,14 +21,15 @@ function flowOf({ above, provider, ...rest }: ModelFlow): WorldFlow {
   };
 }
 
-/** The ledger without what differs between two programs. */
+/** The ledger without the parts that differ between two programs. */
 export async function seen(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   const { db } = testContext();
   const slugs = await slugsOf(program);
   const keys = new Map(payments.map((row) => [row.id, row.provider_transaction_id]));
   return {
-    // What an intent and its session say is one payment. No flow is for leads: what one earned would be among the rows.
+    // An intent and its session are one payment: the merged one is skipped. Flows do not match leads: a lead's earnings
+    // would be among the rows.
     outcomes: Object.fromEntries(
       payments
         .filter(({ event, outcome }) => event === "transaction_completed" && outcome !== "merged")

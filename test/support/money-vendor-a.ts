@@ -1,4 +1,4 @@
-/** Provider A, played: its events of a customer's life, and what really happened (`money-world.ts`). */
+/** Provider A, played: its events of a customer's life, and the true story (`money-world.ts`). */
 import { discountEventA } from "./code-events.ts";
 import { idsOfCode, type Bought, type Chapter, type Discount, type Life } from "./money-life.ts";
 import { carriedAt, codesOf, PlayedVendor, type Sale } from "./money-vendor.ts";
@@ -13,7 +13,7 @@ interface Refund {
 interface SaleA extends Sale {
   payment_intent: string;
   charge: string;
-  /** The customer's money was held first: so much of it, of which `truth.charged` was taken. */
+  /** The held amount, of which `truth.charged` was captured. */
   held: number;
   refunds: Refund[];
 }
@@ -60,11 +60,11 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const decided = this.at(1);
     const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
     this.events.push(make({ ...fields, created: decided }));
-    // The session says its references again: these are the newest then (REF-4).
+    // The session repeats its references: they are the newest then (REF-4).
     if (how === "late") this.remember(decided, [ref, other], customer, null, codes);
   }
 
-  /** With Elements or through the API: the intent is all there is. One without a reference may be of a customer who is known. */
+  /** With Elements or through the API, there is an intent only. One without a reference may be of a known customer. */
   #payByIntent(what: Bought): void {
     const { amount, how } = what;
     const ref = what.ref ?? what.other;
@@ -80,7 +80,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     this.#tellIntent(this.#sell(truth, { payment_intent, held: amount }), ref, { tax: truth.tax });
   }
 
-  /** Takes what was held: the intent alone says so, and the rest is let go as if it were refunded. */
+  /** Captures a held amount: the intent alone reports it, and the rest is released as if it were refunded. */
   #take(sale: SaleA, ref: string | null): void {
     this.#tellIntent(sale, ref);
     const amount = sale.held - sale.truth.charged;
@@ -93,7 +93,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     );
   }
 
-  /** An intent that says what was paid, with the reference that its own metadata has. */
+  /** An intent that reports the paid amount, with the reference of its own metadata. */
   #tellIntent({ truth, payment_intent, charge, held }: SaleA, ref: string | null, more: { tax?: number } = {}): void {
     const { customer, charged: captured, currency } = truth;
     const created = this.at(1);
@@ -109,7 +109,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const key = this.id("in_");
     const isPaid = how !== "never";
     const charged = isPaid ? this.charge(total) : 0;
-    // What the invoice of an unpaid subscription carries is reported nowhere.
+    // References of an unpaid subscription's invoice are not reported.
     const carried = carriedAt(["client_reference_id", ref], [place, isPaid ? other : null]);
     const codes = codesOf(what);
     const whose = { customer: this.customer, subscription, carried, codes };
@@ -143,7 +143,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     this.#invoice(sale, what, other);
   }
 
-  /** The rest of the period is invoiced at once, less what is left of the cheaper one. */
+  /** The rest of the period is invoiced at once, less the unused part of the cheaper one. */
   protected upgrade(what: Bought, subscription: string): void {
     const { amount: total, other, place } = what;
     const key = this.id("in_");
@@ -178,7 +178,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   }
 
   protected refund({ share, ends }: Of<"refund">, sale: SaleA): void {
-    // Earlier refunds fail, in the same second as the new one where the events can still report it.
+    // Earlier refunds fail, in the same second as the new one if the events can still report it.
     const failing = sale.refunds.filter(({ state }) => state === "will fail");
     for (const refund of failing) this.#fail(sale, refund, this.at(this.life.refunds === "both" ? 0 : 1));
     const failed = sale.refunds.filter(({ state }) => state === "failed");
@@ -200,7 +200,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
       );
     }
     if (ends === "fails") this.#fail(sale, refund, this.at(1));
-    // Somebody writes a note to a refund that failed long ago.
+    // The owner adds a note to a refund that failed long ago.
     for (const old of failed) {
       const fields = { ...this.#refunded(sale, old), status: "failed", created: this.at(1) };
       this.events.push(a.refundEvent("refund.updated", fields));
@@ -254,7 +254,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     this.events.push(a.subscriptionDeleted({ id: subscription, customer: this.customer, created: this.at() }));
   }
 
-  /** Test mode, with the ids of a live payment where there is one. */
+  /** Test mode, with the ids of a live payment if there is one. */
   protected test({ amount, ref }: Of<"test">, sale: SaleA | undefined): void {
     const at = { livemode: false, created: this.at(1) };
     const ids = { charge: sale?.charge ?? this.id("ch_"), payment_intent: sale?.payment_intent ?? this.id("pi_") };
@@ -281,7 +281,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     return sale;
   }
 
-  /** The events of a finalised invoice, and what links it to its charge. */
+  /** The events of a finalised invoice, and the link to its charge. */
   #invoice(sale: SaleA, what: Bought, other: string | null, more: Partial<a.InvoiceOverrides> = {}): void {
     const { place, shape, how } = what;
     const { truth, payment_intent, charge } = sale;
@@ -310,13 +310,13 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     if (isOld) this.events.push(a.paymentIntentSucceeded({ invoice: key, ...intent }));
     else if (shape === "repeated") this.events.push(a.paymentIntentSucceeded({ order_reference: key, ...intent }));
     else {
-      // Neither names the other: the vendor links them by an event of its own.
+      // The two do not name each other: the vendor links them by a separate event.
       this.events.push(a.paymentIntentSucceeded(intent));
       this.events.push(a.invoicePaymentPaid({ invoice: key, payment_intent, created: this.at() }));
     }
   }
 
-  /** What a session says of a discount: the code itself. */
+  /** A session's discount names the code itself. */
   #discounted(discount: Discount | null | undefined, total: number): Record<string, unknown> {
     if (!discount) return {};
     const { id, coupon } = idsOfCode(discount.code).provider_a;
@@ -328,7 +328,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     };
   }
 
-  /** An invoice names the discount alone; an event of its own says what it was made from. */
+  /** An invoice names the discount only; a separate event links it to its code. */
   #discountedInvoice(discount: Discount | null | undefined, subscription: string | null): Record<string, unknown> {
     if (!discount) return {};
     const { id: promotion_code, coupon } = idsOfCode(discount.code).provider_a;
@@ -341,7 +341,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     return { id, amount, currency: truth.currency.toLowerCase(), payment_intent, charge };
   }
 
-  /** All that was refunded of the charge by now, and what was let go. */
+  /** The total refunded of the charge so far, and the released amount. */
   #tellRefunded({ truth, payment_intent, charge, held, refunds }: SaleA, created: number): void {
     const captured = truth.charged;
     const currency = truth.currency.toLowerCase();

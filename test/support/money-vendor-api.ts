@@ -1,11 +1,11 @@
-/** The owner's server, played: what it reports of a customer's life, and what really happened (`money-world.ts`). */
+/** The owner's server, played: its reports of a customer's life, and the true story (`money-world.ts`). */
 import * as api from "./api-bodies.ts";
 import type { Bought, Chapter, Lead, Life } from "./money-life.ts";
 import { carriedAt, PlayedVendor, type ApiEvent, type Sale } from "./money-vendor.ts";
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
 
-/** It knows no subscriptions, no tax, no credit and no test mode: what it sells is a sale, what goes back a refund. */
+/** It does not have subscriptions, tax, credit or test mode: every purchase is a sale, and every return a refund. */
 export class VendorApi extends PlayedVendor<ApiEvent> {
   constructor(life: Life, n: string) {
     super(life, n, "user_");
@@ -43,7 +43,7 @@ export class VendorApi extends PlayedVendor<ApiEvent> {
   protected say(ref: string): void {
     const occurred_at = this.#now(1);
     const { guest } = this.life;
-    // Of a guest there is an address alone, and it may be that of nobody.
+    // A guest has an address only, possibly an unknown one.
     const customer = this.#customer(guest);
     if (customer.id === undefined && customer.email === undefined) return;
     this.events.push({ kind: "lead", body: api.lead({ external_id: this.id("lead_"), ref, customer, occurred_at }) });

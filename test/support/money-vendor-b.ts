@@ -1,4 +1,4 @@
-/** Provider B, played: its events of a customer's life, and what really happened (`money-world.ts`). */
+/** Provider B, played: its events of a customer's life, and the true story (`money-world.ts`). */
 import { idsOfCode, type Bought, type Chapter, type Discount, type Life } from "./money-life.ts";
 import { carriedAt, codesOf, PlayedVendor, type Sale } from "./money-vendor.ts";
 import * as b from "./provider-b.ts";
@@ -56,7 +56,7 @@ export class VendorB extends PlayedVendor<b.EventB> {
     this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription, [], subscription);
   }
 
-  /** A credit goes to the balance and takes nothing from what was paid. */
+  /** A credit goes to the balance and does not reduce the paid amount. */
   protected giveCredit({ amount }: Of<"credit">): void {
     const sale = this.sales.find(({ truth }) => truth.customer !== null && truth.charged > 0);
     if (!sale) return;
@@ -101,7 +101,7 @@ export class VendorB extends PlayedVendor<b.EventB> {
       ends === "partly back" ? { amount: Math.floor(part.amount / 2), tax: Math.floor(part.tax / 2) } : part;
     const reverse = isWarning ? "chargeback_warning_reverse" : "chargeback_reverse";
     this.#adjust(sale, { action: reverse, status: "approved", ...returned });
-    // All of it came back: the vendor may say so of the chargeback as well.
+    // All of it came back: the vendor may also report this as part of the chargeback.
     if (ends !== "partly back" && amount % 3 !== 0) this.#adjust(sale, { ...fields, status: "reversed" }, true);
     this.#giveBack(sale, returned, -1);
   }
@@ -124,7 +124,7 @@ export class VendorB extends PlayedVendor<b.EventB> {
     this.events.push(b.subscriptionCanceled(fields));
   }
 
-  /** The vendor's simulator and its sandbox, with the ids of a live payment where there is one. */
+  /** The vendor's simulator and its sandbox, with the ids of a live payment if there is one. */
   protected test({ amount, ref }: Of<"test">, sale: Sale | undefined): void {
     const key = sale?.truth.key ?? this.id("txn_");
     this.tests.push(key);
@@ -180,12 +180,12 @@ export class VendorB extends PlayedVendor<b.EventB> {
 
   #sell(truth: Sale["truth"]): void {
     const { total, tax, charged } = truth;
-    // The tax in what was charged, as a customer's refund gives it back.
+    // The tax in the charged amount, as a customer's refund returns it.
     const left_tax = total > 0 ? Math.floor((tax * charged) / total) : 0;
     this.sales.push({ truth, left: charged, left_tax });
   }
 
-  /** A part of what is left, with its part of the tax. */
+  /** A part of the remainder, with its part of the tax. */
   #part({ left, left_tax }: Sale, amount: number): { amount: number; tax: number } {
     return { amount, tax: amount === left ? left_tax : Number((BigInt(left_tax) * BigInt(amount)) / BigInt(left)) };
   }

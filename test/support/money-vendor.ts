@@ -1,4 +1,4 @@
-/** What the played vendors of `money-world.ts` share: the clock, the customer's credit, and what really happened. */
+/** Shared by the played vendors of `money-world.ts`: the clock, the customer's credit, and the true story. */
 import type { ReportKind } from "../../src/providers/provider.ts";
 import * as api from "./api-bodies.ts";
 import type { Carried, Said, Truth } from "./money-model.ts";
@@ -9,13 +9,13 @@ const TWO_DAYS = 172_800;
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
 
-/** What the owner's server reports. */
+/** A report of the owner's server. */
 export interface ApiEvent {
   kind: ReportKind;
   body: api.LeadBody | api.SaleBody | api.RefundBody;
 }
 
-/** A payment with what the vendor knows of it too. */
+/** A payment with the vendor's own data of it. */
 export interface Sale {
   truth: Truth;
   /** Charged and not yet given back, nor held by a dispute. */
@@ -25,7 +25,7 @@ export interface Sale {
 
 export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
   readonly events: Event[] = [];
-  /** What the owner's server says of the vendor's customer beside them. */
+  /** The owner's server's reports of the vendor's customer, beside the vendor's events. */
   readonly leads: ApiEvent[] = [];
   readonly said: Said[] = [];
   /** Keys of payments that are only tests. */
@@ -35,7 +35,7 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
   protected readonly n: string;
   protected subscription: string | null = null;
   protected readonly customer: string;
-  /** What the vendor owes the customer, who pays with it first. */
+  /** The vendor's debt to the customer, which pays for purchases first. */
   protected credit = 0;
   protected chapter = 0;
   #clock: number;
@@ -113,7 +113,7 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
     this.subscription = null;
   }
 
-  /** A sale of which something is left to be given back, and that no dispute holds. */
+  /** A sale with a refundable remainder and without an open dispute. */
   private withSale(pick: number, then: (sale: Kind) => void): void {
     const some = this.sales.filter(({ left, truth }) => left > 0 && !truth.open);
     const sale = some[pick % Math.max(some.length, 1)];
@@ -134,7 +134,7 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
     return Math.floor((amount * this.life.tax_pct) / (100 + this.life.tax_pct));
   }
 
-  /** Takes an amount from the customer, credit first: what is left to be charged. */
+  /** Takes an amount from the customer, credit first: returns the amount to charge. */
   protected charge(total: number): number {
     const used = Math.min(this.credit, Math.max(total, 0));
     this.credit -= used;
@@ -178,7 +178,7 @@ export function codesOf({ discount }: Pick<Bought, "discount">): string[] {
   return discount ? [discount.code] : [];
 }
 
-/** The references that are there. */
+/** The given references. */
 export function carriedAt(...found: [Carried["place"], string | null][]): Carried[] {
   return found.flatMap(([place, slug]) => (slug === null ? [] : [{ place, slug }]));
 }

@@ -1,6 +1,6 @@
 /**
- * Programs with random lives of customers (`money-life.ts`). A played vendor lives them: it reports each in its own
- * events, and keeps what really happened beside it.
+ * Programs with random lives of customers (`money-life.ts`). A played vendor runs them: it reports each in its own
+ * events, and keeps the true story beside it.
  */
 import * as fc from "fast-check";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
@@ -44,8 +44,8 @@ export interface Lived {
 }
 
 /**
- * Lives all lives of a world; events are in the order in which they happened. `mark` is in every id of a vendor:
- * programs of one secret must have none in common.
+ * Runs all lives of a world; events are in the order in which they happened. `mark` is in every id of a vendor: programs
+ * of one secret must not share ids.
  */
 export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
   const all = lives.map((one, i) => {
@@ -63,14 +63,17 @@ export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
   };
 }
 
-/** As it comes to the service: signed, or with the program's key. */
+/** Sends an event as the service receives it: signed, or with the program's key. */
 export function send(program: TestProgram, { provider, body }: Reported): Promise<Reply<object>> {
   if (provider !== "api") return sendBody(program, provider, body);
   const { kind, body: reported } = JSON.parse(body) as ApiEvent;
   return report(program, kind, reported);
 }
 
-/** As the service reads it. @throws where it would refuse it. */
+/**
+ * The event as the service reads it.
+ * @throws if the service would refuse it.
+ */
 export function understood(provider: ListedProvider, body: string): ProviderEvent {
   const vendor = vendorNamed(provider);
   if (!vendor) {

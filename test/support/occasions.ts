@@ -1,4 +1,4 @@
-/** The scene of an occasion of a webhook, and what several occasions have in common. */
+/** The scene of a webhook's occasion, and the common steps of several occasions. */
 import { expect } from "vitest";
 import { send } from "./every-event.ts";
 import { sendA, sendBody } from "./ledger.ts";
@@ -16,9 +16,9 @@ export interface Scene extends Awaited<ReturnType<typeof makePayingProgram>> {
   api: (method: string, path: string, body?: unknown) => Promise<{ id: string }>;
 }
 
-/** Prepares an occasion. What it gives makes exactly one event. */
+/** Prepares an occasion. The returned function makes exactly one event. */
 export type Occasion = (scene: Scene) => Promise<() => Promise<unknown>>;
-/** In words, without the API: of an audit event and of its webhook. */
+/** Occasions of an audit event and of its webhook, by a description without the route. */
 export type Occasions = Record<string, Occasion>;
 
 /** How a change comes into the service. */

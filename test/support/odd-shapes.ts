@@ -1,4 +1,4 @@
-/** What a vendor may send one day in the place of a value: in each event that is made of one, that value is of another shape. */
+/** Values that a vendor may send in the future: each event differs from the sample in the shape of one value. */
 
 type Plain = Record<string, unknown>;
 
@@ -6,9 +6,9 @@ const isPlain = (value: unknown): value is Plain =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isDigits = (value: unknown): value is string => typeof value === "string" && /^-?\d+$/.test(value);
 
-/** In place of the value in each way; undefined where that is nothing else. */
+/** The replacement of the value in each way; undefined if it would be the same. */
 const WAYS = {
-  /** A null that is documented nowhere. */
+  /** An undocumented null. */
   nulled: (value: unknown) => (value === null ? undefined : null),
   /** A number as its text, and the text of a number as one. */
   retyped: (value: unknown) =>
@@ -24,13 +24,13 @@ const WAYS = {
     return typeof value === "string" ? (isDigits(value) ? "9".repeat(30) : "x".repeat(3_000)) : undefined;
   },
   fraction: (value: unknown) => (typeof value === "number" ? value + 0.5 : isDigits(value) ? `${value}.5` : undefined),
-  /** The object that an id names, and the id of an object that is there. */
+  /** The object in place of its id, and the id in place of its object. */
   expanded: (value: unknown) => {
     if (typeof value === "string") return { id: value, object: "expanded", metadata: {} };
     return isPlain(value) && typeof value["id"] === "string" ? value["id"] : undefined;
   },
   flipped: (value: unknown) => (typeof value === "boolean" ? !value : undefined),
-  /** A list that ends with its page, and one of which nothing is on it. */
+  /** A list that ends with its page, and an empty one. */
   cut: (value: unknown) => {
     if (Array.isArray(value)) return value.length > 0 ? [] : undefined;
     if (!isPlain(value) || !Array.isArray(value["data"])) return undefined;
@@ -41,7 +41,7 @@ const WAYS = {
 export type Oddity = keyof typeof WAYS;
 export const ODDITIES = Object.keys(WAYS) as readonly Oddity[];
 
-/** The value in another shape; undefined where it is none of those that this way changes. */
+/** The value in another shape; undefined if this way does not apply to it. */
 export function oddOf(value: unknown, oddity: Oddity): unknown {
   return WAYS[oddity](value);
 }

@@ -8,9 +8,9 @@ import { openVendor } from "./provider-a-api.ts";
 import type { Trial } from "./trial.ts";
 
 export const PROGRAMS = 500;
-/** Of live mode, which programs take alone. */
+/** A live-mode key, the only mode that programs accept. */
 const API_KEY = "rk_live_of_trials";
-/** On many databases it is the number of programs in each that counts; one database has had the most rows. */
+/** With many databases the number of programs in each matters; the test of one database has the most rows. */
 const MOST_OF_MANY = 10_000;
 
 /** Programs `first`, `first + step`, …, each with a row that is due, the second one of the first database with the most. */
@@ -60,7 +60,7 @@ async function giveTexts(database: D1Database): Promise<void> {
     .run();
 }
 
-/** What a job is tried with, in the first so many databases, which are emptied first; the vendor answers and has nothing. */
+/** The data of a job's trial, in the first databases, which are emptied first; the vendor answers with empty lists. */
 export async function openTrial(trial: Trial, shards: D1Database[]): Promise<void> {
   const key_mark = await keyMark(API_KEY);
   await Promise.all(

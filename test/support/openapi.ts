@@ -1,11 +1,11 @@
-/** The service's OpenAPI document as it is served, and live replies held to it. */
+/** The service's OpenAPI document as it is served, and live replies checked against it. */
 import { buildDocument } from "../../src/http/openapi/document.ts";
 import type { Answer, OpenApiDocument, Operation } from "../../src/http/openapi/types.ts";
 import { lookUp, schemaProblems } from "./json-schema.ts";
 
 let served: OpenApiDocument | undefined;
 
-/** As a client reads it: what JSON cannot carry is gone. */
+/** The document as a client reads it: without values that JSON cannot carry. */
 export function servedDocument(): OpenApiDocument {
   served ??= JSON.parse(JSON.stringify(buildDocument())) as OpenApiDocument;
   return served;
@@ -39,7 +39,7 @@ export function operationAt(method: string, path: string): { path: string; opera
   return operations().find((one) => one.method === method.toUpperCase() && one.pattern.test(pathname)) ?? null;
 }
 
-/** What the document says of an answer; null where it says nothing. */
+/** The documented answer; null if there is none. */
 export function documentedAnswer(method: string, path: string, status: number): Answer | null {
   const answer = operationAt(method, path)?.operation.responses[String(status)];
   if (!answer) return null;
@@ -47,9 +47,9 @@ export function documentedAnswer(method: string, path: string, status: number): 
 }
 
 /**
- * Throws unless the document describes this answer of this route: its status, its body field by field, none missing and
- * none more, and where they are given, its headers. `path` is an address with or without a query. An address that is
- * none of the document's may only be refused as such.
+ * Throws unless the document describes this answer of this route: its status, its body field by field without missing or
+ * additional fields and, if given, its headers. `path` is an address with or without a query. An undocumented address
+ * may only be refused as such.
  */
 export function assertDocumented(method: string, path: string, status: number, body: unknown, headers?: Headers): void {
   const documented = method === "HEAD" ? "GET" : method.toUpperCase();
@@ -64,8 +64,8 @@ export function assertDocumented(method: string, path: string, status: number, b
 const ERROR = { $ref: "#/components/schemas/Error" };
 
 /**
- * What an address may answer that is none of the document's: the key, the length of the body and the headers that every
- * route takes are judged before anything is looked for.
+ * The answers of an undocumented address: the key, the length of the body and the common headers are checked before the
+ * route is looked up.
  */
 const ELSEWHERE = new Set([401, 404, 405, 409, 413, 422, 429]);
 

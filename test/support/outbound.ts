@@ -14,13 +14,13 @@ import { testContext, type TestProgram } from "./program.ts";
 
 export interface Outbound {
   deps: ConsumerDeps;
-  /** Every wake-up that was asked for, in order. */
+  /** Every requested wake-up, in order. */
   wakeUps: WakeUp[];
   /** Hands these wake-ups to the consumer as one batch and waits until all it began has ended. */
   deliver: (...delivery_ids: string[]) => Promise<void>;
-  /** The same, without waiting for the end: the batch is answered for. */
+  /** The same, without waiting for the end: the batch is acknowledged. */
   begin: (...delivery_ids: string[]) => Promise<{ ended: Promise<void> }>;
-  /** What a sweep asks for of this program's deliveries; other tests of the file may have left some due. */
+  /** The wake-ups that a sweep requests for this program's deliveries; other tests of the file may have left some due. */
   sweep: (program: TestProgram) => Promise<WakeUp[]>;
 }
 
@@ -43,7 +43,7 @@ export function openOutbound(
     },
     resolverUrl: RESOLVER_URL,
     now: () => clock.now,
-    // A receiver that a test holds is never late; how long an attempt may take is tried where time is played.
+    // A receiver that a test holds is never late; tests in played time check the time limit of an attempt.
     budgetMs: 600_000,
     wake: async (asked) => void wakeUps.push(...asked),
     waitUntil: (work) => void background.push(work),
@@ -124,7 +124,7 @@ export async function attemptsOf(delivery_id: string): Promise<AttemptRow[]> {
   return results;
 }
 
-/** An event that is sent, for tests that ask only how: nobody was added. */
+/** An event for tests of its delivery alone: the partner in it is not stored. */
 export function anyOccurrence(ctx: ProgramCtx): Occurrence {
   const name = newId("partner", ctx.now);
   return partnerCreated(newPartner(ctx, { email: `${name}@partners.example`, slug: name }));

@@ -1,17 +1,17 @@
-/** What every page of the dashboard and the portal keeps to, whatever it shows: looked at in its document and its headers. */
+/** The rules of every page of the dashboard and the portal, checked in its document and its headers. */
 import { expect } from "vitest";
 import { textOf } from "./visitor.ts";
 
 /** Markup, a script and quotes, for every field that takes a text. */
 export const HOSTILE = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><b>&amp;{{7*7}}`;
 
-/** Pages on which the script asks for what a form would do. */
+/** Pages on which the script previews the effect of a form. */
 const SHOW_PREVIEWS = ["/dashboard/flows", "/dashboard/partners/import"];
 
-/** What the service makes of secrets: keys and signing secrets. */
+/** The form of the service's secrets: keys and signing secrets. */
 const SECRET = /\b(?:sk|rk|whsec)_[\w+/=-]{20,}/;
 
-/** The policy of a page, and what keeps it from other sites and from caches (PAGE-10). */
+/** The policy of a page, and the headers that keep it from other sites and from caches (PAGE-10). */
 export function expectHeaders(path: string, headers: Headers): void {
   const previews = SHOW_PREVIEWS.includes(path) ? "; connect-src 'self'" : "";
   expect(headers.get("content-security-policy")).toBe(
@@ -24,7 +24,7 @@ export function expectHeaders(path: string, headers: Headers): void {
   expect(headers.get("access-control-allow-origin")).toBeNull();
 }
 
-/** One document, in which nothing runs and nothing is loaded that the policy forbids (PAGE-10). */
+/** One document, without scripts and resources that the policy forbids (PAGE-10). */
 export function expectDocument(body: string): void {
   expect(body).toMatch(/^<!doctype html><html lang="en">/);
   expect(body.match(/<h1[\s>]/g)).toHaveLength(1);
@@ -32,7 +32,7 @@ export function expectDocument(body: string): void {
   expect(tags.match(/<script\b[^>]*>[^<]/)).toBeNull();
   expect(tags.match(/<style\b|<[^>]*\sstyle=|<[^>]*\son[a-z]+=/i)).toBeNull();
   expect(body.match(/="\s*javascript:/i)).toBeNull();
-  // Neither an image nor a font nor a page of somebody else.
+  // The page does not load an image, a font or a frame of another site.
   expect(body.match(/<(img|iframe|object|embed|link rel="(?!icon|stylesheet)|script src="(?!\/assets\/))/)).toBeNull();
   expect(body).not.toContain("[object");
   const prose = textOf(body.replaceAll(/<pre[\s\S]*?<\/pre>/g, ""));
@@ -53,7 +53,7 @@ export function expectForms(body: string): void {
   expect(forms.filter((form) => !/<input type="hidden" name="csrf" value="[0-9a-f]{64}"/.test(form))).toEqual([]);
 }
 
-/** No secret of the program, sealed or made, is in the page. */
+/** The page does not contain a secret of the program, sealed or generated. */
 export function expectNoSecret(body: string, secrets: readonly string[]): void {
   expect(secrets.filter((secret) => body.includes(secret))).toEqual([]);
   expect(body.match(SECRET)).toBeNull();

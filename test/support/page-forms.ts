@@ -1,4 +1,4 @@
-/** What the pages post, by route: `pages-walk.test.ts` fails for one that is not here. */
+/** The forms that the pages post, by route: `pages-walk.test.ts` fails for a missing one. */
 
 /** Forms that make a thing, and forms that change one: the tests of forms try each of them. */
 export const MAKING = [
@@ -16,8 +16,8 @@ export const CHANGING = [
 ] as const;
 
 /**
- * Of each form that changes a thing: a field that one person changes to this or that, as it is typed and as the page shows it, and a
- * field that another changes. A form does not compile without.
+ * The edits of each form that changes an object: a field that one person changes to this or that, as typed and as shown,
+ * and a field that another person changes. A form does not compile without its edits.
  */
 export const EDITED: Record<
   (typeof CHANGING)[number],
@@ -36,7 +36,7 @@ export const EDITED: Record<
   },
 };
 
-/** What else is posted, by what it is. */
+/** Other posted forms, by kind. */
 export const OTHERS: Record<string, string[]> = {
   "a button, or the page that asks before it acts": [
     "/dashboard/claims/:id/grant",

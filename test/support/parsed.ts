@@ -2,11 +2,11 @@ import { expect } from "vitest";
 import type { AttributionFact, Fact, PaymentFact } from "../../src/domain/fact.ts";
 import type { ParseResult, Vendor, ProviderEvent } from "../../src/providers/provider.ts";
 
-/** What a provider makes of an event as it comes off the wire. */
+/** A provider's reading of an event as it comes off the wire. */
 export function readerOf(provider: Vendor) {
   const parse = (event: object): ParseResult => provider.parse(JSON.parse(JSON.stringify(event)));
 
-  /** The event, which must be understood; either it says something or it names why not. */
+  /** The event, which must be understood: it either has facts or the reason why not. */
   const eventOf = (event: object): ProviderEvent => {
     const result = parse(event);
     if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
@@ -37,7 +37,7 @@ export function readerOf(provider: Vendor) {
       return ignored;
     },
 
-    /** Where its shape is refused; nowhere when it is understood. */
+    /** The paths of the refused fields; empty if the event is understood. */
     refusedPaths(event: object): string[] {
       const result = parse(event);
       return result.ok ? [] : result.details.map((detail) => detail.path);

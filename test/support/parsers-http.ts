@@ -1,4 +1,4 @@
-/** What the routes, pages and middlewares read of a request: headers, cookies, queries, bodies, paths. */
+/** The readers of a request in routes, pages and middlewares: headers, cookies, queries, bodies, paths. */
 import { env } from "cloudflare:workers";
 import { Hono, type Context, type HonoRequest, type MiddlewareHandler } from "hono";
 import type * as z from "zod";

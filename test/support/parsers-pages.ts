@@ -1,4 +1,4 @@
-/** What the pages for strangers and partners read of their forms. */
+/** The readers of the forms on pages for strangers and partners. */
 import type { Context } from "hono";
 import { env } from "cloudflare:workers";
 import type { Program } from "../../src/core/kernel/rows.ts";
@@ -33,7 +33,7 @@ function form(text: string, ...names: string[]): FormFields {
   return new FormFields(data);
 }
 
-/** As each of the bytes that a device makes: of a new passkey, and of one that is used. */
+/** Reads the text as each byte string of a device: of a new passkey, and of a used one. */
 async function readMade(text: string): Promise<unknown[]> {
   const expected = { origin: "https://service.example", challenge: new Uint8Array(3) };
   const client = (type: string) =>
@@ -66,7 +66,7 @@ const P256 = {
   y: "T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU",
 };
 
-/** An RSA key with a modulus of so many bytes. */
+/** An RSA key with a modulus of this many bytes. */
 function longKey(length: number): Uint8Array {
   const der = (tag: number, ...content: number[]) => [
     ...[tag, 0x83, content.length >> 16, (content.length >> 8) & 0xff, content.length & 0xff],

@@ -1,4 +1,7 @@
-/** Every function of ours that reads what strangers write, without the HTTP around it. `parsers-http.ts` has the rest. */
+/**
+ * Every function of this service that reads strangers' input, without the HTTP around it. `parsers-http.ts` has the
+ * rest.
+ */
 import { namesOf, readQuestion, slugStem } from "../../src/domain/application.ts";
 import { networksOf, parseAddress, whyNotPublic } from "../../src/domain/address.ts";
 import { isKnownBot } from "../../src/domain/bot.ts";
@@ -58,11 +61,11 @@ export interface Parser {
   module: string;
   name: string;
   read: (text: string) => unknown;
-  /** What it takes. */
+  /** A valid input. */
   good: string;
-  /** What surrounds a repeated text so that it is read as far as possible; `FRAMES` as well. */
+  /** Frames around a repeated text that make the parser read as far as possible; added to `FRAMES`. */
   frames?: readonly (readonly [string, string])[];
-  /** Its own worst texts of about `n` characters, beside the repeated ones. */
+  /** Its own worst texts of about `n` characters, in addition to the repeated ones. */
   worst?: Record<string, (n: number) => string>;
 }
 
@@ -236,7 +239,7 @@ const OF_REQUESTS: Parser[] = [
   parser("lib/mail.ts", "escapeHtml", "<b>", escapeHtml),
 ];
 
-/** The time, the key of a signature, and what is between them, in the header of each provider. */
+/** The time, the key of a signature, and the separator, in the header of each provider. */
 const HEADERS: Record<ListedVendor, readonly [string, string, string]> = {
   provider_a: ["t=1795347945", "v1", ","],
   provider_b: ["ts=1795347945", "h1", ";"],

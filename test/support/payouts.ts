@@ -139,7 +139,7 @@ export async function makePayout(world: PaidProgram, amounts = [1_000, 2_000], c
   return pending.at(-1)!;
 }
 
-/** A payout whose transfer is open, and about which the vendor cannot be asked for another hour: it takes no key. */
+/** A payout with an open transfer that cannot be looked up for another hour: the vendor refuses every key. */
 export async function makeOpenPayout(world: PaidProgram): Promise<PayoutRow> {
   const { id } = await makePayout(world);
   world.vendor.faults.push("drop_reply");
@@ -149,7 +149,7 @@ export async function makeOpenPayout(world: PaidProgram): Promise<PayoutRow> {
   return payoutById(id);
 }
 
-/** So many payouts of 3,000 to the program's connected partner, each in a currency of its own and paid by a transfer. */
+/** Payouts of 3,000 to the program's connected partner, each in a currency of its own and paid by a transfer. */
 export async function makePaidPayouts(world: PaidProgram, count: number): Promise<void> {
   const rows = Intl.supportedValuesOf("currency")
     .filter(isCurrency)

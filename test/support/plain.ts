@@ -9,7 +9,7 @@ export type Plain<T> = T extends Cents | Percent
       ? { [K in keyof T]: Plain<T[K]> }
       : T;
 
-/** The same as the code takes it. Nothing is checked: a test may store what no request could. */
+/** The same with the code's types. It is not checked: a test may store values that a request could not. */
 export function unplain<T>(plain: Plain<T>): T {
   return plain as unknown as T;
 }

@@ -16,7 +16,7 @@ export async function plannedByValue(database: D1Database, statements: Iterable<
   });
   if (compared.length === 0) throw new Error("no partial index was found");
   return [...statements].filter((text) => {
-    // What an UPDATE sets is not compared.
+    // The values that an UPDATE sets are not compared.
     const sql = text
       .replaceAll('"', "")
       .replaceAll(/\s+/g, " ")

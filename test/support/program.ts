@@ -85,7 +85,10 @@ export async function setSecrets(program_id: string, fields: ConnectionFields): 
   await keep(program_id, await connectionsOf(program_id, fields));
 }
 
-/** A program's stored secrets, as they are where the key that sealed them is lost: no key of the deployment opens them. */
+/**
+ * Makes a program's stored secrets unreadable, as after the loss of the sealing key: the deployment's keys cannot open
+ * them.
+ */
 export async function loseSecrets(program_id: string): Promise<void> {
   const lost = (await new SecretSealer([btoa("the key that nobody has any more")]).mark()) + "AAAAAAAAAAAAAAAA.AAAA";
   await env.DB.prepare(
@@ -151,7 +154,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
   return { program, id: program.id, api_key, api: (...args) => callApi(api_key, ...args) };
 }
 
-/** A context outside any request; wake-ups go nowhere, so that a test decides when deliveries and e-mails go out. */
+/** A context outside any request; wake-ups are dropped, so that a test decides when deliveries and e-mails go out. */
 export function testContext(now: number = Date.now()) {
   return {
     ...actingAs(
@@ -208,7 +211,7 @@ export function isPage(pathname: string): boolean {
   return /^\/($|(join|sign-in|embed|sign-out|switch|dashboard|portal|assets|dev|unsubscribe)(\/|$))/.test(pathname);
 }
 
-/** Every call so far, as "POST /api/v1/partners", for tests that say what they played. */
+/** Every call so far, as "POST /api/v1/partners", for tests that check their coverage. */
 export const CALLS: string[] = [];
 
 /** A reply read to its end, and held to the OpenAPI document: every answer of the API that any test sees. */

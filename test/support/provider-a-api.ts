@@ -1,7 +1,7 @@
 /**
  * Provider A's API as it is on the wire, played in memory: transfers with the vendor's idempotency store and its rules,
  * accounts and onboarding links, error objects, latency and faults. The client under test talks HTTP with it, and each
- * request is held to what the vendor publishes of it.
+ * request is checked against the vendor's published description.
  */
 import { refusedByA } from "./vendor-a-requests.ts";
 import { nested, type Reply } from "./vendor-requests.ts";
@@ -11,21 +11,21 @@ export const VENDOR_URL = "https://api.stripe.com";
 
 const DAY_MS = 86_400_000;
 
-/** What goes wrong with one call. */
+/** The fault of one call. */
 export type Fault =
   /** The request never arrives. */
   | "drop_request"
-  /** It is carried out and the answer is lost. */
+  /** The call is carried out and the answer is lost. */
   | "drop_reply"
-  /** It is carried out and the answer never ends. */
+  /** The call is carried out and the answer never ends. */
   | "hang"
-  /** It is carried out and the answer is cut off or from something on the way. */
+  /** The call is carried out and the answer is cut off or replaced by a proxy. */
   | "garbage"
   /** 429, judged before the idempotency store. */
   | "rate_limit"
   /** 409: another request under the key is under way, somewhere. */
   | "in_use"
-  /** 503 from something before the API: nothing carried out, nothing stored. */
+  /** 503 from a proxy before the API: the call is neither carried out nor stored. */
   | "gateway"
   /** 500 in the middle, before the transfer was made; stored under the key. */
   | "error_stored"
@@ -63,7 +63,7 @@ export interface VendorCall {
   headers: Headers;
   body: string;
   fault: Fault | null;
-  /** Null where no answer came. */
+  /** Null if there was no answer. */
   status: number | null;
 }
 
@@ -74,11 +74,11 @@ interface Stored {
   at: number;
 }
 
-/** What an account at the vendor is able to do. */
+/** The capability of an account at the vendor. */
 export type AccountState = "active" | "restricted" | "rejected";
 
 export interface VendorApi {
-  /** In place of the global `fetch`, for `VENDOR_URL`. */
+  /** Replaces the global `fetch`, for `VENDOR_URL`. */
   fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
   /** The vendor's clock, ms. */
   now: number;
@@ -130,7 +130,7 @@ export function openVendor(options: VendorOptions = {}): VendorApi {
 
 class Lost extends Error {}
 
-/** Look-ups of transfers are not answered until what this gives is called. */
+/** Holds look-ups of transfers until the returned function is called. */
 export function hideTransfers(vendor: VendorApi): () => void {
   const { fetch } = vendor;
   vendor.fetch = async (url, init) => {
@@ -210,7 +210,7 @@ async function carryOut(
   if (refused) return refused;
   const route = `${request.method} ${url.pathname}`;
   if (route === "GET /v1/transfers") return listTransfers(vendor, url);
-  // Nothing happened there: `event-lists.ts` plays the list.
+  // The list is empty here: `event-lists.ts` plays it.
   if (route === "GET /v1/events")
     return { status: 200, body: { object: "list", url: "/v1/events", has_more: false, data: [] } };
   if (route === "GET /v1/account") return tellAccount(vendor, key);

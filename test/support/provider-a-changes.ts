@@ -2,19 +2,19 @@ import { eventA, type EventA, type Overrides } from "./provider-a-event.ts";
 import { chargeShape, disputeShape, refundShape, subscriptionShape } from "./provider-a-shapes.ts";
 import { nowSeconds, uniqueId } from "./vendor.ts";
 
-/** Makers of what follows a payment at provider A: links, refunds, disputes, cancellations. */
+/** Makers of the events that follow a payment at provider A: links, refunds, disputes, cancellations. */
 
 export interface PaymentIds extends Overrides {
   charge?: string;
   payment_intent?: string | null;
   invoice?: string | null;
   amount?: number;
-  /** Of `amount`, which was held, what was taken of the customer; all of it unless given. */
+  /** The captured part of the held `amount`; all of it unless given. */
   captured?: number;
   currency?: string;
 }
 
-/** The link between an invoice and what paid it, which the invoice itself no longer names. */
+/** The link between an invoice and its payment, which the invoice itself no longer names. */
 export function invoicePaymentPaid(
   ids: Overrides & { invoice: string; payment_intent?: string; charge?: string },
 ): EventA {
@@ -66,7 +66,7 @@ function chargeEvent(type: string, ids: PaymentIds, refunded: number): EventA {
     currency: ids.currency ?? "usd",
     payment_intent: ids.payment_intent ?? null,
     refunded: refunded === amount,
-    // Only the old shape has the field at all.
+    // The old shape alone has the field.
     ...(ids.invoice === undefined ? {} : { invoice: ids.invoice }),
   };
   return eventA(type, object, ids);
@@ -131,7 +131,7 @@ export function refundEvent(type: string, overrides: RefundOverrides = {}): Even
   );
 }
 
-/** A credit note of a paid invoice: what it gives back outside of the vendor, by refunds and as balance. */
+/** A credit note of a paid invoice: the amounts it returns outside of the vendor, by refunds and as balance. */
 export function creditNoteEvent(
   type: string,
   overrides: Overrides & {
@@ -163,7 +163,7 @@ export function creditNoteEvent(
   );
 }
 
-/** One move of money that a dispute lists: below 0 what it took of the account, else what it gave back. */
+/** One balance transaction of a dispute: negative amounts were withdrawn from the account, others reinstated. */
 export function balanceTransaction(amount: number, currency = "usd", reporting_category?: string) {
   const booked = reporting_category === undefined ? {} : { reporting_category };
   return { id: uniqueId("txn_"), object: "balance_transaction", amount, currency, fee: 0, net: amount, ...booked };
@@ -222,7 +222,7 @@ export function subscriptionEventA(type: string, overrides: SubscriptionOverride
   );
 }
 
-/** `customer.created` unless `customer.updated` is asked for. */
+/** `customer.created` by default; `customer.updated` if given. */
 export function customerEvent(
   overrides: Overrides & { id?: string; ref?: string | null; email?: string } = {},
   type = "customer.created",

@@ -13,7 +13,7 @@ export interface EventA {
   type: string;
 }
 
-/** What every maker takes: the event's own id and time, and fields put over its object as they are. */
+/** The options of every maker: the event's own id and time, and fields that replace those of its object. */
 export interface Overrides {
   event_id?: string;
   created?: number;

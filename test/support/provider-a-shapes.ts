@@ -1,6 +1,6 @@
 import { nulls } from "./vendor.ts";
 
-/** The objects provider A sends, with every field it sends; `provider-a.ts` fills in what matters. */
+/** The objects provider A sends, with every field it sends; `provider-a.ts` fills in the relevant ones. */
 
 type Shape = Record<string, unknown>;
 
@@ -58,7 +58,7 @@ export function sessionShape(): Shape {
   };
 }
 
-/** What the invoices of both shapes have. */
+/** The common fields of both invoice shapes. */
 function commonInvoiceShape(): Shape {
   return {
     ...nulls("id"),

@@ -111,7 +111,7 @@ export interface InvoiceOverrides extends Overrides {
   payment_intent?: string | null;
   charge?: string | null;
   billing_reason?: string;
-  /** Net: what is left of a period that was paid, credited on a line of its own. */
+  /** Net: the unused part of a paid period, credited on a line of its own. */
   unused?: number;
   status?: string;
   /** `old` is the shape before API version 2025-03-31. */

@@ -16,7 +16,7 @@ export interface EventB {
   notification_id: string;
 }
 
-/** What every maker takes: the event's own id and time, and fields put over its data as they are. */
+/** The options of every maker: the event's own id and time, and fields that replace those of its data. */
 export interface Overrides {
   event_id?: string;
   /** RFC 3339; now unless given. */
@@ -51,7 +51,7 @@ interface Named extends Overrides {
   ref?: string | number | null;
   /** `custom_data.service_program`. */
   program?: string;
-  /** In place of what `ref` and `program` make. */
+  /** Replaces the custom data made of `ref` and `program`. */
   custom_data?: unknown;
   customer?: string | null;
 }
@@ -60,11 +60,11 @@ export interface TransactionOverrides extends Named {
   /** Tax included; 10000 unless given. Negative of a downgrade: all of it goes to the customer's balance. */
   amount?: number;
   tax?: number;
-  /** What the customer's balance paid of it. */
+  /** The amount that the customer's balance paid. */
   credit?: number;
   /**
-   * How the tax of what was charged is reported: `new` states it (since January 2026), `repeated` has the whole tax in its
-   * place (transactions made before), `old` does not state it.
+   * The report of the tax in the charged amount: `new` states it (since January 2026), `repeated` has the whole tax in
+   * its place (transactions made before), `old` does not state it.
    */
   shape?: "new" | "repeated" | "old";
   currency?: string;

@@ -1,4 +1,4 @@
-/** The reconciler as tests run it: whole rounds, and what they left. */
+/** The reconciler as tests run it: whole rounds, and their results. */
 import { reconcileStep, type Step } from "../../src/core/reconcile/reconcile.ts";
 import type { ProgramCtx } from "../../src/core/kernel/context.ts";
 import { openDifferences } from "../../src/core/reconcile/findings.ts";
@@ -20,7 +20,7 @@ export async function reconcileRound(ctx: ProgramCtx, transfers = transfersAt(),
   return steps;
 }
 
-/** Everything that differs in a program, after all of it was looked at. */
+/** All differences in a program, after a whole round. */
 export async function differencesOf(ctx: ProgramCtx, transfers = transfersAt()) {
   await reconcileRound(ctx, transfers, true);
   const [rows] = await ctx.read(openDifferences(ctx, 100));

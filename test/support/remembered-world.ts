@@ -1,4 +1,4 @@
-/** One customer, what is said again and again of who brought them, and what their subscription pays. */
+/** One customer, repeated reports of the partner who brought them, and the payments of their subscription. */
 import * as fc from "fast-check";
 import { vendorNamed } from "../../src/providers/registry.ts";
 import type { WorldEvent } from "./ledger-world.ts";
@@ -32,7 +32,9 @@ const payment = fc.record({
 
 export const rememberedWorld = fc.record({
   attribution: fc.constantFrom("first" as const, "last" as const),
-  /** Of `WORLD_PARTNERS` who are named in turns: two who are active, and perhaps one who is not yet. */
+  /**
+   * The partners of `WORLD_PARTNERS` that are named in turns: two active ones, and possibly one who is not active yet.
+   */
   named: fc.constantFrom(["ann", "Bob"], ["ann", "Bob"], ["Bob", "ivy", "ann"]),
   references: fc.uniqueArray(reference, { minLength: 3, maxLength: 6, selector: ({ at }) => at }),
   payments: fc.array(payment, { minLength: 1, maxLength: 2 }),
@@ -40,8 +42,8 @@ export const rememberedWorld = fc.record({
 export type RememberedWorld = typeof rememberedWorld extends fc.Arbitrary<infer W> ? W : never;
 
 /**
- * The keys of its payments, and all that the vendor says, as it is understood; `moving` are the same events in an order in
- * which each reference that comes may give the payments to another partner.
+ * The keys of its payments, and all of the vendor's events, as they are understood; `moving` are the same events in an
+ * order in which each new reference may give the payments to another partner.
  */
 export function reportedOf({ attribution, named, references, payments }: RememberedWorld) {
   const later = attribution === "last" ? 1 : -1;

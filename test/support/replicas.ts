@@ -6,7 +6,7 @@ import { callWith, watchDatabase, type Faults } from "./watched-database.ts";
 
 export interface Replicated {
   bindings: Partial<Bindings>;
-  /** What each session was opened with. */
+  /** The bookmark that opened each session. */
   sessions: string[];
   primary: ReturnType<typeof watchDatabase>["roundTrips"];
   copy: ReturnType<typeof watchDatabase>["roundTrips"];
@@ -16,14 +16,15 @@ export interface Replicated {
 let served = 0;
 let copied = 0;
 
-/** As the platform spells one. */
+/** A bookmark in the platform's format. */
 export function bookmarkNumber(n: number): string {
   return `${n.toString(16).padStart(8, "0")}-00000000-00004c6d-${"0123456789abcdef".repeat(2)}`;
 }
 
 /**
- * The database of shard 0 with that of shard 1 as its copy, as the sessions of the platform show them: a session is
- * served by the copy where that is as new as its bookmark, else by the primary, and gives the place of who served it.
+ * The database of shard 0 with that of shard 1 as its copy, as the platform's sessions behave: the copy serves a session
+ * if it is as new as the session's bookmark, else the primary does, and the session returns the position of the one that
+ * served.
  */
 export function replicate(faults: { primary?: Faults; copy?: Faults } = {}): Replicated {
   const primary = watchDatabase(databaseOn(0), faults.primary);
@@ -58,18 +59,18 @@ export function replicate(faults: { primary?: Faults; copy?: Faults } = {}): Rep
 
 const TABLES = { programs: "id", partners: "program_id", events: "program_id" } as const;
 
-/** Brings what the copy has of a program up to now. */
+/** Brings the copy's rows of a program up to date. */
 export async function catchUp(program: TestProgram): Promise<void> {
   await copyRows(program, ["programs", "partners", "events"]);
   copied = served;
 }
 
-/** Something was written that the copy does not know. */
+/** Advances the primary: the copy lacks its latest writes. */
 export function leaveBehind(): void {
   served += 2;
 }
 
-/** Brings the copy to where it knows the program's key, and not yet what the primary served last. */
+/** Brings the copy to the program's key, but not to the primary's latest write. */
 export async function catchUpToKey(program: TestProgram): Promise<void> {
   await copyRows(program, ["programs"]);
   copied = served - 1;

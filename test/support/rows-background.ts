@@ -1,4 +1,4 @@
-/** What the service does in addition to answering its API, and all that reads more rows where there is more, with the reason. */
+/** The service's work beside its API, and every operation that reads more rows as data grows, with the reason. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
@@ -49,12 +49,12 @@ import { followLink, makeVisitor, requestLink } from "./visitor.ts";
 import { callWith } from "./watched-database.ts";
 
 const now = Date.now();
-/** Before anything was earned, on a day on which payouts are made. */
+/** A day on which payouts are made, before the first earnings. */
 const FIRST_OF_MONTH = Date.parse(`${iso(now - 62 * DAY).slice(0, 7)}-01T00:00:30.000Z`);
 
 const customerFile = ({ partner }: Subject) => `customer_email,code\n${fresh()}@customers.example,${partner.slug}\n`;
 
-/** Where the rows of each periodic job are measured: a new one does not compile until it is said here. */
+/** The measurement of each periodic job's rows: a new job does not compile without its entry. */
 export const OF_JOBS: Record<JobName, string> = {
   "wake due deliveries": "deliveries, from the sweep to the record",
   "end claims at inactive endpoints": "cron: end claims at inactive endpoints",
@@ -85,7 +85,7 @@ export const OF_JOBS: Record<JobName, string> = {
   "generate the past month's payouts": "cron: the past month's payouts",
 };
 
-/** Clicks go on by the hour from one roll-up to the next: what comes before the last one is counted by its flush. */
+/** Clicks advance by an hour with each roll-up: a flush counts clicks from before the last one. */
 let clickHours = 0;
 const rolledUp = () => now + clickHours * HOUR;
 
@@ -102,7 +102,7 @@ async function flushAt({ program, partner }: Subject, at: number): Promise<void>
   expect(await readCursors(meteredContext().db, [flush.epoch])).toEqual(new Map([[flush.epoch, 3]]));
 }
 
-/** What nobody waits for, or who has no key. */
+/** Background work, and requests without a key. */
 export const BACKGROUND: Record<string, Operation> = {
   "cron: end claims at inactive endpoints": async ({ program, endpoint, delivery }) => {
     await run("update webhook_endpoints set active = 0 where id = ?", endpoint);
@@ -197,12 +197,12 @@ export const BACKGROUND: Record<string, Operation> = {
     expect(await serveAll(settleUnsettled(meteredContext()))).toBe(0);
   },
   "cron: mark payments of applied rules": async ({ program, payment, paid_at }) => {
-    // Of the routes' own changes nothing is left but this one, which has not come to a payment yet.
+    // The routes' own changes are done; only this one remains, which has not reached a payment yet.
     await run("delete from rule_applications");
     const change = { default_commission_pct: 27, apply_from: paid_at };
     expect((await program.api("PATCH", "/api/v1/programs/me", change)).status).toBe(200);
     await run("update rule_applications set marked_id = 'pmt_~'");
-    // One step, and what it marks is settled: where a program has grown there are more steps, of 50 payments each.
+    // One step, with the settlement of the payments that it marks: a larger program has more steps, of 50 payments each.
     const work = markApplied(meteredContext());
     const due = await work.due("");
     expect(due).toHaveLength(1);
@@ -217,7 +217,7 @@ export const BACKGROUND: Record<string, Operation> = {
         attempt_params = '{"request":"","key_mark":""}' where id = ?`,
       ...[iso(now - 1), iso(now - 2), payouts[0]],
     );
-    // At a moment before any other operation left a transfer open.
+    // A moment before any other operation left a transfer open.
     expect(await serveAll(reconcileTransfers(meteredContext(now), clientOf(vendor)))).toBe(1);
   },
   "cron: read the providers' events": async ({ program }) => {
@@ -228,7 +228,7 @@ export const BACKGROUND: Record<string, Operation> = {
     expect(await serveAll(readEventLists(meteredContext(now + MINUTE), lists.readsOf))).toBeGreaterThan(1);
   },
   "cron: fold what partners are searched by": async ({ partner }) => {
-    // Those that the routes have made.
+    // The texts of the routes' changes.
     await serveAll(foldSearchTexts(testContext()));
     await run("update partners set search_text = 'as before' where id = ?", partner.id);
     expect(await serveAll(foldSearchTexts(meteredContext()))).toBe(1);
@@ -256,7 +256,10 @@ async function reconcileDaily(vendor: Subject["vendor"], at = now): Promise<void
   await serveAll(reconcilePrograms(meteredContext(at), clientOf(vendor)));
 }
 
-/** What reads more where there is more: why, and at most how many rows more for each story, delivery or program. */
+/**
+ * Operations that read more as data grows: the reason, and the largest number of additional rows for each story,
+ * delivery or program.
+ */
 export interface Growing {
   run: Operation;
   why: string;
@@ -269,7 +272,7 @@ const SUMMED = "what is still to be paid is summed by partner, and its payments 
 const CODES = "the answer is all codes that partners have";
 const EXPORTED = "the answer is all payouts, and their number is in the event";
 
-/** All rows of a list, as people see it, and so many more of each for a story. */
+/** All rows of a list, as people see it, and this many more of each for a story. */
 function filesOfLists(): Record<string, Growing> {
   const why = "the answer is all rows of a list";
   const lists = {
@@ -399,7 +402,7 @@ export const GROWING: Record<string, Growing> = {
   },
   "cron: reconcile the ledger, on another day": {
     run: async ({ vendor }) => {
-      // What events have touched, which is not the day's.
+      // Rows that events touched, which are not part of the daily round.
       await reconcileDaily(vendor, now + 2 * DAY);
       meter.taken();
       await reconcileDaily(vendor, now + 4 * DAY);

@@ -1,4 +1,4 @@
-/** Jobs that e-mails come of, for `BACKGROUND`. */
+/** Jobs that cause e-mails, for `BACKGROUND`. */
 import { expect } from "vitest";
 import { mailClosedDays } from "../../src/core/clicks/budget.ts";
 import { storeDigests } from "../../src/core/ledger/digests.ts";
@@ -12,11 +12,11 @@ import { sizedDatabase } from "./metered-database.ts";
 import { meter, meteredContext, type Operation } from "./rows-world.ts";
 
 const now = Date.now();
-/** The round of a program over a day without events, and nobody else's. */
+/** Makes only this program's round due, over a day without events. */
 const DUE_ROUND = `update mail_rounds set next_at = iif(program_id = ?, '2001-01-03T00:00:00.000Z', '9'),
   since = '2001-01-01T00:00:00.000Z', until = '2001-01-02T00:00:00.000Z', position = null`;
 const MAILER = { compose: async () => [], wake: () => {} };
-/** A round that is behind goes on at once after a day's morning only. */
+/** A late round resumes at once only after a day's morning. */
 const NOON = new Date(now).setUTCHours(12, 0, 0, 0);
 
 export const MAIL_JOBS: Record<string, Operation> = {

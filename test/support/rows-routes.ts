@@ -1,4 +1,4 @@
-/** The routes of the API and of the operator that read no more rows where there is more. */
+/** The routes of the API and of the operator that read no more rows as data grows. */
 import { DAY, iso } from "../../src/lib/time.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { run } from "./grown-program.ts";
@@ -16,12 +16,14 @@ const partnerFile = ({ partner }: Subject) => {
   return `email,token,paypal_email\n${name}@old.example,${name},\n${partner.email},${name}-too,p@pay.example\n`;
 };
 
-/** A rule that is applied to the subject's payment alone: what is settled is as much in any program. */
+/**
+ * A rule that is applied to the subject's payment only: the number of settled payments does not depend on the program.
+ */
 function applied(method: string, path: string, rule: (subject: Subject) => Record<string, unknown>): Operation {
   return api(method, path, (subject) => ({ ...rule(subject), apply_from: subject.paid_at }));
 }
 
-/** By route; what is after a comma is another way to call it. */
+/** Operations by route; the text after a comma is another way to call it. */
 export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/programs/me": api("GET", "/api/v1/programs/me"),
   "PATCH /api/v1/programs/me": api("PATCH", "/api/v1/programs/me", () => ({ name: fresh() })),

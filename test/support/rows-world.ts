@@ -34,7 +34,7 @@ export interface World {
   vendor: ReturnType<typeof openVendor>;
 }
 
-/** What operations are about: made again for each measurement, so that it does not grow with the rest. */
+/** The subjects of operations: made again for each measurement, so that they do not grow with the rest. */
 export interface Subject extends World {
   partner: { id: string; slug: string; email: string };
   portal: Visitor;
@@ -43,16 +43,16 @@ export interface Subject extends World {
   /** The partner's, pending at provider A, of two commissions each. */
   payouts: string[];
   payment: string;
-  /** All of them wait. */
+  /** All of them are pending. */
   applications: string[];
-  /** Who was invited. */
+  /** The invited partner. */
   invited: { id: string };
-  /** Later than any other of the program. */
+  /** Later than any other payment of the program. */
   paid_at: string;
   payment_intent: string;
   customer_email: string;
   flow: string;
-  /** No owner. */
+  /** A member without the owner role. */
   member: string;
   api_key: string;
   /** The partner's, open: the first by the day of the payment. */
@@ -60,9 +60,9 @@ export interface Subject extends World {
   /** The partner's, and one of another partner. */
   code: string;
   other_code: string;
-  /** Which has a history as long as the world is large. */
+  /** The endpoint with a history as long as the world is large. */
   endpoint: string;
-  /** Of that endpoint: failed. */
+  /** A failed delivery of that endpoint. */
   delivery: string;
   event: string;
 }
@@ -74,7 +74,7 @@ const MADE = "https://subject-*";
 
 let made = 0;
 
-/** A name that nobody has. */
+/** An unused name. */
 export function fresh(): string {
   return `new${(made += 1)}`;
 }
@@ -93,7 +93,7 @@ export async function openWorld(): Promise<World> {
   return { program, story, owner, vendor: openVendor({ keys: [API_KEY_A] }) };
 }
 
-/** The rules of the story again: what was applied for another subject decides nothing of the next one. */
+/** Restores the rules of the story: a rule applied for another subject does not affect the next one. */
 async function forgetRules({ id, program }: TestProgram): Promise<void> {
   await run("delete from flows where program_id = ?", id);
   await run("update programs set default_commission_pct = ? where id = ?", program.default_commission_pct, id);
@@ -107,7 +107,7 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   const { program, vendor } = world;
   const now = Date.now();
   const name = fresh();
-  // Those of the subjects before it.
+  // Removes the rows of earlier subjects.
   await run(
     "update webhook_endpoints set deleted_at = created_at where program_id = ? and url glob ?",
     program.id,
@@ -205,7 +205,7 @@ async function newCodes(program: TestProgram, partner: { id: string; slug: strin
   return { code: await give(partner.id, partner.slug), other_code: name };
 }
 
-/** The first whole second (ms) after every payment of the program, once it is there. */
+/** The first whole second (ms) after every payment of the program. */
 async function laterThanAll(program_id: string): Promise<number> {
   const last = await idOf("select max(created_at) as id from payments where program_id = ?", program_id);
   const second = Math.ceil((Date.parse(last) + 1) / 1_000) * 1_000;

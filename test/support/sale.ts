@@ -1,4 +1,4 @@
-/** A payment as each listed provider reports it: one that the list has more does not compile without its own. */
+/** A payment as each listed provider reports it: a new provider does not compile without its own. */
 import type { ListedVendor } from "../../src/providers/registry.ts";
 import { bodyOfA, sessionCompleted } from "./provider-a.ts";
 import { bodyOfB, transactionCompleted } from "./provider-b.ts";
@@ -6,7 +6,7 @@ import { bodyOfB, transactionCompleted } from "./provider-b.ts";
 export interface Sale {
   /** The reference that it carries. */
   ref: string | null;
-  /** The program that it claims, where its provider's events claim one. */
+  /** The program that it claims, if its provider's events claim one. */
   program: string;
   /** Smallest units, tax included: 100.00 without tax by default. */
   amount?: number;
@@ -21,12 +21,12 @@ const SALES: Record<ListedVendor, (sale: Required<Sale>) => string> = {
   provider_b: ({ at, ...sale }) => bodyOfB(transactionCompleted({ ...sale, occurred_at: at.toISOString() })),
 };
 
-/** The body of an event that says so, in USD. */
+/** The body of an event that reports the sale, in USD. */
 export function saleAt(provider: ListedVendor, sale: Sale): string {
   return SALES[provider]({ amount: 10_000, tax: 0, at: new Date(), ...sale });
 }
 
-/** A sale as the owner's server says it, and a refund of it. */
+/** A sale as the owner's server reports it, and a refund of it. */
 export const saidSale = (slug: string) => {
   const sale = { external_id: `sale-${slug}`, ref: slug, customer: { id: `customer-${slug}` } };
   return { ...sale, amount_cents: 10_000, currency: "USD", net_of_tax: true };

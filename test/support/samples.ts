@@ -1,4 +1,4 @@
-/** What verbs take, with a value for each field: a new field does not compile until it has one here. */
+/** Input of the verbs, with a value for each field: a new field does not compile without a value here. */
 import type { PartnerInput } from "../../src/core/partners/partners.ts";
 import type { SecretPatch } from "../../src/core/kernel/provider-secrets.ts";
 import type { ApplyFrom } from "../../src/core/ledger/apply-from.ts";
@@ -9,7 +9,7 @@ import { cents, percent } from "../../src/domain/money.ts";
 
 type Given<T> = { [K in keyof T]-?: Exclude<T[K], undefined> };
 
-/** No setting is as it is where nothing is said of it. */
+/** Every setting differs from its default. */
 export const PROGRAM: Given<Omit<ProgramPatch, keyof SecretPatch | keyof ApplyFrom>> = {
   name: "Forms of before",
   domain: "forms.example",

@@ -7,7 +7,7 @@ import { assertEmitted } from "./emitted.ts";
 
 // A statement whose rows are not of the type that it is given fails the test that runs it.
 checkRows();
-// So does one whose text is not what drizzle would write.
+// So does one whose text is not as drizzle would write it.
 checkTexts();
 
 const databases = Object.entries(env as object).filter(([name]) => /^DB(_\d+)?$/.test(name));
@@ -15,8 +15,8 @@ await Promise.all(
   databases.map(async ([, database]) => applyD1Migrations(database as D1Database, env.TEST_MIGRATIONS)),
 );
 
-// All test programs share one secret of provider B, as programs of one vendor account do: what waits for a payment in one
-// test would go to the payment of the same id in another.
+// All test programs share one secret of provider B, as programs of one vendor account do: an event that waits for a
+// payment in one test would go to the payment of the same id in another.
 beforeEach(async () => {
   for (const [, database] of databases) {
     const db = database as D1Database;

@@ -1,4 +1,4 @@
-/** Events of the listed providers, signed as each of them signs: one that the list has more does not compile without its own. */
+/** Events of the listed providers, signed as each of them signs: a new provider does not compile without its own. */
 import type { ListedVendor } from "../../src/providers/registry.ts";
 import { signA } from "./provider-a-event.ts";
 import { signB } from "./provider-b.ts";

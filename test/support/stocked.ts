@@ -1,4 +1,4 @@
-/** A program with one of everything, so that every page of it has something to show. */
+/** A program with one of everything, so that every page has rows to show. */
 import { env } from "cloudflare:workers";
 import { app } from "../../src/app.ts";
 import * as z from "zod";
@@ -30,7 +30,10 @@ interface WithId {
   id: string;
 }
 
-/** Of a schema the fields that take any text, with as much of `name` or `note` as each takes: a new one is among them too. */
+/**
+ * The fields of a schema that accept any text, with as much of `name` or `note` as each accepts: new fields are
+ * included.
+ */
 export function freeTexts(
   { shape }: z.ZodObject,
   { name, note }: Record<"name" | "note", string>,
@@ -91,7 +94,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   const [logged] = await list("/events");
   const payments = await list<{ partner_id: string | null; event: string }>("/payments");
   const [delivery] = await list(`/webhooks/${endpoint}/deliveries`);
-  // Not by their place: two of one millisecond are listed in any order.
+  // Not found by position: two of one millisecond are listed in any order.
   const sale = commissions.find(({ kind }) => kind === "sale");
   const own = (event: string) => payments.find((row) => row.partner_id === partner.id && row.event === event)?.id ?? "";
   const payment = own("transaction_completed");
@@ -122,7 +125,7 @@ async function makeClick(arrival: Parameters<typeof click>[0]): Promise<void> {
   await recorded();
 }
 
-/** An e-mail that was given up, as its row says. */
+/** An e-mail whose delivery was abandoned, according to its row. */
 async function makeFailedMail({ id }: TestProgram): Promise<string> {
   const mail = uniqueId("mail_");
   await env.DB.prepare(
@@ -155,7 +158,7 @@ export function pageAddress(path: string, ids: Record<string, string>): string {
   });
 }
 
-/** Everything a program's rows hold, for "nothing has changed". */
+/** All values in a program's rows, to prove that they did not change. */
 export async function everythingOf(program_id: string): Promise<string> {
   const tables = [
     "partners",

@@ -1,4 +1,4 @@
-/** What is done with the rows of each table: a new table does not compile until it is said here. */
+/** The treatment of each table's rows: a new table does not compile without an entry. */
 import type { Table } from "drizzle-orm";
 import type * as schema from "../../src/db/schema.ts";
 
@@ -8,8 +8,8 @@ type TableName = {
 
 interface Fate {
   /**
-   * What an erasure of a customer does with the address and the words of theirs in a row (JOB-1): `lived` is tried by
-   * `erasure-whole.test.ts`, anything else is a reason. Without it no row has any.
+   * The effect of a customer's erasure on the address and their texts in a row (JOB-1): `lived` is tested by
+   * `erasure-whole.test.ts`, any other text is a reason. Tables without it do not contain any.
    */
   erased?: string;
   /** Old rows are forgotten (JOB-5), or the part of them that people or vendors wrote. Without it they stay. */
@@ -34,7 +34,7 @@ export const TABLES: Record<TableName, Fate> = {
   ...{ partners: STAYS, partner_slugs: STAYS, partner_grams: STAYS, partner_codes: STAYS },
   provider_events: { erased: "lived", forgotten: true },
   ...{ facts: LIVED, fact_subjects: LIVED, payments: LIVED, commissions: LIVED },
-  // What an erasure leaves, so that the customer stays forgotten: hashes.
+  // Hashes that an erasure keeps, so that the customer stays forgotten.
   erased_subjects: STAYS,
   ...{ waiting_events: STAYS, claimed_subscriptions: STAYS },
   ...{ entries: STAYS, balances: STAYS, earning_days: STAYS, code_days: STAYS, sale_days: STAYS, list_days: STAYS },

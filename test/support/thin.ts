@@ -1,8 +1,8 @@
-/** Provider A's thin events: what it sends of an event that says all itself, where its owner selected that. */
+/** Provider A's thin events, which it sends in place of full events if the owner selected them. */
 import type { EventA } from "./provider-a-event.ts";
 import { uniqueId } from "./vendor.ts";
 
-/** As the vendor's library has it: `V2.Core.EventNotification`. */
+/** The fields of the vendor's library: `V2.Core.EventNotification`. */
 export interface ThinA {
   id: string;
   object: "v2.core.event";
@@ -15,7 +15,7 @@ export interface ThinA {
   snapshot_event?: string;
 }
 
-/** The vendor's collections, by the `object` of what is in them. */
+/** The vendor's collections, by the `object` of their items. */
 const COLLECTIONS: Record<string, string> = {
   "checkout.session": "checkout/sessions",
   invoice: "invoices",
@@ -31,7 +31,7 @@ const COLLECTIONS: Record<string, string> = {
   customer: "customers",
 };
 
-/** Where the object of an event is; a discount has no place of its own, only that of its customer. */
+/** The path of an event's object; a discount has no path of its own, only that of its customer. */
 export function objectPath({ data: { object } }: EventA): string {
   if (object["object"] === "discount") return `/v1/customers/${String(object["customer"])}/discount`;
   const collection = COLLECTIONS[String(object["object"])];
@@ -39,7 +39,7 @@ export function objectPath({ data: { object } }: EventA): string {
   return `/v1/${collection}/${encodeURIComponent(object.id)}`;
 }
 
-/** The thin event of the same occurrence; `snapshot` says whether it names the other. */
+/** The thin event of the same occurrence; `snapshot` decides whether it names the full event. */
 export function thinOfA(
   event: EventA,
   { snapshot = true, ...fields }: Partial<ThinA> & { snapshot?: boolean } = {},

@@ -1,21 +1,24 @@
 /** Waiting and time in tests: no result depends on the speed of the machine. */
 import { onTestFinished, vi } from "vitest";
 
-/** Far above what a busy machine needs; only a test that fails waits so long. */
+/** Far more than a busy machine needs; only a failing test waits so long. */
 const PATIENCE_MS = 90_000;
 
-/** The step by which played time advances unless said otherwise, in milliseconds. */
+/** The default step by which played time advances, in milliseconds. */
 const STEP_MS = 50;
 
-/** Repeats a check until it holds. @throws what it threw last, after a time that no working code needs. */
+/**
+ * Repeats a check until it holds.
+ * @throws its last exception, after a time that no working code needs.
+ */
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(check, { timeout: PATIENCE_MS, interval: 20 });
 }
 
 /**
- * Runs work whose timers and clock are played: time advances in steps until the work has ended, and every
- * duration that the work measures is exact whatever the machine does.
- * @throws when the work has not ended within `most` milliseconds of played time.
+ * Runs work whose timers and clock are played: time advances in steps until the work has ended, and every duration that
+ * the work measures is exact on any machine.
+ * @throws if the work has not ended within `most` milliseconds of played time.
  */
 export async function inPlayedTime<T>(
   work: () => Promise<T>,
@@ -27,7 +30,7 @@ export async function inPlayedTime<T>(
   ended.catch(() => {});
   try {
     for (let played = 0; !state.isOver && played <= most; played += step) {
-      // What the platform itself does (hashes, streams, storage) comes back by the real event loop.
+      // The platform's own work (hashes, streams, storage) settles on the real event loop.
       await scheduler.wait(2);
       if (!state.isOver) await vi.advanceTimersByTimeAsync(step);
     }
@@ -38,15 +41,13 @@ export async function inPlayedTime<T>(
   }
 }
 
-/**
- * Holds the clock until the test has ended: work that may go on for a time goes on to its end, however busy the machine.
- */
+/** Holds the clock until the test has ended: time-limited work runs to its end, however busy the machine. */
 export function holdClock(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** The clock goes on from another instant as it does from now, until the test has ended. */
+/** Runs the clock from another instant until the test has ended. */
 export function runClockFrom(now: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now, shouldAdvanceTime: true });
   onTestFinished(() => void vi.useRealTimers());

@@ -1,26 +1,26 @@
 import type { RunContext } from "../../src/jobs.ts";
 
-/** What a periodic job is tried with (`job-trials.ts`). */
+/** The trial of a periodic job (`job-trials.ts`). */
 export interface Trial {
   /** Rows of the program that has the most of them, and why they are not 100,000. */
   most: number;
   why?: string;
-  /** Statements that make what is due, one for each row of `trial (program_id, g, i)`, which counts programs and rows. */
+  /** Statements that make due rows, one for each row of `trial (program_id, g, i)`, which counts programs and rows. */
   seed: string[];
-  /** Selects as `program_id` those who have something left, of the same table. */
+  /** Selects as `program_id` the programs with remaining work, of the same table. */
   left: string;
-  /** Where a row of the program that always fails fails; null with a reason where nothing of one program can. */
+  /** The statement at which a row of the failing program fails; null with a reason if one program cannot fail alone. */
   fails: { at: string; row: "new" | "old" } | { never: string };
-  /** Within so many runs everybody is served, on 1 database and on 32. */
+  /** The number of runs until every program is served, on 1 database and on 32. */
   runs: { 1: number; 32: number };
-  /** A round is over although somebody failed: the next one begins in a minute. */
+  /** A round is over although a program failed: the next one begins in a minute. */
   isOver?: true;
   /** The programs have an API key of provider A. */
   hasKeys?: true;
   /** The e-mails have a text. */
   hasTexts?: true;
-  /** It calls more than its database and the queue: `jobs-calls.test.ts` counts that. */
+  /** It calls more than its database and the queue: `jobs-calls.test.ts` counts those calls. */
   calls?: true;
-  /** The context in which it runs; what it reports of the programs that it served is no row. */
+  /** Changes the context of the run; the job's report of the served programs is not a row. */
   change?: (context: RunContext, served: (g: number) => void) => RunContext;
 }

@@ -1,6 +1,7 @@
 /**
- * Routes that write and send no webhook, by the reason: `outbound-occasions.test.ts` plays an occasion through each other one,
- * and `rows-read.test.ts` calls those of the API and looks that nothing is sent. A page's form is the same verb of `core`.
+ * Routes that write without a webhook, by the reason: `outbound-occasions.test.ts` plays an occasion through each other
+ * one, and `rows-read.test.ts` calls those of the API and checks that they send none. A page's form is the same verb of
+ * `core`.
  */
 export const SENDING_NOTHING: Record<string, string[]> = {
   "what it changes is in the audit log alone (HOOK-15)": [
@@ -72,7 +73,7 @@ export const SENDING_NOTHING: Record<string, string[]> = {
   ],
 };
 
-/** Routes that are played by another, or that send what was sent before. */
+/** Routes that another route's occasion covers, or that resend an earlier message. */
 export const PLAYED_ELSEWHERE: Record<string, string[]> = {
   "the form of a route of the API that is played, by the same verb": [
     "POST /dashboard/partners/:id/codes",

@@ -4,7 +4,7 @@ export type UrlStage = "parse" | "policy" | "literal" | "name" | "dns" | "redire
 
 export interface UrlCase {
   verdict: "deny" | "fail" | "allow" | "public-ip";
-  /** Where the verdict must fall: at create by the text alone, at the look-up, or by the receiver's answer. */
+  /** The stage of the verdict: at create by the text alone, at the look-up, or by the receiver's answer. */
   stage: UrlStage;
   input: string;
 }
@@ -135,7 +135,7 @@ export const URL_CASES: readonly UrlCase[] = [
   { verdict: "public-ip", stage: "range", input: "https://223.255.255.255/" },
 ];
 
-/** What the names of the `dns` rows resolve to. */
+/** The addresses to which the names of the `dns` rows resolve. */
 export const URL_CASE_ZONE: Readonly<Record<string, ZoneEntry>> = {
   "169.254.169.254.nip.io": { A: ["169.254.169.254"] },
   "spoofed.example": { A: ["10.0.0.5"] },
@@ -145,7 +145,7 @@ export const URL_CASE_ZONE: Readonly<Record<string, ZoneEntry>> = {
   "empty.example": {},
 };
 
-/** What the receivers of the `redirect` rows answer: status and Location. */
+/** The answers of the receivers of the `redirect` rows: status and Location. */
 export const URL_CASE_REDIRECTS: Readonly<Record<string, readonly [number, string]>> = {
   "redir0.example": [302, "http://127.0.0.1/"],
   "redir1.example": [307, "https://169.254.169.254/latest/meta-data/"],

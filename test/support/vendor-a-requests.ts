@@ -1,9 +1,9 @@
 /**
- * The requests that are sent to provider A, and that its snippets send. Of events, transfers, webhook endpoints, invoice
- * payments, discounts and accounts they are as in the vendor's published OpenAPI description, version 2026-09-30.endive
- * (github.com/stripe/openapi, latest/openapi.spec3.json); of the rest, and what can be expanded, as in the types of its SDK
- * of 2026-10-28.endive. Query parameters are all of each address; of the large bodies there is what is sent here, so that
- * another field is read up before it is sent.
+ * The requests of this service to provider A, and those of its snippets. The descriptions of events, transfers, webhook
+ * endpoints, invoice payments, discounts and accounts follow the vendor's published OpenAPI description, version
+ * 2026-09-30.endive (github.com/stripe/openapi, latest/openapi.spec3.json); the rest, and the expandable fields, follow
+ * the types of its SDK of 2026-10-28.endive. Query parameters are complete for each address; large bodies contain the
+ * sent fields only, so that a new field must be added before it is sent.
  */
 import {
   BOOLEAN,
@@ -19,7 +19,7 @@ import {
 } from "./vendor-requests.ts";
 import type { Schema } from "./json-schema.ts";
 
-/** What can be asked for in full of each resource of which something is, and which of these it leads to. */
+/** The expandable fields of each resource, with the resource to which each leads. */
 const EXPANDABLE: Record<string, Record<string, string>> = {
   invoice: { confirmation_secret: "", discounts: "discount", lines: "lines" },
   lines: { data: "line_item" },
@@ -58,7 +58,7 @@ const EVENT_TYPE: Schema = { type: "string", pattern: "^(?:\\*|[a-z_]+(?:\\.[a-z
 const form = (schema: Schema) => ({ type: "application/x-www-form-urlencoded", schema }) as const;
 const json = (schema: Schema) => ({ type: "application/json", schema }) as const;
 
-/** An object by its id: what events name, and what is read beside it. */
+/** A read of an object by its id: an event's subject, and the objects read beside it. */
 function read(path: string, resource = "", fields: Record<string, Schema> = {}): Operation {
   return { method: "GET", path, query: closed({ ...fields, ...expand(resource) }) };
 }
@@ -167,7 +167,7 @@ const WEBHOOK_ENDPOINTS: Operation[] = [
 const STRING: Schema = { type: "string" };
 const REQUESTED = closed({ requested: { type: "boolean" } }, ["requested"]);
 
-/** API v2: JSON, in which numbers and truth are what they are. */
+/** API v2: JSON with typed numbers and booleans. */
 const ACCOUNTS: Operation[] = [
   {
     method: "POST",
@@ -221,7 +221,7 @@ const ACCOUNTS: Operation[] = [
 
 const PRICE = closed({ price: TEXT, quantity: INTEGER });
 
-/** What the snippets of the Integration page send from the owner's server. */
+/** Requests of the Integration page's snippets from the owner's server. */
 const SNIPPETS: Operation[] = [
   {
     method: "POST",

@@ -1,6 +1,6 @@
 /**
- * Programs on one account of provider B: one secret, and addresses that any of their events may be sent to. What every
- * provider whose events claim programs must do is a loop of `test/integration/inbound-program.test.ts`.
+ * Programs on one account of provider B: one secret, and addresses that may receive events of any of them. The common
+ * rules of providers whose events claim programs are a loop of `test/integration/inbound-program.test.ts`.
  */
 import type { Bindings } from "../../src/env.ts";
 import { SECRET_B, type Reply, type TestProgram } from "./program.ts";
@@ -14,7 +14,7 @@ export interface Answer {
   error?: { code: string };
 }
 
-/** Sends an event as the vendor does, to the address of a program, or to the one that names none. */
+/** Sends an event as the vendor does, to the address of a program, or to the address without a program. */
 export async function sendTo(
   at: TestProgram | null,
   event: b.EventB,
@@ -31,8 +31,8 @@ export async function sendTo(
 const MINUTE = 60_000;
 
 /**
- * A customer's story at one program: a subscription, its renewal, refunds of both, the end. Only what the buyer started
- * names the program: refunds, as the vendor sends them, carry no custom data.
+ * A customer's story at one program: a subscription, its renewal, refunds of both, the end. Only the checkout's events
+ * name the program: refunds, as the vendor sends them, carry no custom data.
  */
 export function storyOf(program: TestProgram, ref: string): b.EventB[] {
   const began = Date.now() - 30 * MINUTE;
@@ -58,7 +58,7 @@ interface Page<T> {
   data: T[];
 }
 
-/** What a program has earned and from what, without what differs between two programs with one story. */
+/** A program's earnings and their sources, without the parts that differ between two programs with one story. */
 export async function ledgerSeen({ api }: TestProgram) {
   const list = async (path: string) =>
     (await api<Page<Record<string, unknown>>>("GET", `/api/v1/${path}?per_page=100`)).body.data;
@@ -75,7 +75,7 @@ export async function ledgerSeen({ api }: TestProgram) {
   };
 }
 
-/** Sends a story to a program of another account: there it claims nobody, and no two accounts have one event. */
+/** Sends a story to a program of another account: it does not claim a program there, and accounts do not share events. */
 export async function sendAlone(
   lone: TestProgram,
   story: readonly b.EventB[],

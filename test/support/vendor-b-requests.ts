@@ -56,7 +56,7 @@ const OPERATIONS: Operation[] = [
     body: json(closed({ ...SETTING, active: { type: "boolean" } })),
   },
   { method: "DELETE", path: `${SETTINGS}/{notification_setting_id}`, query: closed({}) },
-  // What the snippet of the Integration page sends from the owner's server.
+  // The request of the Integration page's snippet from the owner's server.
   {
     method: "POST",
     path: "/transactions",

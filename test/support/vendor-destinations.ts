@@ -1,6 +1,7 @@
 /**
- * Where the vendors send webhooks, played in memory: provider A's webhook endpoints, provider B's notification settings.
- * Each request is held to the vendor's published OpenAPI description, and to the types of events of its SDK.
+ * The vendors' webhook destinations, played in memory: provider A's webhook endpoints, provider B's notification
+ * settings. Each request is checked against the vendor's published OpenAPI description, and the types of events of its
+ * SDK.
  */
 import endpointTypes from "../../node_modules/stripe/esm/resources/WebhookEndpoints.d.ts?raw";
 import type { DestinationsOf } from "../../src/core/inbound/destination.ts";
@@ -17,7 +18,7 @@ export interface PlayedDestination {
   types: string[];
   description: string;
   is_active: boolean;
-  /** Of provider B: which events go there. */
+  /** Provider B: the selection of events for the destination. */
   traffic_source?: "platform" | "simulation" | "all";
   secret: string;
   api_key: string;
@@ -30,18 +31,18 @@ export interface PlayedCall {
 }
 
 export interface PlayedVendors {
-  /** In place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch: Fetch;
   destinationsOf: DestinationsOf;
-  /** By the provider's name. Those of one account. */
+  /** The destinations of one account, by the provider's name. */
   at: Record<keyof typeof LIST_URLS, PlayedDestination[]>;
   keys: Set<string>;
   calls: PlayedCall[];
   /** Asked before each call; `after` has it done first, so that only its answer is lost. */
   faultOf: (call: PlayedCall) => ListFault | `${ListFault} after` | null;
-  /** So many an account may have. */
+  /** The limit of an account. */
   most: number;
-  /** What is awaited before each call is answered. */
+  /** Awaited before each call is answered. */
   meanwhile: (call: PlayedCall) => Promise<void> | void;
 }
 
@@ -114,7 +115,7 @@ function replyOf(vendors: PlayedVendors, request: Request, url: URL, { body }: P
   return refusedByB(sent) ?? replyB(vendors, key, sent);
 }
 
-/** What the vendor's client of this version knows: a type, or a version of the API. */
+/** The literals of the vendor's client library: types of events, or versions of the API. */
 function literals(name: string): string[] {
   const [, union = ""] = new RegExp(`type ${name} = ([^;]+);`).exec(endpointTypes) ?? [];
   return [...union.matchAll(/'([^']+)'/g)].map(([, one]) => one!);

@@ -1,4 +1,4 @@
-/** Of each event that the providers send one or more, of the fuzz's own program and partner, as plain values. */
+/** At least one sample of each event that the providers send, of the fuzz's own program and partner, as plain values. */
 import {
   chargeCaptured,
   chargeRefunded,
@@ -117,7 +117,7 @@ const ACTIONS: NonNullable<AdjustmentOverrides["action"]>[] = [
 ];
 const STATUSES: NonNullable<AdjustmentOverrides["status"]>[] = ["pending_approval", "approved", "rejected", "reversed"];
 
-/** An adjustment of each action in each of its states, all of it or a part; what it is of is said or not. */
+/** An adjustment of each action in each of its states, whole or partial; its subject is present or absent. */
 const adjustments = ACTIONS.flatMap((action, a) =>
   STATUSES.map((status, s) => {
     const make = status === "pending_approval" ? adjustmentCreated : adjustmentUpdated;
@@ -126,7 +126,7 @@ const adjustments = ACTIONS.flatMap((action, a) =>
   }),
 );
 
-/** As the vendor's simulator sends it. */
+/** The event as the vendor's simulator sends it. */
 export function simulated(event: EventB): EventB {
   return { ...event, notification_id: "ntfsimntf_1" };
 }
@@ -157,10 +157,10 @@ const EVENTS_B: EventB[] = [
   subscriptionEventB("subscription.updated", { id: subscription, program, data: { discount: { id: "dsc_fuzz" } } }),
 ];
 
-/** One that the list has more does not compile without its own. What each must have: `test/unit/registry.test.ts`. */
+/** A new provider does not compile without its own. `test/unit/registry.test.ts` has the requirements. */
 export const EVENTS: Record<ListedVendor, readonly object[]> = { provider_a: EVENTS_A, provider_b: EVENTS_B };
 
-/** The same of a vendor that also sends events which only name what they are about, with and without their snapshot event. */
+/** The same for a vendor that also sends thin events, with and without their snapshot event. */
 export const THIN_EVENTS: Partial<Record<ListedVendor, readonly object[]>> = {
   provider_a: EVENTS_A.flatMap((event) => [true, false].map((snapshot) => thinOfA(event, { snapshot }))),
 };

@@ -1,4 +1,7 @@
-/** Requests to the vendors' APIs, held to what the vendors publish of them: `vendor-a-requests.ts`, `vendor-b-requests.ts`. */
+/**
+ * Requests to the vendors' APIs, checked against the vendors' published descriptions: `vendor-a-requests.ts`,
+ * `vendor-b-requests.ts`.
+ */
 import { schemaProblems, type Schema } from "./json-schema.ts";
 
 export interface Reply {
@@ -11,32 +14,32 @@ export interface Reply {
 export interface Sent {
   method: string;
   url: URL;
-  /** Of the body, as its header says; null without one. */
+  /** The content type of the body; null without one. */
   type: string | null;
   body: string;
 }
 
-/** What a vendor takes at one address. Values of a query and of a form are texts. */
+/** The accepted input of one address of a vendor. Values of a query and of a form are texts. */
 export interface Operation {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** A part in braces is an id. */
   path: string;
   query: Schema;
-  /** None is taken without. */
+  /** A request without it is refused. */
   body?: { type: "application/json" | "application/x-www-form-urlencoded"; schema: Schema };
   /** The longest id in the path; 5000 unless given. */
   longest_id?: number;
 }
 
-/** What of a request is not as the vendor describes it. */
+/** A difference between a request and the vendor's description. */
 export interface Misfit {
   why: "address" | "type" | "unknown" | "missing" | "invalid";
-  /** The parameter, where it is of one. */
+  /** The parameter, if there is one. */
   param: string;
   message: string;
 }
 
-/** No schema refers to another; each is compiled once for it. */
+/** Schemas do not refer to each other: all are compiled against this one root. */
 const ROOT = {};
 
 /** The first that a vendor would refuse of a request; null for one that fits an operation. */

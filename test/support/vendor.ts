@@ -1,4 +1,4 @@
-/** What the makers of all vendors' events share. WebCrypto only: runs under Node and workerd alike. */
+/** Shared by the makers of all vendors' events. WebCrypto only: runs under Node and workerd alike. */
 
 const encoder = new TextEncoder();
 const run = crypto.randomUUID().replaceAll("-", "").slice(0, 12);
@@ -10,7 +10,7 @@ export function uniqueId(prefix: string): string {
   return `${prefix}${run}${String(made).padStart(6, "0")}`;
 }
 
-/** `{a: null, b: null}` of "a b": how vendors send what does not apply. */
+/** `{a: null, b: null}` for "a b": vendors send fields that do not apply as null. */
 export function nulls(names: string): Record<string, null> {
   return Object.fromEntries(names.split(" ").map((name) => [name, null]));
 }

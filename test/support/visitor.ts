@@ -20,7 +20,7 @@ export type Send = (path: string, init: RequestInit) => Promise<Reply<string>>;
 
 export function makeVisitor(send: Send = call): Visitor {
   const cookies = new Map<string, string>();
-  // Of the page before, where a page has no form.
+  // The token of the previous page, for pages without a form.
   let csrf = "";
   const request = async (path: string, init: RequestInit): Promise<Reply<string>> => {
     const headers = new Headers(init.headers);
@@ -56,10 +56,10 @@ export function makeVisitor(send: Send = call): Visitor {
   return visitor;
 }
 
-/** Where the page that answers a form is shown. */
+/** The pages that show the answer to a form. */
 const SHOWN = /[?&]shown=[\w-]{16}$|^\/sign-in\/sent/;
 
-/** What mail programs send, which follow no redirect (RFC 8058). */
+/** Requests of mail programs, which do not follow redirects (RFC 8058). */
 const ANSWERS = /^\/unsubscribe\//;
 
 /** The token in the forms of a document; they all carry the same. */
@@ -73,7 +73,7 @@ export async function followLink(visitor: Visitor, token: string, as?: string): 
   return visitor.post("/sign-in/confirm", { token, ...(as === undefined ? {} : { as }) });
 }
 
-/** A link as it is asked for on the page: null where nobody has the address. */
+/** A link as the page requests it: null for an unknown address. */
 export async function requestLink(ctx: BaseCtx, email: string): ReturnType<typeof openRequest> {
   return openRequest(ctx, await countRequest(ctx, email));
 }
@@ -86,7 +86,7 @@ export async function signInOwner(program: TestProgram, visitor: Visitor = makeV
   return visitor;
 }
 
-/** With the address of any member of the program. */
+/** Signs in with the address of any member of the program. */
 export async function signInMember(program: TestProgram, email: string, visitor?: Visitor): Promise<Visitor> {
   return signInOwner({ ...program, program: { ...program.program, owner_email: email } }, visitor);
 }
@@ -106,7 +106,7 @@ export function makeUncountedVisitor(): Visitor {
   return makeVisitor((path, init) => callWith<string>({ RATE_LIMIT_SIGN_IN }, path, init));
 }
 
-/** What a document shows, without its markup. */
+/** The visible text of a document, without its markup. */
 export function textOf(html: string): string {
   return html
     .replaceAll(/<(script|style)[\s\S]*?<\/\1>/g, "")

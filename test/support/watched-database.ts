@@ -1,4 +1,4 @@
-/** The database between the Worker and D1: counts the round trips, fails where a test wants it to. */
+/** The database between the Worker and D1: counts the round trips, fails if the test requests it. */
 import { createExecutionContext, env, waitOnExecutionContext } from "cloudflare:test";
 import { app } from "../../src/app.ts";
 import type { Bindings } from "../../src/env.ts";
@@ -18,7 +18,7 @@ export interface WatchedDatabase {
 export interface Faults {
   /** Runs before each round trip is sent, with its statements. */
   before?: (statements: string[]) => Promise<void> | void;
-  /** Runs once it is carried out, before anybody has the answer. */
+  /** Runs once the call is carried out, before its answer arrives. */
   after?: () => void;
   /** A statement to put into a batch at this position, or null to leave the batch as it is. */
   inject?: (statements: string[]) => { at: number; sql: string } | null;
@@ -75,10 +75,10 @@ export function watchDatabase(database: D1Database, faults: Faults = {}): Watche
   return { binding, roundTrips };
 }
 
-/** Wake-ups that nobody hears, so that a test decides when deliveries run. */
+/** Drops wake-ups, so that a test decides when deliveries run. */
 export const SILENT_QUEUE = { sendBatch: async () => ({}) } as unknown as Bindings["DELIVERIES"];
 
-/** Calls the app with other bindings than the deployment's, or at another address; waits for what it leaves running. */
+/** Calls the app with other bindings than the deployment's, or at another address; waits for its background work. */
 export async function callWith<T = Record<string, unknown>>(
   bindings: Partial<Bindings>,
   path: string,

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parseAddress, whyNotPublic } from "../../src/domain/address.ts";
 
 /**
- * The law is computed here from the registries alone, without the library: IANA's special-purpose address registries
- * for IPv4 and IPv6 (all rows, also those called globally reachable), multicast, and what RFCs deprecated since.
+ * The law is computed here from the registries alone, without the library: IANA's special-purpose address registries for
+ * IPv4 and IPv6 (all rows, also those called globally reachable), multicast, and addresses that RFCs deprecated since.
  */
 const IPV4_SPECIAL = [
   "0.0.0.0/8",
@@ -34,7 +34,7 @@ const IPV4_SPECIAL = [
   "224.0.0.0/4",
   "240.0.0.0/4",
   "255.255.255.255/32",
-  "168.63.129.16/32", // in no registry: a cloud's own host, refused by name
+  "168.63.129.16/32", // not in a registry: a cloud's own host, refused by name
 ].map((cidr) => range(cidr, 32, v4Value));
 
 const IPV6_SPECIAL = [
@@ -65,7 +65,7 @@ const IPV6_SPECIAL = [
   "ff00::/8",
 ].map((cidr) => range(cidr, 128, v6Value));
 
-/** Forms of IPv6 that carry IPv4, and what they carry. */
+/** Forms of IPv6 that carry IPv4, and the carried addresses. */
 const CARRIERS: { of: Range; carried: (value: bigint) => bigint[] }[] = [
   { of: range("::ffff:0:0/96", 128, v6Value), carried: (value) => [low32(value)] },
   { of: range("64:ff9b::/96", 128, v6Value), carried: (value) => [low32(value)] },
@@ -88,7 +88,7 @@ function lawV6(value: bigint): boolean {
   return contains(GLOBAL_UNICAST, value) && !IPV6_SPECIAL.some((special) => contains(special, value));
 }
 
-/** The guard's verdict for a spelling; undefined when it says that this is no address. */
+/** The guard's verdict for a spelling; undefined if it is no address for the guard. */
 function guard(text: string): boolean | undefined {
   const address = parseAddress(text);
   return address === null ? undefined : whyNotPublic(address) === null;

@@ -38,7 +38,7 @@ describe("amounts", () => {
   });
 
   it("cannot be made of a number and the program's currency, and a figure takes no list that was not summed", () => {
-    // @ts-expect-error -- a program is no row: what it earns is in any currency
+    // @ts-expect-error -- a program is not a row: its earnings are in any currency
     expect(amountOf(program, cents(5))).toEqual(settingOf(program, cents(5)));
     // @ts-expect-error -- a list may hold one currency twice, or leave one out
     const figure: Amounts = [amountOf({ currency: "EUR" }, cents(5))];

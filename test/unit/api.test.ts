@@ -1,4 +1,4 @@
-/** What the owner's server reports, as facts, and read back from them. */
+/** The owner's server's reports, as facts, and read back from them. */
 import { describe, expect, it } from "vitest";
 import { ownersServer } from "../../src/providers/api/index.ts";
 import { providerB } from "../../src/providers/provider-b/index.ts";
@@ -20,7 +20,7 @@ describe("a report of the owner's server (FACT-1, FACT-3)", () => {
     const ofApi = eventOfApi("refund", {
       ...refund({ external_id: "r", sale_external_id: "o", amount_cents: 700, occurred_at: AT }),
     });
-    // What is reported has no stages.
+    // Reported facts do not have stages.
     expect(ofApi.facts).toEqual([{ ...back, stage: 0 }]);
   });
 

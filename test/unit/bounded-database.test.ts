@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { boundedDatabase } from "../../src/db/bounded-database.ts";
 import { StorageUnavailable } from "../../src/lib/errors.ts";
 
-/** A database all of whose calls end as `answer` does; what was asked is in `asked`. */
+/** A database all of whose calls end as `answer` does; `asked` holds its calls. */
 function played(answer: () => Promise<unknown>) {
   const asked: unknown[] = [];
   const prepare = (query: string, values: unknown[] = []): unknown => ({

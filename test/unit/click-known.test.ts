@@ -12,7 +12,7 @@ import type { RefKey } from "../../src/core/clicks/clicks.ts";
 const asker = { bindings: {} as never, waitUntil: () => {} };
 const ref = (slug_key: string): RefKey => ({ program_id: "prog_1", slug_key });
 
-/** References of a database in which `partners` are active, and what it was asked. */
+/** References of a database in which `partners` are active, and its queries. */
 function refsOf(
   partners: string[],
   answer: (found: number[]) => Promise<number[]> = (found) => Promise.resolve(found),
@@ -133,7 +133,7 @@ describe("what an isolate knows of references", () => {
       return new Promise(() => {});
     });
     void leads("noah");
-    // The runtime stops what a finished request began: neither an answer nor a timer comes.
+    // The runtime stops the work of a finished request: neither an answer nor a timer comes.
     vi.clearAllTimers();
     await vi.advanceTimersByTimeAsync(10_000);
     const again = leads("noah");

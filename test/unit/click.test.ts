@@ -14,7 +14,7 @@ function refusedPaths(body: unknown): string[] {
   return parsed.ok ? [] : parsed.details.map(({ path }) => path);
 }
 
-/** In JSON, as the log has it. */
+/** The size in JSON, as the log has it. */
 const bytesOf = (text: string) => new TextEncoder().encode(JSON.stringify(text)).length - 2;
 
 describe("a reported click is `{program_id, ref, landing, referrer}` (TRACK-9)", () => {

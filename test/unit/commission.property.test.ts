@@ -1,4 +1,4 @@
-/** The rows of a payment always sum to what the rule gives, and what may not be edited is not (LAW-2, LAW-4). */
+/** The rows of a payment always sum to the amount of the rule, and frozen rows are not edited (LAW-2, LAW-4). */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -52,7 +52,7 @@ function apply(rows: readonly LedgerRow[], plan: RowPlan, wanted: Desired | null
   return after;
 }
 
-/** Histories of one payment: what is desired changes, and between the changes rows are paid, held, freed, rejected. */
+/** Histories of one payment: the desired amount changes, and between the changes rows are paid, held, freed, rejected. */
 const history = fc.array(
   fc.record({
     wanted: desired,
@@ -78,7 +78,7 @@ describe("the rows of a payment", () => {
           const isDenied = (row: LedgerRow) =>
             row.kind === "clawback" && row.status === "rejected" && row.amount_cents > 0;
           for (const row of rows.filter(isDenied)) {
-            // What was denied stays denied, in whichever currency the partner was paid.
+            // A denied amount stays denied, in whichever currency the partner was paid.
             const isGiven = rows.some((other) => other.partner_id === row.partner_id && isLocked(other));
             if (isGiven) expect(after).toContainEqual(row);
           }
@@ -94,13 +94,13 @@ describe("the rows of a payment", () => {
             const sale = rejections.find(({ kind }) => kind === "sale");
             const given = sumOf(own.filter(isLocked));
             if (sale) expect(sum).toBeLessThanOrEqual(larger(given, NOTHING));
-            // What was forgiven is not asked back, and not given twice.
+            // A forgiven amount is neither claimed back nor given twice.
             else if (rejections.length > 0) {
               const left = larger(subtract(earned, sumOf(own.filter(isDenied))), NOTHING);
               expect(sum).toBeLessThanOrEqual(larger(left, given));
             }
           }
-          // Settling again changes nothing more.
+          // Settling again does not change the rows.
           const again = planRows(after, wanted, paidIn);
           expect([again.insert_sale, again.insert_clawbacks, again.withdrawn]).toEqual([false, [], []]);
           expect(apply(after, again, wanted, paidIn)).toEqual(after);
@@ -137,7 +137,7 @@ describe("the rows of a payment", () => {
         const after = apply(rows, planRows(rows, wanted, "EUR"), wanted);
         const isRejected = states.every(({ status }) => status === "rejected");
         expect(sumOf(after.filter(({ status }) => status !== "rejected"))).toBe(isRejected ? 0 : 2_000);
-        // What was approved needs no second approval.
+        // An approved amount does not need a second approval.
         const isApproved = states.some(({ status }) => status === "approved" || status === "paid");
         expect(after.some(({ status }) => status === "approved" || status === "paid")).toBe(isApproved);
         expect(apply(after, planRows(after, wanted, "EUR"), wanted)).toEqual(after);

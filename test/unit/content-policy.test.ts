@@ -1,4 +1,4 @@
-/** Which policies let the tracking script load and report (PROG-12). */
+/** The policies that let the tracking script load and report (PROG-12). */
 import { describe, expect, it } from "vitest";
 import { readPolicies, whyNotCalled, whyNotLoaded } from "../../src/domain/content-policy.ts";
 

@@ -1,4 +1,4 @@
-/** What the compiler refuses of a row's surfaces: `npm run typecheck` fails the day that a line under `@ts-expect-error` compiles. */
+/** Type errors in a row's surfaces: `npm run typecheck` fails the day that a line under `@ts-expect-error` compiles. */
 import { describe, expect, it } from "vitest";
 import type { Decided } from "../../src/core/kernel/rows.ts";
 

@@ -1,4 +1,7 @@
-/** The guide's tables of what each event of the providers does are those of the parsers, and lack no type of the vendors. */
+/**
+ * The guide's tables of the effects of the providers' events are those of the parsers, and contain every type of the
+ * vendors.
+ */
 import { describe, expect, it } from "vitest";
 import typesOfA from "../../node_modules/stripe/esm/resources/WebhookEndpoints.d.ts?raw";
 import thinTypesOfA from "../../node_modules/stripe/esm/resources/V2/Core/Events.d.ts?raw";
@@ -31,7 +34,7 @@ function familyOf(type: string): string {
 
 interface Row {
   type: string;
-  /** Null for what is used. */
+  /** Null if the type is used. */
   ignored: string | null;
 }
 
@@ -64,7 +67,7 @@ function rowsOf(provider: Vendor): Row[] {
   });
 }
 
-/** How the parser takes an event of a type of which nothing else is there: one that is used is never acknowledged so. */
+/** The parser's result for an event that has its type only: a used type is never acknowledged this way. */
 function parsed(provider: Vendor, type: string): string | null {
   const at = "2026-11-01T10:00:00Z";
   const result = provider.parse({

@@ -65,7 +65,7 @@ function holds({ field, op, value }: Condition, on: FlowSubject): boolean {
   return op === "gt" ? Number(left) > Number(right) : Number(left) < Number(right);
 }
 
-/** Of the same event, and all its conditions hold. */
+/** Whether the flow is of the same event, and all its conditions hold. */
 function applies(flow: Flow, on: FlowSubject): boolean {
   return flow.active && eventOf(flow) === on.event && givenConditions(flow).every((each) => holds(each, on));
 }

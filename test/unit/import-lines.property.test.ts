@@ -1,6 +1,6 @@
 /**
- * What lines of an import come to is a function of the set of lines: whatever their order, the
- * same partners and the same bindings; and what was done once is done.
+ * The result of an import's lines is a function of the set of lines: in any order, they make the same partners and the
+ * same bindings; and a second import does not change them.
  */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -62,13 +62,13 @@ function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer
   }));
 }
 
-/** The row of a partner with nothing that chance or time decides. */
+/** The row of a partner without random and time-dependent values. */
 function partner(input: PartnerInput, status: PartnerStatus | null = null): KnownPartner {
   const made = newPartner({ now: 0, program: { id: "prog" } }, input);
   return { ...made, id: `id of ${emailKey(input.email)}`, status: status ?? "invited" };
 }
 
-/** Somebody with a code from before, and somebody who lacks a name and an address to be paid at. */
+/** A partner with an existing code, and one who lacks a name and a payout address. */
 const BEFORE: Known = {
   partners: new Map(
     [
@@ -211,7 +211,7 @@ describe("an import of customers", () => {
       const own = scope === "email" ? subject.toUpperCase() : customer_email;
       return { line: i + 2, customer: { provider: "provider_a", scope, subject }, customer_email: own, ...rest };
     });
-  /** All addresses that lines of a customer and what is known say it has. */
+  /** All addresses of a customer, from the lines and from the known ones. */
   const addressesOf = (lines: readonly CustomerLine[], { customer }: CustomerLine) =>
     [
       known.addresses.get(identityKey(customer)),
@@ -228,7 +228,7 @@ describe("an import of customers", () => {
         for (const { line: bound, partner_id } of bindings) {
           const { subject, scope } = bound.customer;
           const addresses = addressesOf(lines, bound);
-          // An id goes before its address at a payment, so what is said of the address is said of it.
+          // A payment is matched by id before its address, so the lines of the address apply to the id too.
           const own = lines.filter(
             (one) =>
               one.customer.subject === subject ||
@@ -241,7 +241,7 @@ describe("an import of customers", () => {
               ...codes.map((code) => code.toLowerCase()),
               ...(partner_email === null ? [] : [emailKey(partner_email).slice(0, 3)]),
             ];
-            // A line without a partner is nobody's.
+            // A line without a partner does not assign the customer.
             expect(new Set(named)).toEqual(new Set([partner_id]));
           }
           if (partner_id === "ann") {

@@ -35,7 +35,7 @@ function fieldsOf(kind: ImportKind, product: ImportProductId, ...columns: string
   return Object.fromEntries(all.filter(({ field }) => field !== null).map(({ column, field }) => [column, field]));
 }
 
-/** What other products call its customer ids: one that the list has more does not compile without its own. */
+/** Other products' column for customer ids: a new provider does not compile without its own. */
 const CUSTOMER_COLUMN: Record<ListedVendor, string> = {
   provider_a: "Stripe Customer ID",
   provider_b: "Paddle Customer ID",
@@ -258,7 +258,7 @@ describe("the cells of a file", () => {
     ["https://example.com/?via=", "is a link without ?via="],
     ["https://", "is a link without ?via="],
     ["bj%C3%B6rn", "cannot be a slug"],
-    // A blank is part of a code, and no code has one: half of it would be a slug that nobody asked for.
+    // A blank would be part of a code, and codes do not contain blanks: half of it would be an unintended slug.
     ["per cent", "“per cent” cannot be a slug"],
     ["adam, per\u00a0cent", "cannot be a slug"],
     ["https://example.com/?via=adam https://example.com/?via=eve", "cannot be a slug"],

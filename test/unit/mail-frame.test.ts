@@ -1,4 +1,4 @@
-/** What e-mails say and look like: every kind, as text and as HTML (MAIL-6). */
+/** The text and the form of e-mails: every kind, as text and as HTML (MAIL-6). */
 import fc from "fast-check";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const SEALER = new SecretSealer(["MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="]
 const compose = composeFor({ PUBLIC_URL: "https://service.example", ENVIRONMENT: "production" }, SEALER);
 const KINDS = Object.values<Notice>(NOTICES).map((notice) => [notice.kind, notice] as const);
 
-/** What a reader sees of the HTML, without its tags. */
+/** The visible text of the HTML, without its tags. */
 function seen(html: string): string {
   return html
     .replaceAll(/<style>[^]*?<\/style>|<!--[^]*?-->|<title>[^]*?<\/title>/g, "")
@@ -66,7 +66,7 @@ describe.each(KINDS)("an e-mail of %s (MAIL-6)", (kind, notice) => {
       expect(mail.html).not.toContain(NAMED);
       expect(mail.html).toContain(`bgcolor="${PROGRAM.brand_color}"`);
       expect(mail.html).toContain("@media (prefers-color-scheme:dark)");
-      // Some clients cut off what is longer.
+      // Some clients cut off longer e-mails.
       expect(new TextEncoder().encode(mail.html).length).toBeLessThan(100_000);
       for (const [, href = ""] of mail.html.matchAll(/href="([^"]*)"/g)) {
         expect(href).toMatch(/^https:\/\/service\.example\//);

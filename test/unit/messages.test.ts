@@ -1,11 +1,11 @@
-/** What is wrong with a request is said in plain words, whatever is wrong and whichever schema reads it (HTTP-2). */
+/** The messages about an invalid request are plain, whatever the error and whichever schema reads it (HTTP-2). */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { DOCUMENTED, requestSchemas } from "../../src/http/openapi/document.ts";
 import { detailsOf } from "../../src/http/validate.ts";
 
 const LONG = "x".repeat(100_000);
-/** What JSON, forms and addresses can hold, in all the wrong places. */
+/** Values of JSON, forms and addresses, in all the wrong places. */
 const WRONG: readonly unknown[] = [
   ...[undefined, null, Number.NaN, "", " ", "x", LONG, "\0", -1, 0, 1.5, 0.123456, 1e21, true],
   ...[[], ["", null], Array.from({ length: 5_000 }, () => "x"), {}, { x: 1 }],
@@ -19,7 +19,7 @@ const SCHEMAS: [string, z.ZodType][] = [
   ),
 ];
 
-/** The schema with each wrong value in place of the whole, of each field, and of what is inside of them. */
+/** The messages of the schema with each wrong value as the whole, as each field, and inside of them. */
 function messagesOf(schema: z.ZodType, depth = 0): string[] {
   const own = WRONG.flatMap((value) => {
     const read = schema.safeParse(value);

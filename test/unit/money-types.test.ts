@@ -1,6 +1,6 @@
 /**
- * What the compiler refuses of amounts and percentages: each line under `@ts-expect-error` is a mixture, and fails
- * `npm run typecheck` the day that it compiles. Comparing an amount with a percentage by `<` is the one that compiles.
+ * Type errors in amounts and percentages: each line under `@ts-expect-error` is a mixture, and fails `npm run typecheck`
+ * the day that it compiles. Comparing an amount with a percentage by `<` is the only mixture that compiles.
  */
 import { describe, expect, it } from "vitest";
 import type { createManualCommission, ManualCommission } from "../../src/core/commissions/commissions.ts";
@@ -40,7 +40,7 @@ type Program = typeof schema.programs.$inferSelect;
 type Commission = typeof schema.commissions.$inferSelect;
 type Payout = typeof schema.payouts.$inferSelect;
 
-/** The fields that are named as amounts or percentages and are neither; never where there are none. */
+/** The fields that are named as amounts or percentages and are neither; never if there are none. */
 type Loose<T> = T extends readonly (infer U)[]
   ? Loose<U>
   : {
@@ -149,7 +149,7 @@ export function sumsAsAmounts({ amount, pct }: Given): unknown[] {
   const doubled: Cents = amount * 2;
   // @ts-expect-error -- nor is a part of it
   const part: Cents = (amount * pct) / 100;
-  // @ts-expect-error -- nor is what is less
+  // @ts-expect-error -- nor is a difference
   const less: Cents = amount - amount;
   // @ts-expect-error -- nor is the largest of some
   const most: Cents = Math.max(amount, amount);

@@ -80,7 +80,7 @@ describe("money", () => {
   it("is the same in smallest units whatever the currency's decimals", () => {
     fc.assert(
       fc.property(safe, rates, currencies, (base, { units, pct }, currency) => {
-        // What a person would compute by hand from the decimal amount, in whole numbers.
+        // The result of a computation by hand from the decimal amount, in whole numbers.
         const [whole = "", decimals = ""] = decimalAmount(base, currency).split(".");
         expect(decimals).toHaveLength(currencyExponent(currency));
         const shown = BigInt(whole + decimals);

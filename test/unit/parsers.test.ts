@@ -1,6 +1,6 @@
 /**
- * What strangers send is read by parsers that are fed hostile texts every night (`test/nightly/linear-time.test.ts`): here that
- * none is left out, and that each takes what is good.
+ * Every parser of strangers' input is fed hostile texts every night (`test/nightly/linear-time.test.ts`): this suite
+ * proves that none is left out, and that each accepts valid input.
  */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -29,7 +29,9 @@ describe("an address with more parameters than any route takes", () => {
   });
 });
 
-/** What can take longer than its text is long: a repetition in a pattern, a loop over characters, a URL, a normal form. */
+/**
+ * Code that can take longer than linear time: a repetition in a pattern, a loop over characters, a URL, a normal form.
+ */
 const READING = [
   /(?<=[(,=:?&|!\s[])\/(?![/*\s])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])*?(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[(])(?:[*+]|\{\d+,\})/,
   /\.(?:normalize|charCodeAt|codePointAt|charAt)\(|\bURL\.(?:parse|canParse)\(|\bnew (?:URL|RegExp)\(/,
@@ -37,7 +39,7 @@ const READING = [
 
 const SOURCES = import.meta.glob<string>("../../src/**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true });
 
-/** Modules that read only what this service, its operator or the platform wrote, by what that is. */
+/** Modules that read only texts of this service, its operator or the platform, by the kind of text. */
 const OURS: Record<string, string[]> = {
   "amounts and counts": ["domain/currency.ts", "http/pages/parts/figures.tsx"],
   "variables of the deployment": [

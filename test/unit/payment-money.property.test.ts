@@ -1,6 +1,6 @@
 /**
- * The lives of `money-world.ts` decided without a database: what a payment earns is the rule applied to the money that
- * really moved. Quick, so that many are lived; `ledger-money.property.test.ts` delivers them.
+ * The lives of `money-world.ts` decided without a database: a payment earns the rule's share of the money that really
+ * moved. Fast, so that it plays many lives; `ledger-money.property.test.ts` delivers them.
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -27,12 +27,12 @@ function partnerByRef(ref: string): LedgerPartner | null {
   return partners.find(({ slug }) => slug.toLowerCase() === ref.toLowerCase()) ?? null;
 }
 
-/** The facts that name a payment, and all that its provider said of any customer or subscription. */
+/** The facts that name a payment, and all of its provider's facts of customers and subscriptions. */
 function factsAbout(key: string, provider: string, { events }: Lived): Fact[] {
   const facts = events
     .filter(({ event, provider: from }) => from === provider && !event.test)
     .flatMap(({ event }) => {
-      // Of the references of one event the first that leads to a partner is remembered.
+      // An event's first reference that leads to a partner is remembered.
       const said = event.facts.filter((fact) => fact.kind === "attribution");
       const remembered = said.find(({ ref }) => partnerByRef(ref));
       return event.facts.filter((fact) => fact.kind !== "attribution" || fact === remembered);

@@ -1,4 +1,4 @@
-/** Fields that say where a payout goes, wherever they are nested (TEAM-1, ACCESS-12). */
+/** Fields that hold a payout's destination, wherever they are nested (TEAM-1, ACCESS-12). */
 import { expect, it } from "vitest";
 import { withDetailsInPart, withoutDetails } from "../../src/core/kernel/payout-details.ts";
 

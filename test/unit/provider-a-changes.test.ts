@@ -301,7 +301,7 @@ describe("provider A: links between a payment's ids (PAY-18)", () => {
     ]);
     const old = { ...ids, payment_intent: null, invoice: "in_1" };
     expect(factsOf(chargeSucceeded(old))).toMatchObject([{ moved: { ...moved, by: "ch_1" } }]);
-    // What is held may be let go.
+    // A held amount may be released.
     expect(factsOf(chargeSucceeded({ ...ids, captured: 0 }))[0]).not.toHaveProperty("moved");
     expect(factsOf(chargeSucceeded({ ...ids, object: { amount_captured: null } }))[0]).not.toHaveProperty("moved");
   });

@@ -267,7 +267,7 @@ describe("the played vendor", () => {
       statusCode: 400,
     });
     vendor.balance.clear();
-    // The first answer stays under its key, whatever became possible meanwhile, for 24 hours.
+    // The first answer stays under its key for 24 hours, even if the transfer becomes possible meanwhile.
     await expect(sdk.transfers.create(params, { idempotencyKey: "l" })).rejects.toMatchObject({
       code: "balance_insufficient",
     });

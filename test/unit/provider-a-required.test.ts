@@ -1,19 +1,20 @@
 /**
- * What is required of provider A's objects is always there: the types of the vendor's library, which are written from its
- * OpenAPI description, are compared when this compiles. A field that the vendor makes optional or null would lose payments.
+ * Required fields of provider A's objects are always present: this file compares them with the types of the vendor's
+ * library, which are generated from its OpenAPI description, when it compiles. A field that the vendor makes optional or
+ * null would lose payments.
  */
 import type Stripe from "stripe";
 import { describe, expect, it } from "vitest";
 import type * as z from "zod";
 import * as schema from "../../src/providers/provider-a/schema.ts";
 
-/** True where each object of the vendor's type has what the schema takes; `Values`: fields of which not each value is taken. */
+/** True if each object of the vendor's type fits the schema; `Values`: fields of which only some values are accepted. */
 type Fits<Schema extends z.ZodType, Theirs, Values extends keyof Theirs = never> =
   Omit<Theirs, Values> extends Omit<z.input<Schema>, Values> ? true : never;
 
 const FITS = {
   charge: true satisfies Fits<typeof schema.charge, Stripe.Charge>,
-  // A mode or state that is not known yet is refused, with its path, and comes again: whether money came cannot be said.
+  // An unknown mode or state is refused, with its path, and resent: it is not certain whether money moved.
   checkoutSession: true satisfies Fits<
     typeof schema.checkoutSession,
     Stripe.Checkout.Session,
@@ -28,7 +29,7 @@ const FITS = {
     Fits<typeof schema.discounted, Stripe.Subscription>,
   ],
   dispute: true satisfies Fits<typeof schema.dispute, Stripe.Dispute>,
-  // The same; null is the status of an invoice that is only previewed.
+  // The same; null is the status of a previewed invoice.
   invoice: true satisfies Fits<typeof schema.invoice, Stripe.Invoice, "status">,
   invoiceLine: true satisfies Fits<typeof schema.invoiceLine, Stripe.InvoiceLineItem>,
   invoicePayment: true satisfies Fits<typeof schema.invoicePayment, Stripe.InvoicePayment>,

@@ -16,13 +16,16 @@ import {
   transactionCompleted,
 } from "../support/provider-b.ts";
 
-/** Where owners put what they like, and where a payment method or a catalogue has its own world. */
+/**
+ * Fields that owners fill freely, and those with a large vocabulary of their own, such as a payment method or a
+ * catalogue.
+ */
 const FREE = new Set([
   ...["metadata", "custom_data", "payment_method_details", "payment_method_options", "customer_update"],
   ...["source", "shipping", "transfer_data", "evidence", "payment_settings"],
 ]);
 
-/** Every place of an object as `a.b.0.c`, down to what is free; of a list only its first item. */
+/** Every place of an object as `a.b.0.c`, down to the free fields; only the first item of a list. */
 function places(value: unknown, at = ""): string[] {
   if (typeof value !== "object" || value === null) return [];
   const entries = Array.isArray(value) ? value.slice(0, 1).map((item) => ["0", item] as const) : Object.entries(value);
@@ -64,7 +67,7 @@ const MADE: Record<string, unknown> = {
   "b.subscription.canceled.json": subscriptionCanceled({ ref: "jane" }),
 };
 
-/** What may differ between one kind of event and the next of the same vendor. */
+/** Fields that may differ between one kind of event and the next of the same vendor. */
 const OCCASIONAL = new Set(["+data.object.payments", "-data.previous_attributes", "-data.object.after_expiration"]);
 
 describe("the makers' events", () => {

@@ -130,7 +130,7 @@ describe("provider B: the vendor's SDK (IN-9)", () => {
 
 describe("provider B: the vendor's vector", () => {
   it("verifies at its time and not later", async () => {
-    // Of the tests of the vendor's SDK for Go.
+    // Copied from the tests of the vendor's SDK for Go.
     const raw_body =
       '{"data":{"id":"pri_01hsdn96k2hxjzsq5yerecdj9j","name":null,"status":"active","quantity":{"maximum":9' +
       '99999,"minimum":1},"tax_mode":"account_setting","product_id":"pro_01hsdn8qp7yydry3x1yeg6a9rv","unit_' +

@@ -78,7 +78,8 @@ describe("provider B: a completed transaction", () => {
       [{ total: "9007199254740991", tax: "1" }, 9_007_199_254_740_990, 9_007_199_254_740_991],
       // The vendor's own example (changelog of January 2026): 120 with 20 tax, of which credit paid 90.
       [{ total: "12000", tax: "2000", credit: "9000", grand_total: "3000", grand_total_tax: "500" }, 2_500, 3_000],
-      // Older shapes do not state the tax of what was charged, or repeat the whole: it is that in proportion (PAY-1).
+      // Older shapes do not state the tax of the charged amount, or repeat the whole: it is computed in proportion
+      // (PAY-1).
       [{ total: "12000", tax: "2000", credit: "9000", grand_total: "3000" }, 2_500, 3_000],
       [{ total: "12000", tax: "2000", credit: "9000", grand_total: "3000", grand_total_tax: null }, 2_500, 3_000],
       [{ total: "12000", tax: "2000", credit: "9000", grand_total: "3000", grand_total_tax: "2000" }, 2_500, 3_000],
@@ -96,7 +97,7 @@ describe("provider B: a completed transaction", () => {
       [{ total: "1000", tax: "0", credit: "400", grand_total: "600", discount: "5", subtotal: "1005" }, 600, 600],
       [{ total: "12000", tax: "2000", credit: "12000", grand_total: "0", grand_total_tax: "0" }, 0, 0],
       [{ total: "12000", tax: "2000", credit: "12000" }, 0, 0],
-      // A negative or zero grand total is accepted and earns nothing (PAY-4): a downgrade, as the vendor sends it.
+      // A negative or zero grand total is accepted and does not earn (PAY-4): a downgrade, as the vendor sends it.
       [
         {
           total: "-19195",

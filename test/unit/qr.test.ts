@@ -1,4 +1,4 @@
-/** The QR code of a partner's link: its path is the code, and what none holds has none. */
+/** The QR code of a partner's link: its path is the code, and a link that does not fit has no code. */
 import { encode } from "uqr";
 import { describe, expect, it } from "vitest";
 import { qrCode } from "../../src/http/pages/parts/qr.tsx";

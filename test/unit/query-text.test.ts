@@ -1,4 +1,7 @@
-/** What drizzle writes part by part is written at once, and is the same (`test/support/setup.ts` compares all that is sent). */
+/**
+ * Texts that drizzle composes part by part are written at once, and are the same (`test/support/setup.ts` compares every
+ * sent statement).
+ */
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { env } from "cloudflare:workers";

@@ -1,4 +1,6 @@
-/** In turn, a daily round takes as much of a program as brings a small one round within 30 days. */
+/**
+ * Daily rounds take turns: each takes a part of a program, large enough that a small program is complete within 30 days.
+ */
 import { describe, expect, it } from "vitest";
 import {
   hasDue,
@@ -26,7 +28,7 @@ function rowsOf(sizes: Record<Kind, number>): Rows {
   };
 }
 
-/** One round; `see` is reported of what each of its steps took. */
+/** One round; `see` receives the turn of each of its steps. */
 function round(before: Place, rows: Rows, see: (turn: Turn) => void, large: readonly string[] = []): Place {
   let place = placeOfRound(before, (kind) => rows[kind].length);
   do {

@@ -1,4 +1,4 @@
-/** The list of providers is refused where two of them clash; what each reads, asks for and claims agrees. */
+/** The list of providers is refused if two of them clash; the events, settings and claims of each agree. */
 import { describe, expect, it } from "vitest";
 import type { Fact, Provider, Vendor, ProviderCustomers, ProviderEvent } from "../../src/providers/provider.ts";
 import { OWNER_PROVIDER, PROVIDERS, VENDORS, orderAndCheck, type ListedVendor } from "../../src/providers/registry.ts";
@@ -40,7 +40,7 @@ const SAMPLES: Sample[] = [
   [providerExample, [orderPaid({ cents: 100, partner: "jane" }), orderRefunded("ord_1", 100)]],
 ];
 
-/** What the provider's events of `test/support/vendor-events.ts` say. */
+/** The reading of the provider's events in `test/support/vendor-events.ts`. */
 function readOf([provider, samples]: Sample): { body: unknown; event: ProviderEvent }[] {
   return samples.map((sample) => {
     const body: unknown = JSON.parse(JSON.stringify(sample));
@@ -50,7 +50,7 @@ function readOf([provider, samples]: Sample): { body: unknown; event: ProviderEv
   });
 }
 
-/** What of a fact makes another kind of statement of it: a refund is none about an open dispute, nor about one that is won. */
+/** The kind of statement in a fact: a refund is not a statement about an open dispute, nor about one that is won. */
 function statementOf(fact: Fact): string {
   if (fact.kind !== "adjustment") return fact.kind;
   const { kind, mode, direction, effective, open = false } = fact;

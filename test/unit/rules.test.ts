@@ -1,4 +1,4 @@
-/** Which version of a rule decides a payment (PAY-16). */
+/** The version of a rule that decides a payment (PAY-16). */
 import { describe, expect, it } from "vitest";
 import type { Flow } from "../../src/domain/flow.ts";
 import { flowsAt, rulesAt, type PastRule } from "../../src/domain/rules.ts";

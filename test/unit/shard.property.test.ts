@@ -94,12 +94,12 @@ describe("the shard of a token and of a key", () => {
         expect(shardOfToken(tokenOn(n, text))).toBe(n);
         expect(keyOn(0, text)).toBe(`sk_${text}`);
         expect(shardOfKey(keyOn(n, text))).toBe(n);
-        // Of a key beside the program's first, which has one character more and is never taken for it.
+        // An additional key has one character more than the program's first, and is never taken for it.
         const further = keyOn(n, `${text}x`);
         expect([shardOfKey(further), isFurtherKey(further), isFurtherKey(keyOn(n, text))]).toEqual([n, true, false]);
       }),
     );
-    // However a token of shard 0 begins.
+    // The token of shard 0 may begin with any text.
     const unlucky = `1_${randomToken(32).slice(2)}`;
     expect([shardOfToken(unlucky), shardOfKey(`sk_${unlucky}`)]).toEqual([0, 0]);
   });

@@ -4,7 +4,7 @@ import { parseAddress, whyNotPublic } from "../../src/domain/address.ts";
 import { checkTargetUrl, MAX_TARGET_URL_LENGTH } from "../../src/domain/target-url.ts";
 import { URL_CASES } from "../support/url-cases.ts";
 
-/** Where the text alone refuses a URL, or `ok`. */
+/** The stage at which the text alone refuses a URL, or `ok`. */
 function stageOf(text: string): string {
   const check = checkTargetUrl(text);
   return check.ok ? "ok" : check.stage;

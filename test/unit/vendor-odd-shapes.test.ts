@@ -1,6 +1,6 @@
 /**
- * Events in which one value is of a shape that the vendor documents nowhere: each is refused with its place, so that the
- * vendor sends it again, or says what it said before. None is taken for less than it is, and none pays more.
+ * Events in which one value has an undocumented shape: each is refused with its place, so that the vendor sends it
+ * again, or has the same facts as before. The facts are never fewer, and never pay more.
  */
 import { describe, expect, it } from "vitest";
 import type { Fact, PaymentFact } from "../../src/domain/fact.ts";
@@ -13,7 +13,7 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 interface Case extends OddEvent {
   type: string;
-  /** What the event says as it is. */
+  /** The facts of the unchanged event. */
   whole: Fact[];
 }
 
@@ -26,12 +26,12 @@ function casesOf(vendor: (typeof VENDORS)[number]): Case[] {
   });
 }
 
-/** Of which any shape is taken: what owners write themselves, and the type, by which a reader is chosen. */
+/** Fields that accept any shape: the owners' own texts, and the type, which selects the reader. */
 const OF_OWNER = /service_ref$|metadata$/;
 const TYPES = ["type", "event_type"];
-/** The vendor's only word on the tax: without it there is none (PAY-1). */
+/** The vendor's only report of the tax: without it there is no tax (PAY-1). */
 const TAX = /^data\.object\.(?:total_details|amount_details)/;
-/** Old shapes of lists whose items are objects, of which an id alone says less. */
+/** Old shapes of lists whose items are objects; an id alone contains less. */
 const NAMED_BY_ID = [
   "promotion_code.updated data.object.coupon expanded",
   "invoice.paid data.object.discount expanded",
@@ -39,8 +39,8 @@ const NAMED_BY_ID = [
 
 const paymentIn = (facts: readonly Fact[]) => facts.find((fact): fact is PaymentFact => fact.kind === "payment");
 /**
- * A refund of no charge and no intent is of what was never a payment, a credit note may give back nothing outside of the
- * vendor, of an invoice that is written off nothing may have been paid, and a type that is not known says nothing.
+ * Changes that make another valid event: a refund without a charge and an intent was never of a payment, a credit note
+ * may return an amount within the vendor only, a written-off invoice may be unpaid, and an unknown type has no facts.
  */
 const isAnother = ({ at, type }: Case) =>
   TYPES.includes(at) ||

@@ -1,4 +1,4 @@
-/** What vendors report in more than one way: in each, what went back is what really went back (PAY-7, PAY-8). */
+/** Vendors report some changes in more than one way: each way gives the amount that really went back (PAY-7, PAY-8). */
 import { describe, expect, it } from "vitest";
 import { testFact, type Fact } from "../../src/domain/fact.ts";
 import { adjustedTotal, isDisputed, paymentState } from "../../src/domain/payment-state.ts";
@@ -12,7 +12,7 @@ const T = 1_780_000_000;
 const readA = readerOf(providerA);
 const readB = readerOf(providerB);
 
-/** What went back of a payment, net, in this order of its events and in the reverse. */
+/** The net amount that went back of a payment, in this order of its events and in the reverse. */
 function gone(events: readonly (a.EventA | b.EventB)[]): number {
   const facts = events.flatMap((event): Fact[] => ("type" in event ? readA : readB).factsOf(event));
   const state = paymentState(facts)!;

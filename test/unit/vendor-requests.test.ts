@@ -1,4 +1,7 @@
-/** What the played vendors refuse of a request, as the vendors describe their addresses: each call of the tests is held to it. */
+/**
+ * The played vendors refuse requests as the vendors describe their addresses: each call of the tests is checked this
+ * way.
+ */
 import { describe, expect, it } from "vitest";
 import { READ_TYPES as READ_A } from "../../src/providers/provider-a/events.ts";
 import { READ_TYPES as READ_B } from "../../src/providers/provider-b/events.ts";
@@ -18,7 +21,7 @@ function sent(line: string, body: string | object = ""): Sent {
 
 type Refusal = { error: { code?: string; param?: string; errors?: { field: string }[] } };
 
-/** In short: the status, the code and the parameter. */
+/** A short form: the status, the code and the parameter. */
 function short(reply: Reply | null): string {
   if (reply === null) return "taken";
   const { code = "", param, errors = [] } = (reply.body as Refusal).error;

@@ -2,7 +2,7 @@ import { PlayedAssets, type VersionAssets } from "./assets.ts";
 import { PlayedDatabase } from "./database.ts";
 import { Refusal } from "./refusal.ts";
 
-/** A binding of an upload: its type, its name, and what else its type has. */
+/** A binding of an upload: its type, its name, and the other fields of its type. */
 export interface Binding {
   type: string;
   name: string;
@@ -31,7 +31,7 @@ export interface Queue {
 export interface Version {
   id: string;
   bindings: Binding[];
-  /** Null where it was uploaded without. */
+  /** Null for an upload without assets. */
   assets: VersionAssets | null;
 }
 
@@ -44,9 +44,9 @@ export interface Script {
   on_workers_dev: boolean;
   crons: string[];
   routes: string[];
-  /** What it was last changed with: wrangler asks a person before it changes what something else has changed. */
+  /** The origin of the last change: wrangler asks a person before it overwrites a change of another tool. */
   last_deployed_from: "wrangler" | "api";
-  /** Which observability it was uploaded with. */
+  /** The observability setting of the upload. */
   observability: unknown;
   tags: string[];
 }
@@ -63,7 +63,7 @@ export interface DnsRecord {
   content: string;
 }
 
-/** An account of the platform: what is in it, and the rules by which it changes. */
+/** An account of the platform: its content, and the rules by which it changes. */
 export class PlayedAccount {
   readonly id = crypto.randomUUID().replaceAll("-", "");
   readonly name: string;
@@ -73,7 +73,7 @@ export class PlayedAccount {
   readonly scripts = new Map<string, Script>();
   readonly domains: Domain[] = [];
   readonly assets = new PlayedAssets();
-  /** By the zone's name. */
+  /** Zones by name. */
   readonly zones = new Map<string, { id: string; records: DnsRecord[] }>();
   /** Domains from which mail may be sent. */
   readonly sendingDomains: string[] = [];
@@ -127,7 +127,7 @@ export class PlayedAccount {
     return (name !== undefined && this.zones.get(name)) || null;
   }
 
-  /** Which bindings run; none where no version was ever deployed. */
+  /** The running bindings; null if no version was ever deployed. */
   running(name: string): Binding[] | null {
     return this.runningVersion(name)?.bindings ?? null;
   }
@@ -138,7 +138,7 @@ export class PlayedAccount {
     return script?.versions.find((version) => version.id === id) ?? null;
   }
 
-  /** A version of a script from an upload's bindings, as the platform checks them. The script is made where it is new. */
+  /** A version of a script from an upload's bindings, as the platform checks them. Creates a new script if needed. */
   addVersion(
     name: string,
     uploaded: Binding[],
@@ -176,7 +176,7 @@ export class PlayedAccount {
     }
   }
 
-  /** Points custom domains at a script, as far as the caller allows what is there to be replaced. */
+  /** Points custom domains at a script, and replaces existing records as far as the caller allows. */
   attach(service: string, hostnames: string[], over: { origin: boolean; records: boolean }): void {
     for (const hostname of hostnames) {
       const zone = this.zoneOf(hostname);
@@ -202,7 +202,7 @@ export class PlayedAccount {
     return structuredClone({ subdomain, queues, domains, databases, records, scripts: [...this.scripts] });
   }
 
-  /** What deploys have made, without what differs from one to the next: ids, and how often something was tried. */
+  /** The result of deploys, without the parts that differ from one to the next: ids, and the number of attempts. */
   shape(): unknown {
     const databases = this.databases.map(({ name, schema, applied }) => ({ name, schema, applied }));
     const queues = this.queues.map(({ queue_name, consumers }) => ({
@@ -224,7 +224,7 @@ export class PlayedAccount {
     return structuredClone({ subdomain: this.subdomain, databases, queues: ordered, scripts, domains, records });
   }
 
-  /** Which script answers under a host, if one does. */
+  /** The script that answers under a host, if any. */
   scriptAt(host: string): string | null {
     const domain = this.domains.find(({ hostname }) => hostname === host);
     const names = [...this.scripts].filter(([, script]) => script.deployments.length > 0);

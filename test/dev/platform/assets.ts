@@ -3,7 +3,7 @@ import { Refusal } from "./refusal.ts";
 /** A static asset, as it was uploaded. */
 export interface Asset {
   text: string;
-  /** What it is served as. */
+  /** The content type. */
   type: string;
 }
 
@@ -20,9 +20,9 @@ type Manifest = Record<string, { hash: string; size: number }>;
  * under the session's token; the token for a version is given once it has all of them.
  */
 export class PlayedAssets {
-  /** By their hash. */
+  /** Files by hash. */
   readonly #files = new Map<string, Asset>();
-  /** By their token. */
+  /** Sessions by token. */
   readonly #sessions = new Map<string, Manifest>();
   readonly #complete = new Map<string, Manifest>();
 
@@ -35,7 +35,10 @@ export class PlayedAssets {
     return { jwt, buckets: [missing] };
   }
 
-  /** Keeps the files of an upload, named by their hashes and in base64. @throws Refusal of what the session does not name */
+  /**
+   * Stores the files of an upload, named by their hashes and in base64.
+   * @throws Refusal of files that the session does not name
+   */
   async take(token: string, form: FormData): Promise<{ jwt?: string }> {
     const manifest = this.#sessions.get(token);
     if (!manifest) throw new Refusal(401, 10001, "Unable to authenticate request");
@@ -50,7 +53,7 @@ export class PlayedAssets {
     return this.#missing(manifest).length === 0 ? { jwt: this.#completed(manifest) } : {};
   }
 
-  /** What a version gets for its token. */
+  /** The assets of a version for its token. */
   ofVersion(token: string, config: Record<string, unknown>): VersionAssets {
     const manifest = this.#complete.get(token);
     if (!manifest) throw new Refusal(400, 10021, "The completion token of the assets is not valid.");
@@ -70,7 +73,7 @@ export class PlayedAssets {
   }
 }
 
-/** Of the form that wrangler reads an expiry from. */
+/** A token in the form from which wrangler reads an expiry. */
 function newToken(): string {
   const parts = [{ alg: "none" }, { id: crypto.randomUUID(), exp: Math.floor(Date.now() / 1000) + 3600 }];
   return [...parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")), "s"].join(".");

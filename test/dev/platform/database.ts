@@ -1,12 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** A trigger of the form that the platform is known to take: one line, upper case, one `END`, nothing nested. */
+/** A trigger of the form that the platform is known to accept: one line, upper case, one `END`, without nesting. */
 const KNOWN_TRIGGER = /^CREATE TRIGGER [^\n]* BEGIN [^\n]*; END;$/;
 
 /**
- * The statements of a text, as the platform's query endpoint separates them. It looks for semicolons and keeps a trigger
- * together only in one form; of any other the pieces are sent, which fail as "incomplete input" (workers-sdk #4998,
- * #15178, #14991).
+ * The statements of a text, as the platform's query endpoint separates them. It searches for semicolons and keeps a
+ * trigger together only in one form; any other trigger is sent in pieces, which fail as "incomplete input" (workers-sdk
+ * #4998, #15178, #14991).
  */
 export function statementsOf(sql: string, knowsTriggers = true): string[] {
   const statements: string[] = [];
@@ -22,7 +22,7 @@ export function statementsOf(sql: string, knowsTriggers = true): string[] {
   return statements;
 }
 
-/** Where the first semicolon outside of quotes is; the end of the text where there is none. */
+/** The position of the first semicolon outside of quotes; the end of the text if there is none. */
 function semicolonIn(text: string): number {
   let quote = "";
   for (const [at, character] of [...text].entries()) {
@@ -33,7 +33,7 @@ function semicolonIn(text: string): number {
   return text.length;
 }
 
-/** What the platform answers for a statement. */
+/** The platform's answer for a statement. */
 interface StatementResult {
   results: unknown[];
   success: boolean;
@@ -54,7 +54,10 @@ export class PlayedDatabase {
     this.name = name;
   }
 
-  /** The query endpoint. @throws the message of SQLite; nothing of the text is then in force. */
+  /**
+   * The query endpoint.
+   * @throws the message of SQLite; the text then has no effect.
+   */
   query(sql: string): StatementResult[] {
     const meta = { duration: 1, rows_read: 0, rows_written: 0, size_after: 4096 };
     if (this.failsQuietly && /INSERT INTO \S*d1_migrations/.test(sql)) return [{ results: [], success: false, meta }];
@@ -80,7 +83,7 @@ export class PlayedDatabase {
       .map((row) => String(row["name"]));
   }
 
-  /** Every statement that made something, in order. */
+  /** The statement of every schema object, by name. */
   get schema(): string[] {
     const rows = this.#sqlite.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").all();
     return rows.map((row) => String(row["sql"]));

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** The ways in which a call fails: what the API, something before it or the network answers. */
+/** The failures of a call, by the answer: of the API, of a proxy before it, or of the network. */
 export const FAILURES = [
   "refused",
   "too many",
@@ -19,7 +19,7 @@ export interface Fault {
   how: Failure;
   /** Whether the call is carried out and only its answer fails. */
   is_done: boolean;
-  /** What happens in that moment. */
+  /** Runs at that moment. */
   meanwhile?: () => void;
 }
 

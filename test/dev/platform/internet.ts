@@ -1,4 +1,4 @@
-/** Preloaded into a process: its requests to https addresses go to the played platform, which knows who answers there. */
+/** Preloaded into a process: its requests to https addresses go to the played platform, which decides the answer. */
 const { fetch: real } = globalThis;
 
 globalThis.fetch = (input, init) => {

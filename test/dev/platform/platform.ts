@@ -5,7 +5,7 @@ import { failAs, type Fault } from "./fault.ts";
 import { Refusal } from "./refusal.ts";
 import { ROUTES, SESSION, type Permission } from "./routes.ts";
 
-/** What a token may do: everything, as after `wrangler login`, or what is listed. */
+/** The permissions of a token: everything, as after `wrangler login`, or a list. */
 export type Granted = "everything" | Permission[];
 
 /** A token of a person who is logged in, and one of a CI system. */
@@ -13,18 +13,18 @@ export const TOKEN = "a-token-of-the-tests";
 
 /** A call that the platform takes, for who decides whether it fails. */
 export interface TakenCall {
-  /** As in `calls`. */
+  /** The call as in `calls`. */
   call: string;
-  /** Distinguishes it from others of the name: of a query the migration or its first words, of a look what it asks for. */
+  /** Distinguishes it from others of the name: the migration or the first words of a query, the subject of a read. */
   detail: string;
-  /** In `calls`. */
+  /** The position in `calls`. */
   place: number;
 }
 
 /**
- * The platform's API on loopback, for the real wrangler and for `npm run deploy`: `CLOUDFLARE_API_BASE_URL` is its `url`.
- * Each call that it takes is kept in `calls`. `failWhen` has a call refused before anything is done for it, `faultAt` has it
- * fail in any way; what is no part of the platform that the tests know is answered with 404 and kept in `unknown`.
+ * The platform's API on loopback, for the real wrangler and for `npm run deploy`: `CLOUDFLARE_API_BASE_URL` is its
+ * `url`. Each accepted call is kept in `calls`. `failWhen` refuses a call before it takes effect, `faultAt` makes it
+ * fail in any way; calls that the tests do not play are answered with 404 and kept in `unknown`.
  */
 export class PlayedPlatform {
   readonly accounts: PlayedAccount[];
@@ -34,11 +34,11 @@ export class PlayedPlatform {
   unknown: string[] = [];
   /** Whether a call is refused, by its name and its place in `calls`. */
   failWhen: (call: string, place: number) => boolean = () => false;
-  /** How a call fails; null where it does not. */
+  /** The failure of a call; null if it succeeds. */
   faultAt: (taken: TakenCall) => Fault | null = () => null;
   /** Files for an import, by their checksum. */
   readonly files = new Map<string, string>();
-  /** Who answers `GET /healthz` on the internet. */
+  /** The answer of `GET /healthz` on the internet. */
   isHealthy: (origin: string) => boolean = () => false;
   url = "";
   #server: Server | null = null;
@@ -48,7 +48,7 @@ export class PlayedPlatform {
   }
 
   async start(): Promise<void> {
-    // A request of a process that is killed may end before all of it is there.
+    // A request of a killed process may end before it is complete.
     const take = (request: IncomingMessage, response: ServerResponse) =>
       void this.#take(request, response).catch(() => response.destroy());
     this.#server = createServer(take);

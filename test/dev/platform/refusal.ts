@@ -1,4 +1,4 @@
-/** What the platform refuses, in its own codes. */
+/** A refusal of the platform, in its own codes. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: number;

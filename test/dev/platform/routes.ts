@@ -15,7 +15,7 @@ export type Permission =
 
 /** A call to the platform, with the parts of its path. */
 export interface Call {
-  /** Every account, and what was uploaded for an import, by its checksum. */
+  /** Every account, and the files uploaded for an import, by checksum. */
   platform: { accounts: PlayedAccount[]; files: Map<string, string>; url: string };
   account: PlayedAccount;
   parts: string[];
@@ -26,13 +26,13 @@ export interface Call {
   form: () => Promise<FormData>;
 }
 
-/** In place of a permission: the token that an upload session gave. */
+/** Replaces a permission: the token of an upload session. */
 export const SESSION = "the token of an upload session";
 
 interface Route {
   method: string;
   path: RegExp;
-  /** What a token needs; null where any token does. */
+  /** The required permission; null if any token will do. */
   needs: Permission | typeof SESSION | null;
   answer: (call: Call) => unknown;
 }
@@ -41,7 +41,7 @@ const json = <T>(call: Call): T => JSON.parse(call.body) as T;
 
 const SCRIPT = "/workers/scripts/([^/]+)";
 
-/** Of an account: what comes after `/accounts/<id>`. */
+/** Routes of an account: the part after `/accounts/<id>`. */
 const OF_ACCOUNT: [string, string, Route["needs"], Route["answer"]][] = [
   ["GET", "/workers/subdomain", "Workers Scripts: Edit", ({ account }) => subdomainOf(account)],
   ["PUT", "/workers/subdomain", "Workers Scripts: Edit", (call) => takeSubdomain(call)],
@@ -225,7 +225,7 @@ const OF_ACCOUNT: [string, string, Route["needs"], Route["answer"]][] = [
   ],
 ];
 
-/** Every call that the platform knows. What is not here answers 404, and the tests name it. */
+/** Every call that the platform knows. Others answer 404, and the tests name them. */
 export const ROUTES: Route[] = [
   {
     method: "GET",
@@ -394,7 +394,7 @@ function inDatabase<T>(run: () => T): T {
   }
 }
 
-/** The import of a file: `init` gives an address for it, `ingest` runs what came there. */
+/** The import of a file: `init` gives an address for it, `ingest` runs the uploaded file. */
 function importFile(call: Call): unknown {
   const { action, etag } = json<{ action: string; etag: string }>(call);
   const database = call.account.database(call.parts[0] ?? "");

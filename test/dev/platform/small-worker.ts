@@ -1,4 +1,4 @@
-/** In place of the Worker where a test is about its deploy alone: wrangler builds it at once. */
+/** Replaces the Worker in tests of its deploy alone: wrangler builds it at once. */
 export class ClickCounter {
   readonly fetch = (): Response => new Response();
 }

@@ -1,21 +1,21 @@
 import { spawn, spawnSync } from "node:child_process";
 import { ROOT } from "../process.ts";
 
-/** Whether `script` of util-linux is there, which gives a command a terminal. */
+/** Whether `script` of util-linux is installed, which gives a command a terminal. */
 export const HAS_TERMINAL = spawnSync("script", ["--version"]).stdout?.toString().includes("util-linux") ?? false;
 
-/** What a person does: waits for a text, then types. Return is `\r`. */
+/** A person's actions: waits for a text, then types. Return is `\r`. */
 export type Typed = [waitsFor: string, types: string];
 
 /**
- * Runs a command of Node in a terminal, and types. Gives its exit code and what was on the screen. A text that does not
+ * Runs a command of Node in a terminal, and types. Gives its exit code and the text of the screen. A text that does not
  * appear ends in the time-out of the test.
  */
 export async function inTerminal(
   command: string,
   env: NodeJS.Dict<string>,
   typed: readonly Typed[],
-  /** Gets what types at any other moment. */
+  /** Receives the function that types at any other moment. */
   start: (press: (keys: string) => void) => void,
 ): Promise<{ code: number | null; screen: string }> {
   const child = spawn("script", ["-qefc", `exec "${process.execPath}" ${command}`, "/dev/null"], { cwd: ROOT, env });

@@ -1,4 +1,4 @@
-/** The ways to deploy whose every call is made to fail, and what holds after each deploy. */
+/** The ways to deploy whose every call is made to fail, and the invariants after each deploy. */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,9 +12,9 @@ export const MIGRATIONS = (await readdir(join(ROOT, "migrations"))).filter((name
 /** A way to deploy. */
 export interface Way {
   worker: string;
-  /** Where the service is then reached. */
+  /** The address of the service after the deploy. */
   origin: string;
-  /** What the account has, and what is changed in wrangler.toml. */
+  /** Prepares the account and wrangler.toml. */
   ready: (world: World) => Promise<void>;
   deploy: (world: World) => Promise<Ended>;
 }
@@ -31,7 +31,7 @@ export const IN_CI_TO_A_DOMAIN: Way = {
   deploy: (world) => world.deployInCi(),
 };
 
-/** The account has no name below workers.dev yet; the person is asked again for what was not set. */
+/** The account has no name below workers.dev yet; the person is asked again for unset values. */
 export const AT_A_TERMINAL_TO_WORKERS_DEV: Way = {
   worker: WORKER,
   origin: `https://${WORKER}.somebody.workers.dev`,
@@ -68,7 +68,7 @@ export const STAGING_TO_A_DOMAIN_WITH_MAIL: Way = {
   deploy: (world) => world.deployInCi("--env=staging"),
 };
 
-/** Which version takes requests. */
+/** The version that receives requests. */
 export const running = ({ account }: World, { worker }: Way): string | null =>
   account.runningVersion(worker)?.id ?? null;
 
@@ -91,7 +91,7 @@ const TRUE_WHEN: [RegExp, (account: World["account"], before: Before, now: strin
   [/^It could not be looked up which version runs/m, () => true],
 ];
 
-/** What holds after every deploy, whatever failed in it. */
+/** The invariants after every deploy, whatever failed in it. */
 export function assertTrue(world: World, way: Way, before: Before, { code, printed }: Pick<Ended, "code" | "printed">) {
   const text = printed.join("\n");
   const now = running(world, way);
@@ -105,13 +105,13 @@ export function assertTrue(world: World, way: Way, before: Before, { code, print
   else assert.match(text, /^(?:Run the same command again: it goes on|Nothing was changed\. Run the same command)/m);
 }
 
-/** How a call fails that has not failed yet; null where it does not. `nth` counts those that have. */
+/** The failure of a call that has not failed yet; null if it succeeds. `nth` counts the failed ones. */
 export type Chosen = (taken: TakenCall, nth: number) => Fault | null;
 
 /**
- * Deploys until it ends well, from an empty account and then over what runs, until nothing is left that could fail. Every
- * call that is chosen fails once, at its first place and at its second; a run goes on from what the one before left. Each
- * account ends as the last, in which nothing failed. Gives the calls that failed.
+ * Deploys until it succeeds, from an empty account and then over the running service, until every chosen call has
+ * failed. Each fails once, at its first place and at its second; a run resumes from the state that the one before left.
+ * Each account ends as the last, which had no failure. Gives the calls that failed.
  */
 export async function failEach(way: Way, chosen: Chosen, check: (ended: Ended) => void = () => {}): Promise<string[]> {
   const failed = new Set<string>();
@@ -166,10 +166,10 @@ async function failUntilWell(
   }
 }
 
-/** A call that changes something at the platform. */
+/** A call that changes the platform. */
 export const isChange = ({ call }: TakenCall): boolean => /^(?:POST|PUT|PATCH) (?!.*(?:changeset|\/query$))/.test(call);
 
-/** The answer of something that was done is lost, in each way in turn. Wrangler itself would wait for minutes. */
+/** The answer of a completed call is lost, in each way in turn. Wrangler itself would wait for minutes. */
 export const LOST: Fault[] = [
   { how: "refused", is_done: true },
   { how: "page", is_done: true },
@@ -178,7 +178,7 @@ export const LOST: Fault[] = [
   { how: "cut", is_done: true },
 ];
 
-/** Every failure that ends within moments, of what is not done and of what is. */
+/** Every failure that ends within moments, with and without the effect of the call. */
 export const EACH: Fault[] = [
   { how: "refused", is_done: false },
   { how: "too many", is_done: false },

@@ -19,7 +19,7 @@ export const SMALL_WORKER = "test/dev/platform/small-worker.ts";
 const COMPILED = join(tmpdir(), "affiliate-compiled");
 export const ADMIN = "t".repeat(32);
 
-/** What `npm run deploy` printed, asked and returned. */
+/** The output, the questions and the exit code of `npm run deploy`. */
 export interface Ended {
   code: number;
   printed: string[];
@@ -35,9 +35,9 @@ export class World {
   secretsFile = "";
   /** Whether an address answers in time. */
   answers: (origin: string) => boolean = (origin) => this.isHealthy(origin);
-  /** For how many seconds a deploy would have waited for an address. */
+  /** The seconds that a deploy would have waited for an address. */
   readonly waits: number[] = [];
-  /** For how many seconds the deploy's own calls wait for an answer. */
+  /** The seconds that the deploy's own calls wait for an answer. */
   patience = 60;
   /** Types at the terminal of the deploy that runs. */
   press: (keys: string) => void = () => {};
@@ -70,7 +70,7 @@ export class World {
     this.#config = [`--config=${path}`];
   }
 
-  /** As in CI, without a terminal: `npm run deploy -- --secrets-file …`. */
+  /** Deploys as CI does, without a terminal: `npm run deploy -- --secrets-file …`. */
   deployInCi(...args: string[]): Promise<Ended> {
     return this.deploy(null, `--secrets-file=${this.secretsFile}`, ...args);
   }
@@ -103,13 +103,13 @@ export class World {
     return { pid: child.pid!, ended };
   }
 
-  /** The files that the command has left where it keeps them for a while. */
+  /** The temporary files that the command has left. */
   async filesLeft(): Promise<string[]> {
     const names = await readdir(join(this.#folder, "tmp"));
     return names.filter((name) => name.startsWith("affiliate-"));
   }
 
-  /** Of a process: the played platform, a home of its own, and a folder of its own for what is kept for a while. */
+  /** The environment of a process: the played platform, a home of its own, and a temporary folder of its own. */
   #environment(): Record<string, string> {
     return {
       ...{ CLOUDFLARE_API_BASE_URL: this.platform.url, FORCE_COLOR: "0", NODE_COMPILE_CACHE: COMPILED },
@@ -118,7 +118,7 @@ export class World {
     };
   }
 
-  /** With a person's answers to what is asked, in order or by the question; null where there is nobody. */
+  /** Deploys with a person's answers to the questions, in order or by the question; null without a person. */
   async deploy(answers: string[] | ((question: string) => string) | null, ...args: string[]): Promise<Ended> {
     const printed: string[] = [];
     const asked: string[] = [];
@@ -130,7 +130,7 @@ export class World {
     };
     const tools: DeployTools = {
       ...machine,
-      // At a terminal wrangler would take this process's; what it asks there is in deploy-terminal.test.ts.
+      // At a terminal wrangler would take this process's; deploy-terminal.test.ts covers its questions.
       wrangler: async (command, _shown, further) => {
         const run = await machine.wrangler(command, "quiet", { ...env, ...further });
         printed.push(...run.output.split("\n"));
@@ -157,7 +157,7 @@ export class World {
     return { code, printed, asked };
   }
 
-  /** What `GET /healthz` of the deployed service would say: reachable, configured, and on a schema that is whole. */
+  /** The answer of the deployed service to `GET /healthz`: reachable, configured, and on a complete schema. */
   isHealthy(origin: string): boolean {
     const name = this.account.scriptAt(new URL(origin).hostname);
     const bindings = name === null ? null : this.account.running(name);

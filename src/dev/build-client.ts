@@ -1,7 +1,7 @@
 /**
- * `npm run build:client`: writes src/client/index.d.ts, the types by which `hono/client` calls the API: the schemas of the
- * OpenAPI document by name and its operations, so that an owner's project reads this one file and nothing of the service's
- * source. With --check it writes nothing and fails where the file does not follow the document.
+ * `npm run build:client`: writes src/client/index.d.ts, the types with which `hono/client` calls the API. They are the named
+ * schemas and the operations of the OpenAPI document, so that an owner's project needs this file alone of the service's
+ * source. With --check it only compares, and fails if the file does not follow the document.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -27,7 +27,7 @@ if (written === current) {
 
 interface Source {
   document: OpenApiDocument;
-  /** Of every refusal. */
+  /** The body of every refusal. */
   statuses: readonly number[];
 }
 
@@ -98,7 +98,7 @@ function inputType({ parameters = [], requestBody }: Operation): string {
   return `{ ${inputs.join(" ")} ${requestBody && body ? member("json", requestBody.required, typeOf(body)) : ""} }`;
 }
 
-/** The type of a parameter, which is text in an address. */
+/** Returns the type of a parameter, which is text in an address. */
 function textType(schema: JsonSchema): string {
   return schema.enum ? typeOf(schema) : "string";
 }
@@ -109,7 +109,7 @@ function typeOf(schema: JsonSchema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (values) return values.map((value) => JSON.stringify(value)).join(" | ");
   const choices = anyOf ?? oneOf ?? (Array.isArray(type) ? type.map((one) => ({ ...schema, type: one })) : undefined);
-  // Of a union of arrays the compiler may drop the element type that another one extends.
+  // In a union of arrays, the compiler may drop an element type that another one extends.
   if (choices?.every((one) => one.type === "array")) {
     return typeOf({ type: "array", items: { anyOf: choices.map((one) => one.items ?? {}) } });
   }
@@ -125,7 +125,7 @@ function objectType({ properties = {}, required = [], additionalProperties }: Js
     member(name, required.includes(name), typeOf(schema)),
   );
   if (typeof additionalProperties === "object") {
-    // The known fields have types of their own.
+    // The known fields keep their own types.
     const others = members.length > 0 ? "JSONValue | undefined" : typeOf(additionalProperties);
     members.push(`[name: string]: ${others};`);
   }

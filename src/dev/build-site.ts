@@ -1,7 +1,7 @@
 /**
- * `npm run build:site`: makes the static files of a deployment in `build/site`, from which wrangler takes them: the
- * tracking script, style and scripts of the pages, the OpenAPI document and the documentation (`src/site`). PUBLIC_URL is
- * the address that they name. `npm start`, `npm test` and `npm run deploy` make their own.
+ * `npm run build:site`: makes the static files of a deployment in `build/site`, the folder that wrangler uploads: the
+ * tracking script, style and scripts of the pages, the OpenAPI document and the documentation (`src/site`). The files
+ * contain the address PUBLIC_URL. `npm start`, `npm test` and `npm run deploy` make their own.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -12,18 +12,18 @@ import { ROOT } from "./root.ts";
 import { trackerScript } from "./tracker-script.ts";
 
 const SOURCES = join(ROOT, "src");
-/** The names of the style sheet and the scripts, which the Worker's pages and the static ones refer to. */
+/** The file names of the style sheet and the scripts. Pages of the Worker and static pages refer to them. */
 export const ASSET_NAMES = "src/http/pages/asset-names.txt";
 
-/** Makes the texts of the static files by their path, with `_headers`, for a deployment's origin or null. */
+/** Makes the static files' texts by path, `_headers` included, for a deployment's origin or null. */
 export type MakeSite = (server: string | null) => Promise<Record<string, string>>;
 
-/** `src/site/site.tsx`, whose types are those of the Worker. */
+/** The module `src/site/site.tsx`, which compiles with the Worker's types. */
 interface SiteModule {
   makeSite: (tracker: string, server: string | null) => Promise<Record<string, string>>;
 }
 
-/** Compiles `src/site`, after it has written the names of the pages' files. */
+/** Writes the names of the pages' files, then compiles `src/site`. */
 export async function compileSite(): Promise<MakeSite> {
   const [tracker] = await Promise.all([trackerScript(), writeAssetNames()]);
   const { outputFiles } = await build({
@@ -48,7 +48,7 @@ export async function buildSite(folder: string, server: string | null): Promise<
   await writeSite(folder, await (await compileSite())(server));
 }
 
-/** Writes the files that are not yet there as they should be, and deletes all others. */
+/** Writes the files that are missing or differ, and deletes all others. */
 export async function writeSite(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

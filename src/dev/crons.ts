@@ -1,6 +1,6 @@
 /**
- * The local runtime fires no cron: this does, on the minute, and at once those of every minute, for what was
- * left due when the service last stopped. Gives a function that ends it.
+ * Fires the crons of a local service on the minute, because the local runtime does not. Fires those of every minute at once
+ * as well, for work that was due when the service last stopped. Returns a function that stops the crons.
  */
 export function runCrons(url: string, crons: string[], onError: (message: string) => void): () => void {
   const fire = async (due: string[], at: Date) => {
@@ -38,7 +38,7 @@ function currentMinute(): number {
   return Math.floor(Date.now() / MINUTE);
 }
 
-/** Whether a cron expression of five fields is due at a minute, in UTC: numbers, `*`, ranges, steps and lists. */
+/** Tells if a cron expression of five fields is due at a minute (UTC). Fields are numbers, `*`, ranges, steps and lists. */
 export function isDue(cron: string, at: Date): boolean {
   const values = [at.getUTCMinutes(), at.getUTCHours(), at.getUTCDate(), at.getUTCMonth() + 1, at.getUTCDay()];
   const fields = cron.trim().split(/\s+/);

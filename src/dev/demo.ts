@@ -1,9 +1,9 @@
 /**
- * `npm run demo`: the main journey, step by step, each with what was expected. Exits with 1 if any step differs.
+ * `npm run demo`: plays the main journey and compares each step with the expected result. Exits with 1 if a step differs.
  *
- * It runs against BASE_URL (with ADMIN_TOKEN, or with API_KEY: then that program's provider secrets are replaced), else
- * against the service that `npm start` runs here, else against one that it starts itself with a temporary state. Only
- * then can it also play the receiver of webhooks: the service never sends to this machine or a private network.
+ * It runs against BASE_URL (with ADMIN_TOKEN, or with API_KEY, which replaces that program's provider secrets), else
+ * against the service that `npm start` runs here, else against a service of its own with temporary state. Only its own
+ * service can deliver webhooks to the demo, because the service never sends to this machine or a private network.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,9 +1,9 @@
 /**
- * `npm run deploy`: looks at the account, asks for the address and the secrets that are missing, makes the databases
- * where there are none, applies the migrations, and then deploys the Worker, so that code is never ahead of its schema.
- * Queues and the Durable Object are made by wrangler itself. `--env=staging` chooses the other environment; arguments go
- * on to `wrangler deploy`; with --dry-run nothing leaves this machine. Ended by Ctrl+C or a signal, it ends wrangler and says
- * what is true; a second signal ends it at once.
+ * `npm run deploy`: checks the account, asks for the missing address and secrets, creates missing databases, applies the
+ * migrations, and then deploys the Worker, so that code is never ahead of its schema. Wrangler itself creates the queues and
+ * the Durable Object. `--env=staging` chooses the other environment; other arguments go to `wrangler deploy`; --dry-run
+ * does not change the account. Ctrl+C or a signal stops wrangler, and the command prints the state; a second signal ends it
+ * at once.
  */
 import { deploy } from "./deploy/deployment.ts";
 import { toolsOfThisMachine } from "./deploy/this-machine.ts";

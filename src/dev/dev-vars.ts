@@ -6,7 +6,7 @@ import { ROOT } from "./root.ts";
 
 const DEV_VARS = join(ROOT, ".dev.vars");
 
-/** Secrets of a local service: random, and of the shapes that a deployment needs. */
+/** Makes random secrets for a local service, in the forms that a deployment needs. */
 export function randomSecrets() {
   return {
     ADMIN_TOKEN: randomBytes(32).toString("base64url"),
@@ -15,7 +15,7 @@ export function randomSecrets() {
   };
 }
 
-/** Writes `.dev.vars` with random secrets unless it is there; an existing file is never touched. */
+/** Writes `.dev.vars` with random secrets. An existing file stays unchanged. */
 export async function makeDevVars(path: string = DEV_VARS): Promise<void> {
   const lines = Object.entries(randomSecrets()).map(([name, value]) => `${name}="${value}"`);
   const text = `# Secrets of the local service, made by npm start. Keep them out of version control.\n${lines.join("\n")}\n`;
@@ -26,7 +26,7 @@ export async function makeDevVars(path: string = DEV_VARS): Promise<void> {
   }
 }
 
-/** The variables of `.dev.vars`; none where the file is missing. */
+/** Returns the variables of `.dev.vars`, or an empty object if the file is missing. */
 export async function readDevVars(path: string = DEV_VARS): Promise<NodeJS.Dict<string>> {
   try {
     return parseEnv(await readFile(path, "utf8"));

@@ -1,6 +1,6 @@
 /**
- * `npm run dev`: as `npm start`, under wrangler's own interactive session, which rebuilds on every change and opens the
- * inspector. The same PORT and PERSIST_TO; arguments go on to `wrangler dev`.
+ * `npm run dev`: the service of `npm start` in wrangler's interactive session, which rebuilds on every change and opens the
+ * inspector. PORT and PERSIST_TO are the same; arguments go to `wrangler dev`.
  */
 import { spawn } from "node:child_process";
 import { watch } from "node:fs/promises";
@@ -32,13 +32,13 @@ const url = localUrl(port);
 const site = siteFolder(persistTo);
 await Promise.all([migrate(persistTo), buildSite(site, url)]);
 
-// --test-scheduled keeps wrangler from printing how to fire crons by hand: they are fired below.
+// --test-scheduled suppresses wrangler's hint on firing crons by hand: the code below fires them.
 const vars = ["--var", `PUBLIC_URL:${url}`, "--var", "CLICK_FLUSH_SECONDS:1"];
 const at = ["--port", String(port), ...vars, "--persist-to", persistTo, "--assets", site];
 const args = ["dev", ...at, "--test-scheduled", ...process.argv.slice(2)];
 const child = spawn(process.execPath, [WRANGLER, ...args], { cwd: ROOT, stdio: "inherit" });
 child.once("exit", (code) => process.exit(code ?? 0));
-// Ctrl+C reaches wrangler as well, which ends in its own time and this with it.
+// Ctrl+C reaches wrangler as well. Wrangler ends in its own time, and this process with it.
 process.on("SIGINT", () => {});
 process.once("SIGTERM", () => child.kill("SIGTERM"));
 
@@ -48,7 +48,7 @@ const { triggers } = readConfig({ config: resolve(ROOT, "wrangler.toml") });
 runCrons(url, triggers.crons ?? [], console.error);
 const { ADMIN_TOKEN } = await readDevVars();
 console.log(`\n${await welcome(url, ADMIN_TOKEN)}\n`);
-// Wrangler looks after the Worker's modules; the static files are made again after any change.
+// Wrangler rebuilds only the Worker's modules, so each change also rebuilds the static files.
 for await (const { filename } of watch(join(ROOT, "src"), { recursive: true })) {
   if (!filename?.endsWith("asset-names.txt")) await buildSite(site, url).catch(console.error);
 }

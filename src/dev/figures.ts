@@ -1,6 +1,6 @@
 /**
- * `npm run figures`: the figures of src/docs/figures.md that belong to the toolchain, measured here and now: the time of
- * `npm ci` and of the first `npm start` in a fresh copy of the project, and the size of what is deployed.
+ * `npm run figures`: measures the toolchain's figures of src/docs/figures.md: the time of `npm ci` and of the first
+ * `npm start` in a fresh copy of the project, and the size of the deployed Worker.
  */
 import { execFile, spawn } from "node:child_process";
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -19,7 +19,7 @@ quietWrangler();
 try {
   const { stdout } = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: ROOT });
   for (const name of stdout.split("\0")) {
-    // What is deleted but not yet committed is listed too.
+    // Git also lists files that are deleted but not committed.
     if (name) await cp(join(ROOT, name), join(folder, name)).catch(() => {});
   }
   const npm = await seconds(() => run("npm", ["ci", "--no-audit", "--no-fund"], { cwd: folder }));
@@ -44,7 +44,7 @@ async function seconds(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Until the newcomer can use it: the API key of the first program is printed. */
+/** Measures until the service prints the first program's API key, which a newcomer needs to use it. */
 async function firstStart(): Promise<void> {
   const env = { ...process.env, PORT: String(await freePort()), PERSIST_TO: join(folder, "state") };
   const child = spawn("npm", ["start"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The id of the e-mail that a line of the Worker's log says it has kept; null for any other line. */
+/** Returns the id of the stored e-mail that a line of the Worker's log reports, or null for any other line. */
 export function keptMail(message: string): string | null {
   try {
     const { what, mail_id } = JSON.parse(message) as { what?: unknown; mail_id?: unknown };
@@ -12,7 +12,7 @@ export function keptMail(message: string): string | null {
   }
 }
 
-/** Writes both parts of an e-mail of the service at `url` to `<folder>/<id>.html` and `.txt`. @throws where it is gone. */
+/** Writes both parts of an e-mail of the service at `url` to `<folder>/<id>.html` and `.txt`. @throws if it was deleted */
 export async function writeMail(url: string, id: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [part, ending] of [

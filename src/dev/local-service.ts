@@ -9,13 +9,13 @@ import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
 
 export const DEFAULT_PORT = 8787;
-/** Where the service of this machine is reached. */
+/** The address of this machine's service. */
 export const localUrl = (port: number): string => `http://localhost:${port}`;
 
 export const DEFAULT_STATE = join(ROOT, ".wrangler", "state");
 export const WRANGLER = join(ROOT, "node_modules", "wrangler", "bin", "wrangler.js");
 
-/** A line of the Worker's log, or an error that it did not catch. */
+/** A line of the Worker's log, or an uncaught error. */
 export interface LogLine {
   level: string;
   message: string;
@@ -25,20 +25,20 @@ export interface LocalServiceOptions {
   port: number;
   /** The folder of its database and objects, kept between runs. */
   persistTo: string;
-  /** In place of what `.dev.vars` says. */
+  /** Overrides the variables of `.dev.vars`. */
   secrets?: Record<string, string>;
-  /** Plays the outside world: whatever the Worker fetches comes here. The real network unless given. */
+  /** Plays the outside world: receives each fetch of the Worker. Default: the real network. */
   outbound?: (request: Request) => Response | Promise<Response>;
   onLog: (line: LogLine) => void;
 }
 
 export interface LocalService {
   url: string;
-  /** Ends the Worker and its crons; what was acknowledged stays in the state folder. */
+  /** Stops the Worker and its crons. Acknowledged changes stay in the state folder. */
   stop: () => Promise<void>;
 }
 
-/** Something else listens on the port. */
+/** Another process listens on the port. */
 export class PortTaken extends Error {
   readonly port: number;
 
@@ -49,13 +49,13 @@ export class PortTaken extends Error {
 }
 
 /**
- * Applies the migrations, makes the static files, starts the Worker and its crons, and comes back once it answers `GET /healthz`.
+ * Applies the migrations, makes the static files, starts the Worker and its crons, and returns once `GET /healthz` answers.
  * @throws PortTaken
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   quietWrangler();
   await refuseTakenPort(options.port);
-  // Of the runtime's own lines none, also those that `logLevel` below does not reach (one per queue batch).
+  // Suppress the runtime's own lines, including those that `logLevel` below does not affect (one per queue batch).
   process.env["WRANGLER_LOG"] = "none";
   const site = siteFolder(options.persistTo);
   const [{ unstable_startWorker: startWorker }] = await Promise.all([
@@ -70,7 +70,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     bindings: Object.fromEntries(secrets.map(([name, value]) => [name, { type: "secret_text", value }])),
     dev: {
       server: { hostname: "localhost", port: options.port },
-      // The inspector is how errors outside a request (cron, queue, waitUntil) become known.
+      // The inspector reports errors outside a request (cron, queue, waitUntil).
       inspector: { hostname: "127.0.0.1", port: 0 },
       logLevel: "none",
       watch: false,
@@ -108,10 +108,10 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   };
 }
 
-/** The static files of a local service: they name its address, so that each has its own. */
+/** Returns the folder of the static files. They contain the service's address, so each service has its own. */
 export const siteFolder = (persistTo: string): string => join(persistTo, "site");
 
-/** Applies the migrations that a state folder has not seen, to every database that `wrangler.toml` binds. */
+/** Applies the migrations that a state folder lacks, to every database that `wrangler.toml` binds. */
 export async function migrate(persistTo: string): Promise<void> {
   const [bindings] = await Promise.all([boundDatabases(), migrateOne(persistTo, "DB")]);
   for (const binding of bindings) if (binding !== "DB") await migrateOne(persistTo, binding);
@@ -134,7 +134,7 @@ async function migrateOne(persistTo: string, binding: string): Promise<void> {
   }
 }
 
-/** A port that is free now. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   return listenOnce(0, "127.0.0.1");
 }
@@ -160,10 +160,10 @@ function listenOnce(port: number, host: string): Promise<number> {
   });
 }
 
-/** A look that takes longer has met nobody who answers: the next may. */
+/** The time-out of one health check, in milliseconds: a later one may be answered. */
 const LONGEST_LOOK_MS = 10_000;
 
-/** @throws after `seconds` without a 200 from `GET /healthz`, also where nothing answers at all; or once it is stopped. */
+/** Waits for a 200 from `GET /healthz`. @throws after `seconds` without one, or once it is stopped */
 export async function untilHealthy(url: string, seconds = 120, stopped: AbortSignal | null = null): Promise<void> {
   const deadline = Date.now() + seconds * 1000;
   let last = "no answer";
@@ -185,7 +185,7 @@ export async function untilHealthy(url: string, seconds = 120, stopped: AbortSig
   throw new Error(`The service did not become healthy: ${last}`);
 }
 
-/** Lines of the runtime about itself: a failed connection is a stack of addresses in them; the Worker logs it too. */
+/** Matches the runtime's lines about itself. It prints a failed connection as a stack of addresses; the Worker logs it too. */
 function isRuntimeInternal(message: string): boolean {
   return message.startsWith("NOSENTRY") || message.includes("sentryErrorContext") || message.includes("wdErrId");
 }

@@ -1,4 +1,4 @@
-/** A port number from the environment; the fallback where it is not set. @throws on anything else. */
+/** Returns a port number from the environment, or the fallback if it is not set. @throws if it is not a port number */
 export function portFrom(value: string | undefined, fallback: number): number {
   if (value === undefined || value === "") return fallback;
   const port = Number(value);

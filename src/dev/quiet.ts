@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { ROOT } from "./root.ts";
 
 /**
- * Keeps wrangler, here and in children, quiet and offline: no telemetry, no update check, no look-up of request
- * properties over the network, its logs in the project's folder. Call it before wrangler is loaded.
+ * Keeps wrangler quiet and offline, in this process and its children: no telemetry, update check or look-up of request
+ * properties over the network; the logs stay in the project's folder. Call it before wrangler is loaded.
  */
 export function quietWrangler(): void {
   Object.assign(process.env, {

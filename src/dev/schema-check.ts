@@ -1,6 +1,6 @@
 /**
- * Fails if src/db/schema.ts has changed without a migration (the newest snapshot must say the same), or if an older
- * snapshot is kept: drizzle-kit reads the newest only. `--prune` deletes the older ones; `npm run db:generate` does so.
+ * Fails if src/db/schema.ts has changed without a migration (it must match the newest snapshot), or if an older snapshot
+ * exists: drizzle-kit reads the newest only. `--prune`, which `npm run db:generate` uses, deletes the older ones.
  */
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * `npm start`: the service on this machine, ready for a newcomer. Makes `.dev.vars` where it is missing, applies the
- * migrations, starts the Worker, and on the first run creates a program and prints how to use it.
- * PORT (8787) and PERSIST_TO (.wrangler/state) choose the port and the folder of its state.
+ * `npm start`: runs the service on this machine, ready for a newcomer. Writes `.dev.vars` if it is missing, applies the
+ * migrations, starts the Worker, and on the first run creates a program and prints the first steps.
+ * PORT (8787) and PERSIST_TO (.wrangler/state) set the port and the state folder.
  */
 import { resolve } from "node:path";
 import { makeDevVars, readDevVars } from "./dev-vars.ts";
@@ -33,11 +33,11 @@ try {
   fail(error);
 }
 
-/** Stops the service on a signal, or when the shell that npm puts in between is gone: it passes no signal on. */
+/** Stops the service on a signal, or once npm's shell has ended, because that shell does not forward signals. */
 function endWithCaller(service: LocalService): void {
   const end = () => void service.stop().then(() => process.exit(0), fail);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    // The runtime's own handlers exit at once with an error, which npm then reports.
+    // The runtime's own handlers would exit at once with an error, which npm would report.
     process.removeAllListeners(signal);
     process.once(signal, end);
   }
@@ -49,7 +49,7 @@ function endWithCaller(service: LocalService): void {
   }, 500);
 }
 
-/** The Worker's log lines: JSON as it writes it, errors on stderr. */
+/** Prints the Worker's log lines unchanged, as JSON, and errors on stderr. */
 function print({ level, message }: LogLine): void {
   if (level === "error" || level === "warn") console.error(message);
   else console.log(message);
@@ -57,7 +57,7 @@ function print({ level, message }: LogLine): void {
 
 function fail(error: unknown): never {
   if (error instanceof PortTaken) {
-    // A killed `npm start` cannot end its runtime, which then keeps the port.
+    // A killed `npm start` cannot stop its runtime, which then keeps the port.
     const end = "Stop what runs there (workerd, if a run was killed)";
     console.error(`${error.message} ${end}, or choose another: PORT=${error.port + 1} npm start`);
   } else {

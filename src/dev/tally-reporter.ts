@@ -3,25 +3,25 @@ import { relative } from "node:path";
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 import { ROOT } from "./root.ts";
 
-/** What a run of tests ended in. */
+/** The result of a test run. */
 export interface Tally {
   passed: number;
   failed: number;
-  /** One line for each failure: its place, its name, and how its message begins. */
+  /** One line for each failure: place, name, and the start of its message. */
   failures: string[];
 }
 
-/** As much of a failure's message as its line shows: a property's counterexample, a field of an answer. */
+/** The length of a failure's message in its line, in characters: enough for a counterexample or a field of an answer. */
 const MESSAGE_LENGTH = 1_000;
 
-/** `message` on one line, shortened. */
+/** Returns `message` on one line, shortened. */
 export function failureLine(where: string, message: string): string {
   return `${where}: ${message.replaceAll(/\s+/g, " ").trim().slice(0, MESSAGE_LENGTH)}`;
 }
 
 /**
- * Writes a `Tally` as JSON to the file that TALLY names, for `test.ts`. A file that failed as a whole, so that its tests
- * never ran, counts as one.
+ * Writes a `Tally` as JSON to the file in TALLY, for `test.ts`. A file that failed as a whole, so that its tests never ran,
+ * counts as one failure.
  */
 export default class TallyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {

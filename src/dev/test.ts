@@ -1,11 +1,11 @@
 /**
- * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
- * `npm run test:browser`: those in test/browser, which need a Chromium. `npm run test:faults`: those in test/faults,
- * which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or `FUZZ_RUNS`.
- * `npm run test:nightly`: test/nightly, all suites in the Workers runtime, and the property tests, a month of clicks, the
- * fuzz and the faults with new seeds.
- * `npm test -- <file or name>` passes its arguments on to vitest alone. Each failure is printed again at the end, on a line
- * that begins with `failed: `; the last line sums up all: `N passed, N failed`.
+ * `npm test`: the suites of vitest.config.ts but the `apart-` projects, beside those of the tools (node:test).
+ * `npm run test:browser`: the suites in test/browser, which need a Chromium. `npm run test:faults`: the suites in
+ * test/faults, which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or
+ * `FUZZ_RUNS`. `npm run test:nightly`: test/nightly, all suites in the Workers runtime, and the property tests, a month of
+ * clicks, the fuzz and the faults with new seeds.
+ * `npm test -- <file or name>` passes its arguments to vitest alone. Each failure is printed again at the end, on a line
+ * that begins with `failed: `. The last line has the totals: `N passed, N failed`.
  */
 import { spawn, type StdioOptions } from "node:child_process";
 import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -26,7 +26,7 @@ try {
     results.push(await runVitest(["test/fuzz", ...rest], { FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "20000" }));
   } else if (first === "nightly") {
     results.push(await runVitest(["--project=apart-nightly"]));
-    // The suites that run in Node by day.
+    // The suites that `npm test` runs in Node.
     results.push(
       await runVitest(["--project=programs", "--project=shards", "--project=jobs"], { TEST_RUNTIME: "workers" }),
     );
@@ -34,7 +34,7 @@ try {
     results.push(await runVitest(["test/fuzz"], { FUZZ_RUNS: "20000" }));
     results.push(await runNodeTests(["faults", "mutants"], []));
   } else if (first === undefined) {
-    // Side by side: the tools' tests mostly wait for processes. Their report is shown after the other.
+    // Both run at once, because the tools' tests mostly wait for processes. Their report is printed second.
     const output = join(reports, "tools.txt");
     results.push(
       ...(await Promise.all([
@@ -68,7 +68,7 @@ async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise
   return judged(code, "vitest", tally);
 }
 
-/** The readable report goes to `output`, a file, or to standard output. */
+/** Returns node's test arguments. The readable report goes to the file `output`, or to standard output. */
 async function runNodeTests(folders: string[], args: string[], output = "stdout"): Promise<Tally> {
   const patterns = folders.map((folder) => `test/${folder}/**/*.test.ts`);
   const files = (await Array.fromAsync(glob(patterns, { cwd: ROOT }))).toSorted();
@@ -84,7 +84,7 @@ async function runNodeTests(folders: string[], args: string[], output = "stdout"
   return judged(code, "node --test", { passed: count("pass"), failed, failures: failuresIn(tap) });
 }
 
-/** A suite is `not ok` when something in it is: only what failed itself is reported. */
+/** Reports only the failed tests themselves: a suite is `not ok` as soon as one of its tests is. */
 function failuresIn(tap: string): string[] {
   const reports = tap.split(/^(?= *not ok )/m).slice(1);
   return reports
@@ -97,7 +97,7 @@ function failuresIn(tap: string): string[] {
     });
 }
 
-/** A run that ended badly without a failed test (a file that did not load, an unhandled error) is a failure too. */
+/** Counts a run that failed without a failed test (a file that did not load, an unhandled error) as a failure. */
 function judged(code: number, runner: string, tally: Tally): Tally {
   if (code === 0 || tally.failed > 0) return tally;
   const failures = tally.failures.length > 0 ? tally.failures : [`${runner} exited with ${code}`];

@@ -5,17 +5,17 @@ import type { PaymentElements, PaymentLinks } from "../providers/provider.ts";
 import { VENDORS } from "../providers/registry.ts";
 
 const SOURCE = new URL("../tracker/service.js", import.meta.url);
-/** The size in brotli (TRACK-1). */
+/** The largest allowed size in brotli, in bytes (TRACK-1). */
 const MAX_COMPRESSED = 1_280;
 
-/** The statement for a provider that hosts payment pages. */
+/** The placeholder for the providers that host payment pages. */
 const PAYMENT_LINKS = /^ *if \(\s*getRef\(\) &&\s*\("HOSTS[^}]*\}\n/m;
-/** And of any that has elements for the owner's pages. */
+/** The placeholder for the providers that have payment elements for the owner's pages. */
 const PAYMENT_ELEMENTS = /^ *setInterval\([^;]*HAVING[^;]*;\n/m;
 
 /**
  * Makes the served tracking script from its readable source.
- * @throws if it is over its budget, or if the source has no place for the providers' parts
+ * @throws if the script exceeds its budget, or if the source lacks a placeholder for the providers' parts
  */
 export async function trackerScript(): Promise<string> {
   const links = VENDORS.flatMap(({ checkout }) => checkout.payment_links ?? []);
@@ -29,7 +29,7 @@ export async function trackerScript(): Promise<string> {
   return script;
 }
 
-/** The source with the hosts and the parameter of each provider's payment pages (TRACK-13). */
+/** Inserts the hosts and the parameter of each provider's payment pages (TRACK-13). */
 function withPaymentLinks(text: string, all: readonly PaymentLinks[]): string {
   const filled = text.replace(PAYMENT_LINKS, (one) =>
     all
@@ -40,7 +40,7 @@ function withPaymentLinks(text: string, all: readonly PaymentLinks[]): string {
   return filled;
 }
 
-/** The source with each provider's payment elements (TRACK-13). */
+/** Inserts each provider's payment elements (TRACK-13). */
 function withPaymentElements(source: string, all: readonly PaymentElements[]): string {
   const filled = source.replace(PAYMENT_ELEMENTS, (one) =>
     all.map(({ having, attribute }) => one.replaceAll("HAVING", having).replaceAll("ATTRIBUTE", attribute)).join(""),
@@ -50,7 +50,7 @@ function withPaymentElements(source: string, all: readonly PaymentElements[]): s
   return filled;
 }
 
-/** ES2019 is what every browser that has `fetch` with `keepalive` reads; an empty tsconfig keeps the project's out. */
+/** Every browser with `fetch` and `keepalive` runs ES2019. The empty tsconfig replaces the project's. */
 async function minify(source: string): Promise<string> {
   const { code } = await transform(source, {
     minify: true,

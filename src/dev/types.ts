@@ -1,7 +1,7 @@
 /**
  * `npm run types`: writes src/worker-configuration.d.ts, the types of the bindings in wrangler.toml. With --check it
- * writes nothing and fails where the file is out of date. A local .dev.vars has no say: its secrets are typed by hand
- * in src/env.ts.
+ * only compares, and fails if the file is out of date. A local .dev.vars has no effect: src/env.ts has the types of the
+ * secrets.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -17,7 +17,7 @@ const { env } = await generateTypes({
   path,
   includeRuntime: false,
   strictVars: false,
-  // Naming a file that is not there keeps .dev.vars from being read.
+  // The name of a missing file prevents wrangler from reading .dev.vars.
   envFile: [join(ROOT, "no.env")],
 });
 const text = `// Made by npm run types from wrangler.toml.\n${env}\n`;

@@ -4,7 +4,7 @@ interface Program {
   owner_email: string;
 }
 
-/** What a newcomer needs first. On the first run it creates a program, whose key is shown here and nowhere again. */
+/** Prints a newcomer's first steps. The first run creates a program and prints its API key, which is shown only once. */
 export async function welcome(url: string, admin_token: string | undefined): Promise<string> {
   if (!admin_token) {
     return [
@@ -58,7 +58,7 @@ export async function welcome(url: string, admin_token: string | undefined): Pro
   ].join("\n");
 }
 
-/** A one-time link to the dashboard, where this service has its page. */
+/** Returns a one-time link to the dashboard, if this service has the page for it. */
 async function dashboardLine(
   url: string,
   program: Program,

@@ -4,7 +4,7 @@ export interface Reply<T> {
   body: T;
 }
 
-/** One call of the service; a body that is not a text is sent as JSON, and JSON comes back parsed. */
+/** Calls the service. A body that is not a string is sent as JSON, and a JSON reply is parsed. */
 export async function call<T = Record<string, unknown>>(
   url: string,
   init: { method?: string; bearer?: string; headers?: Record<string, string>; body?: unknown } = {},
@@ -22,18 +22,18 @@ export async function call<T = Record<string, unknown>>(
   return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as T };
 }
 
-/** The body of a reply that has this status. @throws with the whole reply where it has another. */
+/** Returns the body of a reply with this status. @throws with the whole reply if the status differs */
 export function expectStatus<T>(reply: Reply<T>, status: number): T {
   if (reply.status !== status) throw new Error(`status ${reply.status}: ${JSON.stringify(reply.body)}`);
   return reply.body;
 }
 
-/** @throws unless both are the same. */
+/** Compares two values. @throws if they differ */
 export function expectSame(actual: unknown, expected: unknown, what: string): void {
   if (actual !== expected) throw new Error(`${what} is ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`);
 }
 
-/** `25.00 USD` of 2500: the demo pays in dollars, which have two decimals. */
+/** Formats 2500 as `25.00 USD`: the demo pays in dollars, which have two decimals. */
 export function dollars(cents: number): string {
   return `${(cents / 100).toFixed(2)} USD`;
 }

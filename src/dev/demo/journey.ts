@@ -8,15 +8,15 @@ import { eventually, made, Steps } from "./steps.ts";
 
 export interface Target {
   url: string;
-  /** The operator's token, with which the demo makes a program of its own. */
+  /** The operator's token, with which the demo creates its own program. */
   admin_token?: string | undefined;
-  /** In its place: the key of a program whose flows and provider secrets the demo may change. */
+  /** Replaces the operator's token: the key of a program whose flows and provider secrets the demo may change. */
   api_key?: string | undefined;
-  /** Where the demo plays the outside world. Without it the webhook goes to a name that does not exist. */
+  /** The played outside world. Without it, the webhook goes to a host name that does not exist. */
   world?: PlayedWorld | undefined;
 }
 
-/** The host of the demo's receiver: a name that no resolver knows. */
+/** The host name of the demo's receiver, which does not exist in public DNS. */
 export const RECEIVER_HOST = "hooks.shop.example";
 
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
@@ -49,11 +49,11 @@ interface List<T> {
   total: number;
 }
 
-/** The main journey of the service, over HTTP alone. Gives how many steps there were and how many differed. */
+/** Plays the main journey of the service over HTTP alone. Returns the number of steps and of differences. */
 export async function journey({ url, admin_token, api_key, world }: Target): Promise<Steps> {
   const steps = new Steps();
   const slug = admin_token ? "jane" : `jane-${crypto.randomUUID().slice(0, 8)}`;
-  // Above whatever flows a program has that is not the demo's own.
+  // Takes precedence over the flows of an existing program.
   const priority = 1_000_000;
   let program: Identified | undefined;
   let key = api_key;
@@ -153,7 +153,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
   });
   const textOf = (name: ListedVendor) => VENDORS.find((one) => one.name === name)!.text;
   const sell = async (name: ListedVendor, body: string, secret: string = SECRETS[name]) => {
-    // One whose events claim their program needs no program in the address.
+    // If events claim their program, the address needs no program.
     const query = claimsPrograms(name) ? "" : `?program_id=${made(program, "program").id}`;
     const headers = await signed(name, body, secret);
     return call<{ outcome: string }>(`${url}/webhooks/${name}${query}`, { method: "POST", headers, body });

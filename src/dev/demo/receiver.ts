@@ -2,14 +2,14 @@ import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { playOutsideWorld, RESOLVER_URL, type ReceivedRequest } from "../../../test/support/dns.ts";
 
-/** A webhook that arrived, and whether its signatures hold for the secret that the create reply showed. */
+/** A received webhook, and a check of its signatures with the secret from the create reply. */
 export interface ReceivedWebhook {
   event: string;
   delivery_id: string;
   signed: boolean;
 }
 
-/** The outside world of a service that the demo starts itself: a resolver, and one receiver that keeps what it gets. */
+/** Plays the outside world of the demo's own service: a resolver, and one receiver that stores its webhooks. */
 export class PlayedWorld {
   readonly resolver_url = RESOLVER_URL;
   readonly #requests: ReceivedRequest[];
@@ -21,7 +21,7 @@ export class PlayedWorld {
     this.#requests = requests;
   }
 
-  /** Where the Worker's fetches arrive. */
+  /** Answers the Worker's fetches. */
   readonly outbound = async (request: Request): Promise<Response> => {
     const { method, headers, redirect } = request;
     const body = method === "GET" || method === "HEAD" ? null : await request.arrayBuffer();
@@ -38,7 +38,7 @@ export class PlayedWorld {
   }
 }
 
-/** As a receiver does it: the plain signature recomputed, and the Standard Webhooks headers by that project's library. */
+/** Verifies like a receiver: recomputes the plain signature, and checks the Standard Webhooks headers with that library. */
 function isSigned(secret: string, headers: Headers, text: string): boolean {
   const hex = createHmac("sha256", secret).update(text).digest("hex");
   if (headers.get("x-service-signature") !== hex) return false;

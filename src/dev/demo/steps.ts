@@ -1,11 +1,11 @@
-/** Runs steps one after the other and prints each on one line: what is done, what came out, and ✓ or ✗. */
+/** Runs steps in order and prints each on one line: its name, its result, and ✓ or ✗. */
 export class Steps {
   #count = 0;
   #failed = 0;
 
   /**
-   * Runs one step. `check` throws where something differs from what is expected, and else returns what it saw in a few
-   * words. A step that fails is printed and counted; later ones still run.
+   * Runs one step. `check` throws if the result differs from the expected one, and otherwise returns a short description
+   * of it. A failed step is printed and counted; later steps still run.
    */
   async step(title: string, expected: string, check: () => Promise<string>): Promise<void> {
     const number = String(++this.#count).padStart(2);
@@ -32,13 +32,13 @@ function messageOf(error: unknown): string {
   return `${error.message}${cause}`.replaceAll("\n", "\n     ");
 }
 
-/** What an earlier step should have made. @throws where it failed to. */
+/** Returns the value that an earlier step made. @throws if that step failed */
 export function made<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`there is no ${what}: the step that makes it failed`);
   return value;
 }
 
-/** Asks again until `look` gives something. @throws after `seconds`, with what was looked at last. */
+/** Calls `look` until it returns a value. @throws after `seconds` */
 export async function eventually<T>(seconds: number, look: () => Promise<T | undefined>, what: string): Promise<T> {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {

@@ -1,7 +1,7 @@
 import { NotReady, type Deployment, type DeployTools, type Declared } from "./environment.ts";
 import { PlatformRefusal, whatTokenLacks, type PlatformApi } from "./platform-api.ts";
 
-/** The account to deploy to: that of the configuration or of `CLOUDFLARE_ACCOUNT_ID`, else the only one, else asked for. */
+/** Returns the account id: from the configuration or `CLOUDFLARE_ACCOUNT_ID`, else the only account, else the person's choice. */
 export async function chooseAccount(tools: DeployTools, api: PlatformApi, declared: Declared): Promise<string> {
   const given = declared.account_id ?? tools.accountGiven;
   if (given !== null) return given;
@@ -23,18 +23,18 @@ export async function chooseAccount(tools: DeployTools, api: PlatformApi, declar
   }
 }
 
-/** What the account's name below workers.dev may be. */
+/** A valid name of an account below workers.dev. */
 const SUBDOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 const subdomainPath = ({ account }: Deployment) => `/accounts/${account}/workers/subdomain`;
 
-/** The account's name below workers.dev; null where it has none. */
+/** Returns the account's name below workers.dev, or null. */
 async function findWorkersDevName(deployment: Deployment): Promise<string | null> {
   const found = await deployment.api.find<{ subdomain: string | null }>(subdomainPath(deployment));
   return found?.subdomain ?? null;
 }
 
-/** The account has a name below workers.dev, or somebody is there who can choose it. @throws NotReady */
+/** Requires a name of the account below workers.dev, or a terminal to choose one. @throws NotReady */
 export async function checkWorkersDevName(deployment: Deployment): Promise<void> {
   if (deployment.tools.ask || (await findWorkersDevName(deployment)) !== null) return;
   throw new NotReady(
@@ -42,7 +42,7 @@ export async function checkWorkersDevName(deployment: Deployment): Promise<void>
   );
 }
 
-/** The account's name below workers.dev. Where it has none, the person chooses one, which is registered. */
+/** Returns the account's name below workers.dev. If it is missing, registers one that the person chooses. */
 export async function registerWorkersDevName(deployment: Deployment): Promise<string> {
   const { tools, api, account } = deployment;
   const found = await findWorkersDevName(deployment);
@@ -65,7 +65,7 @@ export async function registerWorkersDevName(deployment: Deployment): Promise<st
   }
 }
 
-/** The queues must be the service's own: another application's consumer would take its messages. */
+/** Checks that no other application consumes the queues: it would take the service's messages. @throws NotReady */
 export async function checkQueues({ api, account, declared }: Deployment): Promise<void> {
   for (const name of declared.queues) {
     const path = `/accounts/${account}/queues?name=${encodeURIComponent(name)}`;
@@ -83,8 +83,8 @@ export async function checkQueues({ api, account, declared }: Deployment): Promi
 }
 
 /**
- * With mail, the domain of `EMAIL_FROM` should be one that the account may send from. It can be made one later, so this
- * only warns, also where it cannot be looked up.
+ * Warns if the account may not send e-mail from the domain of `EMAIL_FROM`, or if this cannot be looked up. Only a warning,
+ * because the domain can be onboarded later. @throws NotReady if `EMAIL_FROM` is not an address
  */
 export async function checkEmail(deployment: Deployment): Promise<void> {
   const { tools, declared } = deployment;

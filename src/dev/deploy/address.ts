@@ -3,23 +3,23 @@ import { valuesOf } from "./arguments.ts";
 import { NotReady, scriptPath, type Deployment } from "./environment.ts";
 import type { PlatformApi } from "./platform-api.ts";
 
-/** Where the service is to be reached, before anything is registered for it. */
+/** The chosen addresses, before anything is registered. */
 export interface ChosenAddress {
   domains: string[];
-  /** Those of the domains that neither the configuration nor the arguments have. */
+  /** The domains that neither the configuration nor the arguments contain. */
   added: string[];
-  /** `PUBLIC_URL`; empty where it follows from the addresses. */
+  /** `PUBLIC_URL`, or empty if it follows from the addresses. */
   given: string;
-  /** Neither the configuration nor the arguments have the address. */
+  /** Neither the configuration nor the arguments contain the address. */
   is_missing: boolean;
   on_workers_dev: boolean;
-  /** A domain leads elsewhere now: names and certificates take minutes. */
+  /** A domain is not attached to this Worker yet: names and certificates take minutes. */
   is_new: boolean;
 }
 
-/** Where the service will be reached. */
+/** The final addresses of the service. */
 export interface Address {
-  /** Arguments for `wrangler deploy`: what the configuration does not have. */
+  /** Arguments for `wrangler deploy` that the configuration lacks. */
   args: string[];
   /** `PUBLIC_URL`. */
   public_url: string;
@@ -29,10 +29,10 @@ export interface Address {
 }
 
 /**
- * Chooses the addresses of the deploy, and changes nothing. A custom domain of `routes` or `--domain` gives `PUBLIC_URL`
- * where it is not set. Where there is neither, the address of the Worker that runs is kept, or a domain is asked for at a
- * terminal; without one the workers.dev name serves for trying out.
- * @throws NotReady without a terminal, where nothing gives the address; or where one cannot be used
+ * Chooses the addresses of the deploy without changing the account. If `PUBLIC_URL` is not set, it is the custom domain of
+ * `routes` or `--domain`. Without either, the deploy keeps the address of the deployed Worker, or asks for a domain at a
+ * terminal; an empty answer chooses the workers.dev name, for trying out.
+ * @throws NotReady if there is no address and no terminal, or if an address cannot be used
  */
 export async function chooseAddress(deployment: Deployment): Promise<ChosenAddress> {
   const { selected, declared } = deployment;
@@ -54,8 +54,8 @@ export async function chooseAddress(deployment: Deployment): Promise<ChosenAddre
 }
 
 /**
- * What the Worker that runs has: its `PUBLIC_URL`, where that is one of its custom domains or, without any, its
- * workers.dev name. A deploy whose configuration has no address would lead its links elsewhere.
+ * Returns the deployed Worker's `PUBLIC_URL` and domains, if that URL is one of its custom domains or, without any, its
+ * workers.dev name. Without this, a deploy whose configuration has no address would change the service's links.
  */
 async function addressThatRuns(deployment: Deployment): Promise<{ public_url: string; domains: string[] } | null> {
   const { api, account, declared } = deployment;
@@ -71,7 +71,7 @@ async function addressThatRuns(deployment: Deployment): Promise<{ public_url: st
   return domains.includes(hostname) || (isWorkersDev && domains.length === 0) ? { public_url, domains } : null;
 }
 
-/** Registers the account's workers.dev name where it is needed and missing, and completes the address. */
+/** Registers the account's workers.dev name if it is needed and missing, and completes the address. */
 export async function settleAddress(deployment: Deployment, chosen: ChosenAddress): Promise<Address> {
   const { selected, declared } = deployment;
   const origins = chosen.domains.map((domain) => `https://${domain}`);
@@ -86,7 +86,7 @@ export async function settleAddress(deployment: Deployment, chosen: ChosenAddres
   return { args, public_url, origins: [...new Set([...origins, public_url])], is_new: chosen.is_new };
 }
 
-/** `PUBLIC_URL` of the arguments or the configuration; empty where it is in neither. @throws NotReady where it is none */
+/** Returns `PUBLIC_URL` of the arguments or the configuration, or an empty text. @throws NotReady if it is not an origin */
 function givenPublicUrl({ selected, declared }: Deployment): string {
   const [argument] = valuesOf(selected.rest, ["--var"]).filter((text) => text.startsWith("PUBLIC_URL:"));
   const given = argument?.slice("PUBLIC_URL:".length) ?? declared.public_url;
@@ -94,7 +94,7 @@ function givenPublicUrl({ selected, declared }: Deployment): string {
   throw new NotReady(`PUBLIC_URL is "${given}": it must be an https address without a path.`);
 }
 
-/** An https origin, as `lib/public-url.ts` takes it. */
+/** Tells if a text is an https origin, as `lib/public-url.ts` requires. */
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
   return url?.protocol === "https:" && url.href === `${url.origin}/`;
@@ -102,7 +102,7 @@ function isOrigin(text: string): boolean {
 
 const DOMAIN = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/;
 
-/** A domain of the person's; null for the workers.dev name. */
+/** Asks the person for a domain. Returns null for the workers.dev name. @throws NotReady without a terminal */
 async function askForDomain(deployment: Deployment): Promise<string | null> {
   const { tools, api, account } = deployment;
   if (!tools.ask) {
@@ -148,7 +148,7 @@ function printLines(deployment: Deployment, domains: readonly string[], public_u
   deployment.tools.print(`The address is ${public_url}. Put it into wrangler.toml, ${lines}`);
 }
 
-/** The zone of the account that a host is in. */
+/** Returns the id of the account's zone that contains a host, or null. */
 async function zoneOf(api: PlatformApi, account: string, host: string): Promise<string | null> {
   const labels = host.split(".");
   for (let first = 0; first < labels.length - 1; first++) {
@@ -160,8 +160,8 @@ async function zoneOf(api: PlatformApi, account: string, host: string): Promise<
 }
 
 /**
- * A domain must be free or the Worker's own, unless it was said that it may be taken over: without a terminal wrangler
- * replaces what is there without asking. At a terminal wrangler asks. @throws NotReady
+ * Requires a domain that is free or the Worker's own, or `--take-over-domain`, because without a terminal wrangler replaces
+ * the domain's present target without a question. At a terminal wrangler asks. @throws NotReady
  */
 async function checkDomain(
   { tools, api, account, declared, selected }: Deployment,

@@ -1,15 +1,15 @@
-/** The arguments of `npm run deploy`: what is read here, and what goes on to wrangler. */
+/** The arguments of `npm run deploy`: its own options, and those for wrangler. */
 
 export interface Selected {
   /** The empty name is the top level of wrangler.toml. */
   environment: string;
-  /** Another configuration file than wrangler.toml. */
+  /** A configuration file that replaces wrangler.toml. */
   config: string | null;
-  /** Whether a domain may be taken from another Worker, or from DNS records that are there. */
+  /** Whether a domain may be taken from another Worker or from existing DNS records. */
   takeOver: boolean;
-  /** Which environment and file, for every wrangler command. */
+  /** The environment and configuration file, for every wrangler command. */
   everywhere: string[];
-  /** What goes on to `wrangler deploy` as it is. */
+  /** The arguments for `wrangler deploy`, unchanged. */
   rest: string[];
 }
 
@@ -24,7 +24,7 @@ export function readArguments(args: readonly string[]): Selected {
   return { environment, config, takeOver: at >= 0, everywhere, rest };
 }
 
-/** The values of an option that stays where it is. */
+/** Returns the values of an option, which stays among the arguments. */
 export function valuesOf(args: readonly string[], names: readonly string[]): string[] {
   return args.flatMap((arg, at) => {
     if (names.includes(arg)) return args[at + 1] ?? [];

@@ -15,7 +15,7 @@ interface Found {
 
 const pathOf = ({ account }: Deployment, idOrName: string) => `/accounts/${account}/d1/database/${idOrName}`;
 
-/** A binding of the Worker that runs. */
+/** A binding of the deployed Worker. */
 interface Bound {
   type: string;
   name: string;
@@ -26,8 +26,8 @@ interface Bound {
 }
 
 /**
- * Each database must be missing, empty or the service's own, and the one that the deployed Worker has: its data is there.
- * What the deployed Worker has beside them must hold nothing.
+ * Requires that each database is missing, empty or the service's own, and is the deployed Worker's database, which has the
+ * data. Other storage of the deployed Worker must be empty.
  * @throws NotReady, PlatformRefusal
  */
 export async function checkDatabases(deployment: Deployment): Promise<void> {
@@ -54,8 +54,8 @@ export async function checkDatabases(deployment: Deployment): Promise<void> {
 }
 
 /**
- * The configuration must have what the Worker that runs keeps data in. Of the other kinds of bindings none does: queues only
- * wake, and are consumed without a binding too; the platform itself keeps the classes of Durable Objects.
+ * Requires that the configuration binds the deployed Worker's databases and buckets. Other bindings do not store data:
+ * queues only wake, and are consumed without a binding too; the platform itself keeps the classes of Durable Objects.
  */
 async function checkUndeclared(deployment: Deployment, bindings: readonly Bound[]): Promise<void> {
   const { databases, buckets } = deployment.declared;
@@ -67,7 +67,7 @@ async function checkUndeclared(deployment: Deployment, bindings: readonly Bound[
       lines.push(...linesOf(deployment, "d1_databases", { binding, database_name: found.name }));
       lines.push('migrations_dir = "migrations"');
     }
-    // Without a name in the configuration wrangler keeps the bucket that is bound, if it is of the same jurisdiction.
+    // Without a name in the configuration, wrangler keeps the bound bucket if its jurisdiction is the same.
     const kept = buckets.some(
       (one) => one.binding === binding && ["", bucket_name].includes(one.name) && one.jurisdiction === jurisdiction,
     );
@@ -96,7 +96,7 @@ async function hasPrograms(deployment: Deployment, { uuid }: Found): Promise<boo
   return tables.length > 0 && (await query(deployment, uuid, "SELECT id FROM programs LIMIT 1")).length > 0;
 }
 
-/** Tables that every version of the service has. */
+/** Tables that exist in every version of the service. */
 const TABLES = ["programs", "partners", "commissions"];
 
 async function isOurs(deployment: Deployment, { uuid }: Found): Promise<boolean> {
@@ -111,7 +111,7 @@ async function query<T>({ api, account }: Deployment, uuid: string, sql: string)
   return first?.results ?? [];
 }
 
-/** Makes the database where it is missing and applies its migrations. @throws StepFailed, PlatformRefusal */
+/** Creates the database if it is missing, and applies its migrations. @throws StepFailed, PlatformRefusal */
 export async function migrate(deployment: Deployment, { binding, name }: BoundResource): Promise<void> {
   const { tools, api, account } = deployment;
   const made = async () => {
@@ -127,7 +127,7 @@ export async function migrate(deployment: Deployment, { binding, name }: BoundRe
     await importAll(deployment, binding, missing);
     missing = await left(deployment, uuid);
   }
-  // Wrangler ends with 0 in several cases in which a migration is left: the database is asked.
+  // Wrangler can exit with 0 although a migration is not applied, so the database is queried.
   if (missing.length === 0) return;
   throw new StepFailed(
     `${name} still has migrations to apply: ${missing.map((one) => one.name).join(", ")}.`,
@@ -135,7 +135,7 @@ export async function migrate(deployment: Deployment, { binding, name }: BoundRe
   );
 }
 
-/** The migrations that a database does not have yet. */
+/** Returns the migrations that a database lacks. */
 async function left(deployment: Deployment, uuid: string): Promise<Migration[]> {
   const tables = await query(deployment, uuid, "SELECT name FROM sqlite_master WHERE name = 'd1_migrations'");
   const rows =
@@ -144,12 +144,12 @@ async function left(deployment: Deployment, uuid: string): Promise<Migration[]> 
   return (await deployment.tools.migrations()).filter(({ name }) => !applied.has(name));
 }
 
-/** The platform separated the statements of a file in the wrong places (workers-sdk #15178). */
+/** Tells if the platform split a file's statements in the wrong places (workers-sdk #15178). */
 function isSplit(output: string): boolean {
   return /incomplete input|syntax error/.test(output);
 }
 
-/** The other way to apply migrations: the platform's import takes one file of them all as it is, whole or not at all. */
+/** Applies migrations by the platform's import instead: one file of all of them, unchanged, whole or not at all. */
 async function importAll(deployment: Deployment, binding: string, files: readonly Migration[]): Promise<void> {
   const { tools } = deployment;
   tools.print("The platform did not take a migration in this form. What is left is imported as a file.");

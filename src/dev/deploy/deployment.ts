@@ -1,4 +1,4 @@
-/** The steps of `npm run deploy`, over a platform, a wrangler and a terminal that a test can play. */
+/** The steps of `npm run deploy`. A test can play the platform, wrangler and the terminal. */
 import { checkEmail, checkQueues, chooseAccount } from "./account.ts";
 import { chooseAddress, settleAddress, type Address } from "./address.ts";
 import { readArguments, type Selected } from "./arguments.ts";
@@ -7,13 +7,13 @@ import { NotReady, scriptPath, StepFailed, wranglerOn, type Deployment, type Dep
 import { PlatformRefusal, whatTokenLacks } from "./platform-api.ts";
 import { missingSecrets, secretsSet, type Secrets } from "./secrets.ts";
 
-/** How far a deploy came. */
+/** The stage that a deploy reached. */
 type Reached = "looked" | "changed" | "uploading";
 
-/** What runs: the version that takes requests; null where there is none. */
+/** The running version, which receives the requests, or null. */
 type Running = string | null;
 
-/** What a deploy knows when it ends. */
+/** The state at the end of a deploy. */
 interface Progress {
   reached: Reached;
   before: Running;
@@ -21,11 +21,10 @@ interface Progress {
 }
 
 /**
- * Deploys an environment (`--env=<name>`; production where none is named) and returns the exit code. The account, the
- * address and the secrets are looked at first, and nothing is changed before all of them fit. Every database is made
- * where it is missing and migrated, and the database itself has confirmed that no migration is left, before the Worker is
- * uploaded: code is never ahead of its schema. Whatever fails, the same command goes on from there, and the last lines
- * say what runs now.
+ * Deploys an environment (`--env=<name>`, or production) and returns the exit code. It checks the account, the address and
+ * the secrets before the first change. Before it uploads the Worker, it creates missing databases, migrates all of them, and
+ * reads from each that every migration is applied, so that code is never ahead of its schema. After a failure the last lines
+ * report the running version, and the same command continues from there.
  */
 export async function deploy(tools: DeployTools, args: readonly string[]): Promise<number> {
   const selected = readArguments(args);
@@ -55,7 +54,7 @@ async function dryRun(tools: DeployTools, selected: Selected): Promise<number> {
   });
 }
 
-/** What someone who is not logged in has to do. */
+/** The instructions for a person who is not logged in. */
 const LOG_IN =
   "Nobody is logged in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN (permissions in src/docs/first-deploy.md).";
 
@@ -79,7 +78,7 @@ async function runSteps(deployment: Deployment, progress: Progress): Promise<num
   for (const database of declared.databases) await migrate(deployment, database);
   progress.reached = "uploading";
   const { code, output, version } = await upload(deployment, address, progress.secrets);
-  // Wrangler ends with 0 too where the person, asked whether to go on, said no.
+  // Wrangler also exits with 0 if the person answers no to its question.
   if (code !== 0 || version === null) throw new StepFailed("The upload did not end well.", output);
   await confirmLogs(deployment);
   return confirmHealth(tools, progress, address, deployment.selected);
@@ -97,7 +96,7 @@ function upload(deployment: Deployment, address: Address, secrets: Secrets) {
   });
 }
 
-/** Wrangler only warns where the platform did not take the settings of a Worker that is there, of its logs too. */
+/** Detects refused settings of an existing Worker, including its logs: wrangler only warns about them. */
 async function confirmLogs(deployment: Deployment): Promise<void> {
   if (deployment.declared.logs_requests) return;
   const { observability } = await deployment.api.call<{ observability?: { logs?: { invocation_logs?: boolean } } }>(
@@ -117,7 +116,7 @@ async function running(deployment: Deployment): Promise<Running> {
   return found?.deployments[0]?.versions[0]?.version_id ?? null;
 }
 
-/** What is true after a failure, by how far it came and what runs now. */
+/** Descriptions of the state after a failure, by the reached stage and the running version. */
 const SENTENCES = {
   nothing_runs: "No version was deployed, and none runs yet. The databases that were made stay as they are.",
   before_runs:
@@ -157,10 +156,10 @@ function printPermission(tools: DeployTools, failure: unknown): void {
   if (lacking !== null) tools.print(lacking);
 }
 
-/** A new name, and its certificate, take some minutes at the platform. */
+/** The waiting time in seconds: the platform needs some minutes for a new name and its certificate. */
 const HEALTHY_WITHIN_SECONDS = { new: 600, known: 60 };
 
-/** Every address has to answer. One that does not is reported together with what can be done. */
+/** Checks that every address answers. Reports one that does not, with a remedy. */
 async function confirmHealth(
   tools: DeployTools,
   { before }: Progress,

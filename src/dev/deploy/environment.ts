@@ -5,35 +5,35 @@ import type { Shown, WranglerRun } from "./run-wrangler.ts";
 export const REQUIRED_SECRETS = ["ADMIN_TOKEN", "ENCRYPTION_KEY"] as const;
 export type RequiredSecret = (typeof REQUIRED_SECRETS)[number];
 
-/** What the steps need of the machine and the person. */
+/** The tools of the machine and the person that the steps use. */
 export interface DeployTools {
   wrangler: (args: string[], shown: Shown, env: Record<string, string>) => Promise<WranglerRun>;
-  /** What an environment of the configuration declares. */
+  /** Reads the declarations of an environment in the configuration. */
   declared: (selected: Selected) => Promise<Declared>;
-  /** The platform's API with the credentials that wrangler uses; null where nobody is logged in. */
+  /** The platform's API with wrangler's credentials, or null without a login. */
   platform: () => Promise<PlatformApi | null>;
-  /** The account that the machine's environment names. */
+  /** The account id of the machine's environment. */
   accountGiven: string | null;
   /** Every migration, in order. */
   migrations: () => Promise<Migration[]>;
-  /** Asks the person at the terminal; null where there is none. @throws NotReady where the person ends the command. */
+  /** Asks the person at the terminal; null without a terminal. @throws NotReady if the person ends the command */
   ask: ((question: string) => Promise<string>) | null;
   print: (line: string) => void;
-  /** The secrets in a file that was given, by name. @throws where it cannot be read. */
+  /** Reads the secrets of a file, by name. @throws if the file cannot be read */
   secretsIn: (path: string) => Promise<Record<string, string>>;
-  /** Puts a text into a file that only this user reads, while `use` runs. */
+  /** Stores a text, while `use` runs, in a file that only this user can read. */
   withFile: <T>(name: string, text: string, use: (path: string) => Promise<T>) => Promise<T>;
-  /** Makes the static files for an origin, or null, in a folder that exists while `use` runs. */
+  /** Makes the static files for an origin, or null, in a folder that exists only while `use` runs. */
   withSite: <T>(origin: string | null, use: (folder: string) => Promise<T>) => Promise<T>;
-  /** A new value for a secret that nobody has given. */
+  /** Makes a new value for a missing secret. */
   randomSecret: (name: RequiredSecret) => string;
-  /** Whether `GET /healthz` answers 200 within so many seconds. */
+  /** Tells if `GET /healthz` answers 200 within a number of seconds. */
   isHealthy: (url: string, seconds: number) => Promise<boolean>;
 }
 
-/** What the configuration says of an environment. */
+/** The declarations of an environment in the configuration. */
 export interface Declared {
-  /** The Worker's. */
+  /** The Worker's name. */
   name: string;
   account_id: string | null;
   databases: BoundResource[];
@@ -43,16 +43,16 @@ export interface Declared {
   domains: string[];
   /** Whether there are other routes than custom domains. */
   has_patterns: boolean;
-  /** Null: on where there is no route. */
+  /** Null: on if there is no route. */
   workers_dev: boolean | null;
   public_url: string;
-  /** The address that mail comes from; null where `EMAIL` is not bound. */
+  /** The sender's address of e-mails, or null if `EMAIL` is not bound. */
   email_from: string | null;
-  /** Whether the platform logs each request, with its address and the visitor's. */
+  /** Whether the platform logs each request, with its URL and the visitor's address. */
   logs_requests: boolean;
 }
 
-/** A database or a bucket, by the name that the account knows it by. */
+/** A database or a bucket, by its name in the account. */
 export interface BoundResource {
   binding: string;
   name: string;
@@ -63,7 +63,7 @@ export interface Migration {
   text: string;
 }
 
-/** A deploy under way: what was chosen, declared and found. */
+/** A running deploy: its choices, declarations and tools. */
 export interface Deployment {
   tools: DeployTools;
   selected: Selected;
@@ -72,10 +72,10 @@ export interface Deployment {
   account: string;
 }
 
-/** Something is not as a deploy needs it, and nothing was changed. The message says what to do. */
+/** A precondition of the deploy fails, and the account is unchanged. The message contains the remedy. */
 export class NotReady extends Error {}
 
-/** A step of a deploy failed, and it was shown why. `output` is what wrangler printed. */
+/** A step of a deploy failed, and `output` is wrangler's output. */
 export class StepFailed extends Error {
   readonly output: string;
 
@@ -85,7 +85,7 @@ export class StepFailed extends Error {
   }
 }
 
-/** Of the Worker, in the API. */
+/** The Worker's path in the API. */
 export const scriptPath = ({ account, declared }: Deployment): string =>
   `/accounts/${account}/workers/scripts/${declared.name}`;
 

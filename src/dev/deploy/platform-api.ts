@@ -1,10 +1,10 @@
-/** The calls to the platform's API that `npm run deploy` makes itself, mostly to look at the account before it changes it. */
+/** The calls of `npm run deploy` to the platform's API, mostly to check the account before a change. */
 
-/** The API refused a call, or gave no answer that could be read. */
+/** The API refused a call, or its answer could not be read. */
 export class PlatformRefusal extends Error {
-  /** Of the answer; 0 where there was none. */
+  /** The status of the answer, or 0 without an answer. */
   readonly status: number;
-  /** The API's own; none where something else answered, or nothing. */
+  /** The API's error codes. Empty if a proxy answered, or without an answer. */
   readonly codes: readonly number[];
   readonly path: string;
 
@@ -22,17 +22,17 @@ interface Reply {
   result: unknown;
 }
 
-/** For how long an answer is waited for. */
+/** The time-out of a call. */
 const PATIENCE_SECONDS = 60;
 
-/** The platform's API with the credentials of who deploys. */
+/** The platform's API with the deployer's credentials. */
 export class PlatformApi {
   readonly #base: string;
   readonly #headers: Record<string, string>;
   readonly #stopped: AbortSignal | null;
   readonly #seconds: number;
 
-  /** Once `stopped` is aborted, no call is made, and none is waited for. */
+  /** After an abort of `stopped`, calls neither start nor continue. */
   constructor(
     base: string,
     headers: Record<string, string>,
@@ -45,7 +45,7 @@ export class PlatformApi {
     this.#seconds = seconds;
   }
 
-  /** The same, for a last look at what is true after the command was ended. */
+  /** Returns the same API without `stopped`, to look up the state after the command was ended. */
   afterStop(): PlatformApi {
     return new PlatformApi(this.#base, this.#headers, null, this.#seconds);
   }
@@ -64,7 +64,7 @@ export class PlatformApi {
     throw new PlatformRefusal(method, path, `was refused: ${reasons || `HTTP ${status}`}`, status, codes);
   }
 
-  /** Null where the API says that there is no such thing. @throws PlatformRefusal */
+  /** Returns null if the object does not exist. @throws PlatformRefusal */
   async find<T>(path: string): Promise<T | null> {
     try {
       return await this.call<T>("GET", path);
@@ -90,7 +90,7 @@ export class PlatformApi {
   }
 }
 
-/** What the API answered; null where it is the answer of something else, such as the page of a proxy. */
+/** Reads the API's answer. Returns null for another answer, such as the page of a proxy. */
 function replyIn(text: string): Reply | null {
   try {
     const reply = JSON.parse(text) as Partial<Reply> | null;
@@ -100,13 +100,13 @@ function replyIn(text: string): Reply | null {
   }
 }
 
-/** Why there was no answer: of a failed connection the reason is in the cause. */
+/** Describes a missing answer. The reason of a failed connection is in the cause. */
 function reasonOf({ message, cause }: Error): string {
   if (!(cause instanceof Error)) return message;
   return `${message}: ${cause.message || String((cause as NodeJS.ErrnoException).code)}`;
 }
 
-/** The permissions that a token needs, by the paths that they open. The first that matches counts. */
+/** The permissions of a token, by the paths that they open. The first match counts. */
 const PERMISSIONS: [RegExp, string][] = [
   [/\/d1\//, "Account, D1: Edit"],
   [/\/email\/sending\//, "Account, Email Sending: Read"],
@@ -123,14 +123,14 @@ function permissionOf(path: string): string | null {
   return PERMISSIONS.find(([pattern]) => pattern.test(path))?.[1] ?? null;
 }
 
-/** The codes by which a token is refused, of which no message names the permission. */
+/** The codes of a refused token. Their messages do not name the permission. */
 const DENIED = [10000, 7403];
-/** Codes of a token that lacks a permission as well as of one that has run out. */
+/** Codes of a token that lacks a permission or has expired. */
 const DENIED_OR_INVALID = [9109, 10001];
 
 /**
- * What a refusal, or what wrangler printed about one, says of the token: that it lacks a permission, and which. Null where
- * the failure was something else.
+ * Describes the permission that a token lacks, by a refusal or wrangler's output about one. Returns null for any other
+ * failure.
  */
 export function whatTokenLacks(failure: PlatformRefusal | string): string | null {
   const { codes, path } =
@@ -145,7 +145,7 @@ export function whatTokenLacks(failure: PlatformRefusal | string): string | null
   if (codes.some((code) => DENIED_OR_INVALID.includes(code))) {
     return `The token is not valid, or lacks a permission: ${permission}.`;
   }
-  // A proxy's own page says nothing of the token, whatever its status.
+  // A proxy's own page is unrelated to the token, at any status.
   const isForbidden = failure instanceof PlatformRefusal && failure.status === 403 && codes.length > 0;
   const isDenied = isForbidden || codes.some((code) => DENIED.includes(code));
   return isDenied ? `The token lacks a permission: ${permission}.` : null;

@@ -5,23 +5,23 @@ import { join } from "node:path";
 import { quietWrangler } from "../quiet.ts";
 import { ROOT } from "../root.ts";
 
-/** What wrangler's own command starts: that one ends with 0 where this was killed. */
+/** The script that wrangler's command starts. The command itself exits with 0 if this script is killed. */
 const CLI = join(ROOT, "node_modules", "wrangler", "wrangler-dist", "cli.js");
 
-/** How a command runs: with the person's terminal, so that wrangler can ask; shown as it prints; or without showing it. */
+/** A command's output: the person's terminal, so that wrangler can ask; printed as it arrives; or hidden. */
 export type Shown = "terminal" | "shown" | "quiet";
 
 export interface WranglerRun {
-  /** Not 0 where it failed or was ended. */
+  /** The exit code, which is not 0 if the command failed or was ended. */
   code: number;
-  /** What it printed, except at the terminal; and, where it failed, its error with the API's codes. */
+  /** The output, except at the terminal; after a failure also the error with the API's codes. */
   output: string;
-  /** The version that a deploy made, and that runs; null where it ended without one. */
+  /** The version that a deploy uploaded and that runs, or null. */
   version: string | null;
 }
 
 /**
- * Runs a wrangler command, with further variables in its environment. Once `stopped` is aborted it is ended.
+ * Runs a wrangler command with further variables in its environment. An abort of `stopped` ends it.
  */
 export async function runWrangler(
   args: string[],
@@ -64,13 +64,13 @@ export async function runWrangler(
   }
 }
 
-/** What wrangler reports for programs, a line for each entry; it may have been killed within the last. */
+/** Reads wrangler's machine-readable report, one line for each entry. A kill may have cut off the last line. */
 interface Entry {
   type: string;
-  /** Of a failure. */
+  /** Present after a failure. */
   code?: number;
   message?: string;
-  /** Of a deploy. */
+  /** Present after a deploy. */
   version_id?: string | null;
 }
 
@@ -81,7 +81,7 @@ function entriesIn(report: string): Entry[] {
     .map((line) => JSON.parse(line) as Entry);
 }
 
-/** The error that a command ended with. */
+/** Describes the error of a command. */
 function failureIn(entries: readonly Entry[]): string {
   return entries
     .filter(({ type }) => type === "command-failed")

@@ -3,15 +3,15 @@ import { NotReady, REQUIRED_SECRETS, scriptPath, type Deployment, type RequiredS
 
 export type Secrets = Partial<Record<RequiredSecret, string>>;
 
-/** The names of the secrets that are set; none for a Worker that is not there yet. @throws PlatformRefusal */
+/** Returns the names of the stored secrets. Empty if the Worker does not exist yet. @throws PlatformRefusal */
 export async function secretsSet(deployment: Deployment): Promise<string[]> {
   const list = await deployment.api.find<{ name: string }[]>(`${scriptPath(deployment)}/secrets`);
   return (list ?? []).map(({ name }) => name);
 }
 
 /**
- * What the deployed Worker has no value for and no file gives: asked for. Values in a file are checked too, because they
- * replace what is set. @throws NotReady
+ * Asks for the secrets that neither the deployed Worker nor a file has. Values in a file are checked too, because they
+ * replace the stored ones. @throws NotReady
  */
 export async function missingSecrets(deployment: Deployment, set: readonly string[]): Promise<Secrets> {
   const { tools, selected } = deployment;
@@ -61,7 +61,7 @@ async function askFor(
   }
 }
 
-/** The Worker takes a shorter one for none (`http/authenticate.ts`). */
+/** The shortest accepted token: the Worker ignores a shorter one (`http/authenticate.ts`). */
 const MIN_TOKEN_LENGTH = 32;
 
 function whyUnfit(name: RequiredSecret, value: string): string | null {

@@ -14,9 +14,9 @@ import { PlatformApi } from "./platform-api.ts";
 import { runWrangler } from "./run-wrangler.ts";
 
 /**
- * The tools of a deploy from this machine: its terminal, its wrangler and its credentials. Once `stopped` is aborted,
- * whatever is under way is ended, in the order in which it was begun, so that no file with a secret is left and the last
- * lines still say what is true.
+ * Makes the tools of a deploy from this machine: its terminal, its wrangler and its credentials. An abort of `stopped`
+ * ends the running work in the order in which it started, so that files with secrets are deleted and the last lines still
+ * report the state.
  */
 export function toolsOfThisMachine(stopped: AbortSignal): DeployTools {
   return {
@@ -64,14 +64,14 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** As wrangler takes the variable: nobody answers there, even where there is a terminal. */
+/** Reads the variable as wrangler does: it rules out questions, even at a terminal. */
 function isCi(): boolean {
   return !["", "false"].includes(process.env["CI"] ?? "");
 }
 
 type Route = string | { pattern: string; custom_domain?: boolean };
 
-/** What is used of wrangler's reading of a configuration. */
+/** The used part of wrangler's parsed configuration. */
 interface Read {
   name?: string;
   account_id?: string;
@@ -111,7 +111,7 @@ async function declaredBy({ environment, config }: Selected): Promise<Declared> 
   };
 }
 
-/** As wrangler reads it. */
+/** The default of wrangler's variable `CLOUDFLARE_API_BASE_URL`. */
 const API = "https://api.cloudflare.com/client/v4";
 
 async function openPlatform(stopped: AbortSignal): Promise<PlatformApi | null> {
@@ -132,7 +132,7 @@ async function readMigrations() {
   return Promise.all(names.map(async (name) => ({ name, text: await readFile(join(folder, name), "utf8") })));
 }
 
-/** @throws NotReady where the person ends the command there, or the terminal. */
+/** Asks a question. @throws NotReady if the person ends the command or closes the terminal */
 async function ask(question: string, stopped: AbortSignal): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const closed = new Promise<null>((resolve) => terminal.once("close", () => resolve(null)));

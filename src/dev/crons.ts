@@ -38,7 +38,7 @@ function currentMinute(): number {
   return Math.floor(Date.now() / MINUTE);
 }
 
-/** Tells if a cron expression of five fields is due at a minute (UTC). Fields are numbers, `*`, ranges, steps and lists. */
+/** Returns whether a cron expression of five fields is due at a minute (UTC). Fields are numbers, `*`, ranges, steps and lists. */
 export function isDue(cron: string, at: Date): boolean {
   const values = [at.getUTCMinutes(), at.getUTCHours(), at.getUTCDate(), at.getUTCMonth() + 1, at.getUTCDay()];
   const fields = cron.trim().split(/\s+/);

@@ -94,7 +94,7 @@ function givenPublicUrl({ selected, declared }: Deployment): string {
   throw new NotReady(`PUBLIC_URL is "${given}": it must be an https address without a path.`);
 }
 
-/** Tells if a text is an https origin, as `lib/public-url.ts` requires. */
+/** Returns whether a text is an https origin, as `lib/public-url.ts` requires. */
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
   return url?.protocol === "https:" && url.href === `${url.origin}/`;

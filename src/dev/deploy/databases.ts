@@ -144,7 +144,7 @@ async function left(deployment: Deployment, uuid: string): Promise<Migration[]> 
   return (await deployment.tools.migrations()).filter(({ name }) => !applied.has(name));
 }
 
-/** Tells if the platform split a file's statements in the wrong places (workers-sdk #15178). */
+/** Returns whether the platform split a file's statements in the wrong places (workers-sdk #15178). */
 function isSplit(output: string): boolean {
   return /incomplete input|syntax error/.test(output);
 }

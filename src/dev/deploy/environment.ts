@@ -27,7 +27,7 @@ export interface DeployTools {
   withSite: <T>(origin: string | null, use: (folder: string) => Promise<T>) => Promise<T>;
   /** Makes a new value for a missing secret. */
   randomSecret: (name: RequiredSecret) => string;
-  /** Tells if `GET /healthz` answers 200 within a number of seconds. */
+  /** Checks whether `GET /healthz` answers 200 within a number of seconds. */
   isHealthy: (url: string, seconds: number) => Promise<boolean>;
 }
 

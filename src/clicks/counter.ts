@@ -336,7 +336,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
   }
 }
 
-/** Replies to each batch; at most one caller is asked to flush. */
+/** Replies to each batch, and asks at most one caller to flush. */
 function answer(group: readonly Gathered[], reply: CommitReply): void {
   for (const [i, waiting] of group.entries()) waiting.reply(i === 0 || !reply.stored ? reply : STORED);
 }

@@ -102,9 +102,9 @@ export const erasedSubjects = sqliteTable(
 
 /**
  * Programs in which an event waits for its subject, by the subject's vendor id. At provider B, the transaction or
- * subscription may arrive in another program of the same vendor account, also in another database; at provider A, the
- * payment may have another id, which the vendor is asked for. Such questions have the prefixes of
- * `core/inbound/questions.ts`; reports about a code in other programs have those of `core/inbound/seen-codes.ts`.
+ * subscription may arrive in another program of the same vendor account, also in another database. At provider A, the
+ * payment may have another id, and the service asks the vendor for it. The prefixes of these questions are in
+ * `core/inbound/questions.ts`, those of codes reported in other programs in `core/inbound/seen-codes.ts`.
  * WITHOUT ROWID.
  */
 export const waitingEvents = sqliteTable(

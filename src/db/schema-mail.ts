@@ -27,7 +27,7 @@ export const mails = sqliteTable(
     refused_at: text(),
     created_at: text().notNull(),
     completed_at: text(),
-    /** The partner, for an e-mail to one: a partner who is deactivated by then receives no e-mail. */
+    /** The recipient, if it is a partner: no e-mail is sent to a partner who was deactivated meanwhile. */
     partner_id: text(),
     /** The subject of an e-mail that is composed when sent; one e-mail of its kind exists for it. */
     subject_id: text(),

@@ -44,7 +44,7 @@ export async function readKept(ctx: BaseCtx, key: KeptKey): Promise<string | nul
   return opened === null ? null : unpacked(opened);
 }
 
-/** Deletes all kept texts of a program: they may contain the address of a customer who is to be erased. */
+/** Deletes all kept texts of a program, because they may contain the address of the customer to erase. */
 export function forgetKept({ db, program }: ProgramCtx): Write {
   return { statement: db.delete(keptTexts).where(eq(keptTexts.program_id, program.id)) };
 }

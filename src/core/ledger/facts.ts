@@ -298,8 +298,7 @@ export function insertStoredFacts(
 /**
  * Stores the reference of a payment for its subscription and customer, once, and marks the payments to which it can
  * apply as unsettled: for a reference that led to no partner when it arrived. `facts` are for one reference, each with
- * another subject or keeper; of several for the same one the first counts. As for a vendor's event, an address that is
- * erased meanwhile is not stored.
+ * another subject or keeper; the first for each counts. As for a vendor's event, an erased address is not stored.
  */
 export async function rememberReferences(
   ctx: ProgramCtx,

@@ -155,7 +155,7 @@ const SETTINGS = jsonFields<Settings>({
   newest: NEWEST_CHANGE,
 });
 
-/** What names a payment: a stored fact of it, or its id at the provider. */
+/** The name of a payment: a stored fact of it, or its id at the provider. */
 type Named = { fact_id: string } | Pick<PaymentKey, "provider_transaction_id">;
 
 const PLACES = ["program_id", "id"] as const;

@@ -100,9 +100,8 @@ export async function updateMember(caller: Caller, id: string, patch: MemberPatc
 }
 
 /**
- * Removes a member, which ends their sessions, the links of this program's invitation, and the passkeys that no team is
- * left to. A member who is added later under the same address does not get them back. @throws `invalid_transition` for
- * the last owner (TEAM-2).
+ * Removes a member, and ends their sessions, this program's invitation links, and their passkeys if they belong to no
+ * other team. Adding the address again does not restore them. @throws `invalid_transition` for the last owner (TEAM-2).
  */
 export async function removeMember(caller: Caller, id: string): Promise<Member> {
   return untilWon(async () => {

@@ -9,26 +9,26 @@ const PAGES = "src/http/pages/";
 
 /** Files with a table, or rows, of another form than rows named by column, each with its reason. */
 const NO_ROWS: Record<string, string> = {
-  "dashboard/clicks.tsx": "clicks, whose payloads are shown in full",
-  "dashboard/codes.tsx": "sums, and codes that payments wait for, by name",
-  "dashboard/commission-new.tsx": "partners by name, to choose one",
-  "dashboard/events.tsx": "events, whose payloads are shown whole",
-  "dashboard/import-parts.tsx": "lines of a file",
-  "dashboard/overview-figures.tsx": "sums",
-  "dashboard/overview-top.tsx": "sums",
-  "dashboard/payout-chosen.tsx": "chosen payouts by partner and amount",
-  "dashboard/payout-files.tsx": "how many payouts, by currency",
-  "dashboard/payout-new.tsx": "payouts that are no rows yet",
+  "dashboard/events/clicks.tsx": "clicks, whose payloads are shown in full",
+  "dashboard/payments/codes.tsx": "sums, and codes that payments wait for, by name",
+  "dashboard/commissions/new.tsx": "partners by name, to choose one",
+  "dashboard/events/list.tsx": "events, whose payloads are shown whole",
+  "dashboard/partners/import-parts.tsx": "lines of a file",
+  "dashboard/overview/figures.tsx": "sums",
+  "dashboard/overview/top.tsx": "sums",
+  "dashboard/payouts/chosen.tsx": "chosen payouts by partner and amount",
+  "dashboard/payouts/files.tsx": "how many payouts, by currency",
+  "dashboard/payouts/new.tsx": "payouts that are no rows yet",
   "dashboard/search.tsx": "what a text finds, by name, each a link",
   "portal/statistics.tsx": "sums",
-  "dashboard/simulation.tsx": "sums, and what would change",
+  "dashboard/rules/simulation.tsx": "sums, and what would change",
 };
 
 /** The type of the columns of a page's rows. */
 const DECLARED = /\bexport type (\w+) = Pick</g;
 
 describe("pages that show rows", () => {
-  const files = globSync(`${PAGES}{dashboard,portal}/*.{ts,tsx}`, { cwd: ROOT }).map((file) => {
+  const files = globSync(`${PAGES}{dashboard,portal}/**/*.{ts,tsx}`, { cwd: ROOT }).map((file) => {
     const name = file.replaceAll("\\", "/").slice(PAGES.length);
     return { name, text: readFileSync(`${ROOT}${file}`, "utf8") };
   });

@@ -18,9 +18,9 @@ const MAY: Record<string, string> = {
   "parts/plot.tsx": "days of sums by UTC day",
   "portal/statistics.tsx": "days of sums by UTC day",
   "portal/payout-detail.tsx": "a period of UTC days, in which payouts of months are made",
-  "dashboard/overview.tsx": "days of sums by UTC day",
-  "dashboard/commission-list.tsx": "a date as it was typed",
-  "dashboard/payout-new.tsx": "the end of a period, whose dates `filterOf` reads; the form sends an instant",
+  "dashboard/overview/overview.tsx": "days of sums by UTC day",
+  "dashboard/commissions/columns.tsx": "a date as it was typed",
+  "dashboard/payouts/new.tsx": "the end of a period, whose dates `filterOf` reads; the form sends an instant",
   "parts/claim-words.tsx": "the day of a sale as the partner typed it",
   "dev/mails.tsx": "e-mails of all programs",
 };

@@ -17,7 +17,7 @@ import { Field } from "../parts/form.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { Empty, Table, type Column } from "../parts/table.tsx";
 import { CustomerCell } from "./customers.tsx";
-import { OutcomeCell } from "./payments.tsx";
+import { OutcomeCell } from "./payments/list.tsx";
 
 const AT = "/dashboard/search";
 

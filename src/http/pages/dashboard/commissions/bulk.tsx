@@ -1,0 +1,337 @@
+import { type Context, Hono } from "hono";
+import * as z from "zod";
+import {
+  previewMatching,
+  updateCommissions,
+  updateMatching,
+  type BulkGroup,
+  type BulkReport,
+} from "../../../../core/commissions/bulk.ts";
+import { readPartnerNames } from "../../../../core/partners/display-names.ts";
+import { sumUp } from "../../../../domain/amount.ts";
+import { AppError } from "../../../../lib/errors.ts";
+import { iso } from "../../../../lib/time.ts";
+import { commissionBulk } from "../../../api/commissions.ts";
+import type { PageEnv } from "../../../session.ts";
+import { commissionQuery } from "../../../queries.ts";
+import { filterOf, leaveOutUnknown, refuseLeftOut, type Filter } from "../../filters.ts";
+import { parseInput, problemText } from "../../forms.ts";
+import { framed } from "../../framed.tsx";
+import { countText, Flag, plural, Sums, sumsText } from "../../parts/figures.tsx";
+import { Checkbox, Field, Form, Actions, Hidden } from "../../parts/form.tsx";
+import { Notice, Refused } from "../../parts/notice.tsx";
+import { Empty, Facts } from "../../parts/table.tsx";
+import { COMMISSIONS as AT, filterFacts, type CommissionListFilter } from "./columns.tsx";
+import { sentFields } from "../../act.ts";
+
+const MOVES = {
+  approve: { status: "approved", verb: "Approve", kind: "primary" },
+  reject: { status: "rejected", verb: "Reject", kind: "danger" },
+} as const;
+type Move = keyof typeof MOVES;
+
+/** `/dashboard/commissions/bulk`: the ticked commissions of a page. */
+export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
+  const fields = await sentFields(c);
+  const status = fields.text("status");
+  const reason = (status === "rejected" && fields.text("reason")) || null;
+  const back = `${AT}?${new URLSearchParams(fields.text("back")).toString()}`;
+  const parsed = parseInput(commissionBulk, {
+    ids: fields.all("ids"),
+    status,
+    ...(reason === null ? {} : { reason }),
+    include_flagged: fields.isTicked("include_flagged"),
+  });
+  if (!parsed.ok) {
+    const problem = fields.all("ids").length === 0 ? "Tick at least one commission first." : parsed.problems.message;
+    return problemPage(c, back, [problem]);
+  }
+  const { ids = [], ...change } = parsed.value;
+  const results = await updateCommissions(c.var.ctx, ids, change);
+  const refused = results.flatMap((result) => (result.ok ? [] : [result]));
+  const flagged = refused.filter(({ error }) => error.code === "flagged").map(({ id }) => id);
+  const done = results.length - refused.length;
+  if (refused.length > flagged.length) {
+    const lines = refused.map(({ id, error }) => `${id}: ${error.message}`);
+    return problemPage(c, back, [`${plural(done, "commission")} ${status}; not these:`, ...lines]);
+  }
+  if (flagged.length === 0) return c.redirect(`${back}&bulk=${change.status}&count=${done}`, 303);
+  return leftOutPage(c, { back, done, status, reason, flagged });
+});
+
+interface LeftOut {
+  back: string;
+  done: number;
+  status: string;
+  reason: string | null;
+  /** The ids of flagged commissions. */
+  flagged: string[];
+}
+
+/** Lists the flagged commissions among the ticked ones, with the button to change them anyway. */
+function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged }: LeftOut) {
+  const verb = status === MOVES.reject.status ? "Reject" : "Approve";
+  return framed(
+    c,
+    {
+      title: "Commissions",
+      at: AT,
+      head: {
+        title: done === 0 ? "Nothing was changed" : `${plural(done, "commission")} ${status}`,
+        back: { href: back, label: "Back to the commissions" },
+      },
+    },
+    <>
+      <section class="card stack form-narrow">
+        <p>
+          <Flag label={`${countText(flagged.length)} flagged`} /> {flagged.length === 1 ? "It was" : "They were"} left
+          out: flagged commissions wait for someone who looks at them.
+        </p>
+        <ul class="plain-list">
+          {flagged.map((id) => (
+            <li>
+              <a href={`${AT}/${id}`}>
+                <code>{id}</code>
+              </a>
+            </li>
+          ))}
+        </ul>
+        <Form action={`${AT}/bulk`} class="actions">
+          <input type="hidden" name="back" value={back.slice(back.indexOf("?") + 1)} />
+          <input type="hidden" name="status" value={status} />
+          {reason === null ? null : <input type="hidden" name="reason" value={reason} />}
+          <input type="hidden" name="include_flagged" value="yes" />
+          {flagged.map((id) => (
+            <input type="hidden" name="ids" value={id} />
+          ))}
+          <button type="submit" class="danger">
+            {verb} the flagged {flagged.length === 1 ? "one" : "ones"} too
+          </button>
+          <a href={back}>Leave {flagged.length === 1 ? "it" : "them"}</a>
+        </Form>
+      </section>
+    </>,
+  );
+}
+
+const count = z.coerce.number().int().min(0);
+
+/**
+ * The content of the previous page: its time, the number of flagged and unflagged commissions, and the progress by
+ * then.
+ */
+const confirmed = z.object({ seen_at: z.iso.datetime(), plain: count, flagged: count, done: count });
+
+/** `/dashboard/commissions/matching`: all commissions that match a filter, always with their number and sum first. */
+export const commissionsMatching = new Hono<PageEnv>()
+  .get("/", (c) => confirmPage(c, moveOf(c)))
+  .post("/", async (c) => {
+    const move = moveOf(c);
+    const fields = await sentFields(c);
+    const filter = matchingOf(c);
+    refuseLeftOut(c);
+    const status = MOVES[move].status;
+    const reason = (move === "reject" && fields.text("reason")) || null;
+    const include_flagged = fields.isTicked("include_flagged") ?? false;
+    const given = confirmed.safeParse({
+      ...{ seen_at: fields.text("seen_at"), done: fields.text("done") || 0 },
+      ...{ plain: fields.given("plain"), flagged: fields.given("flagged") },
+    });
+    const parsed = parseInput(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
+    if (!given.success) return confirmPage(c, move, "Please look at the numbers again.");
+    if (!parsed.ok) return confirmPage(c, move, problemText(parsed.problems));
+    const { seen_at, plain, flagged } = given.data;
+    const report = await updateMatching(
+      c.var.ctx,
+      filter.value,
+      { status, reason: parsed.value.reason, include_flagged },
+      { clock: Date.now, seen: { at: seen_at, count: include_flagged ? plain + flagged : plain } },
+    ).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === "invalid_transition") return error.message;
+      throw error;
+    });
+    if (typeof report === "string") return confirmPage(c, move, `${report} Please look at the numbers again.`);
+    const done = given.data.done + report.changed;
+    if (report.remaining > 0) {
+      return goOnPage(c, { move, filter, report, done, reason, include_flagged, seen_at });
+    }
+    const query = new URLSearchParams({ ...filter.texts, bulk: status, count: String(done) });
+    return c.redirect(`${AT}?${query.toString()}`, 303);
+  });
+
+function matchingOf(c: Context<PageEnv>): Filter<z.output<typeof commissionQuery>> {
+  leaveOutUnknown(c, [...Object.keys(commissionQuery.shape), "move"]);
+  return filterOf(c, commissionQuery);
+}
+
+function moveOf(c: Context<PageEnv>): Move {
+  return c.req.query("move") === "reject" ? "reject" : "approve";
+}
+
+function matchingUrl(move: Move, filter: CommissionListFilter): string {
+  return `${AT}/matching?${new URLSearchParams({ move, ...filter.texts }).toString()}`;
+}
+
+function flaggedUrl(filter: CommissionListFilter): string {
+  return `${AT}?${new URLSearchParams({ ...filter.texts, flagged: "true" }).toString()}`;
+}
+
+function backUrl(filter: CommissionListFilter): string {
+  return `${AT}?${new URLSearchParams(filter.texts).toString()}`;
+}
+
+function NothingToDo({ matched, filter, status }: { matched: number; filter: CommissionListFilter; status: string }) {
+  return matched === 0 ? (
+    <Empty title="No commission matches">
+      <a href={AT}>Show all commissions</a>
+    </Empty>
+  ) : (
+    <Empty title={`None of those that match can be ${status}`}>
+      <a href={backUrl(filter)}>Look at those that match</a>
+    </Empty>
+  );
+}
+
+async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
+  const filter = matchingOf(c);
+  const { verb, kind, status } = MOVES[move];
+  const { matched, groups } = await previewMatching(c.var.ctx, filter.value, { status });
+  const names = await readPartnerNames(c.var.ctx, [filter.value.partner_id ?? null]);
+  const { program } = c.var.session;
+  const counted = (rows: readonly BulkGroup[]) => rows.reduce((sum, { count }) => sum + count, 0);
+  const [plain, flagged] = [groups.filter((row) => !row.flagged), groups.filter((row) => row.flagged)];
+  const [count, held] = [counted(plain), counted(flagged)];
+  const facts = filterFacts(filter, names);
+  const problems = problem === undefined ? undefined : { message: problem, fields: {} };
+  return framed(
+    c,
+    {
+      ...{ title: `${verb} all that match`, at: AT, problems },
+      head: { back: { href: backUrl(filter), label: "Commissions" } },
+    },
+    <>
+      <Refused problems={problems} />
+      <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
+        {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
+        {count + held === 0 ? (
+          <NothingToDo matched={matched} filter={filter} status={status} />
+        ) : (
+          <>
+            <Facts
+              rows={[
+                ["Match", plural(matched, "commission")],
+                [`To ${verb.toLowerCase()}`, plural(count || held, "commission")],
+                ["Together", <Sums of={sumUp(count === 0 ? flagged : plain, program)} />],
+                held === 0
+                  ? null
+                  : [
+                      <Flag label="flagged" />,
+                      count === 0 ? (
+                        <>
+                          All of them. <a href={flaggedUrl(filter)}>Look at them first</a>
+                        </>
+                      ) : (
+                        `${plural(held, "commission")}, left out`
+                      ),
+                    ],
+              ]}
+            />
+            {held === 0 ? null : count === 0 ? (
+              <input type="hidden" name="include_flagged" value="yes" />
+            ) : (
+              <IncludeFlagged verb={verb} held={held} sum={sumsText(sumUp(flagged, program))} filter={filter} />
+            )}
+            {move === "reject" ? (
+              <Field name="reason" label="Reason" maxlength={500} hint="The partners see it." />
+            ) : null}
+            <Hidden values={{ seen_at: iso(c.var.now), plain: String(count), flagged: String(held) }} />
+            <p class="muted small">What changes from now on, before you press the button, is left as it is.</p>
+            <Actions
+              submit={`${verb} ${count === 0 ? plural(held, "flagged commission") : plural(count, "commission")}`}
+              kind={count === 0 ? "danger" : kind}
+              cancel={{ href: backUrl(filter), label: "Back" }}
+            />
+          </>
+        )}
+      </Form>
+    </>,
+  );
+}
+
+interface IncludeFlaggedProps {
+  verb: string;
+  held: number;
+  sum: string;
+  filter: CommissionListFilter;
+}
+
+function IncludeFlagged({ verb, held, sum, filter }: IncludeFlaggedProps) {
+  return (
+    <Checkbox
+      name="include_flagged"
+      label={`${verb} the flagged ones too: ${plural(held, "commission")}, ${sum}`}
+      hint={<a href={flaggedUrl(filter)}>Look at them first</a>}
+    />
+  );
+}
+
+interface Unfinished {
+  move: Move;
+  filter: CommissionListFilter;
+  report: BulkReport;
+  /** Changed so far, in total. */
+  done: number;
+  reason: string | null;
+  include_flagged: boolean;
+  seen_at: string;
+}
+
+/** The change needs more than one request: finished changes stay, and the next step continues. */
+function goOnPage(c: Context<PageEnv>, given: Unfinished) {
+  const { move, filter, report, done, reason, include_flagged, seen_at } = given;
+  const { verb, status, kind } = MOVES[move];
+  return framed(
+    c,
+    {
+      title: `${verb} all that match`,
+      at: AT,
+      head: {
+        title: `${plural(done, "commission")} ${status}, ${countText(report.remaining)} left`,
+        back: { href: backUrl(filter), label: "Commissions" },
+        lede: "What is done stays. Go on with the rest, now or later.",
+      },
+    },
+    <>
+      <Form action={matchingUrl(move, filter)} class="actions">
+        <input type="hidden" name="seen_at" value={seen_at} />
+        <input type="hidden" name="plain" value={String(report.remaining)} />
+        <input type="hidden" name="flagged" value="0" />
+        <input type="hidden" name="done" value={String(done)} />
+        {reason === null ? null : <input type="hidden" name="reason" value={reason} />}
+        {include_flagged ? <input type="hidden" name="include_flagged" value="yes" /> : null}
+        <button type="submit" class={kind}>
+          Go on
+        </button>
+      </Form>
+    </>,
+  );
+}
+
+function problemPage(c: Context<PageEnv>, back: string, lines: string[]) {
+  return framed(
+    c,
+    {
+      title: "Commissions",
+      at: AT,
+      status: 422,
+      head: { title: "Not all could be changed", back: { href: back, label: "Back to the commissions" } },
+    },
+    <>
+      <Notice tone="bad">
+        {lines.map((line) => (
+          <p>{line}</p>
+        ))}
+      </Notice>
+    </>,
+  );
+}

@@ -1,0 +1,156 @@
+import { canBecome } from "../../../../domain/commission.ts";
+import type { Commission } from "../../../../core/kernel/rows.ts";
+import type { CommissionDetail } from "../../../../core/commissions/detail.ts";
+import { PageHead } from "../../layout.tsx";
+import { ActionButton, Field, Form } from "../../parts/form.tsx";
+import { Badge, capitalized, Flag, Money, providerText, When } from "../../parts/figures.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { partnerText } from "../../parts/partner.tsx";
+import { Facts } from "../../parts/table.tsx";
+import { reviewText, Trace, whyText } from "../../parts/trace.tsx";
+import { IfMay } from "../../rights.tsx";
+
+const AT = "/dashboard/commissions";
+
+/** A commission: its calculation, its status and its actions. */
+export function CommissionDetail({ story }: { story: CommissionDetail }) {
+  const { commission, partner, payment, payout, rows } = story;
+  const review = reviewText(commission);
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            Commission of <Money of={commission} /> <Badge state={commission.status} />{" "}
+            {commission.flagged ? <Flag label="flagged" /> : null}
+          </>
+        }
+        back={{ href: AT, label: "Commissions" }}
+        lede={whyText(commission, payment)}
+        actions={
+          <IfMay right="money">
+            <StatusActions story={story} />
+          </IfMay>
+        }
+      />
+      {review === null ? null : (
+        <Notice
+          tone="warn"
+          undo={
+            payout === null ? (
+              <ActionButton
+                action={`${AT}/${commission.id}`}
+                values={{ flagged: "false" }}
+                label="Looks fine: unflag"
+              />
+            ) : null
+          }
+        >
+          <p>
+            <strong>Please look at this one.</strong> {review}
+          </p>
+        </Notice>
+      )}
+      <div class="grid wide-left">
+        <section class="card">
+          <h2>Why this amount</h2>
+          {payment ? (
+            <Trace
+              payment={payment}
+              rows={rows}
+              current={commission.id}
+              partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
+            />
+          ) : (
+            <p>{commission.note ?? "It was entered by hand."}</p>
+          )}
+          {commission.source_commission_id === null ? null : (
+            <p>
+              It corrects <a href={`${AT}/${commission.source_commission_id}`}>an earlier commission</a> that was
+              already paid or in a payout.
+            </p>
+          )}
+        </section>
+        <CommissionFacts story={story} />
+      </div>
+    </>
+  );
+}
+
+function StatusActions({ story: { commission, payout } }: { story: CommissionDetail }) {
+  const { id, status } = commission;
+  if (payout !== null) return null;
+  return (
+    <>
+      {canBecome(status, "approved") ? (
+        <ActionButton action={`${AT}/${id}`} values={{ status: "approved" }} label="Approve" kind="primary" />
+      ) : null}
+      {canBecome(status, "pending") ? (
+        <ActionButton action={`${AT}/${id}`} values={{ status: "pending" }} label="Review again" />
+      ) : null}
+      {canBecome(status, "rejected") ? (
+        <details class="drop">
+          <summary class="button danger">Reject</summary>
+          <Form action={`${AT}/${id}`} class="drop-body stack">
+            <input type="hidden" name="status" value="rejected" />
+            <Field name="reason" label="Reason" maxlength={500} hint="The partner sees it." />
+            <button type="submit" class="danger">
+              Reject this commission
+            </button>
+          </Form>
+        </details>
+      ) : null}
+    </>
+  );
+}
+
+/** A commission in the details. */
+export type Detailed = Pick<
+  Commission,
+  | ("id" | "kind" | "status" | "flagged" | "rejected_reason" | "provider" | "subscription_id")
+  | ("created_at" | "approved_at" | "paid_at")
+>;
+
+type FactsProps = Omit<CommissionDetail, "commission"> & { commission: Detailed };
+
+function CommissionFacts({ story: { commission, partner, payment, payout } }: { story: FactsProps }) {
+  return (
+    <section class="card">
+      <h2>Details</h2>
+      <Facts
+        rows={[
+          ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
+          ["Kind", capitalized(commission.kind)],
+          ["Dated", <When at={commission.created_at} />],
+          commission.approved_at === null ? null : ["Approved", <When at={commission.approved_at} />],
+          commission.paid_at === null ? null : ["Paid", <When at={commission.paid_at} />],
+          commission.rejected_reason === null ? null : ["Rejected because", commission.rejected_reason],
+          [
+            "Payout",
+            payout ? (
+              <>
+                <a href={`/dashboard/payouts/${payout.id}`}>
+                  <When at={payout.created_at} only="day" />
+                </a>{" "}
+                <Badge state={payout.status} />
+              </>
+            ) : (
+              "In none yet"
+            ),
+          ],
+          commission.provider === null ? null : ["Provider", providerText(commission.provider)],
+          commission.subscription_id === null ? null : ["Subscription", <code>{commission.subscription_id}</code>],
+          payment === null ? null : ["Payment", <a href={`/dashboard/payments/${payment.id}`}>Open the payment</a>],
+          ["Id", <code>{commission.id}</code>],
+        ]}
+      />
+      {commission.flagged || payout !== null || commission.status === "paid" ? null : (
+        <IfMay right="money">
+          <p class="more">
+            <ActionButton action={`${AT}/${commission.id}`} values={{ flagged: "true" }} label="Flag for review" />
+          </p>
+        </IfMay>
+      )}
+    </section>
+  );
+}

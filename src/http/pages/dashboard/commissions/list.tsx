@@ -1,0 +1,179 @@
+import type { Context } from "hono";
+import { updateCommission } from "../../../../core/commissions/commissions.ts";
+import { readCommissionDetail } from "../../../../core/commissions/detail.ts";
+import { canBecome, COMMISSION_STATUSES } from "../../../../domain/commission.ts";
+import { commissionPatch } from "../../../api/commissions.ts";
+import type { PageEnv } from "../../../session.ts";
+import { type Problems } from "../../forms.ts";
+import { framed } from "../../framed.tsx";
+import { ListTable, titleOf } from "../../list.tsx";
+import { ActionButton, Checkbox, Form, Field } from "../../parts/form.tsx";
+import { timeText, usePageZone } from "../../locale.ts";
+import { countText, plural } from "../../parts/figures.tsx";
+import { Notice, Refused } from "../../parts/notice.tsx";
+import { ActionLink, IfMay, useMay } from "../../rights.tsx";
+import { CommissionDetail } from "./detail.tsx";
+import { COMMISSION_LIST, COMMISSIONS as AT, type CommissionListFilter, type Listed } from "./columns.tsx";
+import { act } from "../../act.ts";
+import { FLASH, doneAt } from "../../flash.ts";
+import { listPage } from "../../list-page.tsx";
+import { Choice, ProviderField, RangeFields } from "../../parts/filter-fields.tsx";
+
+/** `/dashboard/commissions` (PAGE-7): filter, approve, reject, and the trace of each commission. */
+export const commissions = listPage(COMMISSION_LIST, {
+  at: AT,
+  head: ({ names, filter: { value } }) => ({
+    title: titleOf("Commissions", value.partner_id, names),
+    actions: (
+      <ActionLink
+        class="button"
+        href={`${AT}/new${names.has(value.partner_id ?? "") ? `?partner_id=${value.partner_id}` : ""}`}
+      >
+        Add by hand
+      </ActionLink>
+    ),
+  }),
+  notice: (c) => <BulkDone status={c.req.query("bulk")} count={Number(c.req.query("count"))} />,
+  filter: () => (
+    <>
+      <Choice name="status" label="Status" among={COMMISSION_STATUSES} />
+      <Choice
+        name="flagged"
+        label="Flag"
+        among={["true", "false"]}
+        text={(is) => (is === "true" ? "flagged" : "not flagged")}
+      />
+      <ProviderField />
+      <RangeFields />
+    </>
+  ),
+  more: () => <Field name="payout_id" label="Payout" maxlength={64} hint="Its id." />,
+  empty: {
+    title: "No commissions yet",
+    children: (
+      <>
+        A payment that carries a partner's reference makes one. If payments arrive and no commission does, look at{" "}
+        <a href="/dashboard/payments">the result of each payment</a>.
+      </>
+    ),
+    action: (
+      <a class="button primary" href="/dashboard/integration">
+        Set up the checkout
+      </a>
+    ),
+  },
+  rows: (shown) => (
+    <>
+      <Form action={`${AT}/bulk`} readable={true}>
+        <input type="hidden" name="back" value={new URLSearchParams(shown.query).toString()} />
+        <ListTable list={COMMISSION_LIST} shown={shown} pick={(row) => <Choose row={row} />} />
+        <IfMay right="money">
+          {shown.page.data.some(isOpen) ? <BulkActions rows={shown.page.data.filter(isOpen)} /> : null}
+        </IfMay>
+      </Form>
+      <IfMay right="money">
+        <MatchingActions total={shown.page.total} filter={shown.filter} />
+      </IfMay>
+    </>
+  ),
+})
+  .get("/:id", (c) => detailPage(c, c.req.param("id")))
+  .post("/:id", (c) => {
+    const id = c.req.param("id");
+    return act(c, {
+      schema: commissionPatch,
+      input: (fields) => ({
+        ...(fields.has("status") ? { status: fields.text("status") } : {}),
+        ...(fields.has("flagged") ? { flagged: fields.text("flagged") === "true" } : {}),
+        ...(fields.text("reason") === "" ? {} : { reason: fields.text("reason") }),
+      }),
+      verb: async (value) => {
+        await updateCommission(c.var.ctx, id, value);
+        return doneAt(`${AT}/${id}`, value.status ?? (value.flagged ? "flagged" : "unflagged"));
+      },
+      page: ({ problems }) => detailPage(c, id, problems),
+    });
+  });
+
+function isOpen(row: Listed): boolean {
+  return row.payout_id === null && (row.status === "pending" || row.status === "approved");
+}
+
+function Choose({ row }: { row: Listed }) {
+  const zone = usePageZone();
+  if (!useMay("money") || !isOpen(row)) return null;
+  return (
+    <input
+      type="checkbox"
+      name="ids"
+      value={row.id}
+      data-flagged={row.flagged ? "" : undefined}
+      aria-label={`Choose the commission of ${timeText(row.created_at, zone)}`}
+    />
+  );
+}
+
+function BulkActions({ rows }: { rows: readonly Listed[] }) {
+  const hasFlagged = rows.some(({ flagged }) => flagged);
+  return (
+    <div class="bulk">
+      <span class="check" hidden>
+        <input type="checkbox" id="choose-all" data-all="ids" />
+        <label for="choose-all">All on this page{hasFlagged ? " that are not flagged" : ""}</label>
+      </span>
+      <button type="submit" name="status" value="approved" class="primary">
+        Approve chosen
+      </button>
+      <button type="submit" name="status" value="rejected" class="danger">
+        Reject chosen
+      </button>
+      <label class="inline-field">
+        <span class="visually-hidden">Reason, if you reject</span>
+        <input name="reason" maxlength={500} placeholder="Reason, if you reject" />
+      </label>
+      {hasFlagged ? <Checkbox name="include_flagged" label="Approve flagged ones too" /> : null}
+    </div>
+  );
+}
+
+/** Actions on all matches, over all pages; the next page shows their number and sum. */
+function MatchingActions({ total, filter }: { total: number; filter: CommissionListFilter }) {
+  const { status } = filter.value;
+  const href = (move: string) => `${AT}/matching?${new URLSearchParams({ move, ...filter.texts }).toString()}`;
+  const canApprove = status === undefined || canBecome(status, "approved");
+  const canReject = status === undefined || canBecome(status, "rejected");
+  if (total < 2 || (!canApprove && !canReject)) return null;
+  return (
+    <p class="matching">
+      All {countText(total)} that match, on every page:{" "}
+      {canApprove ? <a href={href("approve")}>Approve all that match…</a> : null}{" "}
+      {canReject ? <a href={href("reject")}>Reject all that match…</a> : null}
+    </p>
+  );
+}
+
+function BulkDone({ status, count }: { status: string | undefined; count: number }) {
+  if ((status !== "approved" && status !== "rejected") || !Number.isSafeInteger(count) || count < 1) return null;
+  return (
+    <Notice tone="good">
+      <p>
+        {plural(count, "commission")} {status}.
+      </p>
+    </Notice>
+  );
+}
+
+async function detailPage(c: Context<PageEnv>, id: string, problems?: Problems) {
+  const story = await readCommissionDetail(c.var.ctx, id);
+  const isUndone = c.req.query("done") === "rejected" && story.commission.status === "rejected";
+  return framed(
+    c,
+    {
+      ...{ title: "Commission", at: AT, problems, done: FLASH.commissions, notice: <Refused problems={problems} /> },
+      undo: isUndone ? (
+        <ActionButton action={`${AT}/${id}`} values={{ status: "pending" }} label="Undo: review again" />
+      ) : null,
+    },
+    <CommissionDetail story={story} />,
+  );
+}

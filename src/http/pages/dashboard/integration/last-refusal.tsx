@@ -1,0 +1,34 @@
+import { openRefusalOf, refusalsOf } from "../../../../core/inbound/refusals.ts";
+import type { Program } from "../../../../core/kernel/rows.ts";
+import type { VendorName } from "../../../../domain/provider-name.ts";
+import { isMaybeListed } from "../../../../domain/refusal.ts";
+import { countText, When } from "../../parts/figures.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { REFUSAL_TEXTS } from "../../parts/words.ts";
+import { providerName } from "../../../../providers/registry.ts";
+
+/**
+ * A provider's last refused delivery, with the reason and the remedy; not highlighted if verified events came after it.
+ */
+export function LastRefusal({ program, provider }: { program: Program; provider: VendorName }) {
+  const { refused, last_refusal } = refusalsOf(program, provider);
+  if (last_refusal === null) return null;
+  const isOver = openRefusalOf(program, provider) === null;
+  const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
+  const isListed = isMaybeListed(last_refusal.reason);
+  return (
+    <Notice tone={isOver ? "calm" : "warn"}>
+      <p>
+        {isListed ? "An event of" : "A delivery to the webhook address for"} {providerName(provider)} was refused{" "}
+        <When at={last_refusal.at} />: {why}.{" "}
+        {isOver ? "Verified events came after it, so there is nothing to do unless you miss one." : help}
+        {isOver || isListed
+          ? null
+          : " Anybody can send to this address, so a refused delivery may not be the provider's."}
+      </p>
+      <p class="muted">
+        {countText(refused)} refused so far. <a href="/dashboard/events?type=webhook.refused">Events</a>
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,163 @@
+import type { MadeDestination } from "../../../../core/inbound/destination.ts";
+import { connectionOf } from "../../../../core/kernel/connections.ts";
+import { readingStatus } from "../../../../core/inbound/reading.ts";
+import type { Program } from "../../../../core/kernel/rows.ts";
+import type { AppError } from "../../../../lib/errors.ts";
+import type { Vendor } from "../../../../providers/provider.ts";
+import type { Problems } from "../../forms.ts";
+
+import { Field, Form } from "../../parts/form.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { providerName } from "../../../../providers/registry.ts";
+
+const AT = "/dashboard/integration";
+
+/** The result of a button, or the reason of its refusal. */
+export type ActionResult =
+  | { did: "made"; outcome: MadeDestination["outcome"]; notes: readonly Note[] }
+  | { did: "read" }
+  | { did: "nothing"; error: AppError }
+  | { did: "not read"; problems: Problems };
+
+/** A notice about a destination that exists. */
+type Note = "test" | "unverified" | "not_removed" | "shared";
+
+/** The address of the page with the result, so that a reload does not repeat the action. */
+export function placeAfter(provider: string, done: MadeDestination | "read"): string {
+  const query = new URLSearchParams({ provider, done: done === "read" ? done : done.outcome });
+  if (done !== "read") for (const note of notesOf(done)) query.append("note", note);
+  return `${AT}?${query.toString()}#checkout-${provider}`;
+}
+
+function notesOf({ test, secret, not_removed, other_programs }: MadeDestination): Note[] {
+  const all: Record<Note, boolean> = {
+    ...{ test, unverified: secret === "unverified", not_removed: not_removed > 0 },
+    shared: other_programs > 0,
+  };
+  return NOTES.filter((note) => all[note]);
+}
+
+const NOTES: readonly Note[] = ["test", "unverified", "not_removed", "shared"];
+
+/** Parses the result in such an address; null for unknown words. */
+export function resultIn(done: string | undefined, notes: readonly string[] | undefined): ActionResult | null {
+  if (done === "read") return { did: "read" };
+  if (done !== "created" && done !== "updated" && done !== "unchanged") return null;
+  return { did: "made", outcome: done, notes: NOTES.filter((note) => notes?.includes(note)) };
+}
+
+interface ProviderActionsProps {
+  program: Program;
+  provider: Vendor;
+  result: ActionResult | null;
+}
+
+/** The buttons that use a provider's API key: one reads its list of events, one enters our address there. */
+export function ProviderActions({ program, provider, result }: ProviderActionsProps) {
+  const { name, reads, destinations } = provider;
+  const { api_key, webhook_secret } = connectionOf(program, name);
+  if (api_key === null) return null;
+  const mayReplace = result?.did === "nothing" && result.error.code === "already_exists";
+  const problems = result?.did === "not read" ? result.problems : undefined;
+  return (
+    <div class="prose spaced">
+      {result === null ? null : <Result program={program} provider={provider} result={result} />}
+      {reads === undefined ? null : (
+        <Form action={`${AT}/${name}/reconcile`} class="stack">
+          <Field
+            name="since"
+            id={`${name}-since`}
+            label="Read back to"
+            type="date"
+            problems={problems && { ...problems, fields: { [`${name}-since`]: problems.fields["since"] ?? "" } }}
+            hint="Unless given: an hour before it was complete. At most 30 days."
+          />
+          <div class="actions">
+            <button type="submit">Read the list of events now</button>
+          </div>
+        </Form>
+      )}
+      {destinations === undefined ? null : (
+        <Form action={`${AT}/${name}/destination`} to={`enter our address at ${providerName(name)}`}>
+          {mayReplace ? <input type="hidden" name="replace" value="yes" /> : null}
+          <p class="muted">
+            {webhook_secret === null
+              ? `We can enter our address at ${providerName(name)}, with the events below, and keep the signing secret.`
+              : `We can look whether our address is entered at ${providerName(name)} with all of the events below, and add those that are missing.`}
+          </p>
+          <div class="actions">
+            <button type="submit" class={mayReplace ? "danger" : undefined}>
+              {mayReplace
+                ? "Enter our address and replace the stored secret"
+                : webhook_secret === null
+                  ? `Enter our address at ${providerName(name)}`
+                  : `Check our address at ${providerName(name)}`}
+            </button>
+          </div>
+        </Form>
+      )}
+    </div>
+  );
+}
+
+const OUTCOMES: Record<MadeDestination["outcome"], string> = {
+  created: "Our address is entered at the provider, with all of the events below, and its signing secret is kept.",
+  updated: "Our address is entered at the provider, now with all of the events below.",
+  unchanged: "Our address is entered at the provider with all of the events below. There was nothing to change.",
+};
+
+/** The instructions for an account that sends to several programs. */
+export function sharedText({ name, claims_programs }: Vendor): string {
+  return claims_programs
+    ? `Let ${providerName(name)} send to one address alone, and store its signing secret in each of the programs.`
+    : `A payment can earn in each of them: each program needs an account of its own at ${providerName(name)}.`;
+}
+
+function Result({ program, provider, result }: ProviderActionsProps & { result: ActionResult }) {
+  if (result.did === "not read") return null;
+  if (result.did === "nothing") {
+    const { message, details = [] } = result.error;
+    return (
+      <Notice tone="bad">
+        <p>{details[0]?.message ?? message}</p>
+      </Notice>
+    );
+  }
+  if (result.did === "read") return <ReadResult program={program} provider={provider} />;
+  const { outcome, notes } = result;
+  return (
+    <Notice tone={notes.length > 0 ? "warn" : "good"}>
+      <p>{OUTCOMES[outcome]}</p>
+      {notes.includes("unverified") ? (
+        <p>
+          Its signing secret cannot be read again, so we cannot see whether it is the stored one. If deliveries are
+          refused for their signature, <a href={`/dashboard/settings#${provider.name}`}>remove the stored secret</a> and
+          enter our address again.
+        </p>
+      ) : null}
+      {notes.includes("test") ? <p>The API key is of test mode: only test events come from there.</p> : null}
+      {notes.includes("shared") ? (
+        <p>The account sends the same events to another program here. {sharedText(provider)}</p>
+      ) : null}
+      {notes.includes("not_removed") ? (
+        <p>An older entry of the same address could not be removed there. Check again later, or remove it by hand.</p>
+      ) : null}
+    </Notice>
+  );
+}
+
+/** Hidden if the list could not be read: the reason is shown above. */
+function ReadResult({ program, provider }: { program: Program; provider: Vendor }) {
+  const { is_reading, read_failure } = readingStatus(program, provider.name);
+  if (read_failure !== null) return null;
+  return (
+    <Notice tone="good">
+      <p>
+        {is_reading
+          ? "A part of the list is read, and the rest follows in the next minutes."
+          : "The list is read to its end."}{" "}
+        <a href={`${AT}#checkout-${provider.name}`}>Look again</a>
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,166 @@
+import type { Child } from "hono/jsx";
+import { connectionOf } from "../../../../core/kernel/connections.ts";
+import type { SetupSeen } from "../../../../core/overview/overview.ts";
+import { When } from "../../parts/figures.tsx";
+import type { Program } from "../../../../core/kernel/rows.ts";
+import type { VendorName } from "../../../../domain/provider-name.ts";
+import { providerName, VENDOR_NAMES } from "../../../../providers/registry.ts";
+
+interface Step {
+  title: string;
+  done: boolean;
+  body: Child;
+  /** A program works without it. */
+  optional?: boolean;
+}
+
+/** The remaining steps of a new program; each ticks itself when the service sees its result. */
+export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) {
+  const steps = stepsOf(program, seen);
+  const open = steps.filter(({ done, optional }) => !done && !optional);
+  const done = steps.filter((step) => step.done).length;
+  const list = (
+    <ol class="steps">
+      {steps.map((step, i) => (
+        <li class={step.done ? "step yes" : "step"}>
+          <span class="step-mark" aria-hidden="true">
+            {step.done ? "✓" : i + 1}
+          </span>
+          <div class="step-body">
+            <p class="step-title">
+              {step.title}
+              <span class="visually-hidden">{step.done ? ", done" : ", still to do"}</span>
+              {step.optional && !step.done ? <span class="optional"> optional</span> : null}
+            </p>
+            <div class="muted">{step.body}</div>
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+  if (open.length === 0) return null;
+  return (
+    <section class="card setup" aria-labelledby="setup">
+      <div class="card-head">
+        <h2 id="setup">Set up your program</h2>
+        <span class="muted small">
+          {done} of {steps.length} done
+        </span>
+      </div>
+      {list}
+    </section>
+  );
+}
+
+function stepsOf(program: Program, seen: SetupSeen): Step[] {
+  // Sales that the owner's server reports need no provider.
+  const connected = seen.payments || VENDOR_NAMES.some((name) => connectionOf(program, name).last_event_at !== null);
+  return [
+    {
+      title: "Set your domain",
+      done: program.domain !== null,
+      body: program.domain ?? (
+        <>
+          Partners' links lead to it. <a href="/dashboard/settings#program">Open settings</a>
+        </>
+      ),
+    },
+    {
+      title: "Add the script to your site",
+      done: seen.clicks,
+      body: seen.clicks ? (
+        "Clicks are arriving."
+      ) : (
+        <>
+          One line before the closing body tag. It is done with the first click on a partner's link.{" "}
+          <a href="/dashboard/integration#script">Copy the script</a>, then{" "}
+          <a href="/dashboard/integration/check">check it</a>
+        </>
+      ),
+    },
+    ...VENDOR_NAMES.map((name) => providerStep(program, name, connected)),
+    {
+      title: "Add a partner",
+      done: seen.partners,
+      body: seen.partners ? (
+        <a href="/dashboard/partners">See your partners</a>
+      ) : (
+        <>
+          <a href="/dashboard/partners/new">Add one</a> or <a href="/dashboard/partners/import">import a list</a>.
+        </>
+      ),
+    },
+    {
+      title: "Create a webhook endpoint",
+      optional: true,
+      done: seen.endpoints,
+      body: seen.endpoints ? (
+        <a href="/dashboard/webhooks">See your endpoints</a>
+      ) : (
+        <>
+          It reports commissions and payouts to your own systems. <a href="/dashboard/webhooks/new">Create one</a>
+        </>
+      ),
+    },
+    ...provingSteps(seen),
+  ];
+}
+
+/** The last steps prove the others: a real event has come the whole way. */
+function provingSteps(seen: SetupSeen): Step[] {
+  return [
+    {
+      title: "See a click",
+      done: seen.recorded_clicks,
+      body: seen.recorded_clicks ? (
+        "A click on a partner's link has come."
+      ) : (
+        <>
+          Open a partner's link yourself, in a browser without a blocker.{" "}
+          <a href="/dashboard/integration/check">Check the installation</a> if it does not come.
+        </>
+      ),
+    },
+    {
+      title: "See a test payment",
+      done: seen.payments,
+      body: seen.payments ? (
+        <a href="/dashboard/payments">See your payments</a>
+      ) : (
+        <>
+          Buy something in the provider's test mode after that click, or{" "}
+          <a href="/dashboard/integration#api">report a sale from your server</a>. What came in is under{" "}
+          <a href="/dashboard/payments">Payments</a>, what was refused on{" "}
+          <a href="/dashboard/integration/check">the check</a>.
+        </>
+      ),
+    },
+  ];
+}
+
+function providerStep(program: Program, provider: VendorName, connected: boolean): Step {
+  const { last_event_at: last, webhook_secret } = connectionOf(program, provider);
+  const isSet = webhook_secret !== null;
+  return {
+    title: `Connect ${providerName(provider)}`,
+    done: last !== null,
+    // One of the two is enough.
+    optional: connected,
+    body:
+      last !== null ? (
+        <>
+          Last event <When at={last} />
+        </>
+      ) : isSet ? (
+        <>
+          The signing secret is set. Waiting for the first event.{" "}
+          <a href={`/dashboard/settings#${provider}`}>Webhook address</a>
+        </>
+      ) : (
+        <>
+          Paste its signing secret, and give it our webhook address. One provider is enough.{" "}
+          <a href={`/dashboard/settings#${provider}`}>Open settings</a>
+        </>
+      ),
+  };
+}

@@ -1,0 +1,206 @@
+import type { PartnerOverview } from "../../../../core/overview/overview.ts";
+import type { Partner, Program } from "../../../../core/kernel/rows.ts";
+import type { CurrencyStats } from "../../../../core/kernel/views.ts";
+import { amountOf, sumUp } from "../../../../domain/amount.ts";
+import { PageHead } from "../../layout.tsx";
+import { CopyLine } from "../../parts/copy.tsx";
+import { ActionButton } from "../../parts/form.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { Badge, Count, countText, plural, Stat, Sums, sumsText, When } from "../../parts/figures.tsx";
+import { partnerText } from "../../parts/partner.tsx";
+import { CountPlot, MoneyPlots, countOf } from "../../parts/plot.tsx";
+import { UtcDays } from "../../parts/spans.tsx";
+import { referralLink, redirectLink } from "../../parts/snippets.ts";
+import { Facts } from "../../parts/table.tsx";
+import { payoutMethodText } from "../../parts/payout-method.ts";
+import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
+import { PARTNER, PARTNER_TEXTS, type PartnerText } from "../../../../resources/partner.ts";
+import { ActionLink, IfMay, Masked } from "../../rights.tsx";
+
+interface PartnerDetailProps {
+  partner: Partner;
+  stats: readonly CurrencyStats[];
+  clicks: number;
+  overview: PartnerOverview;
+  program: Program;
+  origin: string;
+}
+
+const STATUS_TEXTS = {
+  invited:
+    "Invited: payments that name this partner wait, and earn their commissions as soon as the partner is active: by signing in, or when you make them active.",
+  deactivated:
+    "Deactivated: payments that name this partner earn nothing, and the partner cannot sign in. Make them active again at any time.",
+};
+
+type SummedField = Extract<keyof CurrencyStats, `${string}_cents`>;
+
+/** A partner: results, contact and payout details. */
+export function PartnerDetail({ partner, stats, clicks, overview, program, origin }: PartnerDetailProps) {
+  const sum = (...fields: SummedField[]) =>
+    sumUp(
+      stats.flatMap((row) => fields.map((field) => amountOf(row, row[field]))),
+      program,
+    );
+  const approved = sum("approved_cents");
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            {partnerText(partner)} <Badge state={partner.status} />
+          </>
+        }
+        back={{ href: "/dashboard/partners", label: "Partners" }}
+        actions={<PartnerActions partner={partner} />}
+      />
+      {partner.status === "active" ? null : (
+        <Notice tone="warn">
+          <p>{STATUS_TEXTS[partner.status]}</p>
+        </Notice>
+      )}
+      <RefusedAddress refused={overview.refused} />
+      <dl class="stats">
+        <Stat
+          label="Clicks"
+          value={<Count of={clicks} />}
+          note={plural(
+            stats.reduce((total, row) => total + row.total_commissions, 0),
+            "commission",
+          )}
+        />
+        <Stat label="Earned" value={<Sums of={sum("total_earned_cents")} />} />
+        <Stat
+          label="To be paid"
+          value={<Sums of={sum("pending_cents", "approved_cents")} />}
+          note={`${sumsText(approved)} of it approved`}
+        />
+        <Stat label="Paid" value={<Sums of={sum("paid_cents")} />} />
+      </dl>
+      <div class="grid">
+        <PartnerFacts partner={partner} program={program} />
+        <section class="card">
+          <h2>Links</h2>
+          <p class="muted small">To your site, for pages that carry the script:</p>
+          <CopyLine label="referral link" text={referralLink(program, partner.slug)} />
+          <p class="muted small">Through us, where no script runs (e-mails, printed codes):</p>
+          <CopyLine label="redirect link" text={redirectLink(origin, program, partner.slug)} />
+        </section>
+      </div>
+      <UtcDays />
+      <div class="grid pairs">
+        <section class="card">
+          <CountPlot
+            title="Clicks, 30 days"
+            tone="one"
+            points={overview.clicks}
+            total={countText(countOf(overview.clicks))}
+          />
+        </section>
+        <MoneyPlots title="Commissions" days={30} tone="three" amounts={overview.commissions} />
+      </div>
+    </>
+  );
+}
+
+function PartnerActions({ partner }: { partner: Partner }) {
+  return (
+    <>
+      <ActionLink class="button" href={`/dashboard/partners/${partner.id}/edit`}>
+        Edit
+      </ActionLink>
+      {partner.status === "active" ? (
+        <ActionLink class="button" href={`/dashboard/commissions/new?partner_id=${partner.id}`}>
+          Add commission
+        </ActionLink>
+      ) : (
+        <ActionButton
+          action={`/dashboard/partners/${partner.id}/activate`}
+          label={partner.status === "deactivated" ? "Make active again" : "Make active"}
+          kind="primary"
+        />
+      )}
+      {partner.status === "invited" ? (
+        <ActionButton action={`/dashboard/partners/${partner.id}/invite`} label="Send invitation" />
+      ) : null}
+      {partner.status === "deactivated" ? null : (
+        <ActionLink class="button danger" href={`/dashboard/partners/${partner.id}/deactivate`}>
+          Deactivate
+        </ActionLink>
+      )}
+    </>
+  );
+}
+
+const IN_TITLE: ReadonlySet<PartnerText> = new Set(["first_name", "last_name"]);
+
+/** A partner in the details. */
+export type Detailed = Pick<
+  Partner,
+  | ("id" | "email" | "slug" | "commission_pct" | "metadata" | "created_at")
+  | ("payout_method" | "payout_email" | "provider_a_account_id")
+  | PartnerText
+>;
+
+function PartnerFacts({ partner, program }: { partner: Detailed; program: Program }) {
+  return (
+    <section class="card">
+      <h2>Details</h2>
+      <Facts
+        rows={[
+          ["E-mail", partner.email],
+          ["Slug", <code>{partner.slug}</code>],
+          ...PARTNER_TEXTS.map((column) =>
+            IN_TITLE.has(column) || partner[column] === null
+              ? null
+              : ([PARTNER[column].form.label, partner[column]] as const),
+          ),
+          [
+            "Rate",
+            partner.commission_pct === null
+              ? `${program.default_commission_pct}\u00a0% (the program's)`
+              : `${partner.commission_pct}\u00a0%`,
+          ],
+          [PARTNER.payout_method.form.label, payoutMethodText(partner.payout_method)],
+          partner.payout_email === null
+            ? null
+            : [PARTNER.payout_email.form.label, <Masked>{partner.payout_email}</Masked>],
+          partner.provider_a_account_id === null
+            ? null
+            : [
+                `${TRANSFER_SERVICE} account`,
+                <>
+                  <Masked>
+                    <code>{partner.provider_a_account_id}</code>
+                  </Masked>{" "}
+                  <ActionLink class="small" href={`/dashboard/partners/${partner.id}/forget-account`}>
+                    Forget it
+                  </ActionLink>
+                </>,
+              ],
+          ["Added", <When at={partner.created_at} />],
+          partner.metadata === null ? null : ["Metadata", <code class="wrap">{JSON.stringify(partner.metadata)}</code>],
+        ]}
+      />
+      <p class="actions more">
+        <a href={`/dashboard/commissions?partner_id=${partner.id}`}>Commissions</a>
+        <a href={`/dashboard/payouts?partner_id=${partner.id}`}>Payouts</a>
+        <a href={`/dashboard/payments?partner_id=${partner.id}`}>Payments</a>
+        <a href={`/dashboard/partners/${partner.id}/codes`}>Promotion codes</a>
+      </p>
+    </section>
+  );
+}
+
+function RefusedAddress({ refused }: Pick<PartnerOverview, "refused">) {
+  if (refused === null) return null;
+  return (
+    <Notice tone="warn">
+      <p>
+        E-mails to <Masked>{refused.recipient}</Masked> are refused
+        {refused.reason === null ? null : <IfMay right="details"> ({refused.reason})</IfMay>}: ask the partner for
+        another address, or for this one to be taken off the list of suppressed addresses.
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,111 @@
+import { listLeads, type Lead } from "../../../../core/customers/leads.ts";
+import { parsePage } from "../../../../core/kernel/list-page.ts";
+import { leadQuery } from "../../../queries.ts";
+import { partnerColumn, textColumn, type ListOf } from "../../list.tsx";
+import { When } from "../../parts/figures.tsx";
+import { RangeFields, Choice } from "../../parts/filter-fields.tsx";
+import { OutcomeCell } from "./list.tsx";
+import { listPage } from "../../list-page.tsx";
+
+const PAYMENTS = "/dashboard/payments";
+
+/** A lead in the list. */
+export type Listed = Pick<
+  Lead,
+  | ("id" | "provider_transaction_id" | "outcome" | "partner_id" | "ref" | "customer_email" | "customer_id")
+  | ("created_at" | "first_sale")
+>;
+
+function CustomerCell({ lead: { id, customer_email, customer_id } }: { lead: Listed }) {
+  const name = customer_email ?? customer_id;
+  if (name === null) return <span class="muted">–</span>;
+  return (
+    <a href={`/dashboard/customers/${id}`} class="address">
+      {name}
+    </a>
+  );
+}
+
+function FirstSaleCell({ lead: { first_sale } }: { lead: Listed }) {
+  if (first_sale === null) return <span class="muted one-line">no sale yet</span>;
+  return (
+    <a href={`${PAYMENTS}/${first_sale.id}`}>
+      <When at={first_sale.created_at} />
+    </a>
+  );
+}
+
+const LIST: ListOf<typeof leadQuery, Listed> = {
+  name: "leads",
+  label: "Leads",
+  query: leadQuery,
+  read: async (c, filter) => parsePage(await listLeads(c.var.ctx, filter)),
+  partnerOf: (lead) => lead.partner_id,
+  columns: [
+    {
+      key: "lead",
+      label: "Lead",
+      cell: (lead) => (
+        <a href={`${PAYMENTS}/${lead.id}`}>
+          <When at={lead.created_at} />
+        </a>
+      ),
+      csv: { lead_id: "id", created_at: "created_at" },
+    },
+    {
+      key: "customer",
+      label: "Customer",
+      cell: (lead) => <CustomerCell lead={lead} />,
+      csv: { customer_email: "customer_email", customer_id: "customer_id" },
+    },
+    textColumn("customer_id", "Customer id"),
+    textColumn("provider_transaction_id", "Your id"),
+    partnerColumn(),
+    textColumn("ref", "Reference", false),
+    {
+      key: "outcome",
+      label: "Outcome",
+      cell: ({ outcome }) => <OutcomeCell outcome={outcome} />,
+      csv: { outcome: "outcome" },
+    },
+    {
+      key: "first_sale",
+      label: "First sale",
+      align: "end",
+      cell: (lead) => <FirstSaleCell lead={lead} />,
+      csv: {
+        first_sale_id: (lead) => lead.first_sale?.id ?? null,
+        first_sale_at: (lead) => lead.first_sale?.created_at ?? null,
+      },
+    },
+  ],
+};
+
+/** `/dashboard/payments/leads` (PAGE-24): sign-ups that the owner's server reported, and whether they bought. */
+export const leads = listPage(LIST, {
+  at: PAYMENTS,
+  path: `${PAYMENTS}/leads`,
+  head: {
+    lede: "Sign-ups that your server reported, and whether they became customers.",
+    back: { href: PAYMENTS, label: "Payments" },
+  },
+  filter: () => (
+    <>
+      <Choice
+        name="credited"
+        label="Counts for a partner"
+        among={["true", "false"]}
+        text={(is) => (is === "true" ? "yes" : "no")}
+      />
+      <RangeFields />
+    </>
+  ),
+  empty: {
+    title: "No leads yet",
+    children: (
+      <>
+        They appear when your server reports sign-ups: <a href="/docs/integrate">how to report them</a>.
+      </>
+    ),
+  },
+});

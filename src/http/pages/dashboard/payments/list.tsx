@@ -1,0 +1,165 @@
+import type { PaymentView } from "../../../../core/kernel/views.ts";
+import { readPartnerNames } from "../../../../core/partners/display-names.ts";
+import { parsePage } from "../../../../core/kernel/list-page.ts";
+import { getPayment, listPayments, reprocessPayment } from "../../../../core/ledger/payments.ts";
+import { OUTCOMES, type Outcome, COUNTED_ELSEWHERE } from "../../../../domain/payment.ts";
+import { VENDOR_NAMES } from "../../../../providers/registry.ts";
+import { amountOf } from "../../../../domain/amount.ts";
+import { paymentQuery } from "../../../queries.ts";
+import { framed } from "../../framed.tsx";
+import { partnerColumn, textColumn, type ListOf, amountColumn } from "../../list.tsx";
+import { ActionButton } from "../../parts/form.tsx";
+import { Badge, Money, providerText, When } from "../../parts/figures.tsx";
+import { partnerText } from "../../parts/partner.tsx";
+import { PaymentSearchField, ProviderField, RangeFields, Choice } from "../../parts/filter-fields.tsx";
+import { Trace } from "../../parts/trace.tsx";
+import { EVENT_TEXTS, OUTCOME_TEXTS } from "../../parts/words.ts";
+import { FLASH, doneAt } from "../../flash.ts";
+import { listPage } from "../../list-page.tsx";
+
+const AT = "/dashboard/payments";
+
+/** Outcomes that a recalculation does not change. */
+const FINAL: readonly Outcome[] = ["commission", ...COUNTED_ELSEWHERE];
+
+/** A payment in the list. */
+export type Listed = Pick<
+  PaymentView,
+  | ("id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at" | "event")
+  | ("provider_transaction_id" | "ref" | "adjusted_cents" | "customer_email" | "customer_id" | "subscription_id")
+>;
+
+function PaymentCell({ payment }: { payment: Listed }) {
+  return (
+    <span>
+      <a href={`${AT}/${payment.id}`}>
+        <When at={payment.created_at} />
+      </a>
+      <span class="second">
+        {payment.event === "lead_created" ? EVENT_TEXTS.lead_created.name : providerText(payment.provider)}
+      </span>
+    </span>
+  );
+}
+
+export function OutcomeCell({ outcome }: Pick<Listed, "outcome">) {
+  if (outcome === null) return <Badge state="pending" />;
+  return <Badge state={outcome} label={OUTCOME_TEXTS[outcome].short} />;
+}
+
+const LIST: ListOf<typeof paymentQuery, Listed> = {
+  name: "payments",
+  label: "Payments",
+  query: paymentQuery,
+  read: async (c, filter) => parsePage(await listPayments(c.var.ctx, filter)),
+  partnerOf: (payment) => payment.partner_id,
+  columns: [
+    {
+      key: "payment",
+      label: "Payment",
+      cell: (payment) => <PaymentCell payment={payment} />,
+      csv: { payment_id: "id", created_at: "created_at", event: "event", provider: "provider" },
+    },
+    partnerColumn(),
+    textColumn("provider_transaction_id", "Order"),
+    textColumn("customer_email", "Customer"),
+    textColumn("customer_id", "Customer id"),
+    textColumn("subscription_id", "Subscription"),
+    textColumn("ref", "Reference"),
+    {
+      key: "outcome",
+      label: "Outcome",
+      cell: ({ outcome }) => <OutcomeCell outcome={outcome} />,
+      csv: { outcome: "outcome" },
+    },
+    amountColumn("refunded", "Refunded", (payment) => payment.adjusted_cents, { extra: true }),
+    amountColumn("net", "Net of tax", (payment) => payment.txn_amount_cents, {
+      isShown: ({ event }) => event !== "lead_created",
+    }),
+  ],
+};
+
+/** `/dashboard/payments`: every payment from the providers, with its outcome. */
+export const payments = listPage(LIST, {
+  at: AT,
+  head: {
+    lede: "Everything the providers reported, with or without a partner.",
+    actions: (
+      <>
+        <a class="button" href={`${AT}/leads`}>
+          Leads
+        </a>
+        <a class="button" href={`${AT}/codes`}>
+          Promotion codes
+        </a>
+      </>
+    ),
+  },
+  search: true,
+  filter: () => (
+    <>
+      <PaymentSearchField />
+      <Choice name="outcome" label="Outcome" among={OUTCOMES} text={(outcome) => OUTCOME_TEXTS[outcome].short} />
+      <ProviderField />
+      <RangeFields />
+    </>
+  ),
+  empty: {
+    title: "No payments yet",
+    children: "They appear within seconds once a payment provider sends us its webhooks.",
+    action: (
+      <a class="button primary" href={`/dashboard/settings#${VENDOR_NAMES[0]}`}>
+        Connect a provider
+      </a>
+    ),
+  },
+})
+  .get("/:id", async (c) => {
+    const { payment, commissions } = await getPayment(c.var.ctx, c.req.param("id"));
+    const names = await readPartnerNames(c.var.ctx, [payment.partner_id]);
+    const partner = payment.partner_id === null ? undefined : names.get(payment.partner_id);
+    const isFinal = payment.outcome !== null && FINAL.includes(payment.outcome);
+    return framed(
+      c,
+      {
+        title: "Payment",
+        at: AT,
+        done: FLASH.payments,
+        head: {
+          title: <Heading payment={payment} />,
+          back: { href: AT, label: "Payments" },
+          actions: isFinal ? null : <ActionButton action={`${AT}/${payment.id}/reprocess`} label="Recalculate" />,
+        },
+      },
+      <section class="card">
+        <h2>Result</h2>
+        <Trace
+          payment={payment}
+          rows={commissions}
+          partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
+        />
+        {commissions.length === 1 && commissions[0] ? (
+          <p class="more">
+            <a href={`/dashboard/commissions/${commissions[0].id}`}>Open the commission</a>
+          </p>
+        ) : null}
+      </section>,
+    );
+  })
+  .post("/:id/reprocess", async (c) => {
+    const id = c.req.param("id");
+    const before = await getPayment(c.var.ctx, id);
+    const after = await reprocessPayment(c.var.ctx, id);
+    const resultOf = ({ payment, commissions }: typeof after) =>
+      JSON.stringify([payment.outcome, payment.partner_id, commissions.map((row) => [row.id, row.amount_cents])]);
+    return c.redirect(doneAt(`${AT}/${id}`, resultOf(before) === resultOf(after) ? "unchanged" : "reprocessed"), 303);
+  });
+
+function Heading({ payment }: { payment: PaymentView }) {
+  if (payment.event === "lead_created") return <>Lead</>;
+  return (
+    <>
+      Payment of <Money of={amountOf(payment, payment.txn_amount_cents)} />
+    </>
+  );
+}

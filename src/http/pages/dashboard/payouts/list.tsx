@@ -1,0 +1,329 @@
+import type { Context } from "hono";
+import type { PageEnv } from "../../../session.ts";
+import type { PayoutView } from "../../../../core/kernel/views.ts";
+import { readPartnerNames } from "../../../../core/partners/display-names.ts";
+import { payPayout } from "../../../../core/payouts/pay.ts";
+import { connectionOf } from "../../../../core/kernel/connections.ts";
+import { parsePage } from "../../../../core/kernel/list-page.ts";
+import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../../core/payouts/payouts.ts";
+import { readRecipientChange } from "../../../../core/payouts/recipient.ts";
+import { sayTransfer } from "../../../../core/payouts/say.ts";
+import type { Payout } from "../../../../core/kernel/rows.ts";
+import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../../domain/partner.ts";
+import { PAYOUT_STATUSES } from "../../../../domain/payout.ts";
+import { AppError } from "../../../../lib/errors.ts";
+import { exportReply, payoutMarkPaid } from "../../../api/payouts.ts";
+import { connectOf } from "../../../connect.ts";
+import { exportQuery, payoutQuery } from "../../../queries.ts";
+import { filterOf, leaveOutUnknown, refuseLeftOut } from "../../filters.ts";
+import { problemsOf, type Problems } from "../../forms.ts";
+import { framed, formPage } from "../../framed.tsx";
+import {
+  ListTable,
+  partnerColumn,
+  textColumn,
+  timeColumn,
+  type ListOf,
+  type Names,
+  dayColumn,
+  statusColumn,
+  amountColumn,
+  titleOf,
+} from "../../list.tsx";
+import { Field, Form } from "../../parts/form.tsx";
+import { Money, moneyText, plural, When } from "../../parts/figures.tsx";
+import { partnerText } from "../../parts/partner.tsx";
+import { RangeFields, Choice } from "../../parts/filter-fields.tsx";
+import { payoutMethodText, recipientText } from "../../parts/payout-method.ts";
+import { isOffered, isPayable, nearestText, obstacleTo, type OwnersMove } from "../../parts/payout-move.ts";
+import { PayoutDetail } from "./detail.tsx";
+import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
+import { ActionLink, IfMay } from "../../rights.tsx";
+import { act } from "../../act.ts";
+import { FLASH } from "../../flash.ts";
+import { listPage } from "../../list-page.tsx";
+
+const AT = "/dashboard/payouts";
+
+/** The owner's actions on a payout, with the notice before each. */
+const MOVES = {
+  pay: {
+    path: "pay",
+    title: `Pay through ${TRANSFER_SERVICE}?`,
+    button: "Send the money",
+    kind: "primary",
+    text: "The amount is transferred to the partner's connected account at once. A transfer cannot be taken back from here.",
+  },
+  mark_paid: {
+    path: "mark-paid",
+    title: "Mark as paid?",
+    button: "Mark as paid",
+    kind: "primary",
+    text: "For money you have sent some other way. The payout and its commissions become paid, and that is final.",
+  },
+  cancel: {
+    path: "cancel",
+    title: "Cancel this payout?",
+    button: "Cancel the payout",
+    kind: "danger",
+    text: "Nothing is paid. Its commissions are free again, and the next payout takes them.",
+  },
+  said_made: {
+    path: "was-made",
+    title: "Was the transfer made?",
+    button: "It was made",
+    kind: "primary",
+    text: "For a transfer that you see at the provider, not taken back: we cannot ask there. The payout and its commissions become paid, and that is final.",
+  },
+  said_not_made: {
+    path: "was-not-made",
+    title: "Was the transfer not made?",
+    button: "It was not made",
+    kind: "danger",
+    text: "Look at the provider first, in the account that it was begun in: we cannot ask there. The payout can then be paid again or canceled: if the transfer was made after all, the partner is paid twice.",
+  },
+} as const satisfies Record<OwnersMove, object>;
+
+function ChosenActions({ canPay }: { canPay: boolean }) {
+  return (
+    <div class="bulk">
+      <span class="check" hidden>
+        <input type="checkbox" id="choose-all" data-all="ids" />
+        <label for="choose-all">All on this page</label>
+      </span>
+      <button type="submit" name="move" value="mark_paid">
+        Mark chosen as paid…
+      </button>
+      {canPay ? (
+        <button type="submit" name="move" value="pay">
+          Pay chosen through {TRANSFER_SERVICE}…
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+function ExportMenu({ status }: { status: string | undefined }) {
+  return (
+    <details class="drop">
+      <summary class="button">Export</summary>
+      <ul class="drop-body">
+        <li>
+          <a href={`${AT}/export.csv?format=generic${status ? `&status=${status}` : ""}`}>
+            CSV with everything{status ? `, ${status} only` : ""}
+          </a>
+        </li>
+        <li>
+          <a href={`${AT}/files`}>Files for mass payments of {WALLET_SERVICE}</a>
+        </li>
+      </ul>
+    </details>
+  );
+}
+
+/** A payout in the list. */
+export type Listed = Pick<
+  PayoutView,
+  | ("id" | "partner_id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
+  | ("commission_count" | "due_at" | "created_at" | "period_start" | "period_end" | "reference" | "paid_at")
+>;
+
+function Choose({ row, names }: { row: Listed; names: Names }) {
+  const partner = names.get(row.partner_id) ?? { first_name: null, last_name: null, email: row.partner_id };
+  const label = `Choose the payout of ${moneyText(row)} to ${partnerText(partner)}`;
+  return (
+    <IfMay right="money">
+      <input type="checkbox" name="ids" value={row.id} aria-label={label} />
+    </IfMay>
+  );
+}
+
+const LIST: ListOf<typeof payoutQuery, Listed> = {
+  name: "payouts",
+  label: "Payouts",
+  query: payoutQuery,
+  read: async (c, filter) => parsePage(await listPayouts(c.var.ctx, filter)),
+  partnerOf: (row) => row.partner_id,
+  columns: [
+    {
+      key: "payout",
+      label: "Payout",
+      cell: (row) => (
+        <span>
+          <a href={`${AT}/${row.id}`}>
+            <When at={row.created_at} only="day" />
+          </a>
+          <span class="second">{plural(row.commission_count, "commission")}</span>
+        </span>
+      ),
+      csv: { payout_id: "id", created_at: "created_at", commission_count: "commission_count" },
+    },
+    partnerColumn(),
+    {
+      key: "method",
+      label: "Paid by",
+      cell: (row) => (
+        <span>
+          <span class="one-line">{payoutMethodText(row.method)}</span>
+          <IfMay right="details">{row.recipient === null ? null : <span class="second">{row.recipient}</span>}</IfMay>
+        </span>
+      ),
+      csv: { method: "method", recipient: "recipient" },
+    },
+    statusColumn(),
+    timeColumn("period_start", "From"),
+    timeColumn("period_end", "To"),
+    timeColumn("paid_at", "Paid"),
+    textColumn("reference", "Reference"),
+    dayColumn("due", "Due", "due_at"),
+    amountColumn("amount", "Amount", (row) => row.amount_cents),
+  ],
+};
+
+/** `/dashboard/payouts` (PAGE-7): generate with preview, pay, export. */
+export const payouts = listPage(LIST, {
+  at: AT,
+  head: ({ page, names, filter: { value } }) => ({
+    title: titleOf("Payouts", value.partner_id, names),
+    actions: (
+      <>
+        <IfMay right="details">{page.total > 0 ? <ExportMenu status={value.status} /> : null}</IfMay>
+        <ActionLink class="button primary" href={`${AT}/new`}>
+          Prepare payouts
+        </ActionLink>
+      </>
+    ),
+  }),
+  filter: () => (
+    <>
+      <Choice name="status" label="Status" among={PAYOUT_STATUSES} />
+      <RangeFields />
+    </>
+  ),
+  empty: {
+    title: "No payouts yet",
+    children:
+      "On the first of each month, the approved commissions of the month before become payouts automatically. You can also prepare them at any time.",
+    action: (
+      <ActionLink class="button primary" href={`${AT}/new`}>
+        Prepare payouts
+      </ActionLink>
+    ),
+  },
+  rows: (shown, c) => {
+    const { program } = c.var.session;
+    const payable = shown.page.data.filter((row) => isPayable(row, program));
+    return (
+      <Form action={`${AT}/chosen`} readable={true}>
+        <ListTable
+          list={LIST}
+          shown={shown}
+          pick={(row) => (payable.includes(row) ? <Choose row={row} names={shown.names} /> : null)}
+        />
+        <IfMay right="money">
+          {payable.length > 0 ? (
+            <ChosenActions canPay={shown.page.data.some((row) => isOffered("pay", row, program))} />
+          ) : null}
+        </IfMay>
+      </Form>
+    );
+  },
+})
+  .get("/export.csv", async (c) => {
+    const { value } = filterOf(c, exportQuery);
+    leaveOutUnknown(c, Object.keys(exportQuery.shape));
+    refuseLeftOut(c);
+    return c.body(...(await exportReply(c.var.ctx, value)));
+  })
+  .get("/:id", async (c) => {
+    const { payout, commissions } = await getPayout(c.var.ctx, c.req.param("id"));
+    const [names, recipientChange] = await Promise.all([
+      readPartnerNames(c.var.ctx, [payout.partner_id]),
+      readRecipientChange(c.var.ctx, payout),
+    ]);
+    return framed(
+      c,
+      { title: "Payout", at: AT, done: FLASH.payouts },
+      <PayoutDetail
+        {...{ payout, commissions, recipientChange }}
+        partner={names.get(payout.partner_id)}
+        program={c.var.session.program}
+      />,
+    );
+  });
+
+for (const move of Object.keys(MOVES) as OwnersMove[]) {
+  payouts
+    .get(`/:id/${MOVES[move].path}`, (c) => movePage(c, c.req.param("id"), move))
+    .post(`/:id/${MOVES[move].path}`, (c) => {
+      const id = c.req.param("id");
+      return act(c, {
+        schema: payoutMarkPaid,
+        input: (fields) => (takesReference(move) ? { reference: fields.textOrNull("reference") } : {}),
+        verb: async ({ reference = null }) => {
+          const { status } = await moveBy[move](c, id, reference);
+          return `${AT}/${id}?done=${status}`;
+        },
+        page: ({ problems }) => movePage(c, id, move, problems),
+        refuse: (error) => problemsOfMove(c, error),
+      });
+    });
+}
+
+const moveBy: Record<OwnersMove, (c: Context<PageEnv>, id: string, reference: string | null) => Promise<Payout>> = {
+  pay: (c, id) => payPayout(c.var.ctx, id, connectOf(c.env)),
+  mark_paid: (c, id, reference) => markPayoutPaid(c.var.ctx, id, reference),
+  cancel: (c, id) => cancelPayout(c.var.ctx, id),
+  said_made: (c, id, reference) => sayTransfer(c.var.ctx, id, { made: true, reference }, connectOf(c.env)),
+  said_not_made: (c, id) => sayTransfer(c.var.ctx, id, { made: false, reference: null }, connectOf(c.env)),
+};
+
+function takesReference(move: OwnersMove): boolean {
+  return move === "mark_paid" || move === "said_made";
+}
+
+function problemsOfMove(c: Context<PageEnv>, error: unknown): Problems {
+  const hasKey = connectionOf(c.var.session.program, TRANSFER_METHOD).api_key !== null;
+  if (hasKey || !(error instanceof AppError) || error.code !== "provider_not_configured") return problemsOf(error);
+  const message = `The program has no API key of ${TRANSFER_SERVICE} yet. Paste it in the settings, then pay again.`;
+  return { message, fields: {} };
+}
+
+async function movePage(c: Context<PageEnv>, id: string, move: OwnersMove, problems?: Problems) {
+  const { payout } = await getPayout(c.var.ctx, id);
+  const partner = (await readPartnerNames(c.var.ctx, [payout.partner_id])).get(payout.partner_id);
+  const { title, text, button, kind, path } = MOVES[move];
+  const obstacle = obstacleTo(move, payout, c.var.session.program);
+  const isPossible = obstacle === null;
+  const nearest = move === "pay" && isPossible ? nearestText(payout, connectOf(c.env)) : null;
+  return formPage(
+    c,
+    {
+      ...{ title, at: AT, problems, back: { href: `${AT}/${id}`, label: "The payout" }, action: `${AT}/${id}/${path}` },
+      ...{ submit: isPossible ? button : null, kind, cancel: "Back" },
+    },
+    <>
+      <p>
+        <strong>
+          <Money of={payout} />
+        </strong>{" "}
+        to <strong>{partner ? partnerText(partner) : payout.partner_id}</strong> ({recipientText(payout)}),{" "}
+        {plural(payout.commission_count, "commission")}.
+      </p>
+      <p>{obstacle ?? text}</p>
+      {nearest === null ? null : <p>{nearest}</p>}
+      {takesReference(move) && isPossible ? (
+        <Field
+          name="reference"
+          label={move === "mark_paid" ? "Reference" : "Id of the transfer"}
+          maxlength={200}
+          hint={
+            move === "mark_paid"
+              ? "What you know the payment by: a transfer number, for example."
+              : "As the provider shows it."
+          }
+        />
+      ) : null}
+    </>,
+  );
+}

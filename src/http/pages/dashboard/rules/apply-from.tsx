@@ -1,0 +1,107 @@
+/** Applies a rate or a flow from an earlier day (FLOW-11): the field, and the page that first shows the changes. */
+import type { Context } from "hono";
+import type { Program } from "../../../../core/kernel/rows.ts";
+import { simulateFlow, type SimulationInput } from "../../../../core/programs/simulate.ts";
+import { iso } from "../../../../lib/time.ts";
+import { MADE_FOR_FIELD } from "../../../kept-form.ts";
+import { FORM_FIELD } from "../../../posted.ts";
+import { CSRF_FIELD, type PageEnv } from "../../../session.ts";
+import type { FormFields } from "../../forms.ts";
+import { framed } from "../../framed.tsx";
+import { type NavigationPlace } from "../../layout.tsx";
+import { countText, plural } from "../../parts/figures.tsx";
+import { dateText } from "../../locale.ts";
+import { Field, Form } from "../../parts/form.tsx";
+import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
+
+/** The most payments that the preview covers (FLOW-6). */
+const LOOKED_AT = 100;
+
+export function ApplyFromField() {
+  return (
+    <Field
+      name="apply_from"
+      label="Apply from"
+      type="date"
+      hint="Decides the payments since the start of that day again. You see what changes before it does. Empty: payments from now on."
+    />
+  );
+}
+
+/** The field for the API's schemas; absent if it is empty. */
+export function applyFromInput(fields: FormFields, { time_zone }: Pick<Program, "time_zone">): { apply_from?: string } {
+  const apply_from = fields.startOfDate("apply_from", time_zone);
+  return apply_from === "" ? {} : { apply_from };
+}
+
+/** Whether the form has a day and the preview was not confirmed yet: then only the preview is shown. */
+export function isPreview(fields: FormFields): boolean {
+  return !fields.has("apply") && fields.text("apply_from") !== "";
+}
+
+/** The buttons and the token of every form. */
+const NOT_TYPED = new Set([CSRF_FIELD, FORM_FIELD, MADE_FOR_FIELD, "apply", "back", "simulate"]);
+
+interface Applied {
+  at: NavigationPlace;
+  /** The form's target. */
+  action: string;
+  /** The input, which either button sends again. */
+  fields: FormFields;
+  /** The changed object, as a part of the title. */
+  subject: string;
+  rule: Omit<SimulationInput, "last" | "apply_from">;
+  apply_from: number;
+}
+
+/** Shows the changes of a rule from an earlier day, with buttons to apply it or to return to its form. */
+export async function previewPage(c: Context<PageEnv>, { at, action, fields, subject, rule, apply_from }: Applied) {
+  const shown = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, apply_from, last: LOOKED_AT }));
+  const day = dateText(iso(apply_from), c.var.session.program.time_zone);
+  const title = `${subject} from ${day}`;
+  return framed(
+    c,
+    { title, at, head: { title: `${title}?`, lede: "Nothing is changed yet." } },
+    <>
+      <SimulationResult of={shown} texts={textsOf(shown, day)} />
+      <Form action={action} class="card stack">
+        {fields
+          .texts()
+          .filter(([name]) => !NOT_TYPED.has(name))
+          .map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+        <p>
+          Open commissions get their new amount. What is paid or in a payout stays, and the difference becomes a
+          commission of its own, which the next payout takes in. Rejected ones stay rejected. What else the form says is
+          saved with it.
+        </p>
+        <div class="actions">
+          <button type="submit" name="apply" value="yes" class="primary">
+            Apply
+          </button>
+          <button type="submit" name="back" value="yes">
+            Back
+          </button>
+        </div>
+      </Form>
+    </>,
+  );
+}
+
+function textsOf({ simulation, count }: ShownSimulation, day: string) {
+  const { payments, more } = simulation;
+  const looked = more
+    ? `the newest ${plural(payments.length, "payment")} since ${day}`
+    : `the ${plural(payments.length, "payment")} since ${day}`;
+  const older = more ? " Older ones are decided by it too, and are not looked at here." : "";
+  return {
+    title: "What would change",
+    none: `There are no payments since ${day}. Those still to come from then are decided by it.`,
+    same: `It changes none of ${looked}.${older}`,
+    summary: `Of ${looked}, ${countText(count)} ${count === 1 ? "earns" : "earn"} a different amount.${older}`,
+    changed: "Payments that earn a different amount",
+    before: "Now",
+    after: "Applied",
+  };
+}

@@ -1,0 +1,251 @@
+import { listDeliveries, type AttemptRecord, type DeliveryRecord } from "../../../../core/webhooks/history.ts";
+import type { Endpoint } from "../../../../core/kernel/rows.ts";
+import { deliveryQuery } from "../../../queries.ts";
+import { PageHead } from "../../layout.tsx";
+import { ListFilter, ListFoot, ListTable, timeColumn, type ListOf, type Shown } from "../../list.tsx";
+import { ActionButton, SelectField } from "../../parts/form.tsx";
+import { Badge, plural, When } from "../../parts/figures.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { Empty, Facts } from "../../parts/table.tsx";
+import { ActionLink, IfMay } from "../../rights.tsx";
+import { DELIVERY_STATUSES } from "../../../../domain/delivery.ts";
+
+const AT = "/dashboard/webhooks";
+
+export const DELIVERY_LIST: ListOf<typeof deliveryQuery, DeliveryRecord> = {
+  name: "deliveries",
+  label: "Deliveries",
+  query: deliveryQuery,
+  read: (c, filter) => listDeliveries(c.var.ctx, c.req.param("id") ?? "", filter),
+  columns: [
+    {
+      key: "event",
+      label: "Event",
+      cell: (delivery) => (
+        <span>
+          <code>{delivery.event}</code>
+          <span class="second">
+            <When at={delivery.created_at} />
+          </span>
+        </span>
+      ),
+      csv: { delivery_id: "id", created_at: "created_at", event: "event", event_id: "event_id" },
+    },
+    {
+      key: "status",
+      label: "Status",
+      cell: (delivery) => <StatusCell delivery={delivery} />,
+      csv: { status: "status", next_attempt_at: "next_attempt_at" },
+    },
+    timeColumn("completed_at", "Completed"),
+    {
+      key: "attempts",
+      label: "Attempts",
+      cell: (delivery) => <Attempts delivery={delivery} />,
+      csv: {
+        attempt_count: "attempt_count",
+        last_status_code: (delivery) => delivery.attempts.at(-1)?.status_code ?? null,
+        last_error: (delivery) => delivery.attempts.at(-1)?.error ?? null,
+      },
+    },
+  ],
+};
+
+interface EndpointDetailProps {
+  endpoint: Endpoint;
+  deliveries: Shown<typeof deliveryQuery, DeliveryRecord>;
+}
+
+export function EndpointDetail({ endpoint, deliveries }: EndpointDetailProps) {
+  const path = `${AT}/${endpoint.id}`;
+  return (
+    <>
+      <PageHead
+        title="Webhook endpoint"
+        back={{ href: AT, label: "Webhooks" }}
+        actions={
+          <>
+            {endpoint.active ? <ActionButton action={`${path}/test`} label="Send a test event" kind="primary" /> : null}
+            {endpoint.active ? (
+              <ActionLink class="button" href={`${path}/recover`}>
+                Send what it missed
+              </ActionLink>
+            ) : null}
+            <ActionLink class="button" href={`${path}/edit`}>
+              Edit
+            </ActionLink>
+            <ActionLink class="button" href={`${path}/rotate-secret`}>
+              Rotate secret
+            </ActionLink>
+            <ActionLink class="button danger" href={`${path}/delete`}>
+              Delete
+            </ActionLink>
+          </>
+        }
+      />
+      {endpoint.disabled_at !== null && !endpoint.active ? (
+        <Notice
+          tone="bad"
+          undo={<ActionButton action={`${path}/switch`} values={{ active: "true" }} label="Switch on again" />}
+        >
+          <p>
+            We switched it off <When at={endpoint.disabled_at} />: no delivery to it had succeeded for days. Each one
+            below says why. Once it is on again, send what it missed.
+          </p>
+        </Notice>
+      ) : null}
+      <EndpointFacts endpoint={endpoint} path={path} />
+      <Deliveries deliveries={deliveries} path={path} />
+    </>
+  );
+}
+
+interface DeliveriesProps extends Pick<EndpointDetailProps, "deliveries"> {
+  path: string;
+}
+
+function Deliveries({ deliveries, path }: DeliveriesProps) {
+  return (
+    <section class="card flush">
+      <div class="card-head">
+        <h2>Deliveries</h2>
+        <ListFilter list={DELIVERY_LIST} shown={deliveries} path={path}>
+          <SelectField
+            name="status"
+            label={<span class="visually-hidden">Status</span>}
+            options={[
+              { value: "", label: "Any status" },
+              ...DELIVERY_STATUSES.map((value) => ({ value, label: value })),
+            ]}
+          />
+        </ListFilter>
+      </div>
+      {deliveries.page.total === 0 ? (
+        <Empty title={deliveries.isFiltered ? "No delivery has this status" : "Nothing was sent yet"}>
+          {deliveries.isFiltered ? <a href={path}>Show all</a> : "Send a test event to see how it looks."}
+        </Empty>
+      ) : (
+        <>
+          <ListTable
+            list={DELIVERY_LIST}
+            shown={deliveries}
+            act={{ label: "Send", cell: (delivery) => <Send delivery={delivery} path={path} /> }}
+          />
+          <ListFoot shown={deliveries} path={path} file={`${path}/deliveries.csv`} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Attempts({ delivery }: { delivery: DeliveryRecord }) {
+  const last = delivery.attempts.at(-1);
+  return (
+    <div>
+      <p>
+        {last ? resultText(last) : "not tried yet"}
+        {delivery.attempts.length > 1 ? ` (${plural(delivery.attempts.length, "attempt")})` : ""}
+      </p>
+      <details>
+        <summary>
+          Details<span class="visually-hidden"> of {delivery.id}</span>
+        </summary>
+        <ul class="plain-list">
+          {delivery.attempts.map((attempt) => (
+            <li>
+              <When at={attempt.started_at} />: {resultText(attempt)}, {attempt.duration_ms}&nbsp;ms
+              <IfMay right="details">
+                {attempt.response_excerpt ? <code class="excerpt">{attempt.response_excerpt}</code> : null}
+              </IfMay>
+            </li>
+          ))}
+        </ul>
+        <IfMay right="details">
+          <pre class="payload" tabindex={0} role="region" aria-label={`Payload of ${delivery.id}`}>
+            {JSON.stringify(delivery.payload, null, 1)}
+          </pre>
+        </IfMay>
+      </details>
+    </div>
+  );
+}
+
+const ERROR_TEXTS: Record<NonNullable<AttemptRecord["error"]>, string> = {
+  timeout: "no answer in 5 seconds",
+  connection: "no connection",
+  dns: "the name could not be resolved",
+  blocked: "blocked: the address is not public",
+  http: "refused",
+  redirect: "answered with a redirect",
+  secret: "not sent: the signing secret can no longer be read, rotate it",
+};
+
+function resultText({ status_code, error }: AttemptRecord): string {
+  const said = error === null ? "delivered" : ERROR_TEXTS[error];
+  return status_code === null ? said : `${said}, ${status_code}`;
+}
+
+/** An endpoint in the details. */
+export type Detailed = Pick<Endpoint, "url" | "description" | "events" | "active" | "failing_since" | "failure_count">;
+
+function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string }) {
+  return (
+    <section class="card">
+      <Facts
+        rows={[
+          ["Address", <code>{endpoint.url}</code>],
+          endpoint.description === null ? null : ["Description", endpoint.description],
+          ["Sends", endpoint.events.includes("*") ? "Everything" : endpoint.events.join(", ")],
+          [
+            "Status",
+            <span class="actions">
+              <Badge state={endpoint.active ? "active" : "off"} />
+              <ActionButton
+                action={`${path}/switch`}
+                values={{ active: String(!endpoint.active) }}
+                label={endpoint.active ? "Switch off" : "Switch on"}
+              />
+            </span>,
+          ],
+          endpoint.failing_since === null
+            ? null
+            : [
+                "Failing since",
+                <>
+                  <When at={endpoint.failing_since} />, {plural(endpoint.failure_count, "attempt")}
+                </>,
+              ],
+        ]}
+      />
+    </section>
+  );
+}
+
+function StatusCell({ delivery }: { delivery: DeliveryRecord }) {
+  return (
+    <span>
+      <Badge state={delivery.status} />
+      {delivery.next_attempt_at === null || delivery.status !== "pending" ? null : (
+        <span class="second">
+          next <When at={delivery.next_attempt_at} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Sends a pending delivery at once, and a finished one again. */
+function Send({ delivery, path }: { delivery: DeliveryRecord; path: string }) {
+  if (delivery.status === "delivering") return null;
+  return (
+    <ActionButton
+      action={`${path}/deliveries/${delivery.id}/redeliver`}
+      label={
+        <>
+          {delivery.status === "pending" ? "Send now" : "Send again"}
+          <span class="visually-hidden"> {delivery.id}</span>
+        </>
+      }
+    />
+  );
+}

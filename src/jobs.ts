@@ -101,8 +101,7 @@ export const JOBS = [
 export type JobName = (typeof JOBS)[number]["name"];
 
 /**
- * The rhythms that a cron expression starts, by its shape: a deployment may move its daily and monthly jobs to other
- * hours without touching the code. Null unless it is a cron expression of five fields.
+ * The rhythms of a cron expression, by its shape: a deployment may choose the hours. Null unless it has five fields.
  */
 export function triggerOf(cron: string): Rhythm | null {
   const [minute, hour, day, , ...rest] = cron.trim().split(/\s+/);

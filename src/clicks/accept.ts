@@ -46,7 +46,7 @@ export async function accept(arrival: PendingArrival, object: ClickObject, host:
     const stalled = Date.now() - lane.movedAt >= WATCH_MS && lane.waiting.includes(waiter);
     if (signal === "lead" || stalled) host.waitUntil(lead(lane, host));
   }
-  // An unsent arrival must not be stored after its sender was asked to retry.
+  // An unsent arrival must not be stored once its sender has to retry.
   const at = lane.waiting.indexOf(waiter);
   if (at >= 0) lane.waiting.splice(at, 1);
   return "refused";

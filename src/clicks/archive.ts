@@ -6,10 +6,7 @@ import { logLine } from "../lib/log.ts";
 
 type Retention = Pick<Bindings, "CLICK_RETENTION_DAYS">;
 
-/**
- * Daily: records the days of clicks beyond `CLICK_RETENTION_DAYS`. If it is set but cannot take effect, this is logged;
- * if it is not set, clicks stay in the database.
- */
+/** Daily: records the days of clicks beyond `CLICK_RETENTION_DAYS`. A setting that cannot take effect is logged. */
 export function noteOldClicks(ctx: BaseCtx, env: Retention): Work | null {
   const given = textOf(env);
   if (given === "") return null;

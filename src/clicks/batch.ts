@@ -22,17 +22,14 @@ export interface ClickBatch {
 }
 
 /**
- * `stored` means durable; after a refusal the batch is not stored. `moved`: the batch belongs to the object of its data
- * center. `flush_in` asks the caller to flush the object's waiting clicks after so many ms (`flushLater`).
+ * `stored` is durable; a refused batch is not stored. `moved`: it belongs to the object of its data center. `flush_in`
+ * asks the caller to flush the waiting clicks after so many ms (`flushLater`).
  */
 export type CommitReply =
   | { stored: true; flush_in?: number }
   | { stored: false; reason: "backlog" | "storage" | "moved" };
 
-/**
- * A click accepted at `now` (ms) from a country, null if unknown; makes the id of its audit event (architecture,
- * "Clicks near the visitor").
- */
+/** A click accepted at `now` (ms) from a country, null if unknown; makes the id of its audit event. */
 export function arrivalOf(click: Click, now: number, country: string | null = null): PendingArrival {
   const entry: Arrival = {
     id: newId("event", now),
@@ -63,7 +60,6 @@ export function idsOf({ id, keys }: ClickBatch): string[] {
   return [batchKey(id), ...keys.split(",").filter((key) => key !== "")];
 }
 
-/** Combines arrivals into one batch. */
 export function batchOf(arrivals: readonly PendingArrival[], id: string): ClickBatch {
   let entries = "";
   let keys = "";

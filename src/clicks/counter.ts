@@ -13,32 +13,21 @@ import { ClickStore } from "./store.ts";
 
 type ClickBindings = DatabaseBindings & FlushOptions & Pick<Bindings, "CLICKS">;
 
-/**
- * Clicks that may wait for the flush before the object refuses more, in the units of `ClickStore.backlog`: limits
- * storage, and the time to catch up.
- */
+/** Clicks waiting for the flush beyond which the object refuses more, in the units of `ClickStore.backlog`. */
 export const MAX_BACKLOG = { clicks: 2_000_000, length: 1_000_000_000 };
 /** UTF-16 units of entries that may wait for the commit in flight: limits memory. */
 const MAX_GATHERED = 16_000_000;
-/**
- * With this many waiting clicks the object flushes them itself, after `DENSE_DELAY`, because it is busy all the time
- * anyway. It then hands out none: it knows when to leave the database alone, which a series of Workers does not.
- */
+/** The object itself flushes this many waiting clicks, after `DENSE_DELAY`, and does not hand them out. */
 export const DENSE = 200;
 export const DENSE_DELAY = SECOND;
-/**
- * With this many clicks beyond the last known flush the object requests a report of the next one, which costs it a write.
- */
+/** The object requests a report of a flush, which costs a write, this many clicks after the last known one. */
 export const REPORTED_AFTER = 50;
 /** How much longer the object waits for a requested flush before it assumes that the Worker is gone. */
 export const GRACE = 10 * SECOND;
 /** How early a flush may arrive, by the object's clock. */
 const EARLY = SECOND / 2;
 const MAX_BACKOFF = MINUTE;
-/**
- * After a stretch the database is left to others for this many times as long as the stretch took: it does one thing at
- * a time, and many objects may be behind at once. So a burst is accepted at full speed and written later.
- */
+/** After a stretch the database is left to others for this many times as long as the stretch took. */
 const REST = 2;
 const FLUSH_TIMEOUT = 30 * SECOND;
 /** Timeout of a call to another object of the region: shorter than the sender's total wait. */
@@ -117,17 +106,12 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     return promise;
   }
 
-  /**
-   * Like `commit`, called on the first object of a region for a batch of any data center while the region is not split.
-   */
+  /** Like `commit`, on the first object of an unsplit region, for a batch of any data center. */
   async take(batch: ClickBatch): Promise<CommitReply> {
     return this.#store.splitAt === null ? this.commit(batch) : { stored: false, reason: "moved" };
   }
 
-  /**
-   * Which of the ids (see `idsOf`) this first object of a region took. The caller takes clicks itself, so the region is
-   * split now if it was not.
-   */
+  /** The ids (see `idsOf`) that this first object took. The caller takes clicks itself, so the region is split now. */
   async knows(ids: readonly string[]): Promise<Report> {
     const now = Date.now();
     const split_at = this.#store.splitAt ?? this.#split(now);
@@ -135,44 +119,34 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
   }
 
   /**
-   * The waiting clicks for the Worker that was asked to flush. Null if there are none, and if the object flushes them
-   * itself. Later clicks are left to the next flush, which the next commit requests; after a restart that lost the
-   * request, a commit requests another.
+   * The waiting clicks for the Worker that flushes, or null. After a restart that lost the request, a commit requests
+   * another.
    */
   async waiting(): Promise<Handed | null> {
     if (this.#askedFor !== null && Date.now() >= this.#askedFor - EARLY) this.#askedFor = null;
     return this.#handOut();
   }
 
-  /**
-   * Stores the database's cursor. A stretch that was handed out but is not covered by it waits again, and is returned
-   * to this caller.
-   */
+  /** Stores the database's cursor. A stretch that was handed out beyond it waits again, and is returned. */
   async flushed(done: Flushed): Promise<Handed | null> {
     this.#store.flushed(done);
     return done.cursor < done.to ? this.#handOut() : null;
   }
 
-  /**
-   * For the cron: the least position at which the object's cursor in the database must be, past each click for which no
-   * flush is expected any more. Null if there is none.
-   */
+  /** The cron reads the least position that the object's cursor must have, or null if every click awaits a flush. */
   async look(): Promise<{ epoch: string; last: number } | null> {
     const last = this.#store.takenBy(Date.now() - flushDelay(this.env) - GRACE);
     return last === 0 || this.#flushing !== null ? null : { epoch: this.#store.epoch, last };
   }
 
-  /** For the cron: flushes clicks beyond the given cursor of the database; null if it has none. */
+  /** Flushes clicks beyond the database's cursor, or null, for the cron. */
   async catchUp(cursor: number | null): Promise<void> {
     if (cursor === null) this.#store.takeBack();
     else this.#store.flushed({ to: Infinity, cursor });
     this.#flushSoon();
   }
 
-  /**
-   * The cron knows an object only after its first flush. Until then the alarm flushes clicks that no Worker has
-   * flushed.
-   */
+  /** Until its first flush the cron does not know an object: the alarm flushes its clicks. */
   override async alarm(): Promise<void> {
     this.#store.takeBack();
     if (!(await this.#flush())) this.#arm(Date.now());
@@ -327,10 +301,7 @@ export class ClickCounter extends DurableObject<ClickBindings> implements Flusha
     void this.ctx.storage.setAlarm(now + MINUTE);
   }
 
-  /**
-   * The name contains the database's number. It is read in the same write as the first clicks, which stores it with
-   * them.
-   */
+  /** The name contains the database's number. It is read in the write that stores it with the first clicks. */
   #name(): string {
     return this.#store.nameFor(this.ctx.id.name);
   }

@@ -7,8 +7,7 @@ const MAX_SECONDS = 15;
 export type FlushOptions = Pick<Bindings, "CLICK_FLUSH_SECONDS">;
 
 /**
- * Ms from the first waiting click to the flush, if few arrive: `CLICK_FLUSH_SECONDS`, a whole number from 1 to 15, else
- * 15. A flush writes rows of its own, so sharing one lowers the cost per click.
+ * Ms from the first waiting click to the flush: `CLICK_FLUSH_SECONDS`, 1 to 15, else 15. Sharing a flush saves rows.
  */
 export function flushDelay({ CLICK_FLUSH_SECONDS }: FlushOptions): number {
   const text = String(CLICK_FLUSH_SECONDS ?? "").trim();

@@ -32,16 +32,10 @@ export interface Flushable {
   flushed(done: Flushed): Promise<Handed | null>;
 }
 
-/**
- * The platform ends a Worker 30 seconds after its reply: at most half of them are spent waiting for clicks, then this
- * long for an answer.
- */
+/** The platform ends a Worker 30 s after its reply: half of them wait for clicks, then this long for an answer. */
 const WORKER_TIMEOUT = 10 * SECOND;
 
-/**
- * Flushes an object's waiting clicks after `ms`. Never throws: clicks of a failed flush stay in the object for a later
- * one.
- */
+/** Flushes waiting clicks after `ms`. Never throws: clicks of a failed flush stay in the object for a later one. */
 export async function flushLater(open: () => Flushable, ms: number, bindings: DatabaseBindings): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   await flushWaiting(open(), bindings);
@@ -63,10 +57,7 @@ export async function flushWaiting(object: Flushable, bindings: DatabaseBindings
   }
 }
 
-/**
- * Writes a stretch to the database and returns the cursor afterwards. Stops waiting after `ms`: if the call still
- * succeeds, the next one sees it in the cursor.
- */
+/** Writes a stretch and returns the cursor. Stops waiting after `ms`: the next call sees the result in the cursor. */
 export async function flushStretch(
   { entries, ...stretch }: OwnStretch,
   bindings: DatabaseBindings,

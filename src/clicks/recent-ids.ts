@@ -1,7 +1,4 @@
-/**
- * Recently taken ids, to recognize repetitions. Bounded in time and number; the oldest is removed first. Not stored: it
- * is rebuilt from the stored batches, which are kept as long.
- */
+/** Recently taken ids, bounded in time and number. Rebuilt from the stored batches, which are kept as long. */
 export class Seen {
   readonly #times = new Map<string, number>();
   readonly #window: number;

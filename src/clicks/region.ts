@@ -11,20 +11,14 @@ export interface VisitorLocation {
 }
 
 export interface ClickObject {
-  /**
-   * `<region>:<number>`, and `@<shard>` for programs of another database than the first. The set of names is finite, so
-   * that no request can create further objects.
-   */
+  /** `<region>:<number>`, and `@<shard>` for a database other than the first. A finite set: no request adds objects. */
   name: string;
   /** The first object of its region and database, which takes all of their clicks while they are few. */
   first: string;
   hint: DurableObjectLocationHint;
 }
 
-/**
- * Objects per region and database, if one is not enough. Constant, so that a repeated click finds the object that knows
- * it.
- */
+/** Objects per region and database. Constant, so that a repeated click finds the object that knows it. */
 export const OBJECTS_PER_REGION = 4;
 
 /**
@@ -40,10 +34,7 @@ export function clickObject(location: VisitorLocation | undefined, shard = 0): C
   return { name: named(numberOf(colo)), first: named(0), hint };
 }
 
-/**
- * The visitor's country (ISO 3166-1 alpha-2); null if the platform does not know it: absent, `XX` (unknown), `T1`
- * (Tor).
- */
+/** The visitor's country (ISO 3166-1 alpha-2); null if absent, `XX` (unknown) or `T1` (Tor). */
 export function countryOf(location: VisitorLocation | undefined): string | null {
   const country = location?.country;
   return typeof country === "string" && COUNTRY_PATTERN.test(country) && country !== UNKNOWN_COUNTRY ? country : null;
@@ -60,10 +51,7 @@ export function firstOf(name: string): string | null {
   return region === undefined ? null : `${region}:0${shard}`;
 }
 
-/**
- * The shard whose objects take the clicks of a program; null if its database is not bound, so that no click is accepted
- * that could not be written, and invented ids create no object.
- */
+/** The shard whose objects take a program's clicks; null if its database is not bound: such clicks are refused. */
 export function shardForClicks(program_id: string, bindings: DatabaseBindings): number | null {
   const shard = shardOfProgram(program_id);
   return isBound(bindings, shard) ? shard : null;

@@ -13,8 +13,8 @@ const MAX_LENGTH = 600_000;
 export const MAX_SPARE = 1_000;
 
 /**
- * Consecutive arrivals, after number `from` up to number `to`, as a JSON array without its brackets. Those up to
- * `known` are known to be flushed; those after `oldest` are still stored, flushed or not.
+ * Arrivals after number `from` up to `to`, as a JSON array without brackets; those up to `known` are flushed, those
+ * after `oldest` still stored.
  */
 export interface Stretch {
   oldest: number;
@@ -61,9 +61,7 @@ export class ClickStore {
     this.#load();
   }
 
-  /**
-   * The identity of this storage, to which the object's cursor in the database belongs. Empty before the first batch.
-   */
+  /** Identifies this storage for the object's cursor in the database. Empty before the first batch. */
   get epoch(): string {
     return this.#epoch;
   }
@@ -77,7 +75,6 @@ export class ClickStore {
     return this.#splitAt;
   }
 
-  /** Stores that the region was split at `at`. */
   split(at: number): void {
     this.#sql.exec("create table if not exists split (id integer primary key, at integer not null)");
     this.#sql.exec("insert into split (id, at) values (1, ?) on conflict (id) do update set at = excluded.at", at);
@@ -96,10 +93,7 @@ export class ClickStore {
     return this.#seen.has(id, Math.max(this.#now, now));
   }
 
-  /**
-   * The object's name: `given` by the platform, and stored, because the platform does not give it if the object is
-   * opened by id, possibly also for an alarm. @throws if it was never given.
-   */
+  /** The name: `given` by the platform or stored, because opening by id gives none. @throws if it was never given */
   nameFor(given: string | undefined): string {
     if (this.#name === "" && given !== undefined) {
       this.#sql.exec("create table if not exists name (name text primary key) without rowid");
@@ -201,10 +195,7 @@ export class ClickStore {
     this.#length += this.#lengthBetween(this.#flushed, before) - this.#lengthBetween(before, this.#flushed);
   }
 
-  /**
-   * Finds flushed rows whose ids are out of the window, at most once a minute. Rows beyond the number kept for
-   * overwriting are deleted.
-   */
+  /** Finds flushed rows whose ids are out of the window, at most once a minute, and deletes surplus ones. */
   #forget(): void {
     if (this.isNew || this.#now - this.#forgotAt < MINUTE) return;
     const past = this.#sql.exec<{ last: number }>(
@@ -316,10 +307,7 @@ export class ClickStore {
     this.#length = this.#lengthBetween(this.#flushed, this.#last);
   }
 
-  /**
-   * Reads back all ids and the rows that may be overwritten: once, and only when clicks arrive, because it reads all
-   * rows.
-   */
+  /** Reads back all ids and reusable rows: once, and only when clicks arrive, because it reads every row. */
   #remember(): void {
     if (this.#isRemembered) return;
     this.#isRemembered = true;

@@ -4,7 +4,7 @@ import type { ApplyGlobalResponse } from "hono/client";
 import type { BlankEnv } from "hono/types";
 import type { JSONValue } from "hono/utils/types";
 
-/** The API as `hc<AffiliateApi>(url)` of `hono/client` calls it: each route with what it takes and answers. */
+/** The API as `hc<AffiliateApi>(url)` of `hono/client` calls it: each route with its input and its replies. */
 export type AffiliateApi = ApplyGlobalResponse<Hono<BlankEnv, Routes, "/">, Refusals>;
 
 /** Any route may refuse; `reply.ok` distinguishes the two. */

@@ -47,7 +47,6 @@ export function countStatements(db: Database, onSent: (statements: number) => vo
 /** A built query, or raw SQL, which is prepared as it is. */
 export type Statement = BatchItem<"sqlite"> & (PreparedQuery | { prepare(): PreparedQuery });
 
-/** The rows of each statement, in the order of the statements. */
 export type Rows<T extends readonly Statement[]> = {
   [K in keyof T]: T[K] extends { _: { result: infer R } } ? R : never;
 };
@@ -63,10 +62,7 @@ function prepare(statement: Statement): PreparedQuery {
   return "prepare" in statement ? statement.prepare() : statement;
 }
 
-/**
- * A statement for `runBatch` whose text is made once and reused with other values for its `sql.placeholder`s, because
- * making the text takes a good part of the time of a small read.
- */
+/** A statement for `runBatch` whose text is made once, with `sql.placeholder`s: making it is costly. */
 export function reusable<T extends Statement>(
   build: (db: Database) => T,
 ): (db: Database, values: Record<string, unknown>) => T {

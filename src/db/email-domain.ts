@@ -1,10 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 
-/**
- * The domain of an address in lower case, written exactly as in the index of payments by it: a different text would not
- * use the index.
- */
+/** An address's domain in lower case, exactly as in the index of payments: another text would not use it. */
 export function emailDomain(address: SQL | SQLiteColumn): SQL<string> {
   return sql`lower(substr(${address}, instr(${address}, '@') + 1))`;
 }

@@ -34,10 +34,7 @@ export function jsonObject<T>(
   return sql`'{' || ${joined([own, ...others], sql``, "different")} || '}'` as SQL<JsonText<T>>;
 }
 
-/**
- * SQL for JSON objects of a table's rows as `view` shows them; a view that only picks fields of a row picks the columns
- * in the same way. `nested` are additional fields of the object.
- */
+/** SQL for JSON of a table's rows as `view` shows them, which only picks fields; `nested` adds fields. */
 export function jsonOf<Table extends SQLiteTable, Row extends object, View extends Row = Row>(
   table: Table,
   view: (row: Table["$inferSelect"]) => Row,

@@ -9,10 +9,7 @@ export interface PageRequest {
   cursor?: string | undefined;
   /** Newest first by default; a cursor continues in the order in which it was made. */
   order?: Order | undefined;
-  /**
-   * False if the total is not needed: it is then 0 without counting. True if it has to be exact, even for a list whose
-   * total is otherwise capped (`CustomerPage`).
-   */
+  /** False: the total is 0, uncounted. True: exact, even for a list whose total is capped (`CustomerPage`). */
   counted?: boolean | undefined;
 }
 
@@ -24,7 +21,7 @@ export interface Page<T> {
   total: number;
   page: number;
   per_page: number;
-  /** For walking on at constant cost; null at the end. */
+  /** Continues a walk at constant cost; null at the end. */
   next_cursor: string | null;
 }
 
@@ -33,10 +30,7 @@ export function window({ page, per_page, cursor }: PageRequest): { limit: number
   return { limit: per_page + 1, offset: cursor === undefined ? (page - 1) * per_page : 0 };
 }
 
-/**
- * The id of an object of this kind after which a cursor continues; null without a cursor. @throws for a cursor of
- * another list.
- */
+/** The id after which a cursor continues, or null. @throws for a cursor of another list */
 export function cursorId({ cursor }: PageRequest, kind: IdKind): string | null {
   if (cursor === undefined) return null;
   const bytes = fromBase64(cursor.replaceAll("-", "+").replaceAll("_", "/"));

@@ -5,10 +5,7 @@ import { SQL, sql } from "drizzle-orm";
 const MOST_PARAMETERS = 100;
 const MOST_TERMS = 5;
 
-/**
- * The greatest number of parts; or `different` if each part is a separate optional one, however much data there is:
- * then a test includes all of them at once.
- */
+/** The greatest number of parts; or `different`: each is one optional part, and a test includes all at once. */
 type Most = number | "different";
 
 /** A variable selection of a statement's parts. */
@@ -23,10 +20,7 @@ class Parts extends SQL {
   }
 }
 
-/**
- * Joins at most `most` parts of a statement: tests refuse a statement that would not fit with that many (`assertFits`).
- * A list that grows with data has to be one parameter, as JSON.
- */
+/** Joins at most `most` parts; tests refuse a part that would not fit (`assertFits`). Lists of data are one JSON parameter. */
 export function joined(parts: readonly SQL[], between: SQL, most: Most): SQL {
   return new Parts(sql.join([...parts], between), parts, most);
 }
@@ -50,8 +44,8 @@ function unionAll(selects: readonly SQL[]): SQL {
 }
 
 /**
- * For tests: refuses a query that is too large if each of its lists has its maximum length, or that has a list without
- * a maximum. `paramsOf` counts the parameters of a text. @throws for such a query.
+ * Refuses, in tests, a query that is too large at its lists' limits, or has a list without one. `paramsOf` counts a
+ * text's parameters.
  */
 export function assertFits(query: SQL, paramsOf: (part: SQL) => number): void {
   const largest = paramsOf(query) + growthOf(query, paramsOf);

@@ -70,7 +70,7 @@ let checked: ((sql: SQL, query: Query) => void) | null = null;
 /** Drizzle's insert of several rows. */
 const OF_ROWS = /^insert into "\w+" \([^()]*\) values \([^()]*\), \(/;
 
-/** For tests: from now on a query that differs from drizzle's, or that may not fit, is an error. */
+/** From now on, in tests, a query that differs from drizzle's, or that may not fit, is an error. */
 export function checkTexts(): void {
   checked = (sql, query) => {
     const own = drizzle.sqlToQuery(sql);

@@ -14,7 +14,6 @@ export interface Column<Value> {
 /** The columns of a statement by name, exactly those that it selects. */
 export type Shape = Readonly<Record<string, Column<unknown>>>;
 
-/** The columns of a row whose type has a name. */
 export type Columns<T> = { readonly [K in keyof T]-?: Column<T[K]> };
 
 /** A row of such a statement. */
@@ -77,7 +76,7 @@ const STORED: Partial<Record<string, (value: unknown) => boolean>> = {
 /** Compares each row with its shape; null outside tests. */
 let checked: ((rows: readonly object[], shape: Shape) => void) | null = null;
 
-/** For tests: from now on a row that does not match its shape is an error. */
+/** From now on, in tests, a row that does not match its shape is an error. */
 export function checkRows(): void {
   checked = (rows, shape) => {
     for (const row of rows) {

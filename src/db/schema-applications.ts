@@ -17,7 +17,7 @@ export const applicationDrafts = sqliteTable(
     name: text().notNull(),
     website: text(),
     answers: text({ mode: "json" }).$type<Answer[]>().notNull(),
-    /** Version of the terms that the applicant accepted with the form; null if the program had none. */
+    /** Version of the terms that the applicant accepted with the form; null without terms. */
     terms_version: integer(),
     created_at: text().notNull(),
     expires_at: text().notNull(),

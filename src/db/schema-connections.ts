@@ -15,24 +15,17 @@ export const providerConnections = sqliteTable(
     webhook_secret_previous_until: text(),
     api_key: text().$type<Sealed>(),
     last_event_at: text(),
-    /**
-     * Refused deliveries by reason: `{"time": {"at": "2026-…", "count": 3, "event_id": "evt_…"}}` (`core/refusals.ts`).
-     */
+    /** Refused deliveries by reason: `{"time": {"at": "…", "count": 3, "event_id": "evt_…"}}` (`core/refusals.ts`). */
     refusals: text(),
     /** The day on which each type of event last arrived: `{"invoice.paid": "2026-…"}` (`core/kernel/seen-types.ts`). */
     seen_types: text(),
-    /**
-     * The position of reading the provider's event list with the API key (`core/inbound/reading.ts`); null before the
-     * first page.
-     */
+    /** The position in the provider's event list (`core/inbound/reading.ts`); null before the first page. */
     reading: text(),
     /** The time of the next read. */
     next_read_at: text().notNull().default(""),
     /** The webhook destination that this service created at the provider (`core/inbound/destination-claim.ts`). */
     destination: text(),
-    /**
-     * When the last event of the vendor's test mode arrived; it is the last of all unless older than `last_event_at`.
-     */
+    /** The last event of the vendor's test mode; the last of all unless older than `last_event_at`. */
     last_test_event_at: text(),
     /** When the last event of a connected account arrived, which is ignored; to the minute. */
     last_connected_event_at: text(),

@@ -46,10 +46,7 @@ export const facts = sqliteTable(
   {
     program_id: text().notNull(),
     provider: text().$type<ProviderName>().notNull(),
-    /**
-     * `<vendor event id>#<position>`; for an imported fact the customer it binds, so that there is one for each
-     * customer.
-     */
+    /** `<vendor event id>#<position>`; for an imported fact the customer, so that there is one for each. */
     fact_id: text().notNull(),
     kind: text().notNull(),
     occurred_at: text().notNull(),
@@ -66,9 +63,7 @@ export const facts = sqliteTable(
   ],
 );
 
-/**
- * The vendor ids by which a fact is found: two facts that share a payment alias are about one payment. WITHOUT ROWID.
- */
+/** Vendor ids that find a fact: facts that share a payment alias are about one payment. WITHOUT ROWID. */
 export const factSubjects = sqliteTable(
   "fact_subjects",
   {
@@ -84,10 +79,7 @@ export const factSubjects = sqliteTable(
   ],
 );
 
-/**
- * Hashes of the vendor ids of erased customers and their payments, and of the erased addresses: a vendor's later
- * reports about them are stored without body and address. WITHOUT ROWID.
- */
+/** Hashes of erased ids and addresses: later reports about them lose body and address. WITHOUT ROWID. */
 export const erasedSubjects = sqliteTable(
   "erased_subjects",
   {
@@ -120,10 +112,7 @@ export const waitingEvents = sqliteTable(
   ],
 );
 
-/**
- * Subscriptions of provider B whose payments arrive at the address of one program but claim another: payments of theirs
- * without a claim belong to the other as well. WITHOUT ROWID.
- */
+/** Subscriptions of provider B that claim another program than their address: so do later payments. WITHOUT ROWID. */
 export const claimedSubscriptions = sqliteTable(
   "claimed_subscriptions",
   {
@@ -169,7 +158,7 @@ export const payments = sqliteTable(
     code_id: text(),
     /** A payment, or a lead, which is decided by lead flows alone. */
     event: text().$type<FlowEvent>().notNull().default("transaction_completed"),
-    /** When the service first stored a fact of it, whatever its date; rows that are one payment keep their own. */
+    /** When the service first stored a fact of it, of any date; rows that are one payment keep their own. */
     seen_at: text().notNull().default(""),
   },
   (t) => [
@@ -221,10 +210,7 @@ export const payments = sqliteTable(
   ],
 );
 
-/**
- * SQL for the start of a commission's hold (COM-6): the later of its payment's date and the time at which it was first
- * seen.
- */
+/** The start of a hold (COM-6): the payment's date, or when it was first seen if that is later. */
 export const HOLD_BEGINS = sql.raw("case when seen_at > created_at then seen_at else created_at end");
 
 export const commissions = sqliteTable(
@@ -266,8 +252,7 @@ export const commissions = sqliteTable(
     /** The audit event of its last change of money, which the change's entries name. */
     event_id: text(),
     /**
-     * When the service first saw its payment; empty for a manual one. The hold begins then if that is later than
-     * `created_at`.
+     * When its payment was first seen; empty for a manual one. The hold begins at the later of this and `created_at`.
      */
     seen_at: text().notNull().default(""),
   },

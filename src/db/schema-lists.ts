@@ -1,10 +1,7 @@
 /** The lengths of lists. */
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/**
- * Number of a program's rows in each of its lists by `state`, which is the status or, for payments, the outcome; empty
- * if there is none. Kept by triggers of the listed tables. WITHOUT ROWID.
- */
+/** Rows of each list by `state`: status, outcome, or empty. Kept by triggers of the listed tables. WITHOUT ROWID. */
 export const listCounts = sqliteTable(
   "list_counts",
   {

@@ -34,10 +34,7 @@ export const events = sqliteTable(
   ],
 );
 
-/**
- * Counts of events by UTC day, kept by every write of an event except clicks that are left to the roll-up. WITHOUT
- * ROWID.
- */
+/** Events by UTC day, kept by every write of an event except clicks left to the roll-up. WITHOUT ROWID. */
 export const eventCounts = sqliteTable(
   "event_counts",
   {
@@ -51,10 +48,7 @@ export const eventCounts = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.type, t.day] })],
 );
 
-/**
- * Counts of events by UTC hour (`YYYY-MM-DDTHH`); `minutes` splits them: `{"05": 3}`. Every write of an event adds to
- * it; triggers update `event_counts`. WITHOUT ROWID.
- */
+/** Events by UTC hour; `minutes` splits them: `{"05": 3}`. Triggers update `event_counts`. WITHOUT ROWID. */
 export const eventHours = sqliteTable(
   "event_hours",
   {
@@ -68,8 +62,8 @@ export const eventHours = sqliteTable(
 );
 
 /**
- * Archived stretches of clicks, each an object of its own: exactly `count` clicks of one UTC day, which are no longer
- * in `events`. Stretches of a day may overlap if clicks arrived late. WITHOUT ROWID.
+ * Archived stretches of clicks: `count` clicks of a UTC day, no longer in `events`. Late ones make stretches overlap.
+ * WITHOUT ROWID.
  */
 export const clickArchives = sqliteTable(
   "click_archives",
@@ -125,20 +119,14 @@ export const clickSources = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.day, t.kind, t.value] })],
 );
 
-/**
- * The position of a program's click roll-up: clicks before the id `until`, the first of a minute, are in the kept
- * counts. The next are due at `next_at`; null if no click waits. WITHOUT ROWID.
- */
+/** A program's roll-up: clicks before id `until` are counted; next at `next_at`, or null. WITHOUT ROWID. */
 export const clickRollups = sqliteTable("click_rollups", {
   program_id: text().primaryKey(),
   until: text().notNull(),
   next_at: text(),
 });
 
-/**
- * Clicks not recorded, by reason and UTC day. A row of `over_budget` closes its day: from then on no click of the
- * program's day is recorded. WITHOUT ROWID.
- */
+/** Clicks not recorded, by reason and UTC day; `over_budget` closes its day. WITHOUT ROWID. */
 export const clickDrops = sqliteTable(
   "click_drops",
   {
@@ -246,10 +234,7 @@ export const deliveries = sqliteTable(
   ],
 );
 
-/**
- * Events that an endpoint was subscribed to but did not receive because it was not active; read by `recover`. WITHOUT
- * ROWID.
- */
+/** Subscribed events missed by an inactive endpoint; read by `recover`. WITHOUT ROWID. */
 export const missedDeliveries = sqliteTable(
   "missed_deliveries",
   {
@@ -318,9 +303,7 @@ export const signInLinks = sqliteTable(
     return_to: text(),
     /** Decides its lifetime and the accounts it opens (`core/sessions/sign-in.ts`). */
     purpose: text().$type<"sign_in" | "invitation">().notNull().default("invitation"),
-    /**
-     * Keyed hashes of the networks that requested it (PAGE-2); null if it was not requested, and outside the platform.
-     */
+    /** Keyed hashes of the requesting networks (PAGE-2); null if not requested, and outside the platform. */
     network: text(),
     site: text(),
   },
@@ -342,10 +325,7 @@ export const sessions = sqliteTable(
     last_seen_at: text(),
     /** The device that opened it, in words of `domain/device.ts`. */
     device: text(),
-    /**
-     * The one account (`identityKey`) that its link was made for; null if the address itself was verified at
-     * `created_at`.
-     */
+    /** The one account (`identityKey`) of its link; null if the address was verified at `created_at`. */
     proven_as: text(),
   },
   (t) => [
@@ -355,7 +335,7 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** Passkeys of members' devices, which sign in like a link: each belongs to an address, whatever programs that has. */
+/** Passkeys of members' devices, which sign in like a link: each belongs to an address, not to a program. */
 export const passkeys = sqliteTable(
   "passkeys",
   {
@@ -381,10 +361,7 @@ export const passkeys = sqliteTable(
   (t) => [uniqueIndex("passkeys_credential").on(t.credential_id), index("passkeys_email").on(t.email)],
 );
 
-/**
- * The progress of each periodic job in this database (`core/kernel/job-runs.ts`). A round ends when no owner has work
- * left; it goes from one to the next in laps. WITHOUT ROWID.
- */
+/** The progress of each job (`core/kernel/job-runs.ts`): a round goes through owners in laps. WITHOUT ROWID. */
 export const jobRuns = sqliteTable("job_runs", {
   job: text().primaryKey(),
   /** The last owner served in this lap; empty before the first. */

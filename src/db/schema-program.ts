@@ -44,7 +44,7 @@ export const programs = sqliteTable(
     applications: text().$type<ApplicationMode>().notNull().default("off"),
     /** Replaces the id in the address of the application page. */
     slug: text(),
-    /** Questions for applicants in addition to name, address and website; null: none. */
+    /** Questions for applicants in addition to name, address and website, or null. */
     questions: text({ mode: "json" }).$type<string[]>(),
     /** The terms that applicants accept, and their version, which increases whenever the text changes. */
     terms: text(),
@@ -56,10 +56,7 @@ export const programs = sqliteTable(
   (t) => [uniqueIndex("programs_slug").on(t.slug)],
 );
 
-/**
- * Further API keys of a program, without its first, which is in `programs`. Only the time of use of a row is updated, and
- * deleting the key deletes the row: a key keeps the scopes it was made with.
- */
+/** A program's further API keys. Only the time of use is updated: a key keeps its scopes. */
 export const apiKeys = sqliteTable(
   "api_keys",
   {
@@ -98,7 +95,7 @@ export const programMembers = sqliteTable(
   },
   (t) => [
     uniqueIndex("program_members_email").on(t.program_id, sql`lower(${t.email})`),
-    // The lookup by which people sign in, whatever the number of programs.
+    // The lookup by which people sign in, among any number of programs.
     index("program_members_address").on(sql`lower(${t.email})`),
   ],
 );
@@ -139,9 +136,7 @@ export const partners = sqliteTable(
   ],
 );
 
-/**
- * Every slug a partner ever had: links with an old one keep working, and no other partner can take it. WITHOUT ROWID.
- */
+/** Every slug a partner ever had: old links keep working, and no other partner can take it. WITHOUT ROWID. */
 export const partnerSlugs = sqliteTable(
   "partner_slugs",
   {
@@ -154,10 +149,7 @@ export const partnerSlugs = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.slug_key] })],
 );
 
-/**
- * Promotion codes of partners, one row per holder: a row is never changed except to end it, because a payment is
- * decided by the codes of its own time.
- */
+/** Partners' promotion codes, a row per holder, changed only to end: payments use the codes of their time. */
 export const partnerCodes = sqliteTable(
   "partner_codes",
   {

@@ -18,8 +18,7 @@ export const pastRules = sqliteTable(
     /** JSON: `ProgramRules`, `Flow` (which has an id) or `PartnerRules` of the domain. */
     rules: text().notNull(),
     /**
-     * The earlier time from which the owner applied a change, in a separate row right after those of the change,
-     * written by `core/ledger/apply-from.ts`. `rules` is the rule after the change.
+     * The earlier time of an applied change, in a row after it, by `core/ledger/apply-from.ts`; `rules` is the result.
      */
     applies_from: text(),
   },
@@ -29,10 +28,7 @@ export const pastRules = sqliteTable(
   ],
 );
 
-/**
- * Changes applied from an earlier time (`past_rules.applies_from`) whose payments are not all marked as unsettled yet;
- * the newest are first.
- */
+/** Changes applied from an earlier time whose payments are not all marked unsettled yet; newest first. */
 export const ruleApplications = sqliteTable(
   "rule_applications",
   {

@@ -46,7 +46,6 @@ export const SEALED: Readonly<Record<SealedField, RowKey>> = {
   "idempotency_keys.body": { program: "program_id", own: "key", isWithinProgram: true },
 };
 
-/** The id of a row for its `SealedPlace`. */
 export function rowOf({ isWithinProgram }: RowKey, program_id: string, own: string): string {
   return isWithinProgram ? `${program_id} ${own}` : own;
 }

@@ -31,7 +31,6 @@ export function databaseFor(bindings: DatabaseBindings, shard = 0): Database {
 export interface Databases {
   /** Bound shards, 0 first. */
   readonly shards: readonly number[];
-  /** Null if the shard has no database. */
   open(shard: number): Database | null;
 }
 
@@ -44,12 +43,10 @@ export function databasesOf(bindings: DatabaseBindings): Databases {
   };
 }
 
-/** Whether a shard has a database. */
 export function isBound(bindings: DatabaseBindings, shard: number): boolean {
   return bindingOf(bindings, shard) !== undefined;
 }
 
-/** The shards that have a database, 0 first. */
 export function boundShards(bindings: DatabaseBindings): number[] {
   return Array.from({ length: LAST_SHARD + 1 }, (_, shard) => shard).filter((shard) => isBound(bindings, shard));
 }
@@ -60,21 +57,14 @@ export interface Bookmarked {
   bookmark: () => string | null;
 }
 
-/**
- * Opens a shard's database through a session that any replica may serve that is at least as new as `after`. Its reads
- * never go back in time.
- */
+/** Opens a shard's database for reads at any replica as new as `after`. Its reads never go back in time. */
 export function openForReads(bindings: DatabaseBindings, shard: number, after: string | null): Bookmarked | null {
   const session = bindingOf(bindings, shard)?.withSession(after ?? "first-unconstrained");
   if (!session) return null;
   return { db: openDatabase(session as unknown as D1Database), bookmark: () => session.getBookmark() };
 }
 
-/**
- * Opens the primary of a shard's database; each transaction on it returns a bookmark, from which on its reads and
- * writes are visible. One session per transaction, because a session may continue at a replica, and a writer must not
- * read there.
- */
+/** Opens a shard's primary; transactions return a bookmark. One session each: a session may continue at a replica. */
 export function openPrimary(bindings: DatabaseBindings, shard: number): Bookmarked | null {
   const binding = bindingOf(bindings, shard);
   if (!binding) return null;

@@ -1,7 +1,4 @@
-/**
- * Fires the crons of a local service on the minute, because the local runtime does not. Fires those of every minute at once
- * as well, for work that was due when the service last stopped. Returns a function that stops the crons.
- */
+/** Fires a local service's crons on the minute, and the minutely ones at once. Returns a function that stops them. */
 export function runCrons(url: string, crons: string[], onError: (message: string) => void): () => void {
   const fire = async (due: string[], at: Date) => {
     for (const cron of due) {

@@ -1,5 +1,5 @@
 /**
- * `npm run deploy`: checks the account, asks for the missing address and secrets, creates missing databases, applies the
+ * `npm run deploy`: checks the account, requests the missing address and secrets, creates missing databases, applies the
  * migrations, and then deploys the Worker, so that code is never ahead of its schema. Wrangler itself creates the queues and
  * the Durable Object. `--env=staging` chooses the other environment; other arguments go to `wrangler deploy`; --dry-run
  * does not change the account. Ctrl+C or a signal stops wrangler, and the command prints the state; a second signal ends it

@@ -1,7 +1,4 @@
-/**
- * `npm run dev`: the service of `npm start` in wrangler's interactive session, which rebuilds on every change and opens the
- * inspector. PORT and PERSIST_TO are the same; arguments go to `wrangler dev`.
- */
+/** `npm run dev`: the service of `npm start` in wrangler's interactive session. PORT and PERSIST_TO are the same. */
 import { spawn } from "node:child_process";
 import { watch } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -48,10 +48,7 @@ export class PortTaken extends Error {
   }
 }
 
-/**
- * Applies the migrations, makes the static files, starts the Worker and its crons, and returns once `GET /healthz` answers.
- * @throws PortTaken
- */
+/** Applies migrations, makes the site, starts the Worker and crons; returns at `GET /healthz`. @throws PortTaken */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   quietWrangler();
   await refuseTakenPort(options.port);
@@ -134,7 +131,6 @@ async function migrateOne(persistTo: string, binding: string): Promise<void> {
   }
 }
 
-/** Returns a free port. */
 export async function freePort(): Promise<number> {
   return listenOnce(0, "127.0.0.1");
 }

@@ -19,10 +19,7 @@ export function failureLine(where: string, message: string): string {
   return `${where}: ${message.replaceAll(/\s+/g, " ").trim().slice(0, MESSAGE_LENGTH)}`;
 }
 
-/**
- * Writes a `Tally` as JSON to the file in TALLY, for `test.ts`. A file that failed as a whole, so that its tests never ran,
- * counts as one failure.
- */
+/** Writes a `Tally` as JSON to the file in TALLY. A file whose tests never ran counts as one failure. */
 export default class TallyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const tally: Tally = { passed: 0, failed: 0, failures: [] };

@@ -13,10 +13,7 @@ const PAYMENT_LINKS = /^ *if \(\s*getRef\(\) &&\s*\("HOSTS[^}]*\}\n/m;
 /** The placeholder for the providers that have payment elements for the owner's pages. */
 const PAYMENT_ELEMENTS = /^ *setInterval\([^;]*HAVING[^;]*;\n/m;
 
-/**
- * Makes the served tracking script from its readable source.
- * @throws if the script exceeds its budget, or if the source lacks a placeholder for the providers' parts
- */
+/** Makes the served script from its source. @throws if over its budget, or without a provider's placeholder */
 export async function trackerScript(): Promise<string> {
   const links = VENDORS.flatMap(({ checkout }) => checkout.payment_links ?? []);
   const elements = VENDORS.flatMap(({ checkout }) => checkout.payment_elements ?? []);

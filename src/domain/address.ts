@@ -14,10 +14,7 @@ export function whyNotPublic(address: Address): string | null {
   return isIPv4(address) ? whyNotPublicIPv4(address) : whyNotPublicIPv6(address);
 }
 
-/**
- * Parses dotted decimal without leading zeros, or IPv6 without a zone; null for any other text. The lenient forms of
- * some parsers (`127.1`, `0x7f.0.0.1`, `010.0.0.1`) are not addresses here.
- */
+/** Parses strict dotted decimal, or IPv6 without a zone; null for any other text, such as `127.1` or `0x7f.0.0.1`. */
 export function parseAddress(text: string): Address | null {
   if (text.length > MAX_ADDRESS_LENGTH) return null;
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
@@ -35,8 +32,8 @@ export interface Networks {
 }
 
 /**
- * The networks by which a caller is counted. An IPv4-mapped IPv6 address counts as its IPv4 address. A text that is not
- * an address counts as it is, cut to the length of an address.
+ * The networks that count a caller. IPv4-mapped IPv6 counts as IPv4; any other text as it is, cut to an address's
+ * length.
  */
 export function networksOf(text: string): Networks {
   const isIPv6 = text.length <= MAX_ADDRESS_LENGTH && text.includes(":") && ipaddr.IPv6.isValid(text);
@@ -82,10 +79,7 @@ function whyNotPublicIPv6(address: ipaddr.IPv6): string | null {
   return address.match(GLOBAL_UNICAST) ? null : "not global unicast";
 }
 
-/**
- * The IPv4 addresses at which a packet to this IPv6 address would arrive or through which it would pass; empty for
- * native IPv6.
- */
+/** The IPv4 addresses at or through which a packet to this IPv6 address would arrive; empty for native IPv6. */
 function carriedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   if (address.match(MAPPED) || address.match(NAT64)) return [ipv4At(address, 6)];
   if (address.match(SIX_TO_FOUR)) return [ipv4At(address, 1)];

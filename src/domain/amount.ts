@@ -27,16 +27,10 @@ export function settingOf(program: ProgramLike, amount_cents: Cents): Amount {
 
 declare const summed: unique symbol;
 
-/**
- * Sums of amounts, one for each currency: currencies are never added up, and every one is kept. Only `sumUp` makes this
- * type, so a figure that takes it shows every currency.
- */
+/** Sums, one for each currency: only `sumUp` makes this type, so that a figure shows every currency. */
 export type Amounts = readonly Amount[] & { readonly [summed]: true };
 
-/**
- * Sums amounts by currency: the program's own first, then the others by code; a single zero in the program's currency
- * if all sums are zero.
- */
+/** Sums by currency: the program's own first, then by code; one zero of its own if all are zero. */
 export function sumUp(rows: Iterable<Amount>, program: ProgramLike): Amounts {
   const sums = new Map<string, Cents>();
   for (const { amount_cents, currency } of rows) sums.set(currency, add(sums.get(currency) ?? NOTHING, amount_cents));

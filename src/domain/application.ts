@@ -59,8 +59,8 @@ const CARELESS = new Set(
 );
 
 /**
- * Whether a slug looks like a reference that belongs to no partner: a number, as a shop gives its own customers, or a
- * placeholder. A partner with such a slug would earn on all payments that carry it (JOIN-6).
+ * Whether a slug looks like a number of a shop or a placeholder: a partner with it would earn on others' sales
+ * (JOIN-6).
  */
 export function isPlaceholderSlug(slug: string): boolean {
   return slug.split("-").every((word) => /^[0-9]+$/.test(word) || CARELESS.has(word));

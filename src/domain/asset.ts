@@ -25,7 +25,7 @@ export function assetProblem({ name, kind, content }: Asset): string | null {
   return isPlain ? null : `a ${kind} needs an address that begins with https://.`;
 }
 
-/** Puts a partner's link into a text: at its placeholder, or below it if there is none. */
+/** Puts a partner's link into a text: at its placeholder, or else below the text. */
 export function textWithLink(content: string, link: string): string {
   return content.includes(LINK_MARK) ? content.replaceAll(LINK_MARK, link) : `${content}\n${link}`;
 }

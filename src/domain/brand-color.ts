@@ -1,7 +1,7 @@
 /** The service's own color, for programs that have not set one. */
 export const SERVICE_COLOR = "#3730a3";
 
-/** White or black, whichever has more contrast on a color `#rrggbb`: at least 4.5 to 1 (WCAG 1.4.3). */
+/** The one of white and black with more contrast on a color `#rrggbb`: at least 4.5 to 1 (WCAG 1.4.3). */
 export function textColorOn(color: string): "#ffffff" | "#000000" {
   const light = luminance(color);
   return (1 + 0.05) / (light + 0.05) >= (light + 0.05) / 0.05 ? "#ffffff" : "#000000";

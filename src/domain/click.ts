@@ -14,8 +14,7 @@ export const CLICK_DROP_REASONS = [
 export type ClickDropReason = (typeof CLICK_DROP_REASONS)[number];
 
 /**
- * UTF-8 bytes of `landing` and `referrer` in JSON that are stored, each and together (TRACK-25): a row of the log then
- * takes at most 1,200 bytes of a page, however full the database leaves its pages.
+ * The bytes stored of `landing` and `referrer` as JSON, each and together (TRACK-25): a log row takes at most 1,200.
  */
 export const KEPT_BYTES = { each: 256, both: 384 } as const;
 
@@ -110,13 +109,10 @@ const REQUIRED = [
 ] as const;
 const URL_PATTERN = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/]/;
 const SLASH = 0x2f;
-// eslint-disable-next-line no-control-regex -- control characters are what it removes
+// eslint-disable-next-line no-control-regex -- it removes control characters
 const CONTROL_PATTERN = /[\u0000-\u001f\u007f]/g;
 
-/**
- * Removes query, fragment and control characters, and cuts between two characters at the given number of bytes. Lone
- * surrogates are replaced because they cannot be stored as text.
- */
+/** Removes query, fragment, control characters and lone surrogates, and cuts to so many bytes between characters. */
 function cutText(text: string, bytes: number): string {
   const end = text.search(/[?#]/);
   // Each character takes a byte or more.

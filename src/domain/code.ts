@@ -42,13 +42,12 @@ export interface Codes {
 export interface TriedCode {
   /** Its name, else its vendor id. */
   text: string;
-  /** The holder at that time; if there was none, the first holder after it (CODE-3). */
+  /** The holder at that time, else the first holder after it (CODE-3). */
   held: HeldCode | null;
 }
 
 /**
- * The codes that a fact reported at `said_at` carries, with the codes each was made from, for a payment or a use at
- * `at`. An id that only stands for other codes is left out.
+ * The codes of a fact reported at `said_at`, with their ancestors, as of `at`. Ids that stand for others are left out.
  */
 export function codesOf(
   { codes, said_at, at }: { codes: readonly string[]; said_at: string; at: string },
@@ -68,7 +67,7 @@ export function codesOf(
   return [...tried.values()];
 }
 
-/** The holder in force at a time; if there was none, the first one after it. */
+/** The holder in force at a time, else the first one after it. */
 function holderOf(held: readonly HeldCode[], code_id: string, name: string | null, at: string): HeldCode | null {
   const keys = new Set([codeKey(code_id), ...(name === null ? [] : [codeKey(name)])]);
   const own = held.filter((one) => one.provider_code_id === code_id || keys.has(one.code_key));
@@ -80,10 +79,7 @@ function holderOf(held: readonly HeldCode[], code_id: string, name: string | nul
   return now ?? next ?? null;
 }
 
-/**
- * Slugs that a code may be derived from, the likeliest first: `JANE-DOE20` resembles `jane-doe20`, `jane-doe`,
- * `janedoe` and `jane`.
- */
+/** Slugs that a code may come from, likeliest first: `JANE-DOE20`: `jane-doe20`, `jane-doe`, `janedoe`, `jane`. */
 export function suggestedSlugs(code: string): string[] {
   const key = codeKey(code);
   let end = key.length;

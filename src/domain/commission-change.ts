@@ -9,10 +9,7 @@ export interface CommissionChange {
   flagged?: boolean | undefined;
 }
 
-/**
- * Whether a change lets a commission be paid, by approval or by time, or forgives a debt: an API key needs the scope
- * `payouts` for it (ACCESS-13). A change that takes from a partner, or makes a commission wait, needs only `write`.
- */
+/** Whether a change lets a commission be paid or forgives a debt: a key needs `payouts` (ACCESS-13), else `write`. */
 export function favorsPartner(
   { amount_cents }: { amount_cents: Cents },
   { status, flagged }: CommissionChange,
@@ -63,10 +60,7 @@ function statusChanges(
   };
 }
 
-/**
- * Clearing a flag dismisses every current reason, which then does not flag again (`dismissed_reasons`); the owner's own
- * flag is `manual`.
- */
+/** Clearing a flag dismisses every current reason for good (`dismissed_reasons`); the owner's own is `manual`. */
 function flagChanges(before: ChangeableCommission, flagged: boolean | undefined): Partial<ChangeableCommission> {
   if (flagged === undefined || flagged === before.flagged) return {};
   if (flagged) return reviewColumnsOf(["manual"]);

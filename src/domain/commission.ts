@@ -32,7 +32,7 @@ export const REVIEW_REASONS = [
 ] as const;
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
 
-/** The review columns of a commission: why it is held, and what the owner dismissed. */
+/** The review columns of a commission: the reasons that hold it, and the dismissed ones. */
 export interface ReviewState {
   flagged: boolean;
   review_reason: string | null;
@@ -47,17 +47,13 @@ export function currentReasons({ review_reasons }: Pick<ReviewState, "review_rea
   return review_reasons.split(",").filter(Boolean);
 }
 
-/**
- * The review columns that follow from the facts' reasons: dismissed reasons stay dismissed, and the owner's own flag
- * stays until the owner removes it.
- */
+/** The review columns by the facts' reasons: dismissed ones stay so, and the owner's flag stays until removed. */
 export function mergeReview(before: Omit<ReviewState, "flagged">, reasons: readonly ReviewReason[]) {
   const dismissed = before.dismissed_reasons.split(",");
   const manual = currentReasons(before).filter((reason) => reason === "manual");
   return reviewColumnsOf([...reasons.filter((reason) => !dismissed.includes(reason)), ...manual]);
 }
 
-/** The review columns for these reasons. */
 export function reviewColumnsOf(reasons: readonly string[]): Omit<ReviewState, "dismissed_reasons"> {
   return { flagged: reasons.length > 0, review_reason: reasons[0] ?? null, review_reasons: reasons.join(",") };
 }
@@ -193,8 +189,7 @@ interface PartnerPlan {
 }
 
 /**
- * Keeps the locked rows of a currency and lets the open ones make up the difference to `sumDue`. `anchor` covers every
- * currency, because it shows whether the partner was given any amount at all.
+ * Keeps locked rows of a currency; open ones make up `sumDue`. `anchor` covers all: was the partner given any amount?
  */
 function planCurrency(
   plan: RowPlan,
@@ -225,9 +220,7 @@ function planCurrency(
   }
 }
 
-/**
- * The sale that stays if several payments turned out to be one: rejecting one of the two means that it is earned once.
- */
+/** The sale that stays if several payments are one: one rejection of two means that it is earned once. */
 function chooseKeptSale(openSales: readonly LedgerRow[]): LedgerRow | undefined {
   const of = (status: CommissionStatus) => openSales.find((row) => row.status === status);
   return of("approved") ?? of("pending") ?? openSales[0];

@@ -1,7 +1,4 @@
-/**
- * A page's Content-Security-Policy: which scripts it loads and which addresses it calls (CSP Level 3, as far as the
- * tracking script needs it).
- */
+/** A page's Content-Security-Policy (CSP Level 3): its scripts and calls, as far as the tracking script needs. */
 
 /** Sources of a policy by directive, with directive names in lower case. */
 export type ContentPolicy = ReadonlyMap<string, readonly string[]>;

@@ -1,9 +1,6 @@
 export type DecodedCsv = { ok: true; text: string } | { ok: false; message: string };
 
-/**
- * Decodes a CSV file as programs write them: UTF-8, UTF-16 with a byte order mark, and otherwise Windows-1252, which
- * spreadsheets still save.
- */
+/** Decodes CSV as programs write it: UTF-8, UTF-16 with byte order mark, else Windows-1252 of spreadsheets. */
 export function decodeCsv(bytes: Uint8Array): DecodedCsv {
   const text = textOf(bytes);
   // A spreadsheet file is a ZIP archive; a file that contains NUL is not text in any of the three encodings.

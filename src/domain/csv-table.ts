@@ -16,7 +16,7 @@ export type CsvTable =
   | { ok: false; message: string };
 
 /**
- * Parses RFC 4180 with a head line. The separator is comma, semicolon or tab, whichever the head line has most of, or
+ * Parses RFC 4180 with a head line. The separator is comma, semicolon or tab, the one that the head line has most of, or
  * the one in a line `sep=;` before it; quoted cells may contain separators and line ends. Blank lines are skipped,
  * cells are trimmed (`trimText`), and the apostrophe that keeps a spreadsheet from computing a cell is removed. If the
  * file has sections, each under its `[[NAME]]`, the first is read. Lines beyond `most` are counted, not kept.
@@ -73,10 +73,7 @@ function separatorOf(head: string): string {
   return [...counts].reduce((best, each) => (each[1] > best[1] ? each : best))[0];
 }
 
-/**
- * The parser's position: before a cell's content, in an unquoted cell, between quotes, right after a quote that may be
- * the closing one, or after a closed cell.
- */
+/** Before a cell's content, in an unquoted one, in quotes, after a quote that may close, or after a closed cell. */
 type State = "before" | "plain" | "quoted" | "quote" | "behind";
 
 const QUOTE = 0x22;

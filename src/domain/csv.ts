@@ -1,7 +1,4 @@
-/**
- * A cell: free text from a person, a number of the service, an empty cell, or a value for machines that must stay
- * exact.
- */
+/** A cell: a person's text, a number of the service, an empty cell, or an exact value for machines. */
 export type CsvCell = string | number | null | { exact: string };
 
 /** One record of RFC 4180 with its CRLF, safe to open in a spreadsheet. */

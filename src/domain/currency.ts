@@ -1,9 +1,6 @@
 import { nearestMultiple, type Cents } from "./money.ts";
 
-/**
- * True for an upper-case ISO 4217 code of money in circulation, or withdrawn so recently that providers still name it.
- * Applies to typed input; a currency from a provider is never refused for being new.
- */
+/** An upper-case ISO 4217 code in circulation or recently withdrawn. For typed input; providers' are never refused. */
 export function isCurrency(code: string): boolean {
   return CURRENCIES.has(code);
 }

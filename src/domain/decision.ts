@@ -42,10 +42,7 @@ export function decisionsBetween(before: DecidedColumns, after: DecidedColumns):
   return decided;
 }
 
-/**
- * The columns that result from the decisions about one commission, given in order; the last decision of each sort
- * counts.
- */
+/** The columns that result from a commission's decisions, in order; the last of each sort counts. */
 export function resultOfDecisions(decisions: readonly Decided[]): Judged {
   const judged: Judged = {
     status: "pending",

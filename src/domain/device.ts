@@ -24,8 +24,8 @@ const SYSTEMS = [
 const MOST_CHARACTERS = 512;
 
 /**
- * The browser and system of a User-Agent, for a list of sessions: "Firefox on Windows". The result uses only words of
- * these lists, because the header is free text of the sender. Null if neither is recognized.
+ * The browser and system of a User-Agent: "Firefox on Windows", in our own words only, as senders choose the header.
+ * Null if unrecognized.
  */
 export function deviceOf(user_agent: string): string | null {
   const text = user_agent.slice(0, MOST_CHARACTERS);

@@ -8,9 +8,7 @@ export function emailKey(address: string): string {
   return lowerAscii(address);
 }
 
-/**
- * Mail services that ignore some characters of the local part, each with the domain that represents all of its domains.
- */
+/** Mail services that ignore characters of the local part, each with the domain that represents its domains. */
 const SERVICES: { domains: readonly string[]; ignored: RegExp }[] = [
   { domains: ["gmail.com", "googlemail.com"], ignored: /\./g },
   // proton.me/support/change-username: ". _ -" are transparent; a name belongs to one account on all of these domains.

@@ -10,9 +10,7 @@ export function isAddress(text: string): boolean {
   return ADDRESS.test(text);
 }
 
-/**
- * Whether a text, JSON or not, contains one of these addresses (in lower case) as a whole word, however it is escaped.
- */
+/** Whether a text contains one of these addresses (in lower case) as a whole word, however it is escaped. */
 export function holdsAddress(text: string, addresses: ReadonlySet<string>): boolean {
   for (const [field, part] of textsOf(parsed(text))) if (namesOneOf(field, part, addresses)) return true;
   return false;
@@ -24,10 +22,7 @@ export function holdsId(text: string, ids: ReadonlySet<string>): boolean {
   return false;
 }
 
-/**
- * Replaces every text of a JSON value that contains one of these addresses (in lower case) by `ERASED`, and a
- * customer's field by null.
- */
+/** Replaces texts with one of these addresses (lower case) by `ERASED`, and a customer's field by null. */
 export function withoutAddresses<T>(value: T, addresses: ReadonlySet<string>): T {
   const instead = (key: string) => (key === "customer_email" ? null : ERASED);
   const clean = (key: string, part: unknown) =>
@@ -53,10 +48,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/**
- * Every text of a JSON value with the name of its field, and the names themselves. Iterative, because a body may be
- * nested as deep as it is long.
- */
+/** Every text of a JSON value with its field, and the names. Iterative: a body may nest as deep as it is long. */
 function* textsOf(root: unknown): Iterable<[field: string, text: string]> {
   const waiting: [string, unknown][] = [["", root]];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
@@ -74,10 +66,7 @@ const ADDRESS_FIELD = /(?:^saw|e-?mail(?:_?address)?)$/i;
 /** A text that is one address: its domain is a name, which does not end with punctuation. */
 const ONE_ADDRESS = /^[^\s@"<>()[\]{},;:\\]+@[\p{L}\p{M}\p{N}.-]*[\p{L}\p{M}\p{N}]$/u;
 
-/**
- * A field for an address contains that address alone: `_jo@…` and `mo&jo@…` are not `jo@…`. Any other text may contain
- * it between other words, in a URL or in nested JSON.
- */
+/** A field for an address has that alone: `_jo@…` is not `jo@…`. Other texts may contain it among words. */
 function namesOneOf(field: string, text: string, addresses: ReadonlySet<string>): boolean {
   if (ADDRESS_FIELD.test(field) && ONE_ADDRESS.test(text)) return addresses.has(text.toLowerCase());
   if (isAmongWords(text, addresses)) return true;
@@ -94,10 +83,7 @@ function isAmongWords(text: string, addresses: ReadonlySet<string>): boolean {
   return false;
 }
 
-/**
- * Whether a text contains the address, and not only as a part of a longer word. The address itself may contain
- * separator characters.
- */
+/** Whether a text contains the address as a whole word; the address may contain separator characters. */
 function includesAddress(text: string, address: string): boolean {
   for (let at = text.indexOf(address); at >= 0; at = text.indexOf(address, at + 1)) {
     if (isApart(text, at - 1, -1) && isApart(text, at + address.length, 1)) return true;

@@ -17,12 +17,8 @@ import type { Check, Figures } from "./reconciliation.ts";
 import type { RefusalReason } from "./refusal.ts";
 import type { Scope } from "./scope.ts";
 
-/** The type of `payload` for each event type. */
 export interface EventPayloads extends Record<ProviderEventType, ProviderEventPayload> {
-  /**
-   * `sub`: the partner's own id of the link's place, if the link has one. `country`: the visitor's (ISO 3166-1
-   * alpha-2), if known.
-   */
+  /** `sub`: the partner's id of the link's place, if any. `country`: the visitor's (ISO 3166-1 alpha-2), if known. */
   click: { ref: string; landing: string; referrer: string; partner_id: string; sub?: string; country?: string };
   "commission.created": CommissionPayload;
   "commission.updated": CommissionPayload & {
@@ -87,7 +83,6 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "reconciliation.repaired": { what: "balances"; partner_ids: string[] };
 }
 
-/** Every field of a payload. */
 export type PayloadField = { [T in AuditEventType]: FieldOf<EventPayloads[T]> }[AuditEventType];
 type FieldOf<P> = P extends unknown ? keyof P : never;
 /** Every text field of a payload. */
@@ -288,10 +283,8 @@ export const EVENTS = {
 
 type Kinds = typeof EVENTS;
 
-/** The audit event type of a provider's event. */
 export type ProviderEventType = `webhook.${ProviderName}`;
 
-/** Audit event types (EVT-5). */
 export type AuditEventType = keyof EventPayloads;
 /** Types with their own entry in the catalogue. */
 type NamedEventType = Exclude<AuditEventType, ProviderEventType>;

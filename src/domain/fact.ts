@@ -1,6 +1,4 @@
-/**
- * Facts: normalized statements of a payment provider, append-only. The ledger is a function of their set (LAW-1).
- */
+/** Facts: normalized, append-only statements of a provider. The ledger is a function of their set (LAW-1). */
 import type { Cents } from "./money.ts";
 
 /** Fields of every fact; `occurred_at` is the vendor's time of the event (ISO 8601, milliseconds, UTC). */
@@ -8,10 +6,7 @@ interface FactBase {
   occurred_at: string;
 }
 
-/**
- * The places of a reference on a payment, the strongest first (REF-1); `metadata` is the payment's own, or its custom
- * data.
- */
+/** The places of a reference, strongest first (REF-1); `metadata` is the payment's, or its custom data. */
 export const REF_PLACES = [
   "client_reference_id",
   "metadata",
@@ -25,7 +20,7 @@ export type RefPlace = (typeof REF_PLACES)[number];
 /** The vendor object that stores a reference and repeats it with each of its events. */
 export type Keeper = "subscription" | "customer";
 
-/** For each place, the object whose stored reference a provider's payments carry there. */
+/** By place, the object whose stored reference a provider's payments carry there. */
 export type KeptBy = ReadonlyMap<string, Keeper>;
 
 /** A reference (partner slug, as sent) and its place. */
@@ -34,10 +29,7 @@ export interface CarriedRef {
   place: RefPlace;
 }
 
-/**
- * The kind of report that a customer paid. An `intent`, or a charge without one, counts only if no other report
- * describes the payment.
- */
+/** The kind of report. An `intent`, or a charge without one, counts only if it alone describes the payment. */
 export type PaymentSource = "session" | "invoice" | "transaction" | "intent";
 
 /**
@@ -46,10 +38,7 @@ export type PaymentSource = "session" | "invoice" | "transaction" | "intent";
  */
 export interface PaymentFact extends FactBase {
   kind: "payment";
-  /**
-   * The payment's identity at the vendor. Provider A: invoice id, else session id, else payment intent or charge id;
-   * provider B: transaction id.
-   */
+  /** The payment's id. Provider A: of invoice, else session, else intent or charge; provider B: of the transaction. */
   key: string;
   source: PaymentSource;
   /** Every vendor id by which later events may name this payment, `key` included: session, invoice, payment intent, charge. */
@@ -66,26 +55,23 @@ export interface PaymentFact extends FactBase {
   ref: string | null;
   /** References that the payment itself carries, each slug once, the strongest first. */
   refs: CarriedRef[];
-  /**
-   * The vendor's ids of the promotion codes, coupons and discounts that lowered it, each once; absent if it was not
-   * discounted.
-   */
+  /** The vendor's ids of codes, coupons and discounts that lowered it, each once; absent without a discount. */
   codes?: string[];
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
   /** An invoice that was written off after this part had been paid. A report that it was paid takes precedence. */
   written_off?: true;
-  /** For an intent: the authorized amount that was never captured; absent if all was captured. */
+  /** An intent's authorized amount that was never captured; absent if all was captured. */
   released_cents?: Cents;
   /**
    * `open`: an intent whose shape does not show whether it pays an invoice, or a session that gets an invoice later.
    * `outside`: an invoice made by hand and marked as paid outside the vendor (PAY-25).
    */
   tie?: "open" | "outside";
-  /** For an invoice: the amount collected for it, if that differs from `gross_cents`. */
+  /** The amount collected for an invoice, if that differs from `gross_cents`. */
   taken_cents?: Cents;
-  /** For an invoice: the vendor's events omit some of its lines. */
+  /** The vendor's events of an invoice omit some of its lines. */
   more_lines?: true;
   /** A test event of a program that accepts only live ones. */
   test?: true;
@@ -93,10 +79,7 @@ export interface PaymentFact extends FactBase {
   items?: { product_id: string; amount_cents: Cents }[];
 }
 
-/**
- * A customer that a partner referred, as the owner's server reports it. It is decided like a payment of 0: it earns the
- * amount that a lead flow gives.
- */
+/** A customer referred by a partner, by the owner's server; decided like a payment of 0, by a lead flow's amount. */
 export interface LeadFact extends FactBase {
   kind: "lead";
   /** The lead's identity; no sale id has this form. */
@@ -118,10 +101,7 @@ export function isEarning(fact: Fact): fact is EarningFact {
   return fact.kind === "payment" || fact.kind === "lead";
 }
 
-/**
- * The amount that an intent took, or a charge without one: it states the payment's amount in that currency, and does
- * not count as a payment.
- */
+/** The amount an intent or lone charge took: the payment's amount in that currency; no payment of its own. */
 export interface Moved {
   /** The intent's id, else the charge's. */
   by: string;
@@ -129,9 +109,7 @@ export interface Moved {
   currency: string;
 }
 
-/**
- * Money returned on a payment, or taken back again. Facts with the same `adjustment_id` are versions of one adjustment.
- */
+/** Money returned or taken back again. Facts with one `adjustment_id` are versions of one adjustment. */
 export interface AdjustmentFact extends FactBase {
   kind: "adjustment";
   adjustment_id: string;
@@ -150,20 +128,16 @@ export interface AdjustmentFact extends FactBase {
   amount_cents: Cents;
   /** ISO 4217, upper case; absent if the report does not state one: then it is the payment's currency. */
   currency?: string;
-  /**
-   * For a charge: the authorized amount that was never captured, which the vendor counts among its refunds; absent if
-   * all was captured.
-   */
+  /** A charge's authorized but never captured amount, a refund to the vendor; absent if all was captured. */
   released_cents?: Cents;
-  /** For a charge that states its currency. */
+  /** Only of a charge that states its currency. */
   moved?: Moved;
   /** True when `amount_cents` already excludes tax. */
   net_of_tax: boolean;
   /** `reverse` adds back an amount that an earlier deduction took. */
   direction: "deduct" | "reverse";
   /**
-   * For a deduction: whether a reversal can give it back (a dispute, not a refund), or has done so. Absent at provider
-   * A, whose disputes state the amounts taken and kept.
+   * Whether a reversal can return a deduction (a dispute) or did. Absent at provider A, whose disputes state amounts.
    */
   reversal?: "never" | "possible" | "done";
   /** The stage of the adjustment: of two versions at one instant the later stage counts. */
@@ -184,12 +158,9 @@ export interface AttributionFact extends FactBase {
   customer_id: string | null;
   /** The object that stores it and may repeat it; absent if it is reported once. */
   kept_by?: Keeper;
-  /** For an import or a lead: the customer's `emailKey`, without an id. */
+  /** Only of an import or a lead: the customer's `emailKey`, without an id. */
   customer_email?: string;
-  /**
-   * Imported by the owner from another product: it applies only to payments made after it, and gives way to any earlier
-   * report of a vendor.
-   */
+  /** Imported by the owner: only for later payments, and second to any earlier report of a vendor. */
   imported?: true;
   /** The owner granted a partner's claim of the customer's payment; any other report takes precedence. */
   granted?: true;
@@ -223,12 +194,9 @@ export interface CodeUseFact extends FactBase {
 export interface CodeFact extends FactBase {
   kind: "code";
   code_id: string;
-  /** The name that a customer types or reads; null if it has none. */
+  /** The name that a customer types or reads, or null. */
   name: string | null;
-  /**
-   * The objects it was made from, the nearest first: for a discount its promotion code and coupon, for a promotion code
-   * its coupon.
-   */
+  /** The objects it was made from, nearest first: of a discount its code and coupon, of a code its coupon. */
   parents: string[];
   /** The customer of a discount, if the vendor names one, by which an erasure finds the event. */
   customer_id?: string;
@@ -252,16 +220,13 @@ export interface CancellationFact extends FactBase {
 export interface LinkFact extends FactBase {
   kind: "link";
   aliases: string[];
-  /** For a charge, and for an intent whose invoice states the amount paid. */
+  /** Only of a charge, and of an intent whose invoice states the amount paid. */
   moved?: Moved;
   /** As in a payment. */
   released_cents?: Cents;
 }
 
-/**
- * The payment belongs to another program: its event names that program, which has received the same event with its own
- * secret (IN-1).
- */
+/** The payment belongs to another program, which its event names and which has it by its own secret (IN-1). */
 export interface ElsewhereFact extends FactBase {
   kind: "elsewhere";
   /** As in the payment. */

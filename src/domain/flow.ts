@@ -32,10 +32,7 @@ interface EventCondition {
 }
 export type StoredCondition = Condition | EventCondition;
 
-/**
- * The conditions of a flow in stored form. The event is one of them, so that `past_rules` keeps it with the flow's
- * earlier versions.
- */
+/** A flow's stored conditions. The event is one of them, so that `past_rules` keeps it with earlier versions. */
 export function storedConditions(event: FlowEvent, conditions: readonly Condition[]): StoredCondition[] {
   return event === "transaction_completed"
     ? [...conditions]
@@ -83,9 +80,7 @@ export interface FlowTrace {
   name: string;
   priority: number;
   matched: boolean;
-  /**
-   * All conditions tried; if the trace would be too long, a flow that did not match keeps only the first that failed.
-   */
+  /** All conditions tried; of a flow that did not match only the first failure, if the trace is too long. */
   conditions: ConditionTrace[];
 }
 
@@ -102,8 +97,7 @@ function fitTrace(tried: FlowTrace[]): FlowTrace[] {
 }
 
 /**
- * Finds the first flow whose conditions all match, and returns the trace of every flow tried. Only active flows of the
- * event count, by priority, then by age (FLOW-2).
+ * Finds the first flow that matches, with the trace of all tried: active, of the event, by priority, then age (FLOW-2).
  */
 export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow: Flow | null; tried: FlowTrace[] } {
   const tried: FlowTrace[] = [];
@@ -168,10 +162,7 @@ export function conditionProblem(condition: Condition): { path: "op" | "value"; 
 /** Fields that a lead has. */
 const OF_LEADS: readonly ConditionField[] = ["customer_email", "partner_slug"];
 
-/**
- * Why a flow is invalid, or null: its action, or for lead flows the use of fields and rates that a lead does not have
- * (FLOW-12).
- */
+/** Why a flow is invalid, or null: its action, or for lead flows fields and rates without a meaning (FLOW-12). */
 export function flowProblem(
   flow: Pick<Flow, "action_type" | "action_value"> & {
     event?: FlowEvent | undefined;

@@ -11,10 +11,7 @@ const MAX_LINK = 2_048;
 /** Placeholders that exports write for an empty cell. */
 const NOTHING = /^(?:[-–—_.]+|[([]?(?:none|empty|null|undefined)[)\]]?|#?n\/a)$/i;
 
-/**
- * The text of an identifier, an amount or a word: without invisible characters, and empty for a placeholder. Names are
- * free texts and do not pass through here.
- */
+/** The text of an id, amount or word, without invisible characters; empty for a placeholder. Not for names. */
 export function cellText(cell: string): string {
   const text = withoutInvisible(cell);
   return NOTHING.test(text) ? "" : text;
@@ -28,10 +25,7 @@ function splitCodes(cell: string): string[] {
     .filter((part) => part !== "");
 }
 
-/**
- * The codes in a cell (`splitCodes`), bare or as a link's query parameter. Each must be a valid slug, or its links
- * could not keep working.
- */
+/** The codes in a cell (`splitCodes`), bare or in a link's query. Each must be a slug, or its links would break. */
 export function readCodes(cell: string, params: readonly string[]): CellReading<string[]> {
   const codes: string[] = [];
   for (const part of splitCodes(cell)) {
@@ -144,9 +138,8 @@ const BESIDE_METHOD = new Set([
 ]);
 
 /**
- * Recognizes the payout method in a product's words: `PayPal`, `Bank transfer (SEPA)`; null if the cell names no
- * method. `own` are the names of this deployment's providers, in lower case. A cell with two methods or an unknown word
- * is an error.
+ * Recognizes a payout method in a product's words; null without a name, an error for two or an unknown word. `own`:
+ * our providers' names, lower case.
  */
 export function readPayoutMethod(
   cell: string,

@@ -1,4 +1,4 @@
-/** The installation check (PROG-12): evaluates a page of the owner's site, and says for each point how to fix it. */
+/** The installation check (PROG-12): evaluates a page of the owner's site, and explains for each point how to fix it. */
 import { readPolicies, whyNotCalled, whyNotLoaded, type ContentPolicy } from "./content-policy.ts";
 
 export const CHECKS = ["page", "script", "program", "script_policy", "click_policy", "click_address", "click"] as const;

@@ -1,16 +1,10 @@
 /** Characters without a glyph of their own: joiners, direction marks, soft hyphens, byte order marks, controls. */
 const INVISIBLE = /(?![\t\n\v\f\r])[\p{Default_Ignorable_Code_Point}\p{Cc}]/gu;
 
-/**
- * Characters without meaning at the end of a text. Joiners and variation selectors have meaning there: names in
- * Malayalam end with one, and so do emoji.
- */
+/** Characters without meaning at a text's end. Joiners and variation selectors have one: Malayalam names, emoji. */
 const EDGE = /[\s\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 
-/**
- * Removes invisible characters from an identifier: people copy them along without seeing them. Line breaks and tabs
- * stay.
- */
+/** Removes invisible characters from an identifier, which people copy unseen. Line breaks and tabs stay. */
 export function withoutInvisible(text: string): string {
   return text.replaceAll(INVISIBLE, "");
 }

@@ -14,15 +14,11 @@ export function linkTarget(domain: string, to: string, ref: string, clickId: str
   return safe;
 }
 
-/**
- * One slash without a second; no backslash (browsers treat it as a slash), no control character (browsers drop some).
- */
+/** One slash without a second; no backslash (a slash to browsers), no control character (some are dropped). */
 // eslint-disable-next-line no-control-regex -- the pattern refuses them
 const PATH_PATTERN = /^\/(?!\/)[^\\\u0000-\u001f\u007f]*$/;
 
-/**
- * The text after `?sub=`: the partner's id of a link's place (TRACK-19). An invalid one is dropped; the click counts.
- */
+/** The text after `?sub=`, a partner's id of a link's place (TRACK-19). If invalid it is dropped; the click counts. */
 export const SUB_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Campaign parameters that the site's analytics read; each is optional. */
@@ -34,10 +30,7 @@ export interface LinkParts extends Partial<Record<(typeof UTM_NAMES)[number], st
   sub?: string | undefined;
 }
 
-/**
- * Parses a page of the program's site as a partner typed it: an address with or without `https://`, or a path. Null
- * unless it is on the domain or a host under it.
- */
+/** Parses a partner's page of the site: an address or a path. Null unless on the domain or below it. */
 export function sitePage(domain: string, typed: string): URL | null {
   const text = typed.trim() || "/";
   if (text.startsWith("/") && !PATH_PATTERN.test(text)) return null;

@@ -14,7 +14,7 @@ interface MailKindRules {
   audiences: readonly MailReader["audience"][];
   /** Whether a reader may switch it off; never if somebody's money may depend on it. */
   may_be_off: boolean;
-  /** Whether a program sends it to addresses that have not asked for mail, within a budget (MAIL-15). */
+  /** Whether a program sends it to addresses that have not requested mail, within a budget (MAIL-15). */
   to_strangers?: true;
 }
 
@@ -57,10 +57,7 @@ export const TO_APPLICANTS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap((
 /** The kind for an unverified address: it is not listed, and is deleted once the e-mail is done (JOIN-3). */
 export const TO_UNPROVED = "application_address" satisfies MailKind;
 
-/**
- * Kinds that count toward a program's budget of invitations. An application's address is verified; its form has its own
- * budget (JOIN-2).
- */
+/** Kinds in the invitation budget. An application's address is verified; its form has its own budget (JOIN-2). */
 export const TO_STRANGERS = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { to_strangers }]) =>
   to_strangers ? [kind as MailKind] : [],
 );
@@ -91,11 +88,9 @@ export const OWNER_NEEDS = [
 ] as const satisfies MailKind[];
 export type OwnerNeed = (typeof OWNER_NEEDS)[number];
 
-/** Kinds about a payout. */
 export type PayoutMail = Extract<MailKind, "payout_generated" | "payout_paid" | "payout_failed">;
 /**
- * Kinds composed when they are sent, about the subject's state at that time; the compiler requires for each an entry in
- * `core/kernel/mail-subjects.ts`.
+ * Kinds composed when sent, from the state at that time; the compiler requires their `core/kernel/mail-subjects.ts`.
  */
 export type KindAbout = PayoutMail | PeriodicMail | typeof TO_EACH_OWNER;
 
@@ -122,10 +117,7 @@ export type MailStatus = (typeof MAIL_STATUSES)[number];
 /** The result of one attempt. */
 export type MailResult =
   | { result: "accepted" }
-  /**
-   * Not accepted now; `is_limited` if the rate limit was the reason. `retry_after` is the header's text, if it was
-   * sent.
-   */
+  /** Not accepted now; `is_limited` by a rate limit. `retry_after` is the header's text, if any. */
   | { result: "busy"; reason: string; is_limited: boolean; retry_after: string | null }
   /** Permanently refused: the address is invalid or suppressed. */
   | { result: "refused"; reason: string }

@@ -26,10 +26,7 @@ export function maskAccount(id: string): string {
   return `${prefix}${HIDDEN}${rest.length > 2 * SHOWN_CHARACTERS ? rest.slice(-SHOWN_CHARACTERS) : ""}`;
 }
 
-/**
- * Applies a mask to values shown side by side, such as a change, so that different values never look alike. A second
- * value with the same masked text is marked: `w****a@example.com (a different one)`.
- */
+/** Masks values shown side by side; different ones with one mask are marked: `w****a@example.com (a different one)`. */
 export function maskedApart<Value, Shown>(mask: (value: Value) => Shown): (value: Value) => Shown | string {
   const shown = new Map<Value, Shown | string>();
   return (value) => {

@@ -31,9 +31,7 @@ export function isCents(value: number): value is Cents {
   return Number.isSafeInteger(value);
 }
 
-/**
- * @throws RangeError unless it is a whole number of at most 2^53 - 1 (PAY-22), so that a sum is never silently inexact.
- */
+/** @throws RangeError unless a whole number of at most 2^53 - 1 (PAY-22), so that no sum is inexact. */
 export function cents(value: number): Cents {
   if (!isCents(value)) throw new RangeError(`not an exact amount in smallest units: ${value}`);
   return value;
@@ -54,10 +52,7 @@ export function addUp(amounts: Iterable<Cents>): Cents {
   return cents(Number(total(amounts)));
 }
 
-/**
- * The sum of amounts, clamped to at least `least`, then to at most `most`. For amounts from a vendor, which `LARGEST`
- * does not limit: no sum of them may keep a payment from being decided.
- */
+/** The sum, clamped between `least` and `most`: vendors' sums, without `LARGEST`, never keep a payment undecided. */
 export function sumWithin(amounts: Iterable<Cents>, least: Cents = negate(MOST), most: Cents = MOST): Cents {
   const sum = total(amounts);
   const raised = sum < least ? least : sum;

@@ -4,9 +4,7 @@ export const PARTNER_STATUSES = ["invited", "active", "deactivated"] as const;
 export type PartnerStatus = (typeof PARTNER_STATUSES)[number];
 
 export const PAYOUT_METHODS = ["wallet", "provider_a", "bank_transfer", "crypto"] as const;
-/**
- * The payout method whose payouts are transfers to a connected account; it is named after the provider that makes them.
- */
+/** The payout method of transfers to a connected account, named after the provider that makes them. */
 export const TRANSFER_METHOD = "provider_a";
 /** The name of the service of the method `wallet`, which pays to e-mail addresses. */
 export const WALLET_SERVICE = "PayPal";
@@ -23,10 +21,7 @@ export function slugKey(slug: string): string {
 /** Characters of the text parts in the search index. */
 export const SEARCH_GRAM = 3;
 
-/**
- * Normalizes a text for `search`: without accents and in lower case (PART-5). Combining marks are removed before
- * normalization too, because ordering a run of them takes quadratic time.
- */
+/** Folds a text for `search` (PART-5): no accents, lower case. Marks go first: ordering a run of them is quadratic. */
 export function foldSearch(text: string): string {
   return withoutMarks(withoutMarks(text.toLowerCase()).normalize("NFKD"));
 }
@@ -39,7 +34,6 @@ function withoutMarks(text: string): string {
 const SEARCHED = { "e-mail": ["email"], slug: ["slug"], name: ["first_name", "last_name"] } as const;
 type SearchedColumn = (typeof SEARCHED)[keyof typeof SEARCHED][number];
 
-/** The columns that `search` covers. */
 export type Searched = Record<SearchedColumn, string | null>;
 export const SEARCHED_COLUMNS: readonly SearchedColumn[] = Object.values(SEARCHED).flat();
 

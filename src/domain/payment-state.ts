@@ -13,8 +13,8 @@ import type { FlowEvent } from "./flow.ts";
 import { compareAmounts, larger, mulDivHalfUp, negate, NOTHING, smaller, sumWithin, type Cents } from "./money.ts";
 
 /**
- * A vendor's events for one purchase have times seconds apart, in either order: a report about a subscription or a
- * customer applies to payments made at most this long before it.
+ * A report about a subscription or customer applies to payments at most this long before it: one purchase's events have
+ * times seconds apart.
  */
 export const ATTRIBUTION_SLACK_MS = 3_600_000;
 
@@ -38,10 +38,7 @@ export interface PaymentState {
 const KNOWS_MONEY: Record<PaymentSource, number> = { invoice: 3, session: 2, transaction: 2, intent: 1 };
 const KNOWS_CUSTOMER: Record<PaymentSource, number> = { session: 3, invoice: 2, transaction: 2, intent: 1 };
 
-/**
- * Computes the payment's state: the invoice's amounts take precedence over the session's, and newer facts over older
- * ones of the same source.
- */
+/** A payment's state: the invoice's amounts before the session's, newer facts before older of a source. */
 export function paymentState(facts: readonly Fact[]): PaymentState | null {
   const lead = facts.find((fact) => fact.kind === "lead");
   if (lead) return leadState(facts, lead);
@@ -97,10 +94,7 @@ function receiptOf({ key: intent, occurred_at, gross_cents: amount_cents, curren
   return { intent, occurred_at, amount_cents, currency };
 }
 
-/**
- * Amounts that charges and intents of invoices report as taken, the largest for each. They are not payments and have no
- * time: the amount that an intent reports as received takes precedence.
- */
+/** Amounts taken by invoices' charges and intents, the largest of each. An intent's received amount goes first. */
 function listReceipts(facts: readonly Fact[]): Receipt[] {
   return facts.flatMap((fact) => {
     if ((fact.kind !== "adjustment" && fact.kind !== "link") || !fact.moved) return [];
@@ -140,10 +134,7 @@ function moneyOf({ base_cents, gross_cents }: PaymentFact): Pick<PaymentState, "
   return { base_cents, gross_cents };
 }
 
-/**
- * The part of the requested sum that was taken, with its share of the tax: a part of an authorized amount may be
- * released.
- */
+/** The part of the requested sum that was taken, with its tax: part of an authorized amount may be released. */
 function moneyTaken(asked: PaymentFact, receipts: readonly Receipt[]) {
   const taken = amountsTakenIn(asked.currency, receipts);
   if (taken.length === 0 || asked.gross_cents === NOTHING) return moneyOf(asked);
@@ -253,8 +244,8 @@ interface Refund {
 }
 
 /**
- * The refunded total of each charge, including tax: its newest total less the refunds that failed since, and at least
- * the refunds that count. The owner's endpoint may receive the events of the charge, of its refunds, or both.
+ * The refunded total of each charge, with tax: its newest less later failures, at least the refunds that count, because
+ * an endpoint may receive only one kind.
  */
 function refundedTotals(facts: readonly Fact[]): Cents[] {
   const charges = chargesIn(facts);
@@ -280,10 +271,7 @@ function chargesIn(facts: readonly Fact[]): AdjustmentFact[] {
     .toSorted((a, b) => compare(a.adjustment_id, b.adjustment_id));
 }
 
-/**
- * The authorized amount that was released, as the charge or its intent reports it: it was never captured, and counts as
- * refunded.
- */
+/** The released part of an authorized amount, by charge or intent: never captured, counts as refunded. */
 function releasedAmount(facts: readonly Fact[]): Cents {
   const intents = facts.filter(
     (fact): fact is PaymentFact | LinkFact => fact.kind === "payment" || fact.kind === "link",
@@ -302,7 +290,7 @@ function amountsWhere(refunds: readonly Refund[] = [], holds: (refund: Refund) =
   return refunds.filter(holds).map((refund) => refund.amount_cents);
 }
 
-/** A refund that failed stays failed from its first failure on, whatever is reported later. */
+/** A refund that failed stays failed from its first failure on, despite any later report. */
 function refundsIn(facts: readonly Fact[]): Refund[] {
   const refunds = versionsOf(facts.filter((fact) => fact.kind === "adjustment" && fact.mode === "refund_failed"));
   return refunds.map((versions) => {
@@ -335,10 +323,7 @@ function versionsOf(facts: readonly Fact[]): AdjustmentFact[][] {
   return [...Map.groupBy(adjustments, (fact) => fact.adjustment_id).values()];
 }
 
-/**
- * The newest version counts; of two at one instant the later stage, then the larger amount, so that the order of
- * arrival never matters.
- */
+/** The newest version; of one instant the later stage, then the larger amount: never the order of arrival. */
 function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
   return versions.toSorted(
     (a, b) =>
@@ -351,8 +336,7 @@ function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
 }
 
 /**
- * The customer's address, for vendors that report it separately from payments: the one in force when the payment was
- * made, else the first reported after it. A later address change does not affect earlier payments.
+ * A customer's address, if reported apart: at the payment's time, else the first after. Later changes do not matter.
  */
 function addressAt(facts: readonly Fact[], customer_id: string | null, paidAt: string): string | null {
   const reports = facts

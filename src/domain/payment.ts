@@ -10,7 +10,7 @@ import type { PartnerRules, ProgramRules } from "./rules.ts";
 import { isPossibleDuplicate, type TwinFact } from "./twin.ts";
 import { chooseReference, type Candidate, type ChosenReference, type Leads } from "./reference.ts";
 
-/** The outcome of a payment: a commission, or the reason why there is none (PAY-14). */
+/** The outcome of a payment: a commission, or the reason why it earns no commission (PAY-14). */
 export const OUTCOMES = [
   "commission",
   "no_ref",
@@ -60,10 +60,7 @@ export interface PaymentDecision {
   rate: Rate | null;
   /** Flows in the order of evaluation, each condition with the value it compared. */
   flows: FlowTrace[];
-  /**
-   * The input of `self_referral`: with the same input the result is kept, even if the partner's addresses have changed
-   * since.
-   */
+  /** The input of `self_referral`, whose result is kept for it, even if the partner's addresses change. */
   decided_on: string | null;
   /** The newest change applied from an earlier time (`Rules`) that took part in the choice of the rule. */
   applied?: number;
@@ -87,7 +84,7 @@ export interface Rules {
   flows: readonly Flow[];
   /** The rules of a partner that `leads` returns, and whether the partner turned active since that moment. */
   ofPartner: (id: string) => PartnerRules & { hasTurnedActive: boolean };
-  /** The newest change that applies to the payment from an earlier time; 0 if there is none. */
+  /** The newest change that applies to the payment from an earlier time, or 0. */
   applied: number;
 }
 
@@ -105,10 +102,7 @@ export interface DecisionInput {
     outcome: Outcome | null;
     decision: PaymentDecision | null;
     erased: boolean;
-    /**
-     * The rules of that decision: as of the time the payment was then known to be made, without changes applied to it
-     * since.
-     */
+    /** The rules of that decision: of the payment's time as then known, without changes applied since. */
     rules: () => Rules;
   };
   /** The owner requested it: a refused partner is decided by the current status (PART-4). */
@@ -117,10 +111,7 @@ export interface DecisionInput {
   granted: readonly string[];
   /** The partners that already have a commission row for this payment. */
   commissionedPartners: readonly string[];
-  /**
-   * The statuses that a partner had when the payment was made, according to the decision behind the commission; empty
-   * for a decision that refused the partner.
-   */
+  /** The partner's statuses at the payment's time, by the commission's decision; empty if it refused the partner. */
   admittedAs: (id: string) => readonly PartnerStatus[];
 }
 
@@ -133,18 +124,13 @@ export interface Decision {
   record: PaymentDecision;
 }
 
-/**
- * Changes a decision whose commission would exceed the limit of a balance (PAY-22): the payment earns no commission.
- */
+/** Changes a decision whose commission would exceed a balance's limit (PAY-22) to one without. */
 export function refuseTooLarge({ record, ...decision }: Decision): Decision {
   const earnsNothing = { flow_id: null, rate: null, flows: [], decided_on: null, amount_cents: null, arithmetic: null };
   return { ...decision, outcome: "too_large", record: { ...record, ...earnsNothing } };
 }
 
-/**
- * Decides a payment's earnings with reasons, as a function of the set of its facts: their order and repetition do not
- * matter (LAW-1). Null until a fact describes a payment.
- */
+/** Decides a payment's earnings with reasons, by the set of its facts alone (LAW-1). Null without a payment. */
 export function decidePayment(input: DecisionInput): Decision | null {
   const state = paymentState(input.facts);
   if (!state) return null;
@@ -197,18 +183,12 @@ function outcomeOf(
   return isAdmitted(input, rules, partner.id) ? "commission" : outcomeByStatus(input, rules, partner);
 }
 
-/**
- * An earlier decision holds, as long as it was made for the status at the time at which the payment turns out to be
- * made.
- */
+/** An earlier decision holds as long as it was made for the status at the payment's time. */
 function isAdmitted({ commissionedPartners, admittedAs }: DecisionInput, rules: Rules, id: string): boolean {
   return commissionedPartners.includes(id) && admittedAs(id).includes(rules.ofPartner(id).status);
 }
 
-/**
- * Whether a partner earns: if active when the payment was made, or invited then and active later, whatever happened
- * afterwards.
- */
+/** Whether a partner earns: active at the payment, or invited then and active later, despite later changes. */
 function outcomeByStatus(
   { previous, granted, ...input }: DecisionInput,
   rules: Rules,
@@ -230,10 +210,7 @@ function outcomeByStatus(
   return isGranted ? "partner_not_active" : "partner_deactivated";
 }
 
-/**
- * Applies the rule in force at the payment's time. An erased payment keeps the recorded rule, because the values that
- * flows compare are gone.
- */
+/** Applies the rule of the payment's time. An erased payment keeps its rule: the compared values are gone. */
 function decideRate(
   record: PaymentDecision,
   input: DecisionInput,
@@ -298,8 +275,7 @@ function isPartner(address: string | null, { email, payout_email }: LedgerPartne
 }
 
 /**
- * Chooses the rate of a payment: the first matching flow's, else the partner's own, else the program's default (FLOW-2,
- * FLOW-3). For a lead only a flow's; null without one.
+ * The rate: the first matching flow's, else the partner's, else the default (FLOW-2, FLOW-3); of a lead only a flow's.
  */
 export function chooseRate(
   flows: readonly Flow[],

@@ -18,7 +18,6 @@ export const PAYOUT_MOVES = {
 } as const satisfies Record<string, { from: readonly PayoutStatus[]; to: PayoutStatus }>;
 export type PayoutMove = keyof typeof PAYOUT_MOVES;
 
-/** Whether a payout in this status can make this move. */
 export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
   const from: readonly PayoutStatus[] = PAYOUT_MOVES[move].from;
   return from.includes(status);
@@ -47,10 +46,7 @@ export function previousMonth(now: number): { period_start: number; period_end: 
   };
 }
 
-/**
- * Why a period is invalid, or null. It may not end in the future, because commissions dated before its end may still
- * arrive. Milliseconds.
- */
+/** Why a period is invalid, or null. It may not end in the future, which may still get commissions. Milliseconds. */
 export function periodProblem(
   period: { period_start: number | null; period_end: number },
   now: number,
@@ -90,8 +86,8 @@ export function mayBeLeased(reconcile_at: number, now: number): boolean {
 }
 
 /**
- * The time of the next lookup of an open transfer, in milliseconds: after as long as it has been open, at least a
- * minute and at most an hour, and not before the vendor's retry time.
+ * The next lookup of an open transfer, ms: after as long as it is open, 1 min to 1 h, not before the vendor's retry
+ * time.
  */
 export function nextReconcile(attempt_started_at: number, now: number, retry_after_ms: number | null): number {
   const wait = Math.max(now - attempt_started_at, retry_after_ms ?? 0);

@@ -12,10 +12,7 @@ export type SaleAmounts = (typeof SALE_AMOUNTS)[number];
 /** `NET-` and 0–365: the days from a period's end to its payouts' due date (PROG-1). */
 export const PAYOUT_TERM_PATTERN = /^NET-(?:0|[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-5])$/;
 
-/**
- * Normalizes a domain: lower case, international labels in ASCII. Null unless the text is a full host name; an address,
- * a port, a path or a scheme is not part of a domain.
- */
+/** Normalizes a domain: lower case, ASCII. Null unless a full host name without port, path or scheme. */
 export function normalDomain(text: string): string | null {
   if (text.length > MAX_LENGTH || /[^\p{L}\p{M}\p{N}.-]/u.test(text) || !URL.canParse(`https://${text}/`)) return null;
   const domain = new URL(`https://${text}/`).hostname;

@@ -1,15 +1,11 @@
 import { maskAccount, maskAddress } from "./mask.ts";
 import { TRANSFER_METHOD, type PayoutMethod } from "./partner.ts";
 
-/**
- * The recipient of a payout at the time it was generated (OUT-5: method, details and name are copied, sealed, onto it).
- * The method is a separate column.
- */
+/** A payout's recipient as of its generation, sealed (OUT-5). The method is a separate column. */
 export interface Recipient {
   name: string;
   /** The address of a wallet. */
   payout_email: string | null;
-  /** The connected account at provider A. */
   provider_a_account_id: string | null;
 }
 
@@ -26,16 +22,13 @@ export function recipientOf(partner: RecipientSource): Recipient {
   return { name: [first_name, last_name].filter(Boolean).join(" "), payout_email, provider_a_account_id };
 }
 
-/** The detail that a payout method needs; null if there is none. */
+/** The detail that a payout method needs, or null. */
 export function detailOf(method: PayoutMethod | null, recipient: Recipient): string | null {
   if (method === "wallet") return recipient.payout_email;
   return method === TRANSFER_METHOD ? recipient.provider_a_account_id : null;
 }
 
-/**
- * Whether a payout by this method lacks its details; for bank and crypto payouts the owner has to ask the partner for
- * them.
- */
+/** Whether a payout lacks its method's details; for bank and crypto the owner asks the partner. */
 export function lacksDetails(method: PayoutMethod | null, recipient: Recipient): boolean {
   return takesDetails({ method, recipient: detailOf(method, recipient) });
 }

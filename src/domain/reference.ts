@@ -33,20 +33,20 @@ export const REF_SOURCES = ["payment", "code", ...STORED_FOR] as const;
 export type RefSource = (typeof REF_SOURCES)[number];
 
 export interface ChosenReference<Partner> {
-  /** For a promotion code its name, else its id at the vendor. */
+  /** A promotion code's name, else its id at the vendor. */
   ref: string | null;
   ref_source: RefSource | null;
   /** The id of the partner's promotion code, if a code led to the partner. */
   code_id?: string;
   partner: Partner | null;
-  /** In the order in which they were tried. */
+  /** Sorted as they were tried. */
   candidates: Candidate[];
 }
 
 /** Finds the partners of references and codes. */
 export interface Leads<Partner> {
   byRef: (ref: string) => Partner | null;
-  /** For a reference that the payment itself carries. */
+  /** Only of a reference that the payment itself carries. */
   byOwnRef: (ref: string) => Partner | null;
   byId: (id: string) => Partner | null;
   codes: Codes;
@@ -86,7 +86,7 @@ export function chooseReference<Partner extends { id: string }>(
   const inTime = codes.map((code) => (isInTime(code, state) ? code : { ...code, partner: null }));
   const own = code_precedence === "code" ? [...inTime, ...refs] : [...refs, ...inTime];
   const known = own.find(({ partner }) => partner !== null);
-  // A lead earns by its own reference: it binds the customer, whoever referred the customer before.
+  // A lead earns by its own reference: it binds the customer again.
   const stored =
     known || state.event === "lead_created"
       ? []
@@ -123,9 +123,7 @@ function firstLaterCode<Partner>(tried: readonly Tried<Partner>[]): Tried<Partne
   return first && { ...first, source: first.of === "code" ? "code_given_later" : first.source };
 }
 
-/**
- * The codes of a payment, in order, each once; the codes of a renewal have the partner of the subscription's first use.
- */
+/** A payment's codes in order, each once; a renewal's have the partner of the subscription's first use. */
 function ownCodes<Partner>(facts: readonly Fact[], state: Served, leads: Leads<Partner>): Tried<Partner>[] {
   const { occurred_at: at } = state;
   const carried = mostReliableFirst(facts).flatMap((fact) => {
@@ -258,8 +256,7 @@ function listStoredReferences<Partner extends { id: string }>(
 }
 
 /**
- * Removes reports in which a customer or a subscription repeats its last slug. A change of its address or plan, and
- * each renewal, repeats the slug without a new statement of who referred the customer.
+ * Removes repeats of a customer's or subscription's last slug: changes and renewals repeat it without a new referral.
  */
 function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeUseFact }>(
   stored: readonly One[],
@@ -276,8 +273,7 @@ function withoutRepeats<One extends { ref: string; fact: AttributionFact | CodeU
 }
 
 /**
- * Compares whether two reports belong to one sale, for which the vendor may send several events: they name one payment,
- * whatever their times; or, if one names none, one subscription within the slack.
+ * Whether two reports are of one sale: they name one payment or else, if one lacks it, one subscription within the slack.
  */
 function salesIn(facts: readonly (AttributionFact | CodeUseFact)[]) {
   const named = new Map<string, ReadonlySet<string>>();
@@ -321,10 +317,7 @@ function isImported(fact: AttributionFact | CodeUseFact): boolean {
   return fact.kind === "attribution" && fact.imported === true;
 }
 
-/**
- * The stored reference that counts; one from a granted claim only if there is no other, because a claim takes no
- * payment from another partner.
- */
+/** The stored reference that counts; a granted claim's only without another, as it takes no payment away. */
 function chooseStored<Partner>(
   stored: readonly StoredReference<Partner>[],
   attribution: ProgramRules["attribution"],
@@ -344,8 +337,7 @@ function nearestOf<Partner>(
 ): StoredReference<Partner> | undefined {
   for (const of of STORED_FOR) {
     const among = stored.filter((one) => one.of === of);
-    // An imported reference never takes a customer from a partner that a vendor named before it, nor from one named
-    // later if the last reference counts.
+    // An import never takes a customer from a partner named before, nor from one named later if the last counts.
     const newest = among.findLast(({ fact }) => !isImported(fact)) ?? among[0];
     const pick = attribution === "first" ? among[0] : newest;
     if (pick) return pick;

@@ -1,16 +1,10 @@
 import { KEY_TROUBLES } from "./read-trouble.ts";
 
-/**
- * Why an event that contains only a reference to its data could not be read: the program has no API key for it, or a
- * test-mode one, or the provider did not return the data.
- */
+/** Why a thin event was not read: without an API key, with a test-mode one, or refused by the provider. */
 export const UNREAD_REASONS = ["no_api_key", ...KEY_TROUBLES] as const;
 export type UnreadReason = (typeof UNREAD_REASONS)[number];
 
-/**
- * Why a provider's delivery is refused (IN-11): its signature is unreadable, wrong or too old; the program has no
- * secret to verify it; it is signed but not of a documented shape; or it could not be read.
- */
+/** Why a delivery is refused (IN-11): signature, secret, an undocumented shape, or unreadable data. */
 export const REFUSAL_REASONS = [
   "no_signature",
   "wrong_signature",
@@ -24,10 +18,7 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 /** The program does not exist here: only the operator can be notified. */
 export type UnownedRefusal = "unknown_program";
 
-/**
- * Whether the refused body may be an event of the provider's list and not a forged delivery; then it comes from the
- * provider.
- */
+/** Whether the refused body may be an event of the provider's list, and so come from the provider. */
 export function isMaybeListed(reason: RefusalReason): boolean {
   return reason === "unparsable";
 }

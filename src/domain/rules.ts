@@ -50,10 +50,7 @@ export interface PastRule<Rules> {
   /** When it was changed. */
   valid_until: string;
   rules: Rules;
-  /**
-   * The rule after this change applies to every payment since then, whatever its values were in between. `rules` has no
-   * meaning then, because the change itself is stored as the one before.
-   */
+  /** After this change its rule applies to every payment since then; `rules` then has no meaning of its own. */
   applies_from?: string | null;
 }
 
@@ -101,7 +98,7 @@ export function withoutBackdated<Rule extends PastRule<unknown>>(past: readonly 
   return past.filter(({ applies_from }) => applies_from == null);
 }
 
-/** The newest change that applies to the payment from an earlier time; 0 if there is none. */
+/** The newest change that applies to the payment from an earlier time, or 0. */
 export function newestApplied({ occurred_at }: Pick<RuleTime, "occurred_at">, past: readonly PastRule<unknown>[]) {
   const made = Date.parse(occurred_at);
   const applied = past.filter(({ applies_from }) => applies_from != null && Date.parse(applies_from) <= made);

@@ -1,7 +1,4 @@
-/**
- * Scopes of an API key (ACCESS-10). `payouts`: decide that a partner is paid (ACCESS-13), pay, and see and change
- * payout details. `keys`: make keys, and see or change secrets.
- */
+/** Scopes of an API key (ACCESS-10). `payouts`: decide, pay, see details (ACCESS-13). `keys`: keys and secrets. */
 export const SCOPES = ["read", "write", "payouts", "keys"] as const;
 
 export type Scope = (typeof SCOPES)[number];

@@ -5,7 +5,6 @@
  */
 export const MAX_SHARD = 31;
 
-/** The name of a shard's binding. */
 export function bindingName(shard: number): string {
   return shard === 0 ? "DB" : `DB_${shard}`;
 }
@@ -22,16 +21,12 @@ export function isProgramId(text: string): boolean {
   return PROGRAM_ID.test(text);
 }
 
-/**
- * The shard of a program id: the first of its ten time characters, which is `0` anyway until the year 3084. Neither the
- * program nor the database need exist.
- */
+/** A program id's shard: its first time character, which is `0` anyway until 3084. Neither need exist. */
 export function shardOfProgram(program_id: string): number {
   if (program_id.length !== PROGRAM_ID_LENGTH || !program_id.startsWith(PROGRAM_PREFIX)) return 0;
   return Math.max(0, DIGITS.indexOf(program_id.charAt(PROGRAM_PREFIX.length)));
 }
 
-/** Writes a shard into a program id. */
 export function programIdOn(shard: number, program_id: string): string {
   return `${PROGRAM_PREFIX}${digitOf(shard)}${program_id.slice(PROGRAM_PREFIX.length + 1)}`;
 }
@@ -65,16 +60,13 @@ export function isFurtherKey(api_key: string): boolean {
   return FURTHER_KEY.test(api_key);
 }
 
-/** The shard of an API key. */
 export function shardOfKey(api_key: string): number {
   const digit = FURTHER_KEY.exec(api_key)?.[1];
   if (digit !== undefined) return DIGITS.indexOf(digit);
   return api_key.startsWith(KEY_PREFIX) ? shardOfToken(api_key.slice(KEY_PREFIX.length)) : 0;
 }
 
-/**
- * An API key made from `random` that contains its shard: 43 characters for a program's first key, 44 for a further one.
- */
+/** An API key from `random` with its shard: 43 characters for a program's first, 44 for a further one. */
 export function keyOn(shard: number, random: string): string {
   return `${KEY_PREFIX}${tokenOn(shard, random)}`;
 }
@@ -85,7 +77,6 @@ export function shardOfClickObject(name: string): number {
   return at < 0 ? 0 : Number(name.slice(at + 1));
 }
 
-/** A click object's name on a shard. */
 export function clickObjectOn(shard: number, name: string): string {
   return shard === 0 ? name : `${name}@${shard}`;
 }

@@ -61,8 +61,7 @@ export function parseHostLiteral(hostname: string): ReturnType<typeof parseAddre
 }
 
 /**
- * Why a name is refused as a host or as the target of an alias: it is local by definition, or not in the public tree. A
- * trailing dot is refused with the other spelling rules; strip it from an alias's target first.
+ * Why a name is refused as host or alias: local by definition, or not in the public tree. Strip an alias's dot first.
  */
 export function whyNameRefused(name: string): string | null {
   const lower = name.toLowerCase();

@@ -54,10 +54,7 @@ export function laterDate(date: string, days: number): string {
 const FURTHEST_MS = 16 * HOUR_MS;
 const STEP_MS = 15 * MINUTE_MS;
 
-/**
- * The first instant (ms) of a date (`2026-03-29`) in a zone: the first quarter of an hour in the day, or after it if
- * the zone skipped the whole day.
- */
+/** The first instant (ms) of a date in a zone: the first quarter of an hour in or, if it was skipped, after it. */
 export function startOfDateIn(zone: string, day: string): number {
   const utc = Date.parse(day);
   let [before, at] = [utc - FURTHEST_MS, utc + FURTHEST_MS];

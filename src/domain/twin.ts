@@ -7,9 +7,8 @@ const HOUR_MS = 3_600_000;
 const WEEK_MS = 7 * 24 * HOUR_MS;
 
 /**
- * The role of a report of money beside another report (PAY-25). `outside`: an invoice that may be the receipt of any
- * payment. `invoice`: an invoice, or a subscription's session, that does not name its payment. `money`: an intent or a
- * session that may pay an invoice. `plain`: any other report.
+ * A report of money beside another (PAY-25). `outside`: may be any payment's receipt. `invoice`: does not name its
+ * payment. `money`: may pay an invoice.
  */
 type Role = "outside" | "invoice" | "money" | "plain";
 
@@ -66,10 +65,7 @@ export function roleOf(fact: PaymentFact): Role {
   return fact.tie === "open" ? "money" : "plain";
 }
 
-/**
- * Whether the payment of these facts may repeat one reported before under another id: of two that may be the same, the
- * later is the duplicate, or at the same instant the one with the greater id. Both payments come to the same answer.
- */
+/** Whether these facts may repeat a payment under another id: the later, or greater id, is the duplicate for both. */
 export function isPossibleDuplicate(facts: readonly Fact[], twins: readonly TwinFact[]): boolean {
   if (twins.length === 0) return false;
   const own = sidesOf(facts);
@@ -93,10 +89,7 @@ function sumOf(fact: ComparedFact): string {
   return JSON.stringify([fact.customer_id, fact.currency, amountTaken(fact)]);
 }
 
-/**
- * An invoice is tied if a fact names its payment: an intent, a link, or an invoice with a second id. A session shows
- * more reliably than its intent whether an invoice will follow.
- */
+/** An invoice is tied if a fact names its payment. A session shows better than its intent if one will follow. */
 function sideOf(said: readonly ComparedFact[], facts: readonly Fact[]): Side {
   const roles = said.map((fact) => ({ fact, role: roleOf(fact) }));
   const isTied = facts.some(

@@ -123,10 +123,7 @@ export const admin = [
   }),
 ];
 
-/**
- * A context over the database for new programs. If the deployment names a missing one, the operator gets that error and
- * can fix it.
- */
+/** A context over the database for new programs. A missing one is an error that the operator can fix. */
 function newProgramContext(c: Context<AppEnv>): Ctx {
   const chosen = newProgramShard(c.env);
   const ctx = "shard" in chosen ? onShard(c.var.operator, chosen.shard) : null;

@@ -54,10 +54,7 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/**
- * Withholds every reply, a refusal too, until the key is proven and has the route's scopes: a bad key is reported
- * before any other error. Usually a read has proven it already; otherwise it is looked up here.
- */
+/** Withholds every reply until the key and its scopes are proven, by a read or here: a bad key is the first error. */
 async function withhold(c: Context<AppEnv>, caller: Unproven): Promise<void> {
   // If the key itself was refused, or the storage is down, there is no need to check again.
   if (c.error && SAID_TO_ANYBODY.has(toAppError(c.error).code)) return;
@@ -71,8 +68,8 @@ async function withhold(c: Context<AppEnv>, caller: Unproven): Promise<void> {
 const SAID_TO_ANYBODY = new Set<ErrorCode>(["unauthorized", "rate_limited", "storage_unavailable"]);
 
 /**
- * Authenticates the operator of the deployment by the bearer ADMIN_TOKEN, compared in constant time. A deployment
- * without the token, or with one too short to be a secret, has no /admin at all (ACCESS-4).
+ * Authenticates the operator by bearer ADMIN_TOKEN, in constant time. Without a proper token there is no /admin
+ * (ACCESS-4).
  */
 export function authenticateOperator(): MiddlewareHandler<AppEnv> {
   return async function authenticateOperator(c, next) {

@@ -4,10 +4,7 @@ import { openForReads, openPrimary, type Bookmarked } from "../core/kernel/datab
 import type { AppEnv } from "../env.ts";
 import { invalidField } from "../lib/errors.ts";
 
-/**
- * A place in the history of the program's database: a reply sends the place that it shows, a request the oldest place
- * that it accepts.
- */
+/** A place in the database's history: a reply sends the shown one, a request the oldest accepted one. */
 export const BOOKMARK_HEADER = "X-D1-Bookmark";
 
 /** Each export writes its event, and a file for a payout service must not list a payout that was paid a moment ago. */
@@ -21,16 +18,12 @@ export interface Replication {
   /** The copy of a list or get; null for a request that may write, which stays on the primary. */
   copy: Copy | null;
   primary: Bookmarked;
-  /**
-   * A place in the history of the database that is no older than anything in the reply; null if the reply has read no
-   * database.
-   */
+  /** A place no older than anything in the reply; null if it has read no database. */
   bookmark(): string | null;
 }
 
 /**
- * Opens the primary and, for a read, a session at any copy that is no older than the request's bookmark. Null unless
- * `READ_REPLICATION` is `"on"`.
+ * Opens the primary and, for reads, a copy as new as the request's bookmark. Null unless `READ_REPLICATION` is `"on"`.
  */
 export function replicationOf(c: Context<AppEnv>, shard: number): Replication | null {
   const primary = c.env.READ_REPLICATION === "on" ? openPrimary(c.env, shard) : null;

@@ -46,10 +46,7 @@ export async function takeClick(request: Request, env: Bindings, execution: Exec
   }
 }
 
-/**
- * Makes a click durable, or only counts the arrival if it comes from a bot or from a network that has used up its
- * clicks of the minute in this program (TRACK-25).
- */
+/** Makes a click durable, or only counts it: from a bot, or a network past its minute's clicks here (TRACK-25). */
 export async function record(
   click: Click,
   request: Request,
@@ -72,10 +69,7 @@ async function whyDropped({ program_id }: Click, headers: Headers, env: Bindings
   return (await countCaller(env, "RATE_LIMIT_CLICK_DETAIL", headers, program_id)) === null ? null : "flood";
 }
 
-/**
- * Counts a click, from a browser or a server, towards the limit of its network.
- * @throws `rate_limited`
- */
+/** Counts a click, from a browser or a server, towards its network's limit. @throws `rate_limited` */
 export async function limitClicks(headers: Headers, env: Bindings): Promise<void> {
   if ((await countCaller(env, "RATE_LIMIT_CLICK", headers)) === null) return;
   throw new AppError("rate_limited", "Too many clicks from one address.", { retryAfter: RETRY_AFTER_SECONDS });
@@ -109,8 +103,7 @@ async function take(request: Request, env: Bindings, execution: Execution, now: 
 }
 
 /**
- * Whether the reference leads to an active partner (TRACK-10). With `?first&kept=<ref>`, the reference that a visitor
- * under first-click attribution has, the reply also contains whether that one leads to no active partner.
+ * Whether the reference leads to an active partner (TRACK-10); with `?first&kept=<ref>` also whether that one does not.
  */
 function isKept({ program_id, ref }: Click, request: Request, asker: Asker): Known | Promise<Known> {
   const query = queryOf(request);

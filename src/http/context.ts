@@ -23,10 +23,7 @@ export function requestContext(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/**
- * A context over the deployment's bindings; `waitUntil` keeps work alive after the reply, and `request_id` is the
- * request's, if there is a request. It begins at shard 0, from which `core/kernel/shards.ts` leads to the others.
- */
+/** A context over the bindings, at shard 0 (`core/kernel/shards.ts` leads on); `waitUntil` works after the reply. */
 export function baseContext(
   env: Bindings,
   now: number,

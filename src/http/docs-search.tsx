@@ -18,16 +18,13 @@ export interface Entry {
 const LONGEST_QUERY = 200;
 const MOST = 30;
 
-/**
- * `GET /docs/search`: the one page of the documentation that depends on the request (HTTP-34). The page without results
- * and the index are static files (`src/site`); this fills in the results.
- */
+/** `GET /docs/search` (HTTP-34): fills the results into the static page of the documentation (`src/site`). */
 export const docsSearch = new Hono<AppEnv>().get("/docs/search", async (c) => {
   const query = (c.req.query("q") ?? "").trim().slice(0, LONGEST_QUERY);
   const read = (path: string) => c.env.ASSETS.fetch(`https://static${path}`);
   const [page, index] = await Promise.all([read("/docs/search"), read("/docs/search.json")]);
   const found = search(await index.json<Entry[]>(), query);
-  // In an attribute the rewriter escapes only quotes.
+  // The rewriter escapes only quotes in an attribute.
   const shown = String(await html`${query}`);
   const contents = String(await html`${<FoundPage query={query} found={found} />}`);
   const filled = new HTMLRewriter()

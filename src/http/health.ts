@@ -6,10 +6,7 @@ import { AppError } from "../lib/errors.ts";
 import { publicUrl } from "../lib/public-url.ts";
 import { newProgramShard } from "./new-program-shard.ts";
 
-/**
- * `GET /healthz`: 200 after a trivial read of each database (HTTP-18), if new programs have a database and links have a
- * base. It names the periodic jobs that are more than an hour behind and the databases that are 70 percent full.
- */
+/** `GET /healthz`: 200 after a read of each database (HTTP-18). Names jobs an hour behind and databases 70 % full. */
 export const health = new Hono<AppEnv>().get("/healthz", async (c) => {
   const { away, behind, filling } = await readHealth(c.var.base);
   if (away.length > 0) {

@@ -11,10 +11,7 @@ import { pathOf } from "./request-path.ts";
 const HEADER = "Idempotency-Key";
 const MAX_KEY_LENGTH = 255;
 
-/**
- * The statuses of replies that a repeated request gets again. Other refusals could succeed on a second try, or with
- * another key.
- */
+/** Statuses that a repeated request gets again. Other refusals could succeed later, or with another key. */
 const REPEATABLE = new Set([200, 201, 404, 409]);
 
 /**

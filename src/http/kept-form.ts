@@ -66,8 +66,8 @@ async function readMadeFor(c: Context<PageEnv>, token: string): Promise<MadeFor 
 }
 
 /**
- * Keeps the input of a form whose session has ended, for this browser and the account that the form was made for. The
- * form itself is not carried out. Returns the path of the next page, and whether the input was kept.
+ * Keeps the input of a form after its session, for this browser and account, without running it. Returns the next path,
+ * and whether it was kept.
  */
 export async function keepForm(c: Context<PageEnv>): Promise<{ to: string | null; isKept: boolean }> {
   const { pathname } = pathOf(c.req.raw);
@@ -102,7 +102,6 @@ export async function keepForm(c: Context<PageEnv>): Promise<{ to: string | null
 
 const SECRETS: ReadonlySet<string> = new Set(["secret", "credential", "csv"]);
 
-/** The page of the portal that shows a form. */
 function portalPage(pathname: string): string {
   const pages = ["/portal/details/sessions", "/portal/details/mails", "/portal/details", "/portal/claims"];
   return pages.find((page) => pathname === page || pathname.startsWith(`${page}/`)) ?? "/portal";
@@ -113,10 +112,7 @@ export function dropKeptForm(c: Context<PageEnv>): void {
   if (getCookie(c, COOKIE_NAME, "host") !== undefined) deleteCookie(c, COOKIE_NAME, COOKIE);
 }
 
-/**
- * Fills a page's form with the input that this browser kept, if the session belongs to the same account and the page
- * shows that form. The form is shown, not sent.
- */
+/** Fills a form with this browser's kept input, for the same account. It is shown, not sent. */
 export async function fillKeptForm(c: Context<PageEnv>, session: Session): Promise<void> {
   const key = getCookie(c, COOKIE_NAME, "host");
   if (key === undefined || c.res.status !== 200 || !c.res.headers.get("content-type")?.startsWith("text/html")) return;

@@ -2,10 +2,10 @@ import type { Hono, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
 import { pathOf } from "./request-path.ts";
 
-/** Where pages are: what programs ask for has one address only. */
+/** The folders of pages. Addresses for programs have one spelling only. */
 const PAGES = /^\/(dashboard|portal|sign-in|switch|join|embed|unsubscribe|dev)\//;
 
-/** An address with a slash at its end leads to the page without it, where there is one (PAGE-28). */
+/** Redirects an address with a final slash to the page without it, if it exists (PAGE-28). */
 export function withoutLastSlash(app: Hono<AppEnv>): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { method, path } = c.req;

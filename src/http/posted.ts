@@ -20,9 +20,7 @@ const NONCE = /^[\w-]{16}$/;
 /** How long the page that answers a form can be loaded again; a page with a secret sets less (`c.var.kept_for`). */
 const KEPT_FOR = HOUR;
 
-/**
- * How often and how many times to poll for the end of the first submission: a double click waits for its first half.
- */
+/** How often and how many times to poll for the first submission: a double click waits for its first half. */
 const [WAIT_MS, WAITS] = [250, 40];
 
 /** The browser of the request: the program of its session, if it has one, and the secret of its cookie. */

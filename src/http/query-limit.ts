@@ -7,9 +7,7 @@ import { searchOf } from "./request-path.ts";
 const MAX_PARAMETERS = 200;
 
 /**
- * Refuses an address with more parameters than any route has, because the time to parse them grows with their number
- * times the length of the address.
- * @throws `validation_failed`
+ * Refuses more parameters than any route has: parsing time grows with number times length. @throws `validation_failed`
  */
 export const limitParameters: MiddlewareHandler<AppEnv> = async (c, next) => {
   const search = searchOf(c.req);

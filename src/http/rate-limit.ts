@@ -19,10 +19,7 @@ export const RETRY_AFTER_SECONDS = 60;
 /** The keys of the caller's networks. */
 export type CallerKeys = Record<keyof Networks, AddressKey>;
 
-/**
- * The caller's networks (HTTP-12), for limits only; they are never stored. With `at`, the key of a count apart from the
- * network's other requests. Null outside the platform, because only the platform sets the header.
- */
+/** The caller's networks (HTTP-12), for limits, never stored; `at` counts apart. Null outside the platform. */
 export function callerKeys(headers: Headers, at?: string): CallerKeys | null {
   const address = headers.get("cf-connecting-ip");
   if (address === null) return null;
@@ -31,10 +28,7 @@ export function callerKeys(headers: Headers, at?: string): CallerKeys | null {
   return { network: keyOf(network), site: keyOf(site) };
 }
 
-/**
- * Hashes of the caller's networks, for counts in the database. They are keyed and belong to one `scope`, so that hashes
- * of different scopes cannot be compared. Null outside the platform.
- */
+/** Keyed hashes of the caller's networks, of one `scope`, so that others do not compare. Null outside the platform. */
 export async function hashNetworks({ req, env }: Pick<Caller, "req" | "env">, scope: string): Promise<HashedNetworks> {
   const { ENCRYPTION_KEY: key } = env;
   const keys = callerKeys(req.raw.headers, scope);
@@ -57,9 +51,7 @@ export function programKey(program_id: string, at: string): LimitKey<"program"> 
   return `${program_id} ${at}` as LimitKey<"program">;
 }
 
-/**
- * The limiters that count by network, each with the limiter that counts by site: 8 times as many requests (HTTP-12).
- */
+/** Limiters by network, each with the one by site: 8 times as many requests (HTTP-12). */
 const SITE_LIMITERS = {
   RATE_LIMIT_FAILED_AUTH: "RATE_LIMIT_FAILED_AUTH_SITE",
   RATE_LIMIT_CLICK: "RATE_LIMIT_CLICK_SITE",
@@ -68,8 +60,7 @@ const SITE_LIMITERS = {
 } as const satisfies Partial<Record<keyof Bindings, keyof Bindings>>;
 
 /**
- * Counts a request of the caller, and returns the key that has used up its limit, or null. Requests beyond a network's
- * own limit do not count for its site, so that one network alone cannot use up the site's limit.
+ * Counts a request; returns the key over its limit, or null. Those over the network's limit do not count for its site.
  */
 export async function countCaller(
   env: Bindings,
@@ -85,9 +76,8 @@ export async function countCaller(
 }
 
 /**
- * Counts a request, and returns whether its key has used up the limit. If a limiter is missing or fails, the request
- * passes: other checks guard the same resource, and a limit is not worth an outage. This does not write to the
- * database.
+ * Counts a request, and whether its key is over. Passes without a working limiter, as other checks guard the same.
+ * Writes no row.
  */
 export async function isOverLimit(
   limiter: RateLimit | undefined,
@@ -102,8 +92,7 @@ export async function isOverLimit(
 }
 
 /**
- * The refusals of each failure limiter in this isolate, and until when (ms). The platform's limiter counts every call,
- * and the check before a secret is compared must not count.
+ * Refusals of failure limiters in this isolate, until when (ms): the platform's counts every call, a check must not.
  */
 const refused = new WeakMap<RateLimit, Remembered<AddressKey, true>>();
 const MAX_REMEMBERED = 10_000;
@@ -111,9 +100,8 @@ const MAX_REMEMBERED = 10_000;
 type Caller = Pick<Context<AppEnv>, "req" | "env" | "var">;
 
 /**
- * Must run before a presented secret is compared (HTTP-12): a right secret from an address that has used up its
- * failures is refused like a wrong one.
- * @throws `rate_limited`
+ * Runs before a secret is compared (HTTP-12): past its failures an address's right secret fails too. @throws
+ * `rate_limited`
  */
 export function refuseGuesser(caller: Caller, at?: string): void {
   if (isGuesser(caller, at)) throw tooManyFailures();
@@ -127,10 +115,7 @@ export function isGuesser({ req, env, var: { now } }: Caller, at?: string): bool
   return Object.values(keys).some((key) => refused.get(limiter)?.get(key, now) === true);
 }
 
-/**
- * Counts a wrong secret: 30 a minute for each network (HTTP-11), and for each `at`.
- * @throws `rate_limited` if this one exceeds the limit.
- */
+/** Counts a wrong secret: 30 a minute for each network (HTTP-11) and `at`. @throws `rate_limited` beyond */
 export async function countWrongSecret({ req, env, var: { now } }: Caller, at?: string): Promise<void> {
   const { RATE_LIMIT_FAILED_AUTH: limiter } = env;
   const key = await countCaller(env, "RATE_LIMIT_FAILED_AUTH", req.raw.headers, at);

@@ -17,10 +17,7 @@ interface Waiting {
 
 const waiting = remember<string, Waiting>(10_000);
 
-/**
- * The number of refusals to record now. Null except once a minute for each `key` and isolate, so that refused requests
- * cannot cause many writes. Later refusals of that minute are recorded with the next one after it.
- */
+/** Refusals to record now, once a minute for each `key` and isolate, so that they cause few writes; null otherwise. */
 function due(key: string, now: number): Waiting | null {
   const those = waiting.get(key, now) ?? { count: 0, until: 0 };
   those.count++;
@@ -38,10 +35,7 @@ export function noteRefused(c: Context<AppEnv>, provider: VendorName, reason: Re
   if (those) afterReply(c, () => noteRefusals(ctx, provider, reason, those.count));
 }
 
-/**
- * Reports a refused delivery before the program is read, which may not even exist: `find` looks for it, as often per
- * address as a wrong secret may be presented.
- */
+/** Reports a refused delivery of a program that may not exist: `find` looks, as often as wrong secrets are allowed. */
 export function noteRefusedUnread(
   c: Context<AppEnv>,
   provider: VendorName,

@@ -56,7 +56,6 @@ type Status = 200 | 201 | 202 | 204 | 302 | 304;
 export interface Reply<S extends Status = Status> {
   status: S;
   description: string;
-  /** The name of the schema in the document. */
   schema?: ReplyName;
   /** The media type of a body that is not JSON; several if the address chooses. */
   media_type?: string | readonly string[];
@@ -132,8 +131,7 @@ interface Spec<
   body?: B;
   reply: Reply<S> | readonly Reply<S>[];
   /**
-   * Makes the body of the reply from the handler's result. A POST that has one stores its reply in the transaction of the
-   * change, so the verb must give its commit the same result (HTTP-10).
+   * Makes the reply's body. A POST's is stored with the change: its verb gives the commit the same result (HTTP-10).
    */
   view?: (result: Result, ctx: Pick<Reader, "may">) => View;
   /** Returns the input of `view`, the body of the reply, or a whole response. */

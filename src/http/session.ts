@@ -40,10 +40,7 @@ const FRAMED_COOKIE = { ...COOKIE, sameSite: "None", partitioned: true } as cons
 /** The values of `Sec-Fetch-Dest` for a document within another one. */
 const FRAMES = new Set(["iframe", "frame", "object", "embed"]);
 
-/**
- * Whether the request comes from a frame. A frame has a cookie of its own: other sessions do not work in a frame, nor
- * this one outside.
- */
+/** Whether the request comes from a frame, which has its own cookie: sessions work only inside or outside. */
 export function isFramed(c: Context): boolean {
   return FRAMES.has(c.req.header("sec-fetch-dest") ?? "");
 }
@@ -57,10 +54,7 @@ function forget(c: Context): void {
   deleteCookie(c, name, options);
 }
 
-/**
- * Lets in any holder of a session (of this kind, if one is named), and binds the request to its program. Others are
- * redirected. Every POST must carry the token of its session.
- */
+/** Lets in a session's holder (of this kind) and binds the program; others are redirected. A POST needs its token. */
 export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> {
   return async function requireSession(c, next) {
     const token = presentedToken(c);
@@ -84,10 +78,7 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
   };
 }
 
-/**
- * Redirects after a POST (PAGE-31); a GET shows the kept page of a form's answer, and fills in the kept input
- * (PAGE-32).
- */
+/** Redirects after a POST (PAGE-31); a GET shows a form's kept page or fills in kept input (PAGE-32). */
 async function answer(c: Context<PageEnv>, holder: Holder, next: Next): Promise<Response | void> {
   const session = c.get("session") as Session | undefined;
   if (c.req.method === "POST") {
@@ -106,10 +97,7 @@ export interface Rights {
   proofPage: (method: string, address: ReturnType<typeof pathOf>) => string;
 }
 
-/**
- * Refuses a member whose role lacks the route's right (TEAM-1), and requires a fresh proof of the address if the right
- * needs one (PROOF-3): the route does not run before it.
- */
+/** Refuses a role without the route's right (TEAM-1), and first requires a fresh proof if it needs one (PROOF-3). */
 export function requireRight(rights: Rights): MiddlewareHandler<PageEnv> {
   return async function requireRight(c, next) {
     const { member } = c.var.session;
@@ -129,9 +117,7 @@ export function requireRight(rights: Rights): MiddlewareHandler<PageEnv> {
   };
 }
 
-/**
- * Refuses a session from a link of the owner: it does not prove that the person was reached at the address (EMBED-2).
- */
+/** Refuses a session of the owner's link: it does not prove that the address was reached (EMBED-2). */
 export function refuseLimited(): MiddlewareHandler<PageEnv> {
   return async function refuseLimited(c, next) {
     if (c.var.session.limited !== null) {
@@ -155,10 +141,7 @@ export function requireVisit(): MiddlewareHandler<PageEnv> {
   };
 }
 
-/**
- * The session of the request, of any kind; null without one.
- * @throws `rate_limited` if the address has presented too many wrong secrets.
- */
+/** The request's session of any kind; null without one. @throws `rate_limited` after too many wrong secrets */
 export async function currentSession(c: Context<PageEnv>): Promise<Session | null> {
   const token = presentedToken(c);
   if (token === null) return null;

@@ -25,7 +25,7 @@ export const track = new Hono<AppEnv>()
   .post("/click", (c) => takeClick(c.req.raw, c.env, c.executionCtx))
   .get("/r/:program_id/:slug", (c) => followLink(c));
 
-/** Any page may report a click, and none of its cookies come along. */
+/** Any page may report a click, without its cookies. */
 export const ANY_ORIGIN = { ...ALWAYS, "Access-Control-Allow-Origin": "*" };
 const PREFLIGHT = {
   ...ANY_ORIGIN,
@@ -67,7 +67,7 @@ async function followLink(c: Context<AppEnv>): Promise<Response> {
   }
   return c.body(null, 302, {
     Location: target.href,
-    // The page's referrer is what the browser makes of the linking page, as without this stop on the way.
+    // The browser derives the page's referrer from the linking page, as without this redirect.
     "Referrer-Policy": "strict-origin-when-cross-origin",
   });
 }
@@ -81,7 +81,7 @@ function identify(c: Context<AppEnv>): string {
   return request_id;
 }
 
-/** For the redirect and its refusals, which the context makes. */
+/** The headers of the redirect and its refusals, which the context makes. */
 function protect(c: Context<AppEnv>): void {
   for (const [name, value] of Object.entries(UNLESS_SET)) c.header(name, value);
 }
@@ -119,7 +119,7 @@ function patience(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, SECOND));
 }
 
-/** A browser that loads a page in case it is wanted. Nobody has clicked yet. */
+/** A browser that preloads a page, before any click. */
 function isPrefetch(c: Context<AppEnv>): boolean {
   return /prefetch/i.test(c.req.header("sec-purpose") ?? c.req.header("purpose") ?? "");
 }

@@ -5,10 +5,7 @@ import { AppError } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";
 import { callerKeys, type CallerKeys } from "./rate-limit.ts";
 
-/**
- * The size of a large body, above the limit of an API call. Vendors' events are seldom so large, and a stranger's body
- * costs its length.
- */
+/** The size of a large body, above an API call's limit. Vendors' events are seldom so large. */
 const LARGE = 64 * 1024;
 /** The first read of a body of undeclared length: most events are no longer. */
 const FIRST = 8 * 1024;
@@ -22,11 +19,7 @@ const LATE_MS = SECOND;
 /** The time between two checks for a free place. */
 const LOOK_MS = SECOND / 4;
 
-/**
- * Judges a request without reading its body: a body that is too long is refused by its declared length, other requests
- * by `verify`, which throws. If the declared length is large, the refusal is delayed, which slows down repeated
- * attempts.
- */
+/** Judges a request unread: by its declared length, or by `verify`, which throws. A large one's refusal is delayed. */
 export async function checkUnread<T>(request: HonoRequest, verify: () => Promise<T>): Promise<T> {
   const length = lengthOf(request.raw);
   try {
@@ -152,10 +145,7 @@ interface Filled {
   ended: "complete" | "full" | "missing";
 }
 
-/**
- * Reads on after `start` until there are more bytes than `capacity`, in one call of the runtime for any number of
- * chunks.
- */
+/** Reads after `start` until there are more than `capacity` bytes, in one call of the runtime. */
 async function fill(
   reader: ReadableStreamBYOBReader,
   start: Uint8Array<ArrayBuffer>,

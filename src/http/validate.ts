@@ -7,10 +7,7 @@ import "./messages.ts";
 
 export { cents, email, percentage, text } from "../resources/input.ts";
 
-/**
- * An object schema with exactly the fields of `Input`, the input of a verb. A field that one side lacks does not
- * compile, and an unknown field of a request is refused.
- */
+/** An object schema with exactly the fields of a verb's `Input`; unknown fields of a request are refused. */
 export function takes<Input>() {
   return <S extends { [K in keyof Input]-?: z.core.$ZodType<Input[K] | undefined> }>(
     shape: S & { [K in Exclude<keyof S, keyof Input>]: never },
@@ -92,10 +89,7 @@ export function summaryRange({ from: asked, to: until }: z.output<typeof timeRan
   return { from: start, to: from < to ? end : start };
 }
 
-/**
- * The instant from which a change of a rate or a flow applies (FLOW-11), in milliseconds; a bare date is its first
- * instant in UTC.
- */
+/** The instant from which a rate or flow applies (FLOW-11), ms; a bare date is its first instant in UTC. */
 export const applyFrom = instant((ms) => ms)
   .meta({
     description:

@@ -1,9 +1,6 @@
 /** A member of a group that spends from one limit. */
 export interface Share {
-  /**
-   * Returns whether `amount` may be spent, and counts it as spent. Waits while the answer depends on the parts that
-   * others release; a member that is alone never waits.
-   */
+  /** Whether `amount` may be spent; if so, counts it. Waits while others' releases may decide; alone never. */
   take(amount: number): Promise<boolean>;
   /** Corrects a taken amount by the amount really spent: negative if it was less. */
   correct(amount: number): void;

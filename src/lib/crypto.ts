@@ -22,7 +22,7 @@ export function constantTimeEqual(a: Uint8Array, b: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** Equality of two texts in constant time, whatever their lengths, because both are hashed first. */
+/** Equality of two texts in constant time for any lengths, because both are hashed first. */
 export async function constantTimeEqualText(a: string, b: string): Promise<boolean> {
   const [left, right] = await Promise.all([a, b].map((text) => crypto.subtle.digest("SHA-256", encoder.encode(text))));
   return constantTimeEqual(new Uint8Array(left!), new Uint8Array(right!));
@@ -51,7 +51,6 @@ export function toBase64(bytes: Uint8Array): string {
 /** The limit of arguments in one call. */
 const CHUNK = 0x2000;
 
-/** The bytes of a standard base64 text, or null if it is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   try {
     return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));

@@ -26,10 +26,7 @@ export function startDeadline(ms: number): Deadline {
   };
 }
 
-/**
- * The promise's own outcome within `ms`; `what` names the operation, such as "the database". @throws if the time ends
- * first; the promise continues unobserved.
- */
+/** The promise's outcome within `ms`; `what` names the operation. @throws after that; the promise runs on unobserved */
 export async function withTimeout<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   const deadline = startDeadline(ms);
   try {
@@ -44,10 +41,7 @@ export async function withTimeout<T>(ms: number, what: string, promise: Promise<
 /** The platform's `fetch`, or a test's. It is called unbound, because the platform's refuses another `this`. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
-/**
- * A fetch under a deadline: rejects as `fetch` does, returns EXPIRED if no answer arrived in time, and discards a later
- * one.
- */
+/** A fetch with a deadline: rejects as `fetch`, or returns EXPIRED and discards a later answer. */
 export async function fetchWithin(
   deadline: Deadline,
   fetch: Fetch,

@@ -2,16 +2,13 @@ import { EXPIRED, type Deadline } from "./deadline.ts";
 
 export interface BodyStart {
   bytes: Uint8Array<ArrayBuffer>;
-  /**
-   * `complete`: the whole body; `cut`: the limit was reached; `expired`: the deadline came first; `broken`: the stream
-   * failed.
-   */
+  /** `complete`: whole; `cut`: at the limit; `expired`: at the deadline; `broken`: the stream failed. */
   ended: "complete" | "cut" | "expired" | "broken";
 }
 
 /**
- * Reads a body up to `limit` bytes and no longer than the deadline; the rest is canceled, not read. Never throws: the
- * bytes received until then are returned with the reason for the end.
+ * Reads at most `limit` bytes within the deadline, and cancels the rest. Never throws: returns the bytes and why it
+ * ended.
  */
 export async function readAtMost(
   body: ReadableStream<Uint8Array> | null,

@@ -31,9 +31,7 @@ export const ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_CHARACTERS = 10;
 const RANDOM_CHARACTERS = 16;
 
-/**
- * A new id of a kind, made at `now` (ms since the epoch): ids of one kind sort by the millisecond of their creation.
- */
+/** A new id of a kind, made at `now` (ms): ids of one kind sort by their millisecond. */
 export function newId(kind: IdKind, now: number): string {
   if (used === pool.length) {
     crypto.getRandomValues(pool);
@@ -47,9 +45,7 @@ export function newId(kind: IdKind, now: number): string {
 /** Every pair of characters. */
 const PAIRS = Array.from(ID_ALPHABET, (first) => Array.from(ID_ALPHABET, (second) => first + second)).flat();
 
-/**
- * Random numbers for the next ids, each used once: requesting them from the platform costs more than the rest of an id.
- */
+/** Random numbers for next ids, each used once: getting them from the platform costs more than the id. */
 const pool = new Uint16Array(128 * RANDOM_CHARACTERS);
 let used = pool.length;
 
@@ -58,10 +54,7 @@ export function firstIdAt(kind: IdKind, now: number): string {
   return `${ID_PREFIXES[kind]}_${encodeTime(now)}${ID_ALPHABET[0]!.repeat(RANDOM_CHARACTERS)}`;
 }
 
-/**
- * The instant (ms) at which an id was made. A text in the form of an id with letters that ids do not use counts as the
- * next id after it.
- */
+/** The instant (ms) of an id. Letters that ids do not use count as the next id after it. */
 export function instantOf(id: string): number {
   const time = id.slice(id.indexOf("_") + 1).slice(0, TIME_CHARACTERS);
   let ms = 0;

@@ -29,10 +29,7 @@ const SECRETS: readonly [RegExp, string][] = [
   [/(?<![\w-])(?:[0-9a-z]_)?[\w-]{43}(?![\w-])/g, "[secret]"],
 ];
 
-/**
- * The neighborhood of an e-mail address: matched only from its longest start, or each of its characters would start a
- * match.
- */
+/** The surroundings of an e-mail address, matched from its longest start only, as each character would start one. */
 const AROUND_AT = /(?<![^\s"'<>()[\]{},;:@/\\])[^\s"'<>()[\]{},;:@/\\]+(?:@[^\s"'<>()[\]{},;:@/\\]+)+/g;
 const ADDRESS_END = /@[^@]+\.[a-z]{2}/i;
 
@@ -56,10 +53,7 @@ function cutText(text: string): string {
   return `${text.slice(0, end)}…`;
 }
 
-/**
- * The reason of an error for the log: the message of the innermost cause. A failed query's own message contains its
- * bound values, which are customers' data; its cause contains only the database's complaint.
- */
+/** An error's reason for the log, of the innermost cause: a failed query's own message has customers' data. */
 export function reasonOf(error: unknown): string {
   let innermost = error;
   while (innermost instanceof Error && innermost.cause !== undefined) innermost = innermost.cause;

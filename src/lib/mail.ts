@@ -8,10 +8,7 @@ export interface Mail {
   headers?: Record<string, string>;
 }
 
-/**
- * Makes a foreign text fit for a subject or a line: no line breaks or other control characters, at most `most`
- * characters.
- */
+/** A foreign text for a line: no line breaks or control characters, at most `most` characters. */
 export function oneLine(text: string, most = 80): string {
   return text
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")

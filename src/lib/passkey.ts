@@ -46,10 +46,7 @@ export interface NewPasskey {
 /** A browser's answer does not match the request. `message` is for the log. */
 export class PasskeyRefused extends Error {}
 
-/**
- * Reads the credential that a browser made: for this origin and challenge, with the person verified by the device.
- * @throws {PasskeyRefused}
- */
+/** Reads a browser's new credential for this origin and challenge, person verified. @throws {PasskeyRefused} */
 export async function readRegistration(
   { id, response }: RegistrationJson,
   expected: PasskeyExpected,
@@ -66,10 +63,7 @@ export async function readRegistration(
   return { credential_id: id, public_key, sign_count };
 }
 
-/**
- * Returns the device's signature counter if the credential signed this challenge for this origin with `public_key`.
- * @throws {PasskeyRefused}
- */
+/** The signature counter, if the credential signed this challenge for this origin. @throws {PasskeyRefused} */
 export async function readAssertion(
   { response }: AssertionJson,
   public_key: PasskeyKey,
@@ -154,10 +148,7 @@ function refuseKey(): never {
   throw new PasskeyRefused("no public key");
 }
 
-/**
- * Converts an ECDSA signature in DER, a sequence of the integers r and s, to WebCrypto's form: 32 bytes of each.
- * Accepts only strict DER: no trailing bytes, negative or longer numbers, or unneeded zeros.
- */
+/** Converts strict DER of an ECDSA signature (r, s) to WebCrypto's 32 bytes of each. */
 function rawSignature(der: Uint8Array): Uint8Array<ArrayBuffer> {
   const raw = new Uint8Array(64);
   let at = 2;

@@ -49,10 +49,7 @@ export class SecretSealer {
     return `${markOf(id)}${toBase64(iv)}.${toBase64(new Uint8Array(ciphertext))}` as Sealed;
   }
 
-  /**
-   * Opens a value sealed for this place. Null if no known key sealed it, if it was sealed for another place, or if it
-   * was tampered with.
-   */
+  /** Opens a value of this place. Null without its key, at another place, or if tampered with. */
   async openOrNull(text: Sealed, place: Place): Promise<string | null> {
     try {
       return await this.#open(text, place);

@@ -29,10 +29,7 @@ const SLICE_WORK = 64 * 1024;
 /** Bytes of a text sent to the database: half of the limit of a parameter. */
 const MAX_PART_BYTES = 1_000_000;
 
-/**
- * Splits items in order into groups of at most `size`, which together do not exceed the limit of a bound text if
- * `bytesOf` gives the bytes of each. A larger item is alone in its group.
- */
+/** Splits items into groups of at most `size` and one bound text (`bytesOf`). A larger item is alone. */
 export function* partsOf<T>(
   items: readonly T[],
   size: number,
@@ -53,7 +50,6 @@ export function* partsOf<T>(
   if (part.length > 0) yield part;
 }
 
-/** Bytes of a text in UTF-8. */
 export function bytesIn(text: string): number {
   return new TextEncoder().encode(text).length;
 }

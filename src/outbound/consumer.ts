@@ -69,10 +69,7 @@ export async function consumeDeliveries(batch: WakeUps, deps: ConsumerDeps): Pro
   for (const message of batch.messages) message.ack();
 }
 
-/**
- * Answers wake-ups that failed too often. No delivery is lost with them: the sweep reads the rows, and the messages are
- * logged.
- */
+/** Answers wake-ups that failed too often, and logs them. No delivery is lost: the sweep reads the rows. */
 export async function consumeDeadLetters(batch: WakeUps, deps: Pick<ConsumerDeps, "db">): Promise<void> {
   const named = batch.messages.flatMap(({ body }) => deliveryIdIn(body));
   let rows: unknown;
@@ -139,10 +136,7 @@ async function attempt(claim: ClaimedDelivery, connections: Slots, deps: ServeDe
   }
 }
 
-/**
- * A delivery that cannot be signed, or whose body is gone, is a failed attempt without a request, and does not stop the
- * others.
- */
+/** A delivery without a signature or body is a failed attempt without a request; the others go on. */
 async function send(claim: ClaimedDelivery, deps: ServeDeps, onPost: () => void) {
   const { body } = claim;
   const startedAt = deps.now();

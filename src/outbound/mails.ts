@@ -32,10 +32,7 @@ export const MAILS_AT_ONCE = 4;
 /** How long an invocation begins attempts. */
 const SERVE_MS = 15 * SECOND;
 
-/**
- * Sends due e-mails of a program, as long as there is time: the answer to a wake-up. `connections` are those of its
- * invocation; webhook attempts rely on theirs being free.
- */
+/** Answers a wake-up: sends a program's due e-mails while there is time. `connections` are its invocation's. */
 export async function sendDueMails(
   ctx: Ctx,
   program_id: string,
@@ -104,10 +101,7 @@ async function sendSome(
   return true;
 }
 
-/**
- * The claim with its text, composed now unless it already was. Null if it has no content any more, or another claim
- * holds it.
- */
+/** The claim with its text, composed now if needed. Null without content, or if another claim holds it. */
 async function writtenOf(ctx: Ctx, claim: ClaimedMail): Promise<ClaimedMail | null> {
   if (claim.content !== null || claim.subject_id === null) return claim;
   const notice = await readNotice(ctx, claim);

@@ -37,7 +37,6 @@ export interface AttemptResult {
   duration_ms: number;
   /** Null without an answer. */
   status_code: number | null;
-  /** Null if the attempt succeeded. */
   error: AttemptError | null;
   /** The start of the receiver's answer, at most 1 KiB of UTF-8, without NUL; null if it is empty. */
   response_excerpt: string | null;
@@ -128,7 +127,7 @@ function outcomeOf(status_code: number, body: BodyStart): Outcome {
 /** The first KiB as text, cut between characters; invalid UTF-8 and every NUL become U+FFFD. */
 function excerptOf(bytes: Uint8Array): string | null {
   if (bytes.length === 0) return null;
-  // In stream mode a character that the cut splits is left out; at the real end it is shown as broken.
+  // A character in stream mode that the cut splits is left out; at the real end it is shown as broken.
   const start = bytes.subarray(0, MAX_EXCERPT_BYTES);
   const text = new TextDecoder().decode(start, { stream: bytes.length > start.length }).replaceAll("\0", "\uFFFD");
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_EXCERPT_BYTES));

@@ -3,9 +3,8 @@ import { logLine } from "../lib/log.ts";
 import type { WakeUps } from "./consumer.ts";
 
 /**
- * Hands the messages of a batch to the consumer of their database. Each consumer answers its own, so that a failing
- * database does not delay the others. Messages of a shard without a database are dropped: the sweep finds the rows when
- * it is bound again.
+ * Hands a batch's messages to their databases' consumers, which answer alone. Without a database they drop: the sweep
+ * finds the rows.
  */
 export async function consumeByShard(
   batch: WakeUps,

@@ -29,7 +29,7 @@ export interface Answer {
   is_too_long: boolean;
   /** Null unless the answer is JSON. */
   json: unknown;
-  /** The vendor's requested delay; null if it requests none. */
+  /** The vendor's requested delay, or null. */
   retry_after_ms: number | null;
   headers: Headers;
 }
@@ -46,9 +46,7 @@ export function withMaskedAccounts(text: string): string {
   return text.replaceAll(/\bacct_\w+/g, maskedApart(maskAccount));
 }
 
-/**
- * Makes one call without following redirects, with a timeout of 20 s. Never throws: a failure is part of the answer.
- */
+/** Makes one call, without redirects, within 20 s. Never throws: a failure is part of the answer. */
 export async function callApi(
   { fetch, baseUrl, now, timeoutMs = TIMEOUT_MS }: ApiReach,
   { method, path, headers, body, most_bytes = MAX_ANSWER_BYTES }: ApiRequest,

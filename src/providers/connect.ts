@@ -13,13 +13,10 @@ export interface TransferOrder {
   amount_cents: Cents;
   /** ISO 4217, upper case. */
   currency: string;
-  /** The receiving connected account. */
   account_id: string;
 }
 
-/**
- * The vendor's latest error, or its missing answer, as shown to the owner; `code` is the vendor's own if it has one.
- */
+/** The vendor's latest error or missing answer for the owner; `code` is the vendor's own, if any. */
 export interface Trouble {
   code: string;
   message: string;
@@ -33,7 +30,7 @@ export type SendAnswer =
   /** It may have been made, now or later. Only the same request under the same key may be sent again. */
   | ({
       outcome: "unknown";
-      /** The vendor's requested delay; null if it requests none. */
+      /** The vendor's requested delay, or null. */
       retry_after_ms: number | null;
       /** The vendor answered with a failure, which it may repeat for the key's lifetime, so a lookup is better. */
       worth_looking: boolean;
@@ -71,10 +68,7 @@ export interface KeyModes {
 export interface Transfers extends KeyModes {
   /** Dates the answers, in ms: calls take time. */
   now: () => number;
-  /**
-   * The amount transferred for an amount above 0: the nearest one that the vendor can move, in currencies in which it
-   * does not move every smallest unit.
-   */
+  /** The amount transferred: the nearest that the vendor can move in currencies without every smallest unit. */
   transferableAmount(of: Pick<TransferOrder, "amount_cents" | "currency">): Cents;
   /** The exact request of a transfer, to be stored before the first call and never changed afterwards. */
   freeze(order: TransferOrder): string;
@@ -102,7 +96,7 @@ export interface OnboardingLink {
   expires_at: string;
 }
 
-/** `refused`: the vendor refuses the request; `unavailable`: it could not be reached, or asks for a later retry. */
+/** `refused`: the vendor refuses the request; `unavailable`: it could not be reached, or requests a later retry. */
 export type AccountAnswer<T> = { outcome: "done"; value: T } | ({ outcome: "refused" | "unavailable" } & Trouble);
 
 export interface ConnectedAccounts extends KeyModes {

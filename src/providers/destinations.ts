@@ -29,7 +29,7 @@ export interface DestinationOrder {
 }
 
 export interface DestinationFailure extends ReadFailure {
-  /** The vendor's message, without any part of a key and without whole account ids; null if it sends none. */
+  /** The vendor's message, without any part of a key and without whole account ids, or null. */
   message: string | null;
 }
 

@@ -62,19 +62,16 @@ export interface ClaimedOwner {
 export interface WebhookFormat {
   /** The neutral header first, then the vendor's own name for it (IN-6). */
   signature_headers: readonly [string, ...string[]];
-  /**
-   * Checks the signature header alone, before any of the body is read (IN-5): its form, and that its timestamp is
-   * within 300 s of `now` (ms). Null if both are right.
-   */
+  /** Checks the header alone, unread (IN-5): its form, and a timestamp within 300 s of `now` (ms). Null if right. */
   whyRefused(input: { header: string | null; now: number }): Extract<RefusalReason, "no_signature" | "time"> | null;
   /**
-   * True if a signature in `header` is the HMAC-SHA256 of the exact body bytes under one of `secrets`, and its
-   * timestamp is within 300 s of `now` (ms). Compares in constant time; malformed input is false.
+   * Whether `header` has the HMAC-SHA256 of the exact bytes by one of `secrets`, within 300 s of `now` (ms), in
+   * constant time.
    */
   verify(input: { header: string | null; body: Uint8Array; secrets: readonly string[]; now: number }): Promise<boolean>;
   /**
-   * Parses a verified body. Unknown fields are accepted. An undocumented shape of a known event is refused with paths,
-   * and so is a thin event (see `thinOf`), which contains no facts.
+   * Parses a verified body with unknown fields. An undocumented shape is refused with paths, as is a thin event
+   * (`thinOf`).
    */
   parse(body: unknown): ParseResult;
   /** Parses a thin event, which only references its data; null for a complete event. Never throws. */
@@ -84,7 +81,7 @@ export interface WebhookFormat {
    * looked up by the vendor's ids alone, which needs an index in `db/schema-ledger.ts` like `payments_of_b`.
    */
   claims_programs: boolean;
-  /** Reads the owner claim of a body that is not verified yet; all null if there is none. Never throws. */
+  /** Reads the owner claim of a body that is not verified yet, or all null. Never throws. */
   claimedOwner(body: unknown): ClaimedOwner;
 }
 
@@ -148,7 +145,6 @@ export interface ProviderCustomers {
   has_email: boolean;
 }
 
-/** Its webhook in the OpenAPI document. */
 export interface WebhookDocument {
   description: string;
   /** Parsed by the vendor's own format; unneeded parts are ignored. */
@@ -156,10 +152,7 @@ export interface WebhookDocument {
   example: unknown;
 }
 
-/**
- * Properties of every provider, however it reports its facts. The service loops over `registry.ts` and never names a
- * provider.
- */
+/** Properties of every provider. The service loops over `registry.ts` and never names a provider. */
 interface ProviderBase {
   name: ProviderName;
   /** Its name for people, for use in a sentence (PAGE-15). */
@@ -224,25 +217,16 @@ export interface ReportedFacts {
 export type ReportKind = keyof ReportedFacts;
 export type Report = { [K in ReportKind]: { kind: K } & ReportedFacts[K] }[ReportKind];
 
-/** The value of a field in a report; null if it is missing. */
 export type ReportedValue = string | number | null;
 
 /** The owner's own server: it reports its own sales with the program's API key. */
 export interface OwnerProvider extends ProviderBase {
   reported_by: "owner";
-  /**
-   * The form of the owner's own ids, for customers and reports. It excludes addresses, because the ledger stores ids.
-   */
+  /** The owner's ids, of customers and reports; no addresses, because the ledger stores ids. */
   id_pattern: RegExp;
-  /**
-   * The event of a report at `occurred_at` (ISO 8601, milliseconds, UTC), in a program of this currency. The same
-   * report has the same id.
-   */
+  /** A report's event at `occurred_at` (ISO 8601, ms, UTC), in this currency. The same report has the same id. */
   eventOf(report: Report, occurred_at: string, currency: string): ProviderEvent;
-  /**
-   * The reported values in an event's facts, by field of the request, for comparison with a repeated report; an erasure
-   * removes the `personal` ones.
-   */
+  /** Reported values of an event, by field, to compare a repeated report; erasure removes `personal` ones. */
   reportedValues(facts: readonly Fact[]): { values: ReadonlyMap<string, ReportedValue>; personal: readonly string[] };
 }
 

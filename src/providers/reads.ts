@@ -11,7 +11,7 @@ import type { KeyModes } from "./connect.ts";
 export interface ReadFailure {
   outcome: "failed";
   reason: VendorTrouble;
-  /** The vendor's requested delay; null if it requests none. */
+  /** The vendor's requested delay, or null. */
   retry_after_ms: number | null;
 }
 
@@ -76,24 +76,21 @@ export interface CodeAsked {
 export type CodeAnswer =
   | {
       outcome: "read";
-      /** The code's names; empty if the vendor has none. */ facts: CodeFact[];
+      /** The code's names at the vendor. */ facts: CodeFact[];
     }
   | ReadFailure;
 
 export type LinesAnswer =
   | {
       outcome: "read";
-      /** The facts in the lines; empty if they contain none. */ facts: Fact[];
+      /** The facts in the lines. */ facts: Fact[];
     }
   | ReadFailure;
 
 export interface VendorReads extends KeyModes {
   /** How long the vendor keeps its events, ms. */
   kept_ms: number;
-  /**
-   * Reads a page of the vendor's event list, newest first: an event that arrives in the meantime does not move another
-   * one across the end of a page.
-   */
+  /** Reads a page of the event list, newest first, so that an arriving event does not move others across pages. */
   listEvents(api_key: string, asked: EventsAsked): Promise<EventsAnswer>;
   /** Reads the full event of a thin one, for vendors with `thinOf`. */
   readEvent?(api_key: string, thin: ThinEvent): Promise<EventAnswer>;

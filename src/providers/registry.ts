@@ -23,10 +23,7 @@ type Listed = (typeof list)[keyof typeof list];
 export type ListedProvider = Listed["name"];
 export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name) as readonly ProviderName[] as readonly ListedProvider[];
 
-/**
- * Providers that report by webhooks: pages and settings for webhook addresses, secrets, status and snippets loop over
- * them.
- */
+/** Providers with webhooks: pages and settings of addresses, secrets, status and snippets loop over them. */
 export const VENDORS: readonly Vendor[] = PROVIDERS.filter((provider) => provider.reported_by === "webhook");
 type ListedVendors = Extract<Listed, { reported_by: "webhook" }>;
 export type ListedVendor = ListedVendors["name"];
@@ -92,10 +89,9 @@ export function providerName(name: string): string {
   return providerNamed(name)?.text ?? name;
 }
 
-/** The name of the provider that makes transfers. */
 export const TRANSFER_SERVICE = providerName(TRANSFER_METHOD);
 
-/** The vendor with this name; undefined if there is none. */
+/** The vendor with this name, or undefined. */
 export function vendorNamed(name: string): Vendor | undefined {
   const provider = providerNamed(name);
   return provider?.reported_by === "webhook" ? provider : undefined;
@@ -106,10 +102,7 @@ export function claimsPrograms(name: ProviderName): boolean {
   return vendorNamed(name)?.claims_programs === true;
 }
 
-/**
- * The provider of a customer id, by the id's form; null if no provider has this form, for example for an owner's own
- * number.
- */
+/** The provider of a customer id, by its form; null for an owner's own number. */
 export function providerOfCustomer(customer_id: string): ProviderName | null {
   return VENDORS.find(({ customers }) => customers.id_pattern.test(customer_id))?.name ?? null;
 }

@@ -43,7 +43,7 @@ export function factsOf(...facts: (Fact | null)[]): Reading {
   return { facts: facts.filter((fact) => fact !== null), ignored: null };
 }
 
-/** A reading with the non-null facts, or with the reason if there are none. */
+/** A reading with the non-null facts, or else with the reason. */
 export function factsOr(reason: string, ...facts: (Fact | null)[]): Reading {
   return facts.some((fact) => fact !== null) ? factsOf(...facts) : { facts: [], ignored: reason };
 }
@@ -81,7 +81,7 @@ export function parseWith(
   return { ok: true, event: { ...parsed.data, ...reading } };
 }
 
-/** Parses only the envelope of an event that is ignored whatever its type. */
+/** Parses only the envelope of an event that is ignored with any type. */
 export function parseIgnored(envelope: z.ZodType<Envelope>, reason: string, body: unknown): ParseResult {
   const parsed = envelope.safeParse(body);
   if (!parsed.success) return { ok: false, details: detailsOf(parsed.error, []), envelope: null };
@@ -142,9 +142,7 @@ const textUpTo = (longest: number) =>
     .transform((text) => (text && text.length <= longest && isStorable(text) ? text : null));
 export const optionalText = textUpTo(LONGEST_TEXT);
 
-/**
- * An e-mail address that may be absent; one that is too long counts as absent, so that every stored one can be erased.
- */
+/** An optional e-mail address; too long counts as absent, so that every stored one can be erased. */
 export const optionalAddress = textUpTo(LONGEST_ADDRESS);
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
@@ -160,7 +158,6 @@ export const instant = z
   .refine((text) => RFC_3339.test(text) && isSortable(Date.parse(text)), "This must be an RFC 3339 date and time.")
   .transform((text) => new Date(text).toISOString());
 
-/** The field of any value; undefined if it has no such field. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -4,7 +4,6 @@ import { CLAIM_STATUSES } from "../domain/claim.ts";
 import { resource } from "./field.ts";
 import { EXAMPLE_LATER, exampleId, idColumn, idOf, nullableString, TIME, timestamp } from "./output.ts";
 
-/** A sale that a partner claims. */
 export type SaleClaim = typeof claims.$inferSelect;
 
 export const CLAIM = resource<SaleClaim>()({

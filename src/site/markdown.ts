@@ -28,7 +28,6 @@ export function llmsText({ info, ...document }: OpenApiDocument, server: string)
   ].join("\n\n");
 }
 
-/** A section of the reference as Markdown. */
 export function sectionMarkdown(
   document: OpenApiDocument,
   server: string,

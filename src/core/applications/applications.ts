@@ -33,7 +33,6 @@ export async function listApplications(ctx: Reader, filter: ApplicationFilter): 
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed: isTimed(filter) });
 }
 
-/** One application. */
 export async function getApplication(ctx: Reader, id: string): Promise<Application> {
   const [[application]] = await ctx.read(ctx.db.select().from(applications).where(ownedApplication(ctx, id)));
   if (!application) throw notFound("application");
@@ -87,7 +86,6 @@ export function toldOf<E extends ApplicationEvent>(event: E, application: Applic
   };
 }
 
-/** The event of a received application. */
 export function received(application: Application): Occurrence {
   return { type: "applications.received", ...toldOf("applications.received", application) };
 }

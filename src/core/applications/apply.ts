@@ -28,10 +28,7 @@ import { commitWithPartner, planPartner } from "./new-partner.ts";
 /** Within `FORM_WINDOW`, for one mailbox, over all programs of a database (JOIN-2). */
 const FORMS_PER_ADDRESS = 5;
 const FORM_WINDOW = 15 * MINUTE;
-/**
- * A program's unverified forms within an hour: each sends an e-mail to an address that may not have requested it
- * (JOIN-2).
- */
+/** A program's unverified forms within an hour: each e-mails an address that may not have requested it (JOIN-2). */
 const UNPROVED: SharedBudget = { most: 500, network: 20, site: 160 };
 const TOKEN_BYTES = 32;
 
@@ -41,11 +38,9 @@ export interface ApplicationInput {
   name: string;
   website: string | null;
   answers: Answer[];
-  /** Null if the program has no terms. */
   terms_version: number | null;
 }
 
-/** The origin of a form. */
 export interface FormOrigin {
   networks: HashedNetworks;
   stamp: FormStamp;
@@ -58,9 +53,7 @@ export interface FormStamp {
   expires_at: string;
 }
 
-/**
- * The program of an application page, by its slug or id; null if it does not exist or accepts no applications (JOIN-1).
- */
+/** The program of an application page, by slug or id; null if it does not exist or is closed (JOIN-1). */
 export async function openJoin(base: BaseCtx, at: string): Promise<ProgramCtx | null> {
   const found = isProgramId(at) ? await programById(base, at) : await programBySlug(base, at);
   if (!found || found.program.applications === "off") return null;
@@ -168,9 +161,7 @@ function waitingWith({ db, program }: ProgramCtx, email: string) {
 }
 
 export type Proof =
-  /**
-   * Stored now, or by the same link before; `application` is the current state, and `partner` the resulting partner's.
-   */
+  /** Stored now or by the same link before; `application` is the current state, `partner` the resulting partner's. */
   | { outcome: "proved"; program: Program; application: Application; partner?: PartnerStatus | undefined }
   /** The address already has a pending application. */
   | { outcome: "waiting"; program: Program }
@@ -182,9 +173,8 @@ export type Proof =
   | { outcome: "link_refused" };
 
 /**
- * Verifies the address of an application by the link's token, exactly once, and stores the application; depending on
- * the program's setting it becomes a partner in the same transaction (JOIN-5). The same link again has no effect and
- * the same outcome.
+ * Verifies an application's address by the link's token, once, and may make a partner with it (JOIN-5). The same link
+ * again has the same outcome.
  */
 export async function proveAddress(base: BaseCtx, token: string): Promise<Proof> {
   const ctx = onShard(base, shardOfToken(token));

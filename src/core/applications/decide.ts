@@ -23,17 +23,13 @@ export function approveApplication(caller: Caller, id: string): Promise<Applicat
   return decide(caller, id, "approved", null);
 }
 
-/**
- * `pending → declined` (JOIN-6); the applicant is notified, with the note if there is one. @throws `invalid_transition`
- * if it is decided.
- */
+/** `pending → declined` (JOIN-6); notifies the applicant, with the note. @throws `invalid_transition` if decided */
 export function declineApplication(caller: Caller, id: string, note: string | null): Promise<Application> {
   return decide(caller, id, "declined", note);
 }
 
 const REFUSALS = ["not_found", "invalid_transition", "already_exists"] as const;
 
-/** The result for one of several applications. */
 export type ApplicationResult =
   | { id: string; ok: true; status: ApplicationDecision }
   | { id: string; ok: false; error: { code: (typeof REFUSALS)[number]; message: string } };

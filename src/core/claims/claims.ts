@@ -29,9 +29,7 @@ import { selectMatches } from "./matches.ts";
 /** A partner's input: the id of an order, or a day (`2026-11-02`) and the domain of the customer's address. */
 export type ClaimInput = { order_id: string } | { day: string; email_domain: string };
 
-/**
- * A stored claim, or the reason why no claim is needed: the payment already belongs to the partner, with this outcome.
- */
+/** A stored claim; or the outcome of the payment, if it already belongs to the partner. */
 export type Claimed = { claim: SaleClaim; isNew: boolean } | { theirs: Outcome };
 
 /** A partner's own payment that needs no decision by a person. */

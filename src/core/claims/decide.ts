@@ -162,10 +162,7 @@ async function settleFirst(ctx: ProgramCtx, payment: Payment): Promise<never> {
   throw new CommitConflict("lost_race", "the payment was not settled");
 }
 
-/**
- * The reference to store so that the payment belongs to the partner: for the nearest object that the provider names of
- * its customer.
- */
+/** The reference that gives the payment to the partner: for the nearest object that the provider names. */
 function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
   if (partner.status === "deactivated") {
     throw new AppError("invalid_transition", "The partner is deactivated. Make the partner active again first.");

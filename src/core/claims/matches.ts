@@ -49,8 +49,7 @@ export function selectMatches(ctx: Reader, id: string) {
 }
 
 /**
- * The payment that answers a declined claim: among those of its order one that can be granted, before one that counts
- * elsewhere.
+ * The payment that answers a declined claim: one of its order that can be granted, before one that counts elsewhere.
  */
 export function selectAnswering(ctx: Reader, id: string) {
   const order = sql`select order_id from claims

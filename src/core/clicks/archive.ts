@@ -20,10 +20,7 @@ const PROGRAMS_AT_ONCE = 50;
 /** Days that are recorded, and looked up, at once. */
 const DAYS_AT_ONCE = 5_000;
 
-/**
- * Records the days of clicks that ended at least `retentionDays` days ago and are still in the database; a day with
- * late clicks is recorded again. Reads as many rows as there are days with clicks.
- */
+/** Records the days of clicks that ended `retentionDays` ago; late clicks record a day again. Reads a row a day. */
 export function noteArchivableDays({ db, now }: Pick<BaseCtx, "db" | "now">, retentionDays: number): Work {
   const end = utcDay(now - retentionDays * DAY);
   const isDue = sql`c.type = 'click' and c.day < ${end} and c.archived < c.count

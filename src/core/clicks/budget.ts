@@ -15,10 +15,7 @@ import { countUncountedIn } from "../kernel/uncounted-clicks.ts";
 
 /** Clicks of one program in one flush from which on the flush also counts those that no roll-up has counted yet. */
 const MANY = 100;
-/**
- * Smaller flushes do so if they contain such an id, about one click in a thousand, because counting reads a row for
- * each.
- */
+/** Smaller flushes count only if they contain such an id, about one click in a thousand: counting reads a row each. */
 const SAMPLED = /00$/;
 /** The days that define the usual number: their median, including days without a click. */
 const USUAL_DAYS = 28;
@@ -52,8 +49,8 @@ export function daysOf(
 }
 
 /**
- * The statement of a flush that closes the days of programs whose budget is used up, by a row of `click_drops`. `days`
- * is the JSON of `daysOf`. The flush that reaches the budget is recorded as a whole.
+ * Closes the days of programs whose budget is used up, in a flush; `days` is the JSON of `daysOf`. The flush that
+ * reaches the budget is recorded whole.
  */
 export function closeDays(days: string): SQL {
   const program_id = sql`d.value ->> 'program_id'`;

@@ -28,9 +28,7 @@ export interface ClickFlush {
   object: string;
   /** The identity of the object's storage, to which its cursor in the database belongs. */
   epoch: string;
-  /**
-   * The arrivals up to here are known to be in the database, `from` by default: later ones may be in flight, or lost.
-   */
+  /** Arrivals up to here are in the database, `from` by default: later ones may be in flight, or lost. */
   known?: number;
   /**
    * The object still stores all arrivals after this one, `known` by default. The cursor begins here if the database has
@@ -44,9 +42,7 @@ export interface ClickFlush {
   now: number;
 }
 
-/**
- * Clicks for each row of counts from which on a flush counts them itself, at a cost of at most a tenth of a row each.
- */
+/** Clicks for each row of counts from which a flush counts them itself: at most a tenth of a row each. */
 const COUNTED_AT_ONCE = 10;
 /** Time from the first waiting click to the first roll-up. */
 const FIRST_ROLL_UP = 10 * MINUTE;
@@ -196,10 +192,7 @@ function countedOnly(arrival: Arrival): Arrival {
   return "dropped" in arrival ? arrival : { created_at, program_id, dropped: "database_full" };
 }
 
-/**
- * Groups arrivals by program, reference and minute, so that the database looks each partner up once and not once per
- * click.
- */
+/** Groups arrivals by program, reference and minute, so that each partner is looked up once. */
 function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[] } {
   const groups = new Map<string, Group>();
   const drops = new Map<string, Drop>();
@@ -227,10 +220,7 @@ function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[]
   return { groups: [...groups.values()], drops: [...drops.values()] };
 }
 
-/**
- * Programs with so many clicks that counting them takes few rows in comparison: one for each partner, two for each
- * hour, and those of pages, sub-ids and origins.
- */
+/** Programs with so many clicks that counting them takes few rows in comparison. */
 function densePrograms(groups: readonly Group[]): Set<string> {
   const dense = new Set<string>();
   for (const [program_id, own] of Map.groupBy(groups, (group) => group.program_id)) {
@@ -299,9 +289,7 @@ const IS_CLOSED = isClosed(sql`g.value ->> 'program_id'`, sql`substr(g.value ->>
 const RESOLVED = sql`cross join partner_slugs s on s.program_id = g.value ->> 'program_id' and s.slug_key = g.value ->> 'ref_key'
   cross join partners p on p.id = s.partner_id and p.status <> 'deactivated' and not ${IS_CLOSED}`;
 
-/**
- * The number of a group's clicks that are not in the log yet, so that counts follow the rows even if a cursor was lost.
- */
+/** How many of a group's clicks are not in the log yet: counts follow the rows even if a cursor was lost. */
 const UNKNOWN_CLICKS = unknownOf(sql`g.value`);
 
 function unknownOf(counted: SQL): SQL {
@@ -320,8 +308,8 @@ function awaitRollUp(counted: string, next_at: string): SQL {
 }
 
 /**
- * Groups by the position of their program's roll-up, which decides whether the flush counts them itself: most it does
- * not, and then skips the lookup of their partners. `until` is the first id of a minute, so no group is cut.
+ * Groups by their program's roll-up, which decides whether the flush counts them. `until` begins a minute, so no group
+ * is cut.
  */
 function groupsOf(counted: string): SQL {
   return sql`json_each(${counted}) g left join click_rollups r on r.program_id = g.value ->> 'program_id'`;
@@ -349,7 +337,7 @@ function countEvents(counted: string, count: SQL): SQL {
     from ${groupsOf(counted)} ${RESOLVED} where ${COUNTED_HERE}`);
 }
 
-/** Drops of unknown programs leave no row, whatever a stranger sends. */
+/** Drops of unknown programs leave no row: a stranger can invent any number. */
 function countDrops(counted: string, drops: string): SQL {
   return sql`insert into click_drops (program_id, day, reason, count)
     select program_id, day, reason, sum(count) from (
@@ -368,7 +356,7 @@ function countDrops(counted: string, drops: string): SQL {
     on conflict (program_id, day, reason) do update set count = count + excluded.count`;
 }
 
-/** For the click `c` that came by a reference of the partner `p`. */
+/** The values of the click `c` that came by a reference of the partner `p`. */
 const FIELDS = {
   ref: sql`p.slug`,
   landing: sql`c.value ->> 'landing'`,

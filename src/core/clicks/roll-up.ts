@@ -9,10 +9,7 @@ import type { BaseCtx } from "../kernel/context.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
-/**
- * The limits of waiting clicks in a program, by its last rate, and of their waiting time, because every total reads
- * them.
- */
+/** Limits of a program's waiting clicks, by its last rate, and of their time, because every total reads them. */
 export const WAITING = 4_000;
 export const MAX_GAP = 3 * HOUR;
 /** Clicks are in the log by then; a later one is counted on arrival. */

@@ -21,11 +21,9 @@ export interface ClickSource {
 export interface ClickSources {
   /** The sources with the most clicks, in order. */
   top: ClickSource[];
-  /** Clicks of all other sources. */
   others: number;
 }
 
-/** Sources of a kind that are listed. */
 const LISTED = 20;
 
 type AnyKind = SourceKind | ProgramSourceKind;

@@ -45,10 +45,7 @@ export function approveDueCommissions(ctx: Ctx): Work<Due> {
   };
 }
 
-/**
- * Due: the hold began at least `days` UTC days ago. An unsettled payment waits, because a new fact, such as a dispute,
- * may be about to flag its commission.
- */
+/** Due: the hold began at least `days` UTC days ago. Unsettled payments wait: a new fact may flag them. */
 function isDue(now: number, days: SQL): SQL {
   return sql`c.status = 'pending' and c.flagged = 0 and ${isSettled(sql`c.payment_id`)}
     and ${HOLD_BEGINS} <= ${daysBefore(iso(now), days)}`;

@@ -54,9 +54,7 @@ export interface ManualCommission {
 
 type CommissionRow = ReturnType<typeof viewCommissionRow>;
 
-/**
- * A list in the form of `viewCommission`. The program is looked up once for a page, if a commission on it is pending.
- */
+/** A list in the form of `viewCommission`. The program is looked up once a page, if a commission on it is pending. */
 function listOf(ctx: Reader, name: "commissions" | "flagged"): PagedList<CommissionView> {
   const end = daysAfter(
     HOLD_BEGINS,
@@ -82,8 +80,7 @@ export function matching(ctx: Reader, match: CommissionMatch): SQL | undefined {
     match.partner_id === undefined && match.payout_id === undefined
       ? sql`${commissions.program_id} = ${ctx.programId}`
       : alsoOfProgram(ctx, commissions.program_id),
-    // The flagged ones are few, and have their own index, which is used only if the query itself contains its
-    // condition.
+    // The few flagged ones have their own index, which needs its condition in the query.
     match.status === undefined
       ? undefined
       : sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${literal(match.status)}`,
@@ -159,10 +156,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
   return viewCommission(rows[0] ?? after, ctx.program);
 }
 
-/**
- * @throws `forbidden` for a key without `payouts` if the change favors the partner; for a row that does not exist the
- * change alone decides.
- */
+/** @throws `forbidden` for a key without `payouts` if the change favors the partner, or may for a missing row. */
 export function requireForChange(ctx: ProgramCtx, before: Commission | undefined, change: CommissionChange): void {
   if (favorsPartner(before ?? { amount_cents: NOTHING }, change)) requireScope(ctx, "payouts");
 }
@@ -197,8 +191,7 @@ export function among(ids: readonly string[]): SQL {
 }
 
 /**
- * Makes a commission by hand: a bonus, or with a negative amount a correction. It waits as `pending` and passes the
- * same approval as any other. Only `active` partners get commissions (COM-3). @throws `forbidden` for a bonus by a key
+ * Makes a bonus, or with a negative amount a correction, as `pending` (COM-3). @throws `forbidden` for a bonus by a key
  * without `payouts` (ACCESS-13)
  */
 export async function createManualCommission(caller: Caller, input: ManualCommission): Promise<CommissionView> {

@@ -9,10 +9,7 @@ import type { CustomerTrace } from "./trace.ts";
 
 const FORGOTTEN = columnsOf(claims, "id", "status");
 
-/**
- * Selects the claims that lose their link to a sale, because it was the erased customer's: by an order's id, by the
- * decided payment, and by day and domain if no other customer's payment matches them.
- */
+/** Selects the claims of the erased customer's sales: by order id, decided payment, and day and domain. */
 export function selectForgotten(ctx: ProgramCtx, trace: CustomerTrace, addresses: ReadonlySet<string>) {
   const own = JSON.stringify([...trace.payments.keys()]);
   const orders = [...trace.payments.keys(), ...[...trace.ids.values()].flatMap(({ payment }) => [...payment])];
@@ -31,10 +28,7 @@ export function selectForgotten(ctx: ProgramCtx, trace: CustomerTrace, addresses
   );
 }
 
-/**
- * Keeps the decisions. Fails if a claim was decided meanwhile: it is read again, because its stored reply contains the
- * sale.
- */
+/** Keeps the decisions. Fails if a claim was decided meanwhile, because its stored reply contains the sale. */
 export function forgetClaims({ db }: ProgramCtx, found: readonly Row<typeof FORGOTTEN>[]): Write {
   return {
     statement: db

@@ -26,7 +26,6 @@ export interface Customer {
   /** Times of the first and the newest payment or lead. */
   first_seen: string;
   last_seen: string;
-  /** The number of paid payments. */
   payments: number;
   /** The revenue of these payments, net of tax and refunds: one amount for each currency. */
   revenue: readonly Amount[];
@@ -62,10 +61,7 @@ function andAmong({ upto }: AsOf, row: "payments" | "o"): SQL {
   return upto === undefined ? sql`` : sql`and +${sql.raw(row)}.rowid <= ${upto}`;
 }
 
-/**
- * The position of a walk: the last customer (`after`, null at the beginning) and the last payment of its beginning
- * (`upto`).
- */
+/** The position of a walk: the last customer (`after`) and the last payment of its beginning (`upto`). */
 function walkOf({ cursor, ...filter }: CustomerFilter): { after: string | null; upto?: number } {
   if (cursor === undefined) return { after: null };
   const [id = "", upto = ""] = cursor.split(".");
@@ -131,8 +127,7 @@ function newestThatMatch(ctx: AsOf, { search, partner_id, provider, from, to }: 
 }
 
 /**
- * A condition: a row of `payments` has a customer, and no payment of the same customer is newer. Reads the last stored
- * payment first, which is nearly always the newest: the cost is then linear in a customer's payments, not squared.
+ * A condition on `payments`: it has a customer, and is their newest. Reads the last stored first: linear, not squared.
  */
 function isNewest(ctx: AsOf): SQL {
   const newer = ofCustomer(ctx, "payments").map(
@@ -149,7 +144,6 @@ function partnerOfCustomer(ctx: AsOf): SQL {
   return sql`(select partner_id from (${unionOf(all, "different")}) order by id desc limit 1)`;
 }
 
-/** Returns the customer of a payment. */
 export async function getCustomer(ctx: Reader, payment_id: string): Promise<Customer> {
   const seen = sql`select id, provider, customer_id, customer_email from payments
     where id = ${payment_id} and +program_id = ${ctx.programId}`;
@@ -159,10 +153,7 @@ export async function getCustomer(ctx: Reader, payment_id: string): Promise<Cust
   return customer;
 }
 
-/**
- * Selects the customers of the payments in `seen` (`id`, `provider`, `customer_id`, `customer_email`): for
- * `customersOf`.
- */
+/** Selects the customers of `seen` (`id`, `provider`, `customer_id`, `customer_email`), for `customersOf`. */
 export function selectCustomersOf(ctx: AsOf, seen: SQL) {
   return shaped(ctx.db, ROW, selectCustomers(ctx, seen));
 }
@@ -197,9 +188,8 @@ const ROW: Columns<Row> = {
 const SOLD = sql`o.event <> 'lead_created' and ${hasNone(sql.raw("o.outcome"), [...COUNTED_ELSEWHERE, "test_mode", "unpaid"])}`;
 
 /**
- * All payments of a row's customer, as parts of a `from` with its `where`: `o` are the payments of its id or, if it has
- * no id, of its address, in the two indexes of addresses. The row is one of `payments`, or `w` with the address in
- * lower case.
+ * All payments of a row's customer, as parts of a `from` with `where`: `o`, by id or else by address. The row is of
+ * `payments`, or `w` with the address in lower case.
  */
 function ofCustomer(ctx: AsOf, row: "payments" | "w"): SQL[] {
   const of = sql.raw(row);
@@ -215,10 +205,7 @@ function ofCustomer(ctx: AsOf, row: "payments" | "w"): SQL[] {
   ];
 }
 
-/**
- * Common table expressions: `customers`, of the payments in `seen`, and `o`, with `columns` of all payments of these
- * customers.
- */
+/** `customers` of the payments in `seen`, and `o`, with `columns` of all their payments. */
 function withPayments(ctx: AsOf, seen: SQL, columns: SQL): SQL {
   const own = ofCustomer(ctx, "w").map((payments) => sql`select ${columns} from customers w cross join ${payments}`);
   return sql`customers as materialized (

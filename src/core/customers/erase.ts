@@ -192,10 +192,7 @@ async function forget(
   };
 }
 
-/**
- * Refuses if something was bound to the address since the trace: it would stay stored, and no payment would find it. An
- * import can bind at any time, and so can a lead with a date after the erasure.
- */
+/** Refuses if anything was bound to the address since the trace, by an import or a lead: it would stay stored. */
 function unlessBound({ db, program }: ProgramCtx, keys: readonly string[], holding: readonly TracedFact[]): Write {
   const traced = holding.filter(isBinding).map(({ provider, fact_id }) => [provider, fact_id]);
   return refuseWhere(
@@ -225,10 +222,7 @@ function othersServed({ program }: ProgramCtx, payment_ids: string, key: SQL): S
     and id not in (select value from json_each(${payment_ids}))`;
 }
 
-/**
- * Refuses if a binding of a further address (not in `keys`) has come to serve other customers; a running settling reads
- * again.
- */
+/** Refuses if a binding of a further address (not in `keys`) serves other customers by now. */
 function unlessServed(
   ctx: ProgramCtx,
   payment_ids: string,
@@ -272,10 +266,7 @@ function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
 
 const keysOf = (spellings: readonly string[]): string[] => [...new Set(spellings.map(emailKey))];
 
-/**
- * Returns a test: a fact comes from one of the customer's events, as a lead does, or from reprocessing one of their
- * payments.
- */
+/** Returns a test: a fact comes from one of the customer's events, or from reprocessing their payments. */
 function saidOf(own: readonly Payment[], facts: readonly TracedFact[]): (fact: TracedFact) => boolean {
   const nameOf = ({ provider, event_id }: EventKey) => `${provider} ${event_id}`;
   const events = new Set(facts.flatMap(eventOf).map(nameOf));
@@ -314,10 +305,7 @@ type Impersonal =
 
 type Redacted = Decided<Payment, "ref" | "decision" | "customer_email", Impersonal> & { is_erased: boolean };
 
-/**
- * Redacts a payment of the customer. Its rule stays recorded, and is kept without comparing `decided_on`
- * (`domain/payment.ts`).
- */
+/** Redacts a payment. Its rule stays recorded, and is kept without comparing `decided_on` (`domain/payment.ts`). */
 function barePayment({ ref, decision }: Payment, addresses: ReadonlySet<string>): Redacted {
   const bare = decision && withoutAddresses({ ...decision, decided_on: null }, addresses);
   return { ref: withoutAddresses(ref, addresses), decision: bare, customer_email: null, is_erased: true };
@@ -343,10 +331,7 @@ function parametersOf(rows: readonly object[]): { json: string; count: number }[
   return parts.map((part) => ({ json: `[${part.join(",")}]`, count: part.length }));
 }
 
-/**
- * Updates each payment only at the revision that was read, otherwise the commit fails: settling compares the same
- * revision.
- */
+/** Updates each payment only at the revision that was read; settling compares the same revision. */
 function paymentWrites(ctx: ProgramCtx, found: readonly Payment[], redact: (payment: Payment) => Redacted): Write[] {
   const rows = found.map((payment) => {
     const { decision, ...rest } = redact(payment);
@@ -365,10 +350,7 @@ function paymentWrites(ctx: ProgramCtx, found: readonly Payment[], redact: (paym
   }));
 }
 
-/**
- * Removes the addresses from the customer's facts. If an import bound the partner to the address, the fact gets the
- * partner as the payment's own reference, so that the address is not needed again.
- */
+/** Removes the addresses from the customer's facts. An imported partner becomes the payment's own reference. */
 function bareFacts(
   facts: readonly TracedFact[],
   own: readonly Payment[],

@@ -21,7 +21,6 @@ export interface LeadFilter extends PageRequest {
 const { id, provider_transaction_id, outcome, partner_id, ref, customer_email, customer_id, created_at } = payments;
 const COLUMNS = { id, provider_transaction_id, outcome, partner_id, ref, customer_email, customer_id, created_at };
 
-/** A lead, from the payment that it is decided as. */
 export type Lead = Pick<Payment, keyof typeof COLUMNS> & {
   /** The earliest payment of its customer with the outcome `commission`, at any provider and of any partner. */
   first_sale: Pick<Payment, "id" | "created_at"> | null;

@@ -36,9 +36,7 @@ export interface CustomerTrace {
   holding: TracedFact[];
 }
 
-/**
- * The text that preselects rows with an address: the whole address if it is ASCII, because SQLite lowers only ASCII.
- */
+/** The text that preselects rows with an address: whole if it is ASCII, because SQLite lowers only ASCII. */
 function needleOf(address: string): string {
   if (/^\p{ASCII}+$/u.test(address)) return address;
   const domain = address.slice(address.lastIndexOf("@"));
@@ -203,7 +201,6 @@ export function factOf({
   return { provider, fact_id, fact: JSON.parse(data) as Fact };
 }
 
-/** The key of an event at its provider. */
 export interface EventKey {
   provider: ProviderName;
   event_id: string;
@@ -216,10 +213,7 @@ export interface EventKey {
  */
 const LOOKED_THROUGH = 10_000;
 
-/**
- * The customer's ids that occur in a vendor's bodies. An id from the owner must have the vendor's form, because many
- * bodies contain a given number.
- */
+/** The customer's ids in a vendor's bodies. An owner's id must have the vendor's form: a bare number is in many. */
 function namesAt(ids: IdsByProvider, vendor: VendorName): Set<string> {
   const isNamed = (id: string) => ids.get(vendor)?.customer.has(id) === true || providerOfCustomer(id) === vendor;
   return new Set([...customersAt(ids, vendor)].filter(isNamed));

@@ -23,10 +23,7 @@ export interface Place {
   skip: number;
 }
 
-/**
- * Selects the stretches that may contain ids of a range, those with the newest click first. All stretches of the day in
- * which the range ends are searched, because stretches of one day may overlap.
- */
+/** Selects the stretches that may contain a range, newest first, and all of its last day, because they overlap. */
 export function stretchesIn(ctx: Reader, { from, before }: IdRange, limit: number) {
   return shaped(
     ctx.db,
@@ -81,8 +78,8 @@ export async function countArchived(
 }
 
 /**
- * Merges the rows and the archived clicks of the same range: the newest `need`, newest first; null if more stretches
- * than these are needed to decide. `rows` are the newest `need` of the database, or all its rows.
+ * Merges rows and archived clicks of a range: the newest `need`; null if more stretches are needed to decide. `rows`
+ * are the newest `need` of the database, or all.
  */
 export async function mergeArchived<Row extends { id: string }>(
   read: StretchReader,

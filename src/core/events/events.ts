@@ -88,10 +88,7 @@ export async function getEvent(ctx: Reader, id: string): Promise<AuditEvent> {
   return eventOf(archived);
 }
 
-/**
- * The range of ids of a filter, with one upper bound: of two bounds the database would use only the first to search the
- * key, and read the rest.
- */
+/** The range of ids of a filter, with one upper bound: the database would search the key by the first of two only. */
 function idsOf(filter: EventFilter): IdRange {
   const { from, to } = filter;
   const before = [cursorId(filter, "event"), to === undefined ? null : firstIdAt("event", to)].filter(
@@ -139,10 +136,7 @@ function selectEvents(ctx: Reader, type: EventKind | undefined, range: IdRange, 
   );
 }
 
-/**
- * Selects the events other than clicks. The index without clicks is sorted by type: the database merges its types by
- * id, so it reads no more than the requested rows and one row of each type, however many clicks lie between.
- */
+/** Selects events other than clicks: the database merges the types by id, and reads one further row for each. */
 function selectUnclicked(ctx: Reader, { from, before }: IdRange): SQL {
   const bounds = [
     ...(from === null ? [] : [sql`and id >= (select first from asked)`]),

@@ -14,10 +14,7 @@ export interface ChangedObject {
   about: readonly [field: string, id: string];
 }
 
-/**
- * Returns the actor who last changed one of these columns of an object; null if the newest events do not contain such a
- * change.
- */
+/** Returns who last changed one of these columns of an object; null if the newest events do not show it. */
 export async function readLastChange(
   ctx: Reader,
   { type, about: [field, id] }: ChangedObject,

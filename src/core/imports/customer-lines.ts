@@ -10,9 +10,7 @@ export interface CustomerIdentity {
   subject: string;
 }
 
-/** A line of a customer file. */
 export interface CustomerLine {
-  /** The line number, for display. */
   line: number;
   customer: CustomerIdentity;
   /** The customer's address, if the line has it. */
@@ -53,10 +51,7 @@ export interface KnownCustomers {
   /** Partners by the `slugKey` of a current or former code, and by `emailKey`. */
   byCode: ReadonlyMap<string, NamedPartner>;
   byEmail: ReadonlyMap<string, NamedPartner>;
-  /**
-   * The partners of a customer or an address by `identityKey`, first the current one, then others that references name;
-   * and the customer's address.
-   */
+  /** Partners by a customer's or address's `identityKey`, the current one first; and the customer's address. */
   holders: ReadonlyMap<string, readonly string[]>;
   addresses: ReadonlyMap<string, string>;
 }
@@ -109,10 +104,7 @@ interface Customer {
   emails: Set<string>;
 }
 
-/**
- * The identities of a customer beside its id: the addresses in the line and from the provider or, without an id, its
- * address.
- */
+/** A customer's identities beside its id: addresses of the line and provider or, without an id, its address. */
 export function addressesOf(
   { customer, customer_email }: CustomerLine,
   known: ReadonlyMap<string, string>,
@@ -137,10 +129,7 @@ function note(customers: Map<string, Customer>, line: CustomerLine, partner_id: 
   }
 }
 
-/**
- * Marks a customer id and its address as contradicting if their lines name different partners: at a payment the id has
- * priority.
- */
+/** Marks a customer id and its address as contradicting if their lines name different partners: the id has priority. */
 function compareAddresses(customers: ReadonlyMap<string, Customer>) {
   const differing = [...customers.values()].flatMap((one) =>
     [...one.emails].flatMap((email) => {

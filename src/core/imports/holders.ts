@@ -77,10 +77,7 @@ function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[]
   });
 }
 
-/**
- * Selects the current facts about the names of one provider, with all data needed to evaluate them: rows of
- * `holdersAmong`.
- */
+/** Selects the current facts about names of one provider: rows of `holdersAmong`. */
 function selectSaid(ctx: Reader, provider: ProviderName, names: readonly CustomerIdentity[]) {
   const own = literal(provider);
   const subjects = JSON.stringify(names.map(({ scope, subject }) => [scope, subject]));

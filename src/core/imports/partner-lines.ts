@@ -16,9 +16,7 @@ export interface GivenCode {
   code: string;
 }
 
-/** A line of a partner file. */
 export interface PartnerLine {
-  /** The line number, for display. */
   line: number;
   input: LineInput;
   /** The references in the partner's links. */
@@ -74,17 +72,13 @@ function heldBy({ codes, promotion_codes }: PartnerLine): Held[] {
 /** A partner without the column that an import neither reads nor changes. */
 export type KnownPartner = Omit<Partner, "metadata">;
 
-/**
- * The stored data: `partners` by `emailKey`; `holders`, the partner's id by the `slugKey` of a current or former code
- * and by `promotionKey`; `counts`, the number of promotion codes by the partner's id.
- */
+/** Stored data: `partners` by `emailKey`, `holders` by `slugKey` and `promotionKey`, `counts` of codes by partner. */
 export interface Known {
   partners: ReadonlyMap<string, KnownPartner>;
   counts: ReadonlyMap<string, number>;
   holders: ReadonlyMap<string, string>;
 }
 
-/** A partner that lines add or change. */
 export interface ChangedPartner {
   before: KnownPartner | null;
   after: KnownPartner;
@@ -152,10 +146,7 @@ function addClaims(claims: Map<string, Claim>, own: PartnerLine): void {
   }
 }
 
-/**
- * The reason why one of the line's codes cannot be its partner's, or null. The holder of a code keeps it regardless of
- * the lines.
- */
+/** Why one of the line's codes cannot be its partner's, or null. A holder keeps a code regardless of lines. */
 function refusedCode(
   line: PartnerLine,
   known: Known,

@@ -24,7 +24,6 @@ import {
   promotionKey,
 } from "./partner-lines.ts";
 
-/** The most lines of one import. */
 export const MAX_IMPORT_LINES = 5_000;
 
 /** The most partners or customers of one transaction: preparing its texts is one slice of work. */
@@ -33,9 +32,7 @@ export const IMPORT_CHUNK = 250;
 /** The most lines of one look-up, because a bound text has a size limit. */
 export const LOOK_UP_LINES = 1_000;
 
-/**
- * The most repetitions of a transaction after conflicts. Each conflict means that another transaction was committed.
- */
+/** The most repetitions of a transaction after conflicts; at each, another transaction was committed. */
 export const MAX_IMPORT_RACES = 100;
 
 /**
@@ -160,8 +157,7 @@ async function store(
       await takeRest(ctx, { rest });
       break;
     } catch (error) {
-      // Another request added or changed one of them meanwhile: decided again, that line is known, completed or
-      // refused.
+      // Another request changed one of them meanwhile: decided again, that line is known, completed or refused.
       if (!(error instanceof CommitConflict) || races >= MAX_IMPORT_RACES) throw error;
       ({ verdicts, changed } = await decideLines(ctx, lines, status));
     }

@@ -36,8 +36,8 @@ function from<T>(all: readonly T[], place: number): T[] {
 }
 
 /**
- * Opens the waiting questions; null if no question waits. `failed`: how many times in a row a question was left
- * unanswered. Each time others come first, so that one that is never answered does not block the others for good.
+ * Opens the waiting questions, or null. `failed`: unanswered times in a row; each time others come first, so that none
+ * blocks the rest.
  */
 export async function openQuestions(
   ctx: ProgramCtx,
@@ -57,10 +57,7 @@ export async function openQuestions(
     get failure() {
       return failure;
     },
-    /**
-     * An unreadable answer stops no other question; a missing permission stops the questions of its kind; any other
-     * failure stops all.
-     */
+    /** An unreadable answer stops no other; a missing permission stops its kind; any other failure stops all. */
     async next() {
       const [first, ...others] = open;
       const api_key = await openApiKey(ctx, provider);
@@ -90,14 +87,10 @@ async function listWaiting(
   return rows.map(({ subject }) => subject.slice((subject.startsWith(prefix_again) ? prefix_again : prefix).length));
 }
 
-/**
- * Sends questions about an id until all are answered, and stores each answer as an event. Returns the vendor's failure,
- * so that the question waits on; null after an answer.
- */
+/** Sends an id's questions until all is answered, and stores each answer as an event. Returns the vendor's failure or null. */
 async function ask(asking: Asking, kind: QuestionKind, id: string): Promise<ReadFailure | null> {
   const { ctx, provider } = asking;
-  // An answer without facts holds for one key: if another key is stored meanwhile, the question is sent again with that
-  // one.
+  // An answer without facts holds for one key: with another key the question is sent again.
   const isSameKey = hasSameKey(ctx.program, provider);
   let isAnswered = false;
   for (let calls = 0; ; calls++) {

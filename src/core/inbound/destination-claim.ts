@@ -1,7 +1,4 @@
-/**
- * Which destination of a vendor's webhooks has the stored secret, and which call is making one now:
- * `provider_connections.destination`.
- */
+/** Which destination of a vendor's webhooks has the stored secret, and which call is making one. */
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { randomToken } from "../../lib/crypto.ts";
@@ -13,10 +10,7 @@ import type { ProgramCtx } from "../kernel/context.ts";
 /** How long an aborted call keeps others out: a request to the vendor takes up to 20 seconds. */
 const CLAIMED_FOR = 3 * MINUTE;
 
-/**
- * The destination whose secret is stored, and the fingerprint of that secret: a secret that is pasted later is not the
- * destination's.
- */
+/** The destination whose secret is stored, and that secret's fingerprint: a pasted one is not the destination's. */
 export interface KnownDestination {
   id: string;
   secret: string;

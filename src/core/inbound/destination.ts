@@ -45,8 +45,7 @@ export interface MadeDestination {
   /** Whether it receives only the events of the vendor's test mode. */
   test: boolean;
   /**
-   * `stored`: by this call. `kept`: it was stored before, and belongs to this destination. `unverified`: a pasted
-   * secret is stored, and the vendor does not show its secret for a comparison.
+   * `stored` now; `kept` from before, this destination's; `unverified`: pasted, and the vendor does not show its own.
    */
   secret: "stored" | "kept" | "unverified";
   /** Others at the same address that the vendor did not remove. */

@@ -33,8 +33,8 @@ function isRemembered({ kind }: Fact): boolean {
 }
 
 /**
- * The note in `waiting_events` that another program has an event which may be this one's. It includes the event's
- * payment: if this program receives an event of the same id from another sender, its payment is different.
+ * The note in `waiting_events` that another program has an event which may be this one's, with the event's payment:
+ * another sender's event of the same id has another.
  */
 export function announcement(program_id: string, { event_id, facts }: Pick<Said, "event_id" | "facts">): string {
   return `event:${program_id}:${event_id}:${paymentIn(facts)?.key ?? ""}`;
@@ -174,10 +174,7 @@ export function givenUp(event: ProviderEvent): ProviderEvent {
   return facts.length > 0 ? { ...event, facts } : { ...event, facts, ignored: CLAIMED_ELSEWHERE };
 }
 
-/**
- * Records in the database of the URL's program that a subscription whose events are sent there belongs to another
- * program.
- */
+/** Records in the URL's program's database that a subscription's events there belong to another program. */
 export function noteClaim({ db }: Ctx, program_id: string, subscription_id: string): Statement {
   return db.run(sql`insert into claimed_subscriptions (subscription_id, program_id)
     values (${subscription_id}, ${program_id}) on conflict do nothing`);

@@ -53,10 +53,7 @@ export function knownProgram(ctx: Ctx, provider: VendorName, id: string): KnownP
   return { ...forProgram(on, program), unchanged: on.db.run(refuseIf(sql`not exists (${same})`)) };
 }
 
-/**
- * Reads the program with this id, bound to its database, in one read; null if it does not exist. It includes only the
- * connection to the provider: no event costs more than that row.
- */
+/** Opens a program with its connection to the provider alone, in one read; null if it does not exist. */
 export async function openProgramOrNull(ctx: Ctx, provider: VendorName, id: string): Promise<ProgramCtx | null> {
   const on = onShard(ctx, shardOfProgram(id));
   if (!on) return null;
@@ -65,10 +62,7 @@ export async function openProgramOrNull(ctx: Ctx, provider: VendorName, id: stri
   return program ? forProgram(on, program) : null;
 }
 
-/**
- * Proves the account of an event: the signature of a webhook, or the signing secrets of the program whose API key
- * listed the event.
- */
+/** Proves an event's account: a webhook's signature, or the secrets of the program whose key listed it. */
 export type Proof = { header: string | null; signed: Uint8Array } | { secrets: readonly string[] };
 
 /** An event from some program's account: the claim, and the proof of its account. */
@@ -115,8 +109,7 @@ export async function locateByClaim(base: Ctx, event: Claimed): Promise<{ ctx: P
   };
   let asked: Asked | null = null;
   if (program_id !== null && isProgramId(program_id)) {
-    // One read returns the claimed program and those that store the event's ids: an unverified claim causes no second
-    // read of a database (IN-10).
+    // One read for the claimed and the storing programs: an unverified claim costs no second database (IN-10).
     const home = onShard(base, shardOfProgram(program_id));
     asked = home && (await claimedAndStoring(home, provider, claim));
     const claimed = asked?.found.find(({ ctx }) => ctx.program.id === program_id);
@@ -146,10 +139,7 @@ export async function locateClaimed(
   return { claimed: null, claimants: named ? [named] : [] };
 }
 
-/**
- * The first program that stores the event's payment or subscription and whose secret verifies it; adds the others to
- * `strangers`.
- */
+/** The first program that stores the event's payment or subscription and verifies it; others go to `strangers`. */
 export async function locateOwner(url: ProgramCtx, event: Claimed, strangers: string[]) {
   const { found, failure } = await programsStoring(url, event.provider, event.claim, strangers);
   const isUrl = ({ ctx }: Storing) => ctx.program.id === url.program.id;
@@ -164,9 +154,7 @@ export async function locateOwner(url: ProgramCtx, event: Claimed, strangers: st
 
 export interface Storing {
   ctx: ProgramCtx;
-  /**
-   * -1 if the event claims the program, 0 if the program stores the transaction, 1 if it stores only the subscription.
-   */
+  /** -1: the event claims it, 0: it stores the transaction, 1: it stores only the subscription. */
   rank: number;
 }
 
@@ -206,17 +194,13 @@ export async function programsStoring(
   return { found: found.toSorted((a, b) => a.rank - b.rank), failure };
 }
 
-/**
- * The claimed program, if it is in the context's database, and the programs of `programsStoring` there, in one read.
- */
+/** The claimed program, if in this database, and `programsStoring` there, in one read. */
 export async function claimedAndStoring(on: Ctx, provider: VendorName, claim: ClaimedOwner): Promise<Asked> {
   const ranked = sql`select ${claim.program_id} as program_id, -1 as rank union all ${storing(provider, claim)}`;
   return { shard: on.shard, found: await programsOn(on, provider, ranked, []) };
 }
 
-/**
- * Reads the programs of a select of `program_id` and `rank`, in every database except that of `asked`, except `but`.
- */
+/** Reads programs of a select of `program_id` and `rank`, in all databases but that of `asked`, except `but`. */
 export async function programsIn(
   ctx: Ctx,
   provider: VendorName,
@@ -243,8 +227,7 @@ async function programsOn(on: Ctx, provider: VendorName, ranked: SQL, but: reado
 }
 
 /**
- * Refuses the batch if another program, outside `strangers`, stores the event's payment or subscription and this one
- * does not.
+ * Refuses the batch if another program, not in `strangers`, stores its payment or subscription and this one does not.
  */
 export function storedElsewhere(
   url: ProgramCtx,

@@ -48,10 +48,7 @@ export interface QuestionKind {
   openedBy(program_id: string, provider: VendorName, facts: readonly Fact[]): SQL[];
   /** Selects the ids that stored events (`within`: SQL about `e`) leave open for another key, as `id`. */
   reopenedBy(program_id: string, provider: VendorName, within: SQL): SQL;
-  /**
-   * Sends a question about an id, or about an id it was made from. Null if no question is open, including one that an
-   * event has answered.
-   */
+  /** Sends a question about an id or its origin. Null if it is not open any more. */
   ask(asking: Asking, id: string): Promise<{ id: string; answer: Answer } | null>;
 }
 
@@ -142,8 +139,7 @@ const CODES: QuestionKind = {
   isWaiting: sql`subject >= 'code:' and subject < 'code;'`,
   // A discount was made from a promotion code, and that from a coupon: each has a name.
   isChained: true,
-  // Every sale with the code opens the question again: so the answer that it has no name is stored too, for the
-  // lifetime of the key.
+  // Each sale with the code asks again: so "no name" is stored too, for the lifetime of the key.
   ignored: { read: "no_code", failed: "no_code" },
   among: sql`e.event_id >= 'code:' and e.event_id < 'code;'`,
   openedBy(program_id, provider, facts) {
@@ -249,10 +245,7 @@ export function codesCarried(facts: readonly Fact[]): string[] {
   return [...new Set(facts.flatMap((fact) => ("codes" in fact ? (fact.codes ?? []) : [])))];
 }
 
-/**
- * Selects, as `id`, those of some codes (`seeds`: SQL for a one-column select) and of the ids they were made from that
- * no event names and no question was sent about.
- */
+/** Selects, as `id`, those of `seeds` and their ancestors that no event names and no question was sent about. */
 function unnamedAmong(program_id: string, provider: VendorName, seeds: SQL): SQL {
   const ofProgram = sql`program_id = ${program_id} and provider = ${literal(provider)}`;
   // One row, even if several events name it.

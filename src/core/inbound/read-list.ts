@@ -368,10 +368,7 @@ const CALL_MS = 20 * SECOND;
 
 export interface ReconcileEvents {
   provider: string;
-  /**
-   * Milliseconds. The reading starts there if it is before the last complete point, but not before the vendor's oldest
-   * event.
-   */
+  /** Milliseconds. Starts there if before the last complete point, but not before the vendor's oldest event. */
   since?: number | undefined;
 }
 
@@ -411,10 +408,7 @@ function readable(name: string, readsOf: ReadsOf): { provider: Vendor; reads: Ve
   return { provider, reads };
 }
 
-/**
- * Records the reading before it begins, so that it goes on even if this call is cut off. A reading that another run
- * stores meanwhile is not replaced.
- */
+/** Records the reading before it begins, so that it outlives this call. Another run's reading is not replaced. */
 function beginReading(ctx: ProgramCtx, name: string, since: number | undefined, readsOf: ReadsOf): Promise<ProgramCtx> {
   const { provider, reads } = readable(name, readsOf);
   const { now } = ctx;

@@ -25,42 +25,26 @@ export interface Reading {
   complete_until: string | null;
   /** The number of events that no webhook delivered. */
   recovered: number;
-  /**
-   * Stored events that may not have reached every program of their account, because the call broke off: they are
-   * ingested again, by any list that contains them. Absent if empty.
-   */
+  /** Stored events that a broken call may not have stored in every program: ingested again. Absent if empty. */
   taking?: readonly string[];
-  /**
-   * The event after which the questions of another key are to be reopened, before any question is sent; null if all are
-   * to be reopened, absent if that is done.
-   */
+  /** The event after which another key's questions reopen first; null: all; absent: done. */
   noted_again?: string | null;
-  /**
-   * The current reading: back to `from`, and complete `until` when it gets there. `unparsable` are its events without a
-   * documented shape.
-   */
+  /** The current reading: back to `from`, complete `until` at its end, with its undocumented events `unparsable`. */
   under_way: { from: string; until: string; cursor: string | null; unparsable?: readonly Unparsable[] } | null;
   /** The failure of the last attempt; null if it succeeded. */
   trouble: { reason: ReadTrouble; at: string; since: string; attempts: number } | null;
-  /**
-   * The failure of the questions after the last reading; absent or null if they were answered, or there was no
-   * question.
-   */
+  /** The last failure of the questions; absent or null if they were answered, or absent. */
   unanswered?: Unanswered | null;
   /** Listed events that are not ingested because they have no documented shape, the oldest first; absent if empty. */
   unparsable?: readonly Unparsable[];
 }
 
-/**
- * How many are kept after the end of a list: the last ones, because a run breaks off at the last one that it records.
- */
+/** How many are kept after the end of a list: the last, because a run breaks off at the last that it records. */
 const MOST_TAKING = 20;
 
 /** How many of them are kept at once: the oldest, because they decide up to when the list is complete. */
 export const MOST_UNPARSABLE = 20;
-/**
- * How often they are read again: this service may support their shape by then, or a webhook may have delivered them.
- */
+/** How often they are read again: by then their shape may be supported, or a webhook delivered them. */
 const UNPARSABLE_EVERY = DAY;
 
 export interface Unparsable {
@@ -112,9 +96,7 @@ export function readingStatus(program: Program, provider: VendorName): ReadingSt
   };
 }
 
-/**
- * The time up to which every event is ingested: before the first unparsable event. The list is read on after it anyway.
- */
+/** Every event before this time is ingested: the first unparsable one ends it, though reading goes on. */
 function completeUntil({ complete_from, complete_until, unparsable }: Reading): string | null {
   const first = unparsable?.[0];
   if (complete_until === null || !first || first.occurred_at > complete_until) return complete_until;
@@ -122,9 +104,7 @@ function completeUntil({ complete_from, complete_until, unparsable }: Reading): 
   return complete_from !== null && before < complete_from ? complete_from : before;
 }
 
-/**
- * The time from which the list is to be read again for unparsable events: all of them, or those not checked for a day.
- */
+/** From when the list is to be read again for unparsable events: all, or those not checked for a day. */
 export function unparsableSince({ unparsable = [] }: Reading, which: "all" | { due: number }): string | undefined {
   return unparsable.find(({ at }) => which === "all" || at <= iso(which.due - UNPARSABLE_EVERY))?.occurred_at;
 }
@@ -153,8 +133,7 @@ export function begun(reading: Reading, program: Program, kept_ms: number, now: 
   const [wanted = usual] = [usual, under_way?.from, since, again].filter((at) => at !== undefined).toSorted();
   const kept = iso(now - kept_ms);
   const from = wanted < kept ? kept : wanted;
-  // The findings of a reading that breaks off here stay known and are found again: the new one goes back at least as
-  // far.
+  // Findings of a reading that breaks off are found again: the new one goes back at least as far.
   const unparsable = oldest([...(reading.unparsable ?? []), ...(under_way?.unparsable ?? [])]);
   return { ...reading, unparsable, under_way: { from, until: iso(now - SETTLED_AFTER), cursor: null } };
 }
@@ -181,12 +160,10 @@ export function passed(
   const unparsable = oldest([...(under_way.unparsable ?? []), ...found]);
   if (next !== null) return { ...on, under_way: { ...under_way, cursor: next, unparsable } };
   const { until } = under_way;
-  // An event that the list did not contain may be of another account, whose key was replaced: it waits for a list that
-  // contains it.
+  // An event that the list did not contain may be of another account, whose key was replaced: it waits.
   if (on.taking) on.taking = on.taking.slice(-MOST_TAKING);
   const from = under_way.from < kept_since ? kept_since : under_way.from;
-  // If reading failed for longer than the vendor keeps its events there is a gap: the time before it is no longer
-  // complete.
+  // If reading failed for longer than the vendor keeps events there is a gap: the time before is incomplete.
   const isGap = complete_from === null || complete_until === null || complete_until < from;
   const before = reading.unparsable ?? [];
   // An event that the vendor has deleted can never be read: the time before it is not complete.

@@ -152,8 +152,7 @@ function ordered(event: OpenEvent, unsettled: PaymentKey[]): PaymentKey[] {
 }
 
 /**
- * Closes an event without a payment that can be settled; of several at once the first wins, the others find it closed.
- * @throws the error of the settling, if the event's own payment was never settled: its outcome is unknown.
+ * Closes an event without a payment that can be settled; the first of several wins. @throws the settling's own error
  */
 async function closeAlone(ctx: ProgramCtx, closing: Closing, failure?: Tried["failure"]): Promise<EventOutcome> {
   const settled = await settledOutcome(ctx, closing);

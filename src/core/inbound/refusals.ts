@@ -31,9 +31,8 @@ export interface Refusal {
 }
 
 /**
- * Counts refused deliveries of a program. The audit event `webhook.refused` reports their total at most once an hour
- * for each provider and reason: the row decides, so that of several isolates one writes it. `beside` is written with
- * it.
+ * Counts refused deliveries. `webhook.refused` reports the total hourly for each provider and reason: the row decides
+ * which isolate writes it. `beside` is written with it.
  */
 export async function noteRefusals(
   ctx: ProgramCtx,

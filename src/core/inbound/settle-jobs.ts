@@ -19,10 +19,7 @@ const LEFT_AFTER = MINUTE;
 const ITEMS_AT_ONCE = 50;
 const PROGRAMS_AT_ONCE = 20;
 
-/**
- * The unfinished work that a crash left in one program, in random order: so an item that always fails does not block
- * the rest.
- */
+/** Unfinished work of a crash in one program, in random order: an item that always fails does not block the rest. */
 interface Left<Item> extends Owner {
   items: Item[];
   program: ProgramCtx | null;

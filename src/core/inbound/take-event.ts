@@ -35,10 +35,7 @@ import {
 import { receiveEvent, settleEvent, storeEvent, type Received, type StoredEvent } from "./receive.ts";
 import { codesReferenced, recordFetchedCodes, recordSeenCodes, selectSeers, selectUnfetched } from "./seen-codes.ts";
 
-/**
- * The most bytes of an event that a webhook may send (HTTP-13), and that a list may store: a longer body may be longer
- * than a row.
- */
+/** The most bytes of an event by webhook (HTTP-13) or list: a longer body may exceed a row. */
 export const MAX_EVENT_BYTES = 1024 * 1024;
 
 /** A vendor's event on its way to its program. */
@@ -51,7 +48,6 @@ export interface Delivery {
   proof: Proof;
   /** Programs that it claims and whose secrets do not verify it: it is theirs if they have received it themselves. */
   claimants?: readonly ProgramCtx[];
-  /** Statements before the event in the transaction that stores it, in its program. */
   before?: (home: ProgramCtx) => Statement[];
 }
 
@@ -130,10 +126,7 @@ async function passOn(home: ProgramCtx, delivery: Delivery, ranked: SQL, facts: 
   }
 }
 
-/**
- * Some of the facts of an event, under an id of exactly these: the same program may also receive all of it, or others
- * of its facts.
- */
+/** Some facts of an event, under an id of exactly these: a program may also receive the rest. */
 function partOf(event: ProviderEvent, facts: Fact[]): ProviderEvent {
   if (facts.length === event.facts.length) return event;
   const places = facts.map((fact) => event.facts.indexOf(fact));
@@ -170,10 +163,7 @@ async function receiveChange(url: ProgramCtx | KnownProgramCtx, delivery: Delive
   throw new CommitConflict("lost_race", "the program of an event");
 }
 
-/**
- * Receives a payment, or another event of a subscription, in the program that has claimed the subscription at this URL
- * before, else in the URL's.
- */
+/** Receives a payment of a subscription in the program that claimed it at this URL before, else in the URL's. */
 async function receiveUnclaimed(url: ProgramCtx | KnownProgramCtx, delivery: Delivery): Promise<Received | null> {
   const { subscription_id } = delivery.claim;
   if (subscription_id === null) return receive(url, delivery);
@@ -215,9 +205,7 @@ function noteWaiting(db: Ctx["db"], program_id: string, { provider, event }: Del
     on conflict do nothing`);
 }
 
-/**
- * Records the wait in the other databases, before the event is stored in this one: any of them may receive the payment.
- */
+/** Records the wait in the other databases before the event is stored: any of them may receive the payment. */
 async function announceWaiting(url: ProgramCtx, delivery: Delivery): Promise<void> {
   const others = everyShard(url).filter(({ shard }) => shard !== url.shard);
   await Promise.all(others.map(({ db }) => runBatch(db, [noteWaiting(db, url.program.id, delivery)])));
@@ -301,9 +289,7 @@ function idsOf(asked: readonly Part[], of: string): string[] {
   return asked.flatMap(({ what, data }) => (what === of ? [data] : []));
 }
 
-/**
- * Other programs in which events wait for a payment, and those that also have this event, which may be this program's.
- */
+/** Other programs with events that wait for a payment, or with this event, which may be this program's. */
 function notedFor(ctx: ProgramCtx, { provider, event, claim }: Delivery, payment: PaymentFact | undefined): SQL[] {
   const subscription_id = payment?.subscription_id ?? null;
   const isOwn = decides(event) && (claim.program_id === ctx.program.id || subscription_id !== null);
@@ -322,10 +308,7 @@ function forgetWaiting(ctx: ProgramCtx, provider: VendorName, payment: PaymentFa
     where provider = ${literal(provider)} and subject in (${key}, ${subscription_id}) and program_id = ${program_id}`);
 }
 
-/**
- * Fetches a program's events of another program's payment: refunds, the end of its subscription, its customer's
- * address.
- */
+/** Fetches a program's events of another program's payment: refunds, subscription ends, addresses. */
 async function fetchFrom(
   source: ProgramCtx,
   ctx: ProgramCtx,
@@ -356,8 +339,7 @@ async function fetchFrom(
 }
 
 /**
- * Fetches the names of codes that the other programs of the account have received before this one referenced the codes: later
- * names are passed on (`tellNames`).
+ * Fetches names of codes that other programs of the account received earlier; later ones are passed on (`tellNames`).
  */
 async function fetchNames(ctx: ProgramCtx, delivery: Delivery, codes: readonly string[]): Promise<void> {
   const { provider } = delivery;

@@ -22,10 +22,7 @@ export interface Unread {
 /** The parsed event and its full body, or why it could not be read. */
 export type Understood = (Arrived & { parsed: ParseResult }) | Unread;
 
-/**
- * Reads a verified thin event (`arrived`) at the provider with the program's API key: it is never acknowledged without.
- * Test events that the program does not accept have no effect, so they are not read.
- */
+/** Reads a verified thin event with the program's API key. Unaccepted test events have no effect and are not read. */
 export async function readThin(
   ctx: ProgramCtx,
   provider: Vendor,

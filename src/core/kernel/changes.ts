@@ -38,10 +38,7 @@ const SHOWN: Record<NonNullable<AnyField["audit"]>, (value: unknown) => unknown>
   secret: () => "(secret)",
 };
 
-/**
- * `{field: [old, new]}` of the columns that differ, with texts that differ too. Secrets read `"(secret)"`, or null
- * without one; payout details are masked.
- */
+/** `{field: [old, new]}` of differing columns. Secrets read `"(secret)"` or null; payout details are masked. */
 export function changesOf<K extends keyof Rows>(kind: K, before: Rows[K], after: Rows[K]): Changes {
   const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>];
   return Object.fromEntries(

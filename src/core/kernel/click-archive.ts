@@ -7,7 +7,6 @@ import { StorageUnavailable } from "../../lib/errors.ts";
 import { gunzip, gzip } from "../../lib/gzip.ts";
 import { SECOND } from "../../lib/time.ts";
 
-/** The used part of the bucket of archived clicks. */
 export type Archive = Pick<R2Bucket, "put" | "head" | "get">;
 
 export type ClickStretch = InferSelectModel<typeof clickArchives>;
@@ -70,8 +69,8 @@ export interface ArchivedClick {
 }
 
 /**
- * The clicks of a stretch, oldest first: all of them, and only this program's. @throws {StorageUnavailable} if the
- * bucket is away or its object is not the written one.
+ * A stretch's clicks, oldest first, only this program's. @throws {StorageUnavailable} if the object is not readable or
+ * not the written one
  */
 export async function readStretch(archive: Archive | null, stretch: ClickStretch): Promise<ArchivedClick[]> {
   return within(async () => {

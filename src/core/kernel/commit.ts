@@ -23,9 +23,7 @@ import type { OutboundData } from "./views.ts";
 /** A change of state, and the number of rows it must change for the commit to be valid. */
 export interface Write {
   statement: Statement;
-  /**
-   * Rows that must change; any other number is a lost race, and the whole commit is not written. Absent: not checked.
-   */
+  /** The number of rows that must change: otherwise a lost race, and no row is written. Absent: not checked. */
   expect?: number;
 }
 
@@ -200,9 +198,8 @@ async function run(ctx: ProgramCtx, statements: readonly Statement[]): Promise<r
 }
 
 /**
- * Ids of events about rows that no request reads, as SQL over the id of the row: the time and randomness of the commit,
- * then the row's own characters. So a statement that changes the row can name the event that the same commit writes
- * about it.
+ * Ids of events about rows that no request reads, as SQL over the row's id: time and randomness of the commit, then the
+ * row's characters, so that the row's own statement can name its event.
  */
 export function eventIds(now: number): (row_id: SQL) => SQL {
   const stem = newId("event", now).slice(0, -OF_ROW);

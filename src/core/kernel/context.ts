@@ -37,10 +37,7 @@ export interface BaseCtx {
   ownHosts: OwnHosts;
   /** Seals and opens secrets at rest. */
   sealer: Sealer;
-  /**
-   * Puts wake-ups for these deliveries of a shard on the queue; a lost one does no harm, because the sweep finds the
-   * rows.
-   */
+  /** Queues wake-ups for a shard's deliveries; a lost one does no harm: the sweep finds the rows. */
   wake: (delivery_ids: string[], shard: number) => void;
   /** Null if the deployment has no e-mail: then no notices are stored. */
   mailer: Mailer | null;
@@ -60,16 +57,10 @@ export function actingAs<C extends BaseCtx>(ctx: C, actor: Actor): C & Ctx {
 export interface Sealer {
   /** The prefix of every value that `seal` makes; values of older keys have another. */
   mark(): Promise<string>;
-  /**
-   * The prefixes of every value that can be opened; some of those values may be tampered with or belong to another
-   * place.
-   */
+  /** The prefixes of every value that can be opened; single values may still be tampered with or misplaced. */
   openable(): Promise<string[]>;
   seal(plain: string, place: SealedPlace): Promise<Sealed>;
-  /**
-   * Null if no known key sealed it, it was sealed for another place, or it was tampered with: a deployment that has
-   * lost a key continues without its values.
-   */
+  /** Null without its key, at another place, or if tampered with: a deployment that lost a key goes on without it. */
   openOrNull(sealed: Sealed, place: SealedPlace): Promise<string | null>;
 }
 
@@ -77,42 +68,28 @@ export interface Sealer {
 export interface Reader extends BaseCtx {
   /** The program's id as SQL, usable already in the first read: `WHERE program_id = ${reader.programId}`. */
   programId: SQL;
-  /**
-   * Runs the statements in one round trip and returns their rows; also verifies the key if that is still to be done.
-   */
+  /** Runs the statements in one round trip, which also verifies a key that is not verified yet. */
   read: Read;
   /** The same for a page of a list: one statement, even with the lookup of the key. */
   readPage: <View>(parts: PageParts) => Promise<PageRead<View>>;
-  /**
-   * Whether the actor has the scope: an API key by its scopes, but never before the key is verified; any other actor
-   * has all.
-   */
+  /** Whether the actor has the scope: a key by its scopes, once verified; any other actor has all. */
   may: (scope: Scope) => boolean;
 }
 
-/**
- * The bearer of a key. Only rows verify it: a context that acts for the program is available only together with them.
- */
+/** The bearer of a key. Only rows verify it, and only with them does it act for the program. */
 export interface Unproven extends Reader {
   prove: Prove;
-  /**
-   * Looks the key up if no read has done it yet. @throws `unauthorized` for an unknown key, `forbidden` for one that
-   * lacks a scope.
-   */
+  /** Looks the key up unless a read has. @throws `unauthorized` if unknown, `forbidden` if it lacks a scope */
   authenticate: () => Promise<void>;
   /** See `act`. */
   act: <T>(work: (ctx: ProgramCtx) => Promise<T>) => Promise<T>;
 }
 
-/** A context that acts for one program. */
 export interface ProgramCtx extends Reader, Ctx {
   program: Program;
   /** When the acting API key ends (ISO 8601); null for one without an end, and for any other actor. */
   key_ends_at: string | null;
-  /**
-   * If no row has verified the actor yet: the guard that verifies it together with the change, and the callback for its
-   * success.
-   */
+  /** Before any row has verified the actor: the guard that does so with the change, and its callback. */
   assumed?: { holds: Statement; held: () => void };
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
   alongside?: (result: unknown) => Promise<Alongside>;
@@ -128,8 +105,7 @@ export interface Alongside {
 export type Caller = Unproven | ProgramCtx;
 
 /**
- * The caller's context, and the rows of the statements; a key is looked up in the same round trip. For a known caller
- * without statements no read is made. @throws `unauthorized` for an unknown key.
+ * The caller's context and the statements' rows, in one round trip at most. @throws `unauthorized` for an unknown key
  */
 export async function prove<const T extends readonly Statement[]>(
   caller: Caller,
@@ -173,7 +149,6 @@ export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
   return { ...ctx, program, programId: sql`${program.id}`, read, readPage, may: () => true, key_ends_at: null };
 }
 
-/** A text and a total: one row for the whole, whose total is a number, and one for each object of the page. */
 type PageRow = [text: string | null, total: number | null];
 
 function pageOfRows<View>(rows: readonly PageRow[]): PageRead<View> {
@@ -201,9 +176,7 @@ async function readPageBy<View>(read: Read, db: Database, { total, rows }: PageP
 const knownHolders = remember<string, Holder>(1_000);
 const REMEMBERED_MS = 10 * SECOND;
 
-/**
- * The same context, whose commit is valid only if the key still belongs to this program; its success verifies the key.
- */
+/** The same context, whose commit is valid only while the key belongs to this program, and so verifies it. */
 function assuming(ctx: ProgramCtx, same: SQL, onHeld: (ctx: ProgramCtx) => void): ProgramCtx {
   const holds = ctx.db.run(refuseIf(sql`not exists (${same})`));
   return { ...ctx, assumed: { holds, held: () => onHeld(ctx) } };
@@ -230,10 +203,7 @@ async function readPageOfKey(db: Database, key: KeyLookup, parts: PageParts) {
   return { holder: text ? key.holderOf(text) : undefined, rows };
 }
 
-/**
- * The holder of a key by the primary, and the rows of a replica; null if it does not answer, or does not know the key
- * for this program.
- */
+/** A key's holder by the primary, and rows of a replica; null if that does not answer or know the key. */
 async function askBoth(primary: Database, copy: Database, key: KeyLookup, statements: readonly Statement[]) {
   const sameKey = shaped(primary, { id: orNull(text) }, sql`select ${key.programId} as id`);
   const [[found], copied] = await Promise.all([

@@ -17,7 +17,6 @@ export async function readPercentFull(db: Database): Promise<number> {
 /** As of the last write of this isolate; unknown for a database that it has not written yet. */
 const sizes = new WeakMap<D1Database, number>();
 
-/** Stores the size (bytes) in a reply of the database. */
 export function noteSize({ $client }: Database, bytes: number): void {
   sizes.set($client, bytes);
 }

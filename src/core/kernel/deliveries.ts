@@ -40,7 +40,6 @@ export interface ClaimedDelivery {
   claimed_until: string;
   url: string;
   secret: Sealed;
-  /** Null if no previous secret is valid. */
   secret_previous: Sealed | null;
   /** Null once it is no longer kept. */
   body: string | null;
@@ -147,10 +146,7 @@ export function laneState(now_ms: number): SQL {
         and c.claimed_until > ${iso(now_ms)})) as stalled`;
 }
 
-/**
- * The new deliveries to wake. If more wait in a lane than may be in flight at once, further wake-ups are useless,
- * because each attempt that ends takes the next; unless the lane has stalled.
- */
+/** The new deliveries to wake: no more of a lane than may be in flight, unless it has stalled. */
 export function wakeUpsOf(made: NewDelivery[]): string[] {
   return [...Map.groupBy(made, ({ endpoint_id }) => endpoint_id).values()].flatMap((lane) => {
     const waited = Math.max(0, Math.max(...lane.map(({ waiting }) => waiting)) - lane.length);
@@ -159,7 +155,6 @@ export function wakeUpsOf(made: NewDelivery[]): string[] {
   });
 }
 
-/** A delivery to wake, and when. */
 export interface DueWakeUp {
   endpoint_id: string;
   delivery_id: string;
@@ -215,10 +210,7 @@ export async function listIdleClaims(ctx: Clocked, after: string, limit: number)
     limit ${literal(limit)}`);
 }
 
-/**
- * Ends such claims: an inactive endpoint's deliveries are not attempted, so they wait for it as `pending`. At most
- * `limit`; returns their number.
- */
+/** Ends claims of an inactive endpoint, whose deliveries wait as `pending`. At most `limit`; returns their number. */
 export async function endIdleClaims(ctx: Clocked, endpoint_id: string, limit: number): Promise<number> {
   const { meta } = await ctx.db.run(sql`update deliveries set status = 'pending', claimed_until = null
     where rowid in (select c.rowid from deliveries c where c.endpoint_id = ${endpoint_id} and ${ranOut(ctx.now)}
@@ -383,10 +375,7 @@ function noteHealth(changes: string, rows: string): SQL {
       and exists (select 1 from json_each(${rows}) r cross join deliveries d on ${HELD} where d.endpoint_id = e.id)`;
 }
 
-/**
- * The statement that makes deliveries again, in this order; only while the endpoint is active, so a guard on the number
- * of rows shows whether it did.
- */
+/** Makes deliveries again, in this order, while the endpoint is active: a guard on the row count shows it. */
 export function insertDeliveries(
   ctx: Clocked,
   endpoint_id: string,

@@ -36,10 +36,7 @@ export function addToCounts(rows: SQL): SQL {
         union all select key, value from json_each(excluded.minutes)) group by key))`;
 }
 
-/**
- * The same for events of one instant, by type, in a cheaper text: a request's own events are counted at each of its
- * changes.
- */
+/** The same for events of one instant, by type, in a cheaper text: counts a request's own events. */
 export function countAt(program_id: string, created_at: string, types: readonly AuditEventType[]): SQL {
   const counts = [...Map.groupBy(types, (type) => type)].map(([type, { length }]) => ({ type, n: length }));
   const minute = created_at.slice(14, 16);
@@ -151,18 +148,13 @@ function isHour(ms: number): boolean {
   return ms % HOUR === 0;
 }
 
-/**
- * The condition on kept counts for these events; `table` is the name of their table if another one is read beside it.
- */
+/** The condition on kept counts for these events; `table` names their table beside another one. */
 export function ofType(type: EventKind | undefined, table = sql``): SQL {
   if (type === NOT_CLICKS) return sql`and ${table}type <> 'click'`;
   return type === undefined ? sql`` : sql`and ${table}type = ${type}`;
 }
 
-/**
- * The index by type excludes clicks, and is used only if the query excludes them too. It is named in the query, because
- * the planner takes the key of the table to be as good and would read past all clicks.
- */
+/** The index by type excludes clicks. It is named, because the planner would read the key past all clicks. */
 export function tableFor(type: EventKind | undefined): SQL {
   return type === undefined || type === "click" || type === NOT_CLICKS
     ? sql`events`

@@ -50,8 +50,8 @@ export async function readFailedMails(ctx: ProgramCtx): Promise<FailedMail[]> {
 }
 
 /**
- * Resends a failed e-mail as if it were new. One that may have been delivered is not resent. @throws `not_found` for
- * one that is not the program's, did not fail, or whose text is deleted.
+ * Resends a failed e-mail, never one that may have arrived. @throws `not_found` unless the program's, failed and with a
+ * text
  */
 export async function sendMailAgain(ctx: ProgramCtx, id: string): Promise<void> {
   const due = iso(ctx.now);

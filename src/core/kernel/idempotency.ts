@@ -78,15 +78,12 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
 }
 
 /**
- * Matches JSON of `JSON.stringify` that may contain an API key, which only a key that could make it may see
- * (ACCESS-12). Deeper fields belong to metadata.
+ * Matches JSON that may contain an API key, which only a key that could make it may see (ACCESS-12). Deeper fields
+ * belong to metadata.
  */
 const SHOWS_KEY = /"api_key":"/;
 
-/**
- * The statement that stores a reply; replies can contain secrets, so they are sealed. (In a list, because a query is a
- * thenable: returned alone it would be run by the caller's await.)
- */
+/** Stores a sealed reply, which may contain secrets. (In a list: a lone query is a thenable.) */
 async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
   const body = await ctx.sealer.seal(reply.body, replyPlace(ctx.program.id, claim.key));
   const names_customer = NAMES_CUSTOMER.test(reply.body);

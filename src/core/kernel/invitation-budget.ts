@@ -22,10 +22,7 @@ export function admitInvitations(ctx: ProgramCtx, mails: readonly Pick<NewMail, 
   return [ctx.db.run(refuseIf(sql`(select count(*) ${counted(ctx)}) > ${literal(MOST)}`))];
 }
 
-/**
- * Names the budget as the reason why such a commit lost its race.
- * @throws `rate_limited` if the budget is used up, with the time until the oldest e-mail no longer counts
- */
+/** Names the budget as the reason. @throws `rate_limited` if it is used up, until the oldest e-mail expires */
 export async function refuseBeyondBudget(ctx: ProgramCtx, mails: readonly Pick<NewMail, "kind">[]): Promise<void> {
   if (!mails.some(isToStranger)) return;
   const [[used]] = await ctx.read(

@@ -72,7 +72,6 @@ export interface LateJob {
   since: string;
   /** At least this many owners have work left. */
   left: number;
-  /** The number of owners that failed. */
   failed: number;
 }
 

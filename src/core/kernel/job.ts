@@ -17,16 +17,11 @@ export interface Owner {
 
 export const OWNER: Columns<Owner> = { key: text };
 
-/**
- * The work of a job in one database, in pieces. `runJobs` decides for all jobs which owner is served when, how long and
- * in which order.
- */
+/** A job's work in one database, in pieces. `runJobs` decides which owner is served when and how long. */
 export interface Work<One extends Owner = Owner> {
   /** Owners after `after` with work to do, in the order of their keys, any number of them; empty at the end. */
   due(after: string): Promise<One[]>;
-  /**
-   * Does a bounded part for one owner; returns whether more is left. A failure is logged, and the next owner is served.
-   */
+  /** Does a bounded part for one owner; returns whether more is left. A failure is logged; the next follows. */
   serve(owner: One): Promise<boolean>;
   /** The most statements and other calls of one `serve`, not counting a lost race. */
   cost: number;
@@ -34,10 +29,7 @@ export interface Work<One extends Owner = Owner> {
   atOnce?: number;
   /** `due` returns every owner in every lap, with or without work: so a failure waits for the next round. */
   everybody?: true;
-  /**
-   * Serving cannot end or delay a run, so its position is stored only if the budget ends the run. For a job with work
-   * every minute, which would write two rows each time.
-   */
+  /** Its position is stored only if the budget ends the run: for minutely work, which would write two rows. */
   unnoted?: true;
 }
 
@@ -46,15 +38,14 @@ export interface Job<Context> {
   name: string;
   every: Rhythm;
   /**
-   * A job that goes first: while a round of it is due in the database, this one waits for a later run. A round is due
-   * if that job has not served every owner since a round of this job was to begin.
+   * A job that goes first: while a round of it is due, this one waits for a later run. A round is due until it has
+   * served every owner since this job's round was to begin.
    */
   after?: string;
   /** Null if the deployment does not do this. */
   work(context: Context): Work | null;
 }
 
-/** One database for which jobs run. */
 export interface JobDatabase<Context> {
   ctx: BaseCtx;
   /** The context of a job, by its name, over `db`; it reports its calls that are not statements. */
@@ -214,8 +205,7 @@ function startOf(job: string, before: JobRun | undefined, { begins, now }: Means
   const fresh = { job, position: "", more: 0, failed: 0, began_at: at, finished_at: null, next_at: at };
   if (!before || before.finished_at !== null) return fresh;
   if (before.position === "") return { ...fresh, began_at: before.began_at };
-  // A round that is to begin before the last one is over: one more lap, because some of its owners are behind the
-  // position.
+  // A round that begins before the last is over: one more lap for owners behind the position.
   return { ...before, more: before.more + (begins === "minute" ? 0 : 1) };
 }
 

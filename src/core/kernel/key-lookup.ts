@@ -9,7 +9,6 @@ import { iso } from "../../lib/time.ts";
 import { PROGRAM_OBJECT, programFields, selectPrograms } from "./program-rows.ts";
 import type { ApiKey, Program } from "./rows.ts";
 
-/** A presented key, by its hash. */
 export interface PresentedKey {
   hash: string;
   /** The scopes that this request needs, for a further key; null for the program's first key, which has every scope. */
@@ -31,9 +30,7 @@ export interface KeyLookup {
   select: (db: Database) => Statement;
   /** Parses the rows of `select`. */
   holderIn: (rows: unknown) => Holder | undefined;
-  /**
-   * One row with the text of the holder and, as a second column, `total`; no row if the key is unknown or has ended.
-   */
+  /** One row: the holder's text and the `total`; no row for an unknown or ended key. */
   selectText: (total: SQL) => SQL;
   holderOf: (text: string) => Holder;
   /** A row if the key is unchanged, and the program as it was read. */
@@ -63,10 +60,7 @@ function ofFirstKey(hash: string): KeyLookup {
   };
 }
 
-/**
- * Whether the API key `key_id` of the program can still be used: not expired, not deleted, not replaced. Access granted
- * on behalf of a key is read with this condition, so it ends at the same moment as the key (ACCESS-12).
- */
+/** Whether a key can still be used. Access on its behalf is read with this condition and ends with it (ACCESS-12). */
 export function isKeyInForce(program_id: SQL, key_id: SQL, now: number): SQL {
   return sql`(exists (select 1 from api_keys k where k.id = ${key_id} and k.program_id = ${program_id}
       and (k.expires_at is null or k.expires_at > ${iso(now)}))
@@ -79,10 +73,7 @@ type ValueOrPlace = string | ReturnType<typeof sql.placeholder>;
 /** The characters of a SHA-256 in hexadecimal. */
 const HASH_LENGTH = literal(64);
 
-/**
- * The program of a further key that has not ended. `given` is the key's hash and the time in one value, because a
- * statement that names its program in many places has few parameters to spare.
- */
+/** The program of a further, valid key. `given` packs the hash and time in one value, to spare parameters. */
 function furtherProgram(given: ValueOrPlace, scoped = sql``): SQL {
   return sql`(select program_id from (select ${given} as given)
     cross join api_keys on hash = substr(given, 1, ${HASH_LENGTH})

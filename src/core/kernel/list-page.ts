@@ -37,7 +37,6 @@ export function pagedList<Table extends SQLiteTable & { id: SQLiteColumn }, View
 
 export interface Selection {
   conditions: SQL | undefined;
-  /** The state by which the list is filtered. */
   state: string | undefined;
   /** Whether the conditions filter beyond program and state: then its rows are counted. */
   narrowed: boolean;
@@ -83,10 +82,7 @@ export function isTimed({ from, to }: { from?: number | undefined; to?: number |
   return from !== undefined || to !== undefined;
 }
 
-/**
- * The number of a list's rows, in one state or all, from the kept counts: it reads one row for each state, for a list
- * of any length.
- */
+/** A list's number of rows, in one state or all, from the kept counts: one row for each state. */
 function countedTotal(ctx: Reader, list: PagedList<unknown>["name"], state: string | undefined): SQL {
   return sql`select coalesce(sum(count), 0) from list_counts
     where program_id = ${ctx.programId} and list = ${list} ${state === undefined ? sql`` : sql`and state = ${state}`}`;

@@ -23,7 +23,6 @@ export async function isReaderAt(ctx: ProgramCtx, reader: ChoosingReader, addres
   return row?.email.toLowerCase() === address.toLowerCase();
 }
 
-/** The kinds that a reader has switched off. */
 export async function readSwitchedOff(ctx: ProgramCtx, reader: ChoosingReader): Promise<Set<MailKind>> {
   const [rows] = await ctx.read(
     shaped(
@@ -35,10 +34,7 @@ export async function readSwitchedOff(ctx: ProgramCtx, reader: ChoosingReader): 
   return new Set(rows.map(({ kind }) => kind));
 }
 
-/**
- * Switches kinds on and off for a reader; the others do not change, nor do kinds that may not be switched off or that
- * the reader does not get. `shown` is the state in the form: unchanged boxes are ignored.
- */
+/** Switches kinds on and off for a reader who gets them. `shown` is the form's state: unchanged boxes are ignored. */
 export async function switchMails(
   ctx: ProgramCtx,
   reader: ChoosingReader,

@@ -1,7 +1,4 @@
-/**
- * Due times of programs' periodic e-mails: at times of their own zones, even if a run ends or is late (MAIL-12,
- * MAIL-13).
- */
+/** Due times of periodic e-mails, in the programs' own zones, even if a run is late (MAIL-12, MAIL-13). */
 import { and, eq, sql, type InferSelectModel } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { mailRounds, programs } from "../../db/schema.ts";

@@ -166,8 +166,7 @@ function resultOf(style: Style, { ok, status, headers }: Response, body: unknown
   const is_said = typeof said === "string" || typeof said === "number";
   const reason = is_said ? `status ${status}, ${`${said}`.slice(0, 60)}` : `status ${status}`;
   if (style.isRefused(status, body)) return { result: "refused", reason };
-  // An e-mail that failed inside the service may have been accepted before; at 409 another attempt under the same key
-  // is running, or was accepted.
+  // It may have been accepted before; at 409 an attempt under the same key is running, or was accepted.
   if ((status >= 500 && status !== 503) || status === 409) return { result: "silent", reason };
   return { result: "busy", reason, is_limited: status === 429, retry_after: headers.get("retry-after") };
 }

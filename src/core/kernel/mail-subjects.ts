@@ -14,9 +14,7 @@ type Db = Pick<BaseCtx, "db" | "now">;
 
 type Read = (ctx: Db, claim: ClaimedMail) => Promise<Notice | null>;
 
-/**
- * Readers of each kind's subject, except the periodic ones in `outbound/mail-subjects.ts`; null if there is no content.
- */
+/** Readers of each kind's subject (periodic ones: `outbound/mail-subjects.ts`); null without content. */
 const SUBJECTS: Record<Exclude<KindAbout, PeriodicMail>, Read> = {
   payout_generated: aboutPayout("payout_generated", ["pending", "processing", "failed", "paid"]),
   payout_paid: aboutPayout("payout_paid", ["paid"]),

@@ -38,9 +38,7 @@ const REPEATABLE_MS = 20 * HOUR;
 
 type Content = Omit<Mail, "to">;
 
-/**
- * E-mails of one statement, which are one parameter: each has at most a hundredth of the parameter's limit in bytes.
- */
+/** E-mails of one statement share one parameter: each has at most a hundredth of its limit in bytes. */
 const INSERTED_TOGETHER = 100;
 
 /** The statements that store e-mails, each sealed, with their change. */
@@ -65,9 +63,7 @@ export async function insertMails(ctx: ProgramCtx, mails: readonly NewMail[]): P
   );
 }
 
-/**
- * E-mails of a kind that are composed when they are sent: `from` returns `partner_id`, `recipient` and `subject_id`.
- */
+/** E-mails composed when they are sent: `from` returns `partner_id`, `recipient` and `subject_id`. */
 export interface MailsAbout {
   kind: KindAbout;
   from: SQL;
@@ -132,8 +128,8 @@ const OWNER_NOW = sql`(select owner_email from programs where programs.id = mail
 const IS_TO_FORMER = sql`(partner_id is null and kind in ${literals(TO_OWNER)} and recipient <> ${OWNER_NOW})`;
 
 /**
- * The condition for an unwanted e-mail `m`: a deactivated partner receives only warnings; kinds that the reader has
- * switched off, expired links, and invitations to former team members are not sent.
+ * An unwanted e-mail `m`: deactivated partners receive only warnings; switched-off kinds, expired links and invitations
+ * to former members are not sent.
  */
 function unwanted(now: number): SQL {
   return sql`((m.kind <> ${literal(TO_DEACTIVATED)}
@@ -192,8 +188,7 @@ export async function claimMails(
 }
 
 /**
- * Stores the text and address of a claimed e-mail, which then stay until it is accepted: the address is the reader's
- * now, not the one at storing. @returns the claim with them; null if another run holds it by now
+ * Stores a claimed e-mail's text and address, which stay until it is accepted. @returns null if another run holds it
  */
 export async function keepWritten(
   { db, sealer }: Pick<BaseCtx, "db" | "sealer">,
@@ -272,10 +267,7 @@ export async function recordMails(
   ]);
 }
 
-/**
- * The writes that delete e-mails to an applicant's address (in lower case), and stop those not sent yet. Sent ones stay
- * without the address: a local service keeps its sent e-mails.
- */
+/** Deletes e-mails to an applicant's address (in lower case), and stops unsent ones; sent ones lose the address. */
 export function forgetMailsToApplicant({ db, program }: ProgramCtx, address: string): { statement: Statement }[] {
   const own = sql`program_id = ${program.id} and kind in ${literals(TO_APPLICANTS)} and lower(recipient) = ${address}`;
   const open = sql`delete from mails indexed by mails_open where ${OPEN} and ${own}`;

@@ -12,9 +12,7 @@ import type { Application, Endpoint, Member, Partner, Payout, Program, SaleClaim
 
 /** The subject of a notice of each kind, beside its program. */
 interface NoticeContents {
-  /** Changed payout details, and the actor of the change (OUT-9). */
   payout_details: { actor: Actor; changed: PayoutDetailsChange[] };
-  /** An endpoint that was disabled (HOOK-9). */
   endpoint_disabled: { endpoint: Endpoint };
   /** The state of the address, for the sender of an application's form (JOIN-4). */
   application_address: { email: string; state: AddressState };
@@ -23,7 +21,6 @@ interface NoticeContents {
   /** The application became a partner, who signs in by the token (JOIN-6). */
   application_approved: { partner: Partner; link: MailedLink };
   application_declined: { application: Application };
-  /** The invitation of a partner that the owner made (PART-13). */
   invitation: { partner: Partner; link: MailedLink };
   /** The invitation of a new team member (TEAM-4). */
   member_invited: { member: Member; link: MailedLink };
@@ -100,7 +97,6 @@ export interface MailedLink {
 /** The state of an application's address in the program: the link by `token` proves it, or no proof is needed. */
 export type AddressState = { is: "new"; token: string } | { is: "waiting" } | { is: "partner"; status: PartnerStatus };
 
-/** The notices of one kind. */
 export type NoticeOf<K extends MailKind> = { kind: K; program: Program } & NoticeContents[K];
 
 /** An e-mail to be committed. */

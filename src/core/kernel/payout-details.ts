@@ -19,10 +19,7 @@ export interface PayoutDetailsChange {
   changes: { [K in PayoutDetail]?: Changes[string] };
   /** How many open payouts without details receive these (OUT-18). */
   taken: number;
-  /**
-   * Masked; set if a link to the vendor's pages of this account was made: the holder of the link may change the
-   * account's data.
-   */
+  /** Masked; set if a link to the account's pages at the vendor was made: its holder may change the account. */
   linked_account?: string;
 }
 
@@ -63,10 +60,7 @@ export function withoutDetails<T>(of: T): T {
   return replaced(of, () => []);
 }
 
-/**
- * An object as shown with the right to masked details: earlier versions wrote whole accounts into refusals and
- * differences (ACCESS-12).
- */
+/** An object with masked details: earlier versions wrote whole accounts into refusals (ACCESS-12). */
 export function withDetailsInPart<T>(of: T): T {
   return replaced(of, (detail) => [JSON.parse(withMaskedAccounts(JSON.stringify(detail)))]);
 }

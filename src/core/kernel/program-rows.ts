@@ -9,9 +9,7 @@ import type { Program } from "./rows.ts";
 
 const COLUMNS = getTableColumns(programs);
 
-/**
- * The selected fields of a `Program`, from a table named `programs`; with `provider`, only the connection to that one.
- */
+/** The fields of a `Program`, from a table named `programs`; with `provider`, only that connection. */
 export function programFields(provider: VendorName | null = null) {
   const connections = connectionsText(provider).mapWith((text: string) => JSON.parse(text) as Connections);
   return { ...COLUMNS, connections: connections.as("connections") };

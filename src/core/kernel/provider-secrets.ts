@@ -16,10 +16,7 @@ import type { Program } from "./rows.ts";
 /** How long a replaced signing secret still counts (PROG-5). */
 const PREVIOUS_VALID_FOR = DAY;
 
-/**
- * The signing secrets to try for a provider: the current one, and the previous one for 24 h after it was replaced;
- * without those that can no longer be opened.
- */
+/** The signing secrets to try: the current, and the previous for 24 h; without those that no key opens. */
 export async function providerSecrets(
   ctx: Pick<BaseCtx, "sealer" | "now">,
   program: Program,
@@ -36,10 +33,7 @@ export async function providerSecrets(
 
 type KeyContext = Pick<ProgramCtx, "sealer" | "program">;
 
-/**
- * The unencrypted API key for a provider, for one call of the vendor; null without a key, or if it can no longer be
- * opened.
- */
+/** The unencrypted API key for a provider, for one call; null without one, or if it cannot be opened. */
 export function openApiKey(ctx: KeyContext, provider: VendorName): Promise<string | null> {
   return openSecret(ctx, ctx.program, provider, "api_key");
 }
@@ -82,10 +76,7 @@ export function openCurrentSecret(
   return openSecret(ctx, program, provider, "webhook_secret");
 }
 
-/**
- * Recognizes an earlier secret of a vendor: 64 bits of its hash with the program, from which the secret cannot be
- * derived.
- */
+/** Recognizes an earlier secret of a vendor: 64 bits of its hash with the program. */
 export async function fingerprint(program_id: string, secret: string): Promise<string> {
   return (await sha256Hex(program_id, " ", secret)).slice(0, 16);
 }
@@ -112,7 +103,6 @@ export interface SecretPatch {
   [setting: SecretSetting]: string | null | undefined;
 }
 
-/** The changes of a program's connections, by provider. */
 export type ConnectionChanges = Map<VendorName, Partial<Connection>>;
 
 /**

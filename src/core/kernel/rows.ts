@@ -17,10 +17,7 @@ export type { ApiKey, Member } from "../../resources/team.ts";
 
 export type Program = ProgramColumns & { connections: Connections };
 
-/**
- * The columns `Shown` of a row. All others must be in `LeftOut`: a new column does not compile until it is in one of
- * the two, because an erasure must decide for each whether a customer wrote it.
- */
+/** The columns `Shown` of a row; all others must be in `LeftOut`, so that erasure decides about a new column. */
 export type Decided<Row, Shown extends keyof Row, LeftOut extends Exclude<keyof Row, Shown>> = Pick<Row, Shown> &
   Undecided<Exclude<keyof Row, Shown | LeftOut>>;
 

@@ -6,10 +6,7 @@ export function requireScope(ctx: { may: (scope: Scope) => boolean }, scope: Sco
   if (!ctx.may(scope)) throw lacksScope(scope);
 }
 
-/**
- * @throws `forbidden` if the acting API key ends before `end` (ISO 8601, or null for never), the end of the access it
- * would create.
- */
+/** @throws `forbidden` if the acting API key ends before `end` (ISO 8601, null: never) of the access it creates */
 export function requireNoEndBefore({ key_ends_at }: { key_ends_at: string | null }, end: string | null): void {
   if (key_ends_at === null || (end !== null && end <= key_ends_at)) return;
   throw new AppError("forbidden", `This API key ends at ${key_ends_at}; what it lets in ends no later.`);

@@ -10,10 +10,7 @@ import type { Reader } from "./context.ts";
 /** Unknown codes are searched in this many of the newest payments of each outcome, and this many codes are listed. */
 export const UNKNOWN_AMONG = 500;
 
-/**
- * The outcomes of payments with a code that belongs to no partner: an unknown reference beside it does not hide it
- * (REF-2).
- */
+/** Outcomes of payments with a code that belongs to no partner, also beside an unknown reference (REF-2). */
 export const OF_UNKNOWN_CODES: readonly Outcome[] = ["unknown_code", "unknown_ref"];
 
 /** The source of each such code in the trace of its payment; the payment's candidates do not lead to a partner. */
@@ -21,9 +18,7 @@ export const CODE_SOURCE: CandidateSource = "promotion_code";
 
 const SEEN = { provider: textOf<ProviderName>(), code: text, payments: whole, last_payment_id: text, last_at: text };
 
-/**
- * A select of each unknown code in the newest of these payments (`within`: SQL about them), with its payment's columns.
- */
+/** Selects each unknown code of the newest of these payments (`within`), with that payment's columns. */
 export function unknownCodes(programId: SQL, within: SQL = sql`true`): SQL {
   const newest = OF_UNKNOWN_CODES.map(
     (outcome) => sql`select * from (select id, provider, created_at, decision from payments

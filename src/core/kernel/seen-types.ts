@@ -1,6 +1,4 @@
-/**
- * The types of events that a provider sends to a program: shows the owner a type that is not selected there (PROG-10).
- */
+/** The types of events that a provider sends: shows the owner a type that is not selected there (PROG-10). */
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { DAY, iso, MINUTE } from "../../lib/time.ts";

@@ -3,8 +3,8 @@ import { literal } from "../../db/client.ts";
 import type { Networks } from "../../domain/address.ts";
 
 /**
- * A budget that strangers use up together. Each network and each site has a share of it, and its second half is left to
- * sites that have not used it yet: no network can use it up for the others (HTTP-37).
+ * A budget that strangers share: each network and site has a part, and the second half is for sites new to it, so that
+ * no network uses it up (HTTP-37).
  */
 export interface SharedBudget {
   most: number;
@@ -12,15 +12,11 @@ export interface SharedBudget {
   site: number;
 }
 
-/**
- * The caller's networks as keyed hashes: the addresses themselves are not stored. Null outside the platform: there all
- * callers are one network.
- */
+/** The caller's networks as keyed hashes, never the addresses. Null outside the platform: one network. */
 export type HashedNetworks = Networks | null;
 
 /**
- * SQL that is true if the caller may not use any more of the budget. `uses` is a `from` clause with one row for each use
- * that counts, whose columns `network` and `site` are the hashes of its caller.
+ * Whether the caller has used up the budget. `uses`: a `from` clause of one row a use, with hashed `network`, `site`.
  */
 export function isUsedUp({ most, network, site }: SharedBudget, uses: SQL, caller: HashedNetworks): SQL {
   const by = (of: keyof Networks) => sql`count(*) filter (where ${sql.raw(of)} is ${caller?.[of] ?? null})`;

@@ -45,10 +45,7 @@ export async function resolveTarget(hostname: string, deps: ResolveDeps): Promis
 
 export type Resolve = typeof resolveTarget;
 
-/**
- * The same for concurrent attempts: those with the same name at once share one lookup. The answer is not cached: the
- * next attempt resolves again.
- */
+/** The same for concurrent attempts, which share a lookup of the same name. The answer is not cached. */
 export function openResolver(): Resolve {
   const underWay = new Map<string, Promise<Resolution>>();
   return (hostname, deps) => {

@@ -46,10 +46,7 @@ function viewBy<Row extends object, F extends Fields>(fields: F): (row: Row) => 
 export const viewPartner = viewBy<Partner, typeof PARTNER>(PARTNER);
 export type PartnerView = ReturnType<typeof viewPartner>;
 
-/**
- * A partner as shown to a reader without the scope `payouts`: payout details are masked. The same object if it has no
- * details.
- */
+/** A partner without the scope `payouts`: details are masked. Without details the same object. */
 export function withoutPayoutDetails<P extends Partial<PartnerView>>(partner: P): P {
   const details = MASKED_DETAILS.flatMap(([name, mask]) => {
     const detail = partner[name];
@@ -95,10 +92,7 @@ export const viewCode = viewBy<PartnerCode, typeof CODE>(CODE);
 export const viewApplication = viewBy<Application, typeof APPLICATION>(APPLICATION);
 export type ApplicationView = ReturnType<typeof viewApplication>;
 
-/**
- * An application in outbound webhooks, and in the reply to a decision (JOIN-7): without the person's own texts, which
- * would have to be erased there too.
- */
+/** An application in webhooks and decisions (JOIN-7): without the person's texts, which erasure would miss there. */
 export function viewApplicationData(application: Application) {
   return pick(application, ["id", "program_id", "status", "partner_id", "created_at", "decided_at"]);
 }

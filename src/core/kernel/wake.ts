@@ -23,8 +23,8 @@ const MAX_DELAY_SECONDS = 12 * 60 * 60;
 export const MAX_WAKE_UPS = 100;
 
 /**
- * Puts wake-ups of a shard's deliveries on the queue, by default with the queue's own delay. A lost one does no harm,
- * because the sweep finds the row: so a failure is logged, under its request, and not thrown.
+ * Queues wake-ups of a shard's deliveries, by default with the queue's delay. The sweep finds lost ones, so a failure
+ * is only logged.
  */
 export async function queueWakeUps(
   queue: WakeUpQueue,
@@ -50,10 +50,7 @@ export function wakeUpAt(delivery_id: string, instant: string, now: number): Wak
   return { delivery_id, delay_seconds: Math.max(0, Math.ceil((Date.parse(instant) - now) / SECOND)) };
 }
 
-/**
- * Puts a wake-up for the due e-mails of a program on the queue. A lost one does no harm, because a job checks every
- * minute.
- */
+/** Queues a wake-up for a program's due e-mails. A lost one does no harm: a job checks every minute. */
 export async function queueMailWakeUp(queue: WakeUpQueue, program_id: string, request_id?: string): Promise<void> {
   try {
     await queue.sendBatch([{ body: { mails_of: program_id }, delaySeconds: 0 }]);

@@ -1,6 +1,4 @@
-/**
- * Rates and flows that are applied from an earlier time (FLOW-11): the change as a fact, and the payments it affects.
- */
+/** Rates and flows applied from an earlier time (FLOW-11): the change as a fact, and its payments. */
 import { desc, sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { shaped, textOf, whole } from "../../db/rows.ts";
@@ -28,7 +26,6 @@ export interface ApplyFrom {
   apply_from?: number | undefined;
 }
 
-/** A rule after a change. */
 export type ChangedRule =
   | { source: "flow"; flow: Flow }
   | { source: "partner"; partner_id: string; rules: PartnerRules }
@@ -37,10 +34,7 @@ export type ChangedRule =
 /** Payments that are marked in one transaction; those of the change's own are settled while its caller waits. */
 const MARKED_AT_ONCE = 50;
 const PROGRAMS_AT_ONCE = 20;
-/**
- * A payment's id contains the time of its first report. A payment completed later, for example by bank transfer,
- * completes within this time.
- */
+/** A payment's id has the time of its first report; it completes, for example by transfer, within this time. */
 const COMPLETED_WITHIN = 60 * DAY;
 /** Sorts after every id of a payment. */
 const AFTER_ALL_IDS = `${ID_PREFIXES.payment}_~`;
@@ -91,10 +85,7 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
   ];
 }
 
-/**
- * The compared columns of a current payment: only a part of the decision, because its trace may be long and many are
- * read at once.
- */
+/** The compared columns of a payment: a part of the decision, because many are read and a trace is long. */
 export const COMPARED = {
   payment_id: payments.id,
   outcome: payments.outcome,
@@ -129,10 +120,7 @@ const MADE = {
   created_at: payments.created_at,
 };
 
-/**
- * The payments among the `most` newest that were made since `apply_from`, each with its decision under the rule applied
- * from then on, as `applyFrom` would make it. Writes nothing.
- */
+/** The `most` newest payments since `apply_from`, each decided as `applyFrom` would. Does not write. */
 export async function previewApplied(
   ctx: ProgramCtx,
   rule: ChangedRule,
@@ -166,10 +154,7 @@ export async function previewApplied(
   return { previewed, more: since.length > most || counted!.settled > settled };
 }
 
-/**
- * The state that settling reads once the rule is applied: the current rule, and the two newest changes, which end its
- * past versions.
- */
+/** The state once the rule is applied: the current rule, and the two newest changes, which end its versions. */
 function withRule(state: LedgerState, rule: ChangedRule, apply_from: string): LedgerState {
   const partner_id = rule.source === "partner" ? rule.partner_id : "";
   const withPast = (before: ChangedRule) =>
@@ -202,10 +187,7 @@ function keptOf(rule: ChangedRule): Record<string, unknown> {
   return Object.fromEntries(row.filter(([name]) => columns.includes(name)));
 }
 
-/**
- * Settles the payments that `applyFrom` has marked in the change's own transaction; to be called once that is
- * committed.
- */
+/** Settles the payments that `applyFrom` marked, after its transaction is committed. */
 export async function settleApplied(ctx: ProgramCtx, { apply_from }: ApplyFrom): Promise<void> {
   if (apply_from === undefined) return;
   const marked = sql`from payments indexed by payments_unsettled
@@ -222,8 +204,8 @@ function nextOf(own: SQL): SQL {
 }
 
 /**
- * Marks those of the next payments as unsettled that the change can decide, and advances; at the end the application is
- * deleted. Payments that earn only at a person's request are included, because such a request may be running.
+ * Marks the next payments that the change can decide, and advances; deletes the application at the end. Includes those
+ * that earn only at a request, which may be running.
  */
 function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: SQL): Write[] {
   const run = (statement: SQL) => ({ statement: ctx.db.run(statement) });
@@ -240,10 +222,7 @@ function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: 
   ];
 }
 
-/**
- * Commissions that a change of this source can affect: for a rate those that it decided, or that a later source in the
- * order decided.
- */
+/** Commissions that a change of this source can affect: for a rate, those it or a later source decided. */
 function concerned(source: RuleSource, own: SQL): SQL {
   if (source === "flow") return sql`true`;
   if (source === "program") return sql`decision ->> '$.rate.source' = 'program'`;
@@ -255,10 +234,7 @@ interface Applying extends Owner {
   program: Program;
 }
 
-/**
- * Marks the remaining payments of changes applied from an earlier time, some at once: the job that settles payments
- * does the rest.
- */
+/** Marks the remaining payments of changes from an earlier time; the job that settles them does the rest. */
 export function markApplied(ctx: Ctx): Work<Applying> {
   return {
     cost: 6,

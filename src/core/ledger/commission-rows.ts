@@ -50,9 +50,7 @@ export function movedCommissions(
 const PAYLOAD = jsonOf(commissions, (row) => ({ ...commissionPayload(row), payout_id: row.payout_id }));
 const DATA = jsonOf(commissions, viewCommissionData);
 
-/**
- * `nextStamp` (core/kernel/updated-at.ts) for every row of a statement: now, but always later than the stored value.
- */
+/** `nextStamp` (core/kernel/updated-at.ts) for every row: now, but always later than the stored value. */
 export function laterStamp(column: SQL, stamp: string): SQL {
   return sql`iif(${column} < ${stamp}, ${stamp}, strftime('%Y-%m-%dT%H:%M:%fZ', ${column}, '+0.001 seconds'))`;
 }

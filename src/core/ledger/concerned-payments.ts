@@ -1,7 +1,4 @@
-/**
- * The payments that facts concern: how vendor ids, customers, references and codes lead to them, and the statements that make
- * their rows and mark them as unsettled.
- */
+/** The payments that facts concern: how ids, customers, references and codes lead to them, and their rows. */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
@@ -128,8 +125,7 @@ export function selectServed(program_id: string, provider: ProviderName, facts: 
     ];
   };
   const byId = orUnsettled("p", served(sql`+p.partner_id is null`));
-  // A code leads a renewal that carries it to its partner at its first use, and may take precedence over the renewal's
-  // own reference.
+  // A code leads a renewal to its partner at its first use, and may precede the renewal's own reference.
   const bySubscription = orUnsettled("p", served(sql`r.value ->> 'key' is null or +p.partner_id is null`));
   return [
     ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`, bySubscription),
@@ -228,9 +224,7 @@ export function twinsOfNamed(program_id: string, provider: ProviderName, seeds: 
   return paymentsNamed(program_id, provider, reachable(program_id, provider, twins));
 }
 
-/**
- * Marks payments (`which`: a condition on them) as unsettled: the minute's job settles what nothing settles before.
- */
+/** Marks payments (`which`: a condition) as unsettled; the minute's job settles the rest. */
 export function unsettle({ db, now }: Pick<ProgramCtx, "db" | "now">, which: SQL): Write & { statement: Statement } {
   return { statement: db.run(updateUnsettled(now, which)) };
 }
@@ -240,8 +234,8 @@ function updateUnsettled(now: number, which: SQL, also: SQL = sql``): SQL {
 }
 
 /**
- * Marks the payments that facts concern as unsettled, but for the rows `made` with them, which wait already; only `when`. Gives
- * their ids, providers and ids at the provider.
+ * Marks the payments that facts concern as unsettled, except rows `made` with them; only `when`. Returns their ids and
+ * providers.
  */
 export function unsettleConcerned(
   { program, now }: Pick<ProgramCtx, "program" | "now">,
@@ -262,10 +256,7 @@ export function readAgain({ db, program }: ProgramCtx, when: SQL = sql`true`): S
     where settled_revision < facts_revision and program_id = ${program.id} and ${when}`);
 }
 
-/**
- * SQL for a condition on the settled result of a payment (`alias`), which also holds for an unsettled one: a running
- * settling may write any result from the data it read before the change.
- */
+/** A condition on a payment's settled result (`alias`), or unsettled: running settlings may write an older result. */
 export function orUnsettled(alias: string, condition: SQL): SQL {
   const p = sql.raw(alias);
   return sql`(${p}.settled_revision < ${p}.facts_revision or (${condition}))`;
@@ -275,8 +266,8 @@ export function orUnsettled(alias: string, condition: SQL): SQL {
 export const NEWEST_CHANGE = sql`(select ifnull(max(seq), 0) from past_rules)`;
 
 /**
- * For a payment that was not paid until these facts: the newest change at its report as paid, stored with them, so that
- * no change made before it is settled decides it (PAY-16). Facts that affect it without naming it do not pay it.
+ * The newest change when a payment is first reported as paid, stored then: earlier changes do not decide it (PAY-16).
+ * Only facts that name it pay it.
  */
 function setRulesSeen(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
   const aliases = facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : []));
@@ -345,10 +336,7 @@ function isNews(program_id: string, provider: ProviderName, fact: EarningFact): 
   return isByIntent(fact) ? sql`not exists (${selectPaymentsOf(program_id, provider, fact)})` : sql`true`;
 }
 
-/**
- * A payment first reported by its intent gets the id of its session or invoice from then on, so that it is not a second
- * one.
- */
+/** A payment first reported by its intent gets the id of its session or invoice, so that it is not a second one. */
 function renameIntent({ db, program }: ProgramCtx, provider: ProviderName, fact: EarningFact, isOurs: SQL) {
   const isOfIntent = sql`exists (select 1 from fact_subjects s
     cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id

@@ -20,9 +20,8 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 const COMMISSIONS_AT_ONCE = 2_000;
 
 /**
- * Stores the e-mails to partners with earnings since the last ones, up to the start of the day in the program's zone. A
- * round processes the commissions made in its stretch, in the order of their events, in bounded parts; its position is
- * written with each part. Null if e-mail is not set up.
+ * Stores partners' e-mails about earnings since the last, to the start of the zone's day. A round goes through its
+ * commissions in bounded parts, with its position. Null if e-mail is not set up.
  */
 export function storeDigests(ctx: Ctx): Work<DueRound> | null {
   if (!ctx.mailer) return null;
@@ -80,7 +79,7 @@ async function moveTo(
 const commissionsAfter = (ctx: ProgramCtx, id: string) => sql`from events indexed by events_type
   where program_id = ${ctx.program.id} and type = 'commission.created' and type <> 'click' and id > ${id}`;
 
-/** The last event of one part; null if there is none. */
+/** The last event of one part, or null. */
 async function endOfPart(
   ctx: ProgramCtx,
   from: string,

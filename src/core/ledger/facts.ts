@@ -44,7 +44,6 @@ export const PAYMENT_KEY: Columns<PaymentKey> = {
   provider_transaction_id: text,
 };
 
-/** The row of a stored event. */
 interface EventRow {
   outcome: string | null;
   audit_event_id: string | null;
@@ -69,7 +68,6 @@ export interface Recorded {
   asked: Part[];
 }
 
-/** A select of the event of this id that a program has stored. */
 export function storedEvent(program_id: string, provider: ProviderName, event_id: string | SQL): SQL {
   return sql`select event_id from provider_events where program_id = ${program_id} and provider = ${literal(provider)}
     and event_id = ${event_id}`;
@@ -148,7 +146,7 @@ export async function recordFacts(
     const [marked, parts] = await runThenRead(db, statements, [mark, read]);
     const recorded = recordedIn(parts, marked);
     if (recorded.isNew || event.facts.length === 0) return recorded;
-    // An event that was stored before marks nothing: a crash may have left payments that it concerns.
+    // An event that was stored before does not mark payments: a crash may have left payments that it concerns.
     const [unsettled] = await runBatch(db, [
       shaped(db, PAYMENT_KEY, unsettledAmong(program_id, provider, event.facts)),
     ]);
@@ -205,7 +203,6 @@ export function factId(event_id: string, position: number): string {
   return `${event_id}#${position}`;
 }
 
-/** The stored facts of an event. */
 const FACT_OF_EVENT = { fact_id: text, data: text };
 
 /** The stored facts of one event, for `inOrder`. */
@@ -337,10 +334,7 @@ export function codeSubjects(fact: Fact): { scope: FactScope; subject: string }[
   return [...new Set(codes.flatMap((id) => [id, lowerAscii(id)]))].map((subject) => ({ scope: "coded", subject }));
 }
 
-/**
- * The subjects by which a report of money finds the reports to compare: the role precedes the time, so that a range of
- * times contains reports of one role. So an ordinary payment does not read the customer's other ordinary payments.
- */
+/** Subjects that compare reports of money: the role precedes the time, so a range reads one role only. */
 export function sumSubjects(fact: Fact): { scope: FactScope; subject: string }[] {
   return comparedFacts([fact]).map((paid) => {
     const subject = [paid.customer_id, paid.currency, amountTaken(paid), roleOf(paid), paid.occurred_at].join("|");
@@ -406,10 +400,7 @@ export function hashOf(program_id: string, email: string): Promise<string> {
   return sha256Hex(`${program_id} ${email.toLowerCase()}`);
 }
 
-/**
- * The providers at which a customer of one has the same id: reports of the owner's server use the customer's id at the
- * provider of their payments (FACT-4), and the ids of two vendors never clash.
- */
+/** Providers at which a customer has the same id: the owner's reports use the id at the provider (FACT-4). */
 export function sameCustomersAt(provider: ProviderName): readonly ProviderName[] {
   return provider === OWNER_PROVIDER.name ? PROVIDER_NAMES : [provider, OWNER_PROVIDER.name];
 }

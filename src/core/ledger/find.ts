@@ -10,19 +10,13 @@ import type { Reader } from "../kernel/context.ts";
 import { searched } from "../kernel/partner-search.ts";
 import { paymentsNamed, reachable } from "./concerned-payments.ts";
 
-/**
- * Whether the outcome of a payment (a column) differs from each of these. Compared one by one: a list would be read as
- * a table, again for each payment.
- */
+/** Whether an outcome differs from each of these. Not a list, which would be read as a table for each payment. */
 export function hasNone(outcome: SQLWrapper, outcomes: readonly Outcome[]): SQL {
   const parts = outcomes.map((one) => sql`coalesce(${outcome}, '') <> ${literal(one)}`);
   return joined(parts, sql` and `, "different");
 }
 
-/**
- * Whether a person can decide on a payment (`alias`): neither a lead, nor counted under another id or in another
- * program.
- */
+/** Whether a person can decide on a payment (`alias`): no lead, nor counted under another id or program. */
 export function isClaimable(alias: string): SQL {
   const p = sql.raw(alias);
   return sql`${p}.event = 'transaction_completed' and ${hasNone(sql`${p}.outcome`, COUNTED_ELSEWHERE)}`;
@@ -69,10 +63,7 @@ export function paymentsOfBuyer({ programId }: Reader, search: string): SQL[] {
   ];
 }
 
-/**
- * A condition for the payments of an order, of a customer, and of the partners that a text finds (PAY-21). Each is read
- * through an index.
- */
+/** The payments of an order, a customer, and partners found by a text (PAY-21). Each is read by an index. */
 export function paymentsFound(ctx: Reader, search: string): SQL {
   const selects = [
     sql`select id from (${paymentsOfOrder(ctx, sql`select ${search}`)})`,

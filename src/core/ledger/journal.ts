@@ -12,10 +12,7 @@ import type { CurrencyStats } from "../kernel/views.ts";
 export interface PartnerBalance {
   currency: string;
   pending_cents: Cents;
-  /**
-   * Approved and in no payout. Negative if more was paid than is earned by now: the next payout is reduced by that
-   * amount.
-   */
+  /** Approved and in no payout. Negative if overpaid: the next payout is reduced by that amount. */
   payable_cents: Cents;
   in_payout_cents: Cents;
   paid_cents: Cents;
@@ -53,8 +50,7 @@ const JOURNAL_ENTRY: Columns<JournalEntry> = {
 };
 
 /**
- * The account of a commission's amount, over its columns; equal to `accountOf` in `domain/journal.ts` and to the
- * triggers.
+ * The account of a commission's amount, over its columns; equal to `accountOf` (`domain/journal.ts`) and the triggers.
  */
 export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when 'paid' then 'paid'
   when 'approved' then iif(payout_id is null, 'payable', 'in_payout')
@@ -75,10 +71,7 @@ const ACCOUNT_SUM: Columns<AccountSum> = {
   commissions: whole,
 };
 
-/**
- * The statement whose rows `statsOf` reads: one for each currency and account; for an empty id the sums of all
- * partners.
- */
+/** The rows of `statsOf`: one a currency and account; for an empty id the sums of all partners. */
 export function accountSums(ctx: Pick<Reader, "db" | "programId">, partner_id: string) {
   return shaped(
     ctx.db,

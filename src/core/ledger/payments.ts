@@ -32,7 +32,6 @@ export interface PaymentFilter extends PageRequest {
   /** Milliseconds; `to` is exclusive. */
   from?: number | undefined;
   to?: number | undefined;
-  /** The search text of `paymentsFound`. */
   search?: string | undefined;
 }
 
@@ -101,9 +100,7 @@ export async function reprocessPayment(caller: Caller, id: string): Promise<Paym
   return answered(ctx, id);
 }
 
-/**
- * The current payment. Its reply is stored only if no erasure happened since it was read; a later one finds it (JOB-1).
- */
+/** The current payment. Its reply is stored only if no erasure happened since; a later one finds it (JOB-1). */
 function answered(ctx: ProgramCtx, id: string): Promise<PaymentWithRows> {
   return untilWon(async () => {
     const result = await getPayment(ctx, id);
@@ -157,10 +154,7 @@ function ownReferences(
   });
 }
 
-/**
- * Whether the payment's own events, at the time of one of them, stored its reference for its subscription, its customer
- * and the customer's address.
- */
+/** Whether the payment's own events stored its reference for its subscription, customer and address. */
 async function isRemembered(
   ctx: ProgramCtx,
   { provider }: Payment,

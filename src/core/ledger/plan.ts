@@ -38,10 +38,7 @@ function toldOf<E extends "commission.created" | "commission.updated">(event: E,
   return { payload: commissionPayload(commission), outbound: { event, data: viewCommissionData(commission) } };
 }
 
-/**
- * The writes and occurrences that make the stored ledger of a payment match the decision; none if it already does. With
- * `keepsRows` they change no commission.
- */
+/** The writes and occurrences that match a payment's ledger to its decision. `keepsRows` leaves commissions alone. */
 export function planSettlement(
   ctx: ProgramCtx,
   state: LedgerState,
@@ -68,8 +65,7 @@ export function planSettlement(
 }
 
 /**
- * The compare-and-set of settling: every settling increments `facts_revision`, so that of two that read the same facts
- * only one commits, and one that read fewer facts than are recorded by now never does.
+ * The compare-and-set of settling, which increments `facts_revision`: of two only one commits, and never one with old facts.
  */
 function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write {
   const revision = before.facts_revision + 1;
@@ -152,7 +148,7 @@ interface Settling {
   state: LedgerState;
   decision: Decision;
   payment: Payment;
-  /** The partner and amount of the commission; null if there is to be none. */
+  /** The commission's partner and amount; null without a commission. */
   desired: { partner_id: string; amount_cents: Cents } | null;
 }
 
@@ -183,10 +179,7 @@ function sharedOf(payment: Payment) {
   return { payment_id: payment.id, currency, provider, provider_transaction_id, subscription_id, customer_email };
 }
 
-/**
- * A difference in the partner's favor waits like its commission while the money is disputed; one against the partner
- * does not.
- */
+/** A difference in the partner's favor waits while the money is disputed; one against the partner does not. */
 function held({ decision }: Settling, row: Omit<ReviewState, "flagged">, amount_cents: Cents) {
   const disputed = decision.review_reasons.filter((reason) => reason === "disputed");
   return mergeReview(row, amount_cents > 0 ? disputed : []);
@@ -214,8 +207,7 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
     };
     planned.push(changeRow(settling, row, patch));
   } else if (isInPayout(row)) {
-    // A payout pays the commissions it contains unchanged; the flag shows later reasons, and applies once the payout is
-    // canceled.
+    // A payout pays its commissions unchanged; the flag shows later reasons, and applies if it is canceled.
     planned.push(changeRow(settling, row, mergeReview(row, reasons)));
   }
   if (row.kind === "clawback" && !plan.withdrawn.includes(row.id)) {
@@ -254,8 +246,7 @@ function changeRow({ ctx }: Settling, row: Commission, patch: Partial<Commission
 }
 
 /**
- * Late facts removed the reason for a commission that was never paid: if they had arrived first, there would be no row,
- * and any order ends in the same commissions. The log and the endpoints receive a rejection.
+ * Late facts removed the reason of an unpaid commission: in any order there is no row. A rejection is logged and sent.
  */
 function withdrawRow({ ctx, decision }: Settling, row: Commission): Planned {
   // The row's amount leaves the journal as of now; the row that is then deleted is worth 0.

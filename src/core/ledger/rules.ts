@@ -55,10 +55,7 @@ export function pastOfNewest({ db, programId }: Reader, last: number) {
   );
 }
 
-/**
- * The newest change of a rule when a payment was first reported as paid; `newest` if its row was made as unpaid
- * (`UNPAID_SEEN`).
- */
+/** The newest change when a payment was first reported as paid; `newest` if it is unpaid (`UNPAID_SEEN`). */
 export function seenOf({ rules_seen }: Pick<Payment, "rules_seen">, newest = UNPAID_SEEN): number {
   return Math.min(rules_seen, newest);
 }

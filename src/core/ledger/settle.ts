@@ -102,12 +102,8 @@ export function planClosing(ctx: ProgramCtx, { provider, event }: Closing, outco
 export const MAX_INLINE = 50;
 
 export interface SettleOptions {
-  /** Closed together with the settling. */
   closing?: Closing | undefined;
-  /**
-   * The owner requests it: a payment refused as `partner_deactivated` is decided by the partner's current status
-   * (PART-4).
-   */
+  /** The owner requests it: a refused `partner_deactivated` payment is decided by the present status (PART-4). */
   isRequested?: boolean;
   /** The payment as it was read together with the event, which was open then. */
   known?: LedgerState | null | undefined;
@@ -154,10 +150,7 @@ export interface Tried {
   failure?: { error: unknown };
 }
 
-/**
- * Settles one of several payments: one that cannot be settled, because of a defect, delays neither the others nor the
- * surrounding work, and is left to the job. @throws if the storage is away.
- */
+/** Settles one of several: a defect in one delays no other, and is left to the job. @throws if the storage is away */
 export async function trySettle(ctx: ProgramCtx, key: PaymentKey, options: SettleOptions = {}): Promise<Tried> {
   try {
     return { outcome: await settle(ctx, key, options) };
@@ -169,10 +162,7 @@ export async function trySettle(ctx: ProgramCtx, key: PaymentKey, options: Settl
   }
 }
 
-/**
- * Settles several payments individually (`trySettle`), at most `MAX_INLINE`. Returns the first failure, once all were
- * tried. @throws if the storage is away.
- */
+/** Settles several individually, at most `MAX_INLINE`; returns the first failure. @throws if the storage is away */
 export async function settleEach(ctx: ProgramCtx, keys: readonly PaymentKey[]): Promise<Tried["failure"]> {
   let first: Tried["failure"];
   for (const key of keys.slice(0, MAX_INLINE)) {
@@ -182,7 +172,7 @@ export async function settleEach(ctx: ProgramCtx, keys: readonly PaymentKey[]): 
   return first;
 }
 
-/** For a change that is answered once it is settled (COM-8), outside the part that is repeated after a lost race. */
+/** A change is answered once it is settled (COM-8), outside the part that is repeated after a lost race. */
 export function raise(failure: Tried["failure"]): void {
   if (failure) throw failure.error;
 }
@@ -220,10 +210,7 @@ export interface Unsettled {
   occurrences: Occurrence[];
 }
 
-/**
- * For a settled payment: the changes of money that settling it again would make; null if there are none, as expected,
- * or if a settling is running or due (`apply-from.ts`). Writes nothing.
- */
+/** The changes of money that settling again would make; null if it would not, or if a settling is due. Does not write. */
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
   const { state } = await readState(ctx, key);
   if (!state || state.payments.some((row) => row.settled_revision !== row.facts_revision)) return null;
@@ -242,8 +229,8 @@ export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<U
 }
 
 /**
- * The decision about a payment if a rule were `changed` and applied from a time before it; null if no fact describes it
- * yet. The same reading and decision as for settling. Writes nothing.
+ * The decision under a rule `changed` before the payment, as settling would make it; null without a payment. Writes
+ * nothing.
  */
 export async function decideAs(
   ctx: ProgramCtx,
@@ -270,17 +257,13 @@ function nobodysIn({ payments: rows }: LedgerState): Set<string> {
   return new Set(tried.map(slugKey));
 }
 
-/**
- * Settles the payments that waited for a partner to turn active; the sweep settles those beyond the limit of one
- * request.
- */
+/** Settles the payments that waited for a partner to turn active; the sweep settles the rest. */
 export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promise<void> {
   await settleUnsettled(ctx, sql`from payments where partner_id = ${partner_id}`);
 }
 
 /**
- * Settles the payments that the change of this audit event left unsettled, among those of the commissions it changed.
- * @throws the first failure, once all were tried.
+ * Settles the payments of commissions that this event's change left unsettled. @throws the first failure, at the end
  */
 export async function settleChanged(ctx: ProgramCtx, event_id: string): Promise<void> {
   const from = sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
@@ -288,10 +271,7 @@ export async function settleChanged(ctx: ProgramCtx, event_id: string): Promise<
   raise(await settleUnsettled(ctx, from));
 }
 
-/**
- * Settles the unsettled ones of the selected payments (`from`: a FROM clause with a condition). Returns the first
- * failure, once all were tried.
- */
+/** Settles the unsettled of the selected payments (`from`: a FROM clause with condition). Returns the first failure. */
 export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<Tried["failure"]> {
   const [unsettled] = await ctx.read(
     shaped(
@@ -343,10 +323,7 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
   });
 }
 
-/**
- * For each payment of the partner's commissions, the status at its decision; if it is merged, for the payment that it
- * turned out to be.
- */
+/** The partner's status at the decision of each payment, also under the id that a merged one turned out to have. */
 function admittedAs(
   state: Omit<LedgerState, "past"> & KnownRules,
   decided: Payment,
@@ -362,10 +339,7 @@ function admittedAs(
   });
 }
 
-/**
- * The e-mails about codes for which a payment waits from now on; none about a code for which it, or another payment,
- * already waits.
- */
+/** E-mails about codes that a payment waits for from now on, unless it or another already waits. */
 export function unknownCodeMails(ctx: ProgramCtx, before: Payment, decision: Decision | null): OwnerMail[] {
   const known = codesIn(before.outcome, before.decision);
   const codes = codesIn(decision?.outcome, decision?.record);

@@ -159,7 +159,7 @@ const SETTINGS = jsonFields<Settings>({
 type Named = { fact_id: string } | Pick<PaymentKey, "provider_transaction_id">;
 
 const PLACES = ["program_id", "id"] as const;
-/** Parts by what names the payment, and by provider. */
+/** Parts by the sort of the payment's name, and by provider. */
 const STATES = new Map<string, ReturnType<typeof reusablePart<(typeof PLACES)[number]>>>();
 
 /**
@@ -282,8 +282,7 @@ function statedStages(program_id: SQL, provider: ProviderName, seeds: SQL): SQL 
 }
 
 /**
- * `named`, the partners that the facts or their codes can name, with the slug if a fact names it; `seen` and
- * `occurred_at`, the times since which rules matter.
+ * `named`, the partners that facts or codes can name, with the slug of the fact; `seen`, `occurred_at` bound the rules.
  */
 function namedStages(): SQL {
   return sql`${stage("named", "coded", {

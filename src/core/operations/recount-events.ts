@@ -63,10 +63,7 @@ export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
   };
 }
 
-/**
- * Selects the rest of `program_id` from an instant on, or the programs after it, with about as many events in total as
- * are counted at once.
- */
+/** Selects the rest of `program_id` from an instant on, or programs after it, with one round's number of events. */
 function nextOf(program_id: string, from: number | null): SQL {
   const events = (of: string) => sql.raw(`events e where e.program_id = ${of}.program_id and e.id >= ${of}.first`);
   const few = (of: string) =>
@@ -180,10 +177,7 @@ function mendDays({ program_id, from, to }: Range): SQL {
     returning 'event_counts' as figure, day as at, type as "of"`;
 }
 
-/**
- * Corrects whole days. If a part of the first day was counted before (`isCut`), the day is counted whole only if its
- * clicks do not add up.
- */
+/** Corrects whole days. A first day counted in part before (`isCut`) is counted only if its clicks do not add up. */
 function mendClicks({ program_id, from, to }: Range, isCut: boolean): SQL {
   const day = utcDay(from);
   const second = from + DAY;
@@ -209,10 +203,7 @@ function mendClicks({ program_id, from, to }: Range, isCut: boolean): SQL {
     returning 'click_counts' as figure, day as at, partner_id as "of"`;
 }
 
-/**
- * Corrects the clicks by page, sub-id and the other kinds. Values with a row keep it; others get one up to
- * `MOST_SOURCES`.
- */
+/** Corrects the clicks by page, sub-id and so on. Values with a row keep it; others get one up to `MOST_SOURCES`. */
 function mendSources({ program_id, from, to }: Range, isCut: boolean): SQL {
   const day = utcDay(from);
   const second = from + DAY;

@@ -9,10 +9,7 @@ import type { Owner, Work } from "../kernel/job.ts";
 
 type ListName = typeof listCounts.$inferSelect.list;
 
-/**
- * The column that splits each list into states, with an index of this column only; `only` is the condition of a partial
- * index.
- */
+/** The column that splits a list into states, with its index; `only` is a partial index's condition. */
 const LISTS: Record<ListName, { table: string; column: string; index: string; only: string }> = {
   partners: { table: "partners", column: "status", index: "partners_status", only: "true" },
   payments: { table: "payments", column: "outcome", index: "payments_outcome", only: "true" },
@@ -25,10 +22,7 @@ const LISTS: Record<ListName, { table: string; column: string; index: string; on
 };
 
 const PROGRAMS_AT_ONCE = 50;
-/**
- * A list of at most this many rows is counted by one statement; each state of a longer list in parts of at least this
- * size.
- */
+/** A list of at most this many rows is counted by one statement; longer ones in parts of this size. */
 const ROWS_AT_ONCE = 50_000;
 /** The most parts of a state of any length. */
 const MOST_PARTS = 16;

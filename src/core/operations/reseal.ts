@@ -103,7 +103,6 @@ function placeOf(field: SealedField, { program_id, key }: SealedRow): SealedPlac
   return { table, column, row: rowOf(SEALED[field], program_id, key) } as SealedPlace;
 }
 
-/** The names of a field's table and columns, as SQL. */
 function namesOf(field: SealedField): Record<"table" | "column" | "program" | "own", SQL> {
   const [table, column] = field.split(".") as [string, string];
   const { program, own } = SEALED[field];

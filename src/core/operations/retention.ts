@@ -12,10 +12,7 @@ import { keptPast } from "../kernel/kept.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
 import { linksPast, requestsOfNobody, signInsPast } from "../sessions/sign-in.ts";
 
-/**
- * The retention of deliveries with their bodies and attempts, of the payment providers' bodies, of e-mails, and of
- * declined applications.
- */
+/** The retention of deliveries, providers' bodies, e-mails and declined applications. */
 export const KEPT_FOR = 90 * DAY;
 
 /** The rows of one transaction, unless a row makes it fail. */
@@ -51,10 +48,7 @@ export function forgetOld({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> 
   return forget(db, kindsPast(now));
 }
 
-/**
- * Deletes forms with an unverified address, the stamps of forms, and requests for sign-in links of addresses without an
- * account: not a day later, as the rest may be.
- */
+/** Deletes unverified forms, stamps and link requests without an account within the day, unlike other data. */
 export function forgetUnproved({ db, now }: Pick<BaseCtx, "db" | "now">): Work<Past> {
   const expired = sql`expires_at <= ${iso(now)}`;
   return forget(db, [

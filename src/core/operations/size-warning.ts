@@ -14,8 +14,7 @@ const STEP = 5;
 export type Warn = (full: { shard: number; percent: number }) => Promise<boolean>;
 
 /**
- * Warns the operator of a database that fills up (OPS-12), once at 70 percent and at each 5 percent more. Runs daily
- * and logs it each time. Without `warn`, no e-mail is sent.
+ * Warns the operator of a filling database (OPS-12), at 70 % and each 5 % more; logs daily. Without `warn` no e-mail.
  */
 export function warnOfSize({ db, shard, now }: Pick<BaseCtx, "db" | "shard" | "now">, warn: Warn | null): Work {
   return {

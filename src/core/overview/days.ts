@@ -15,10 +15,7 @@ export function daysOf({ from, to }: Days): string[] {
   return Array.from({ length: Math.round((Date.parse(to) - first) / DAY) + 1 }, (_, i) => utcDay(first + i * DAY));
 }
 
-/**
- * The first instant of the days, and the first one after them: a list reads a bare date as a day in the program's time
- * zone.
- */
+/** The first instant of the days and the first after them: a list reads bare dates in the program's zone. */
 export function instantsOf({ from, to }: Days): { from: string; to: string } {
   return { from: `${from}T00:00:00Z`, to: `${utcDay(Date.parse(to) + DAY)}T00:00:00Z` };
 }

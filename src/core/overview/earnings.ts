@@ -32,9 +32,7 @@ interface Pending {
   flagged: Cents;
 }
 
-/**
- * Selects the pending commissions for `earningsOf`. Reads two rows for each currency, and the few flagged commissions.
- */
+/** Selects the pending commissions for `earningsOf`: two rows a currency, and the few flagged ones. */
 export function selectPending(ctx: ProgramCtx, partner_id: string) {
   const own = sql`partner_id = ${partner_id} and status = 'pending' and ${alsoOfProgram(ctx, sql`program_id`)}`;
   const plain = sql`from commissions indexed by commissions_waiting where ${own} and flagged = 0 and currency`;

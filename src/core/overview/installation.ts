@@ -54,18 +54,13 @@ export async function checkInstallation(
 }
 
 export interface ClicksSeen {
-  /**
-   * The time of the last click on an active partner's link, only its minute once it is rolled up; null without a click.
-   */
+  /** The last click on an active partner's link, to the minute once rolled up; null without one. */
   last_at: string | null;
   /** True if clicks have arrived that were not recorded. */
   dropped: boolean;
 }
 
-/**
- * Reads the time of the last click from the stored counts and the clicks that are not rolled up yet: the rows of one
- * day at most.
- */
+/** Reads the last click from the stored counts and unrolled clicks: the rows of one day at most. */
 export async function readLastClick(ctx: ProgramCtx): Promise<ClicksSeen> {
   const kept = sql`select max(h.hour || ':' || m.key) || ':00.000Z'
     from (select max(day) as day from event_counts where program_id = ${ctx.programId} and type = 'click') d

@@ -127,10 +127,7 @@ export interface Steps {
   sales: number;
 }
 
-/**
- * Commissions that are not rejected, in smallest units of the currency: over some days, and over the same number
- * before.
- */
+/** Commissions that are not rejected, in smallest units: over some days, and as many before. */
 export interface Earned {
   currency: string;
   now: Cents;

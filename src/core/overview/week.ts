@@ -18,10 +18,7 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 import { seenCodes } from "../kernel/seen-codes.ts";
 import { accountSums, type AccountSum } from "../ledger/journal.ts";
 
-/**
- * Begins of weeks closer than this are the same week in different time zones: a week has one summary, even if the
- * program's zone changes.
- */
+/** Weeks that begin closer than this are one week in different zones: it has one summary. */
 const SAME_WEEK = 5 * DAY;
 
 /** Stores the summary of each program whose Monday has begun in its zone. Null if the deployment sends no e-mail. */

@@ -7,10 +7,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
 
-/**
- * One code in one currency. A code that moved to another partner has two entries, each with its results while the
- * partner had it.
- */
+/** One code in one currency. A code that moved has an entry for each holder, with their own results. */
 export interface CodeStats {
   code_id: string;
   partner_id: string;
@@ -34,7 +31,6 @@ export interface StatsFilter {
   to: string;
 }
 
-/** The most codes for each currency. */
 export const MOST_CODES = 100;
 
 const CODE_STATS: Columns<CodeStats> = {
@@ -82,10 +78,7 @@ export function lastDays(now: number, days: number): { from: string; to: string 
   return { from: utcDay(now - (days - 1) * DAY), to: utcDay(now) };
 }
 
-/**
- * A FROM clause over `code_days d`. One partner's days are looked up one by one, because the rows of all others lie
- * between.
- */
+/** A FROM clause over `code_days d`; a partner's days are looked up singly, past the rows of others. */
 function daysOf(ctx: Reader, { partner_id, from, to }: StatsFilter): SQL {
   if (partner_id === undefined) {
     return sql`from code_days d where d.program_id = ${ctx.programId} and d.day between ${from} and ${to}`;

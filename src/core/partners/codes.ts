@@ -165,10 +165,7 @@ function refusedFor(row: PartnerCode, { code, provider_code_id = null }: CodeInp
   return isById ? "provider_code_id" : "code";
 }
 
-/**
- * Selects the codes that conflict with a new code. A code may be stored with only its id, as `code`, because a click
- * can give it before any event has named it, and the vendor may have reported its name since.
- */
+/** Selects conflicting codes. One may be stored by its id as `code`, from a click before its name was known. */
 function selectTaken(ctx: Reader, { provider, code, provider_code_id = null }: CodeInput) {
   const held = sql`program_id = ${ctx.programId} and provider = ${provider} and ended_at is null`;
   const ofVendor = (table: SQL) => sql`${table}.program_id = ${ctx.programId} and ${table}.provider = ${provider}`;

@@ -30,7 +30,6 @@ export function selectGiven(ctx: Reader, codes: readonly Given[]) {
   );
 }
 
-/** Counts the codes of partners. */
 export function countGiven(ctx: Reader, partner_ids: readonly string[]) {
   return shaped(
     ctx.db,

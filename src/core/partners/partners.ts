@@ -62,10 +62,7 @@ export async function createPartner(caller: Caller, input: PartnerInput): Promis
 }
 
 const PAYOUT_FIELDS = ["payout_method", "payout_email"] as const;
-/**
- * The fields that decide the payout destination, or the person who sets it: the address signs in to the portal, which
- * contains the payout details.
- */
+/** The fields that decide a payout's destination, or the person who sets it: the address signs in to the portal. */
 const LEADING_TO_PAYOUTS = [...PAYOUT_FIELDS, "email"] as const;
 
 /** Builds the row of a new partner. */
@@ -143,10 +140,7 @@ export async function deletePartner(caller: Caller, id: string): Promise<{ partn
   return changePartner(caller, id, { status: "deactivated" }, "partner.deleted");
 }
 
-/**
- * Reverses the deactivation of an invited partner, who waits as before. No effect unless the partner is deactivated by
- * then.
- */
+/** Reverses the deactivation of an invited partner, who waits as before. No effect on any other. */
 export async function inviteAgain(caller: Caller, id: string): Promise<Partner> {
   return (await changePartner(caller, id, { status: "invited" }, "partner.updated", { only: "deactivated" })).partner;
 }
@@ -224,10 +218,7 @@ async function changePartner(
 const MAX_DETAILS_CHANGES = 5;
 const DETAILS_WINDOW = 15 * MINUTE;
 
-/**
- * Limits a partner's own changes of payout details and links to the connected account. Each sends one e-mail to the
- * partner's own address. @throws `rate_limited`
- */
+/** Limits a partner's own changes of payout details and account links, one e-mail each. @throws `rate_limited` */
 export async function refuseTooManyChanges(ctx: ProgramCtx, { id, email }: Partner): Promise<Write> {
   const recent = sql`(select count(*) from mails indexed by mails_partner where partner_id = ${id}
     and id >= ${firstIdAt("mail", ctx.now - DETAILS_WINDOW)} and kind = 'payout_details' and recipient = ${email})`;

@@ -58,7 +58,6 @@ export async function readUnknownCodes(ctx: ProgramCtx): Promise<UnknownCode[]> 
   }));
 }
 
-/** The most partners suggested for a code. */
 const MOST_SUGGESTED = 5;
 /** The most words of codes searched for in partners' names, the newest codes' first, and the most partners for each. */
 const WORDS = 20;
@@ -85,10 +84,7 @@ function isNamedIn(code: string, { first_name, last_name }: PartnerName): boolea
   return resemblesName(wordsOf(code), [first_name, last_name]);
 }
 
-/**
- * Calls `createCode` for the partner with a slug, and returns the partner. @throws `validation_failed` if no partner
- * has the slug.
- */
+/** Calls `createCode` for the partner with a slug. @throws `validation_failed` without such a partner */
 export async function giveCodeToSlug(
   caller: Caller,
   { slug, ...input }: { slug: string; code: string; provider: ProviderName },

@@ -33,10 +33,7 @@ interface ExportRow extends StoredRow {
 
 type Column = [name: string, cell: (row: ExportRow) => CsvCell];
 
-/**
- * The columns of the file with everything: the recipient as it was frozen, in full. Amounts are a decimal of the currency's
- * own exponent, with smallest units beside it.
- */
+/** The file with everything: the recipient as frozen, in full; amounts as decimals beside smallest units. */
 const EVERYTHING: Column[] = [
   ["payout_id", (row) => row.id],
   ["partner_id", (row) => row.partner_id],

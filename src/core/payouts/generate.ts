@@ -78,10 +78,7 @@ export interface Generation {
   without_details: WithoutDetails;
 }
 
-/**
- * The payouts of the run whose partners have no payout details: they receive details that are added before they are
- * paid (OUT-18).
- */
+/** Payouts of the run without details: details added before they are paid still reach them (OUT-18). */
 export interface WithoutDetails {
   partners: number;
   payouts: number;
@@ -125,8 +122,8 @@ export interface Chunk {
 }
 
 /**
- * Whether a row belongs to the time before `period_end`: by its date, or as a later grant for a sale of that time,
- * whenever it was found (OUT-1). Debts do not begin a period.
+ * Whether a row belongs before `period_end`: by its date, or as a later grant for a sale of then (OUT-1). Debts start
+ * no period.
  */
 export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
   const c = sql.raw(alias);
@@ -194,8 +191,8 @@ const CHUNK_WEIGHT = 10_000;
 const MAX_CHUNKS = 80;
 
 /**
- * The ranges of partners that a run takes one after the other. They grow with the program, so that their number does
- * not. (D1 binds numbers as REAL: without the cast each partner would be a chunk of its own.)
+ * A run's ranges of partners, whose size grows instead of their number. (D1 binds REAL: without the cast each partner
+ * were a chunk.)
  */
 export async function chunksOf(ctx: Reader, input: GenerationInput): Promise<Chunk[]> {
   const [bounds] = await ctx.read(

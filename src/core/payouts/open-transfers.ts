@@ -20,10 +20,7 @@ interface OpenTransfers extends Owner {
   payout_ids: string[];
 }
 
-/**
- * Continues transfers in `processing` (OUT-14): every due open transfer is looked up or sent again under its own key,
- * until the vendor has an answer. Two concurrent runs never work on the same payout.
- */
+/** Continues open transfers (OUT-14), each looked up or sent again under its key. No two runs work on one payout. */
 export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTransfers> {
   return {
     // The payout and its program, the lease, up to four calls to the vendor, and twelve statements for one that is paid.

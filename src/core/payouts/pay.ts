@@ -71,10 +71,7 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   return account_id;
 }
 
-/**
- * A lease counts from the present time: in a request for many payouts, or a run of the job, the later ones begin long
- * after its start.
- */
+/** A lease counts from the present: later ones of a request or run begin long after its start. */
 function leaseFrom(ctx: ProgramCtx, transfers: Transfers): string {
   return iso(Math.max(transfers.now(), ctx.now) + TRANSFER_LEASE_MS);
 }
@@ -193,9 +190,7 @@ const NOT_LISTED: Verdict = {
   retry_after_ms: null,
 };
 
-/**
- * The transfer is looked up again, and recorded once there is room: an error would delay the program's other transfers.
- */
+/** Looked up again, and recorded once there is room: an error would delay other transfers. */
 const NOT_RECORDED: Verdict = {
   outcome: "open",
   code: "balance_too_large",

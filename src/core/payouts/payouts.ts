@@ -88,10 +88,7 @@ export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<P
   });
 }
 
-/**
- * `pending → paid` by hand (OUT-4): the owner has paid in another way. `reference` is the owner's own reference of that
- * payment.
- */
+/** `pending → paid` by hand (OUT-4), paid in another way; `reference` is the owner's reference of that payment. */
 export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
   const { after } = await movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
     const paid = payCommissions(ctx, before);
@@ -106,8 +103,8 @@ export async function markPayoutPaid(caller: Caller, id: string, reference: stri
 }
 
 /**
- * `pending|failed → canceled` releases its commissions (OUT-4): the next generation takes them again. A released
- * commission and its differences are merged: money that was never paid is never owed back.
+ * `pending|failed → canceled` releases its commissions to the next run (OUT-4). One and its differences merge: unpaid
+ * money is never owed back.
  */
 export async function cancelPayout(caller: Caller, id: string): Promise<Payout> {
   const { ctx, after, event_id } = await movePayout(caller, id, "cancel", (move) => ({

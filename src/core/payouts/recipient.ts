@@ -33,10 +33,7 @@ export interface RecipientChange {
   to: string;
 }
 
-/**
- * The partner's payout before this one, if it has another recipient; null if it has the same one or does not exist.
- * Recipients are compared whole, or masked if no key opens one of them any more.
- */
+/** The partner's previous payout, if its recipient differs; null otherwise. Compared whole, or masked without a key. */
 export async function readRecipientChange(ctx: Reader, payout: Payout): Promise<RecipientChange | null> {
   if (payout.recipient === null) return null;
   const [[before]] = await ctx.read(

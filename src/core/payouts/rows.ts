@@ -21,9 +21,7 @@ export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payo
   return { type, changes, payload, outbound: { event: type, data: viewPayout(payout) } };
 }
 
-/**
- * The common payload of a payout's audit events; `reference` and `failure_code` are in those events that can set them.
- */
+/** The payload of a payout's events; `reference` and `failure_code` are in those that can set them. */
 function payoutPayload(payout: Payout): EventPayloads["payout.generated"] {
   return {
     payout_id: payout.id,

@@ -11,10 +11,7 @@ export const MOST_LINES = 5_000;
 
 const LINES_PER_READ = 1_000;
 
-/**
- * A partner's payout with the first of its commissions, the oldest first and at most `MOST_LINES`; a canceled one has
- * no commissions. @throws `not_found` if it is not this partner's.
- */
+/** A payout with its oldest `MOST_LINES` commissions; a canceled one has lost them. @throws `not_found` unless this partner's */
 export async function readStatement(
   ctx: Reader,
   partner_id: string,
@@ -24,8 +21,8 @@ export async function readStatement(
 }
 
 /**
- * All commissions of a statement, in parts: only one part is in memory. The first are read before this returns, so that
- * a refusal is an answer and not a broken download. @throws as `readStatement`.
+ * All of a statement's commissions, one part in memory. The first are read before this returns, so that a refusal is an
+ * answer. @throws as `readStatement`
  */
 export async function statementLines(
   ctx: Reader,

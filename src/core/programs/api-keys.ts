@@ -89,10 +89,7 @@ export async function rotateApiKey(ctx: Caller & Reader, id: string): Promise<Ma
   return { ...(await createApiKey(ctx, { name, scopes, expires_at: ends })), before };
 }
 
-/**
- * Deletes a key: it is unknown from the next request on. A key may delete itself, but no key with more scopes. @throws
- * `not_found`; `forbidden` for a scope of the key that the calling key lacks
- */
+/** Deletes a key, at once. @throws `not_found`; `forbidden` for a scope that the calling key lacks */
 export async function deleteApiKey(caller: Caller, id: string): Promise<ApiKey> {
   return untilWon(async () => {
     const [ctx, [key]] = await prove(caller, caller.db.select().from(apiKeys).where(owned(caller, id)));

@@ -18,14 +18,13 @@ import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger
 
 export type FlowInput = Omit<InputOf<Flow, typeof FLOW>, "conditions"> & { conditions?: Condition[] | undefined };
 
-/** The fields of a patch that are given. */
 type GivenFields = Partial<Omit<Flow, "conditions"> & { conditions: Condition[] }>;
 
 export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
 
 /**
- * Adds a commission rule, for payments from now on or since `apply_from`. @throws `validation_failed` for a senseless
- * action, a future time, and above the limit of flows.
+ * Adds a rule, from now on or since `apply_from`. @throws `validation_failed` for a senseless action or future time, or
+ * past the limit
  */
 export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): Promise<Flow> {
   const { ctx, flow } = await untilWon(async () => {

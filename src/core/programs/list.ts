@@ -19,8 +19,7 @@ export async function listPrograms(ctx: BaseCtx, request: PageRequest): Promise<
   const isOne = ctx.databases.shards.length === 1;
   const { said, failure } = await askAll(ctx, (on) => {
     const own = after === null ? undefined : olderThan(after, on.shard);
-    // Each database returns all rows that may precede the end of the page, because the places of the others' rows are
-    // unknown.
+    // Each database returns all rows that may precede the page's end: the others' places are unknown.
     return readPage(on, own, isOne ? { limit, offset } : { limit: limit + offset, offset: 0 });
   });
   if (failure) throw failure.reason;

@@ -40,10 +40,7 @@ export interface ProgramInput {
   live_only: boolean;
 }
 
-/**
- * Settings in clear; secrets are sealed before they are stored, and null deletes one. `apply_from` applies to
- * `default_commission_pct`.
- */
+/** Settings in clear; secrets are sealed, null deletes one. `apply_from` applies to `default_commission_pct`. */
 export type ProgramPatch = SecretPatch & PatchOf<ProgramColumns, typeof PROGRAM> & ApplyFrom;
 
 /** A program with its API key in clear: only for the reply that shows it. */
@@ -179,10 +176,7 @@ export async function updateProgram(
   return program;
 }
 
-/**
- * Looks for the slug in the other databases; the index checks the program's own. @throws `already_exists` if a program
- * there has it.
- */
+/** Looks for the slug in other databases; the index checks this one. @throws `already_exists` */
 async function refuseTakenSlug(ctx: ProgramCtx, slug: string | null | undefined): Promise<void> {
   if (slug === undefined || slug === null || ctx.databases.shards.length === 1) return;
   const { said, failure } = await askAll<boolean, BaseCtx>(ctx, async (on) => {
@@ -260,10 +254,7 @@ export function touchApiKey(ctx: BaseCtx, { program, key }: Holder): Promise<unk
 
 const KEY_BYTES = 32;
 
-/**
- * `sk_` + 43 URL-safe characters, preceded by the shard unless it is 0. Only its hash is stored, and four characters to
- * identify it by (ACCESS-2).
- */
+/** `sk_` + 43 URL-safe characters, after a shard other than 0. Only its hash and last four are stored (ACCESS-2). */
 async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   const api_key = keyOn(ctx.shard, randomToken(KEY_BYTES));
   const columns = {

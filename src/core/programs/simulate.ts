@@ -62,7 +62,6 @@ export interface Simulation {
   more: boolean;
 }
 
-/** The id of a new flow in the reply. */
 const NEW_FLOW_ID = "new";
 
 /** The most payments that are decided again for a change from an earlier time on. */

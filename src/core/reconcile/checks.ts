@@ -13,11 +13,7 @@ import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 
 /** A partner with more entries is checked in slices (`core/reconcile/walk.ts`). */
 export const ENTRIES_AT_ONCE = 500;
-/**
- * An entry is dated after the last change of its commission, and a payout by the beginning of the request that cancels
- * it. If that request took long, or the clock of another request is ahead, the entries are later than the payout, by at
- * most this.
- */
+/** The most by which entries are later than the payout of a request that took long, or whose clock is behind. */
 const ENTERED_WITHIN = 10 * MINUTE;
 
 /** Both accounts of an entry `e`, the one that it leaves with the amount negated. */
@@ -47,8 +43,7 @@ const JOURNAL_ROW: Columns<JournalRow> = {
 };
 
 /**
- * Finds the given commissions whose entries do not net to the row's amount in the row's account and to 0 in every other
- * account. The entries of a deleted commission must net to 0 in every account.
+ * Commissions whose entries do not net to the row's amount in its account and to 0 elsewhere (0 everywhere if deleted).
  */
 export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
   return shaped(
@@ -101,10 +96,7 @@ const BALANCE_ROW: Columns<BalanceRow> = {
   entries: whole,
 };
 
-/**
- * Finds the balances of the given partners that differ from the sums of the entries, or from the number of entries or
- * of commissions in the account. A partner with more than `most` entries is listed but not compared.
- */
+/** Balances that differ from the sum or number of entries or commissions; over `most` entries: listed, not compared. */
 export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most: number) {
   const program = ctx.program.id;
   const few = sql`(select partner_id from sized where size <= ${literal(most)})`;
@@ -224,10 +216,7 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   );
 }
 
-/**
- * The amount of a payout equals the sum of its commissions and of its entries; a canceled payout has no commissions and
- * no entries.
- */
+/** A payout's amount equals the sum of its commissions and of its entries; a canceled one has neither. */
 export function payoutFindings(rows: readonly PayoutSums[]): Difference[] {
   return rows.flatMap((row) => {
     const isCanceled = row.status === "canceled";

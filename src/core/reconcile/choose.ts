@@ -63,10 +63,7 @@ export interface EventSpan {
   until: string;
 }
 
-/**
- * Chooses the rows that the next events touched, and the next rows in turn. A round through the whole program leaves
- * the events for later.
- */
+/** Chooses the rows of the next events, and the next in turn. A round through all leaves events for later. */
 export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Promise<Chosen> {
   const { db } = ctx;
   const parts = partsOf(place);

@@ -10,10 +10,7 @@ interface Row {
   amount_cents: Cents;
 }
 
-/**
- * Compares the commissions of a payment with those that follow from its facts and decisions, by partner, kind and
- * status.
- */
+/** Compares a payment's commissions with those of its facts and decisions, by partner, kind and status. */
 export function entitlementFinding(payment_id: string, { rows, occurrences }: Unsettled): Difference {
   const planned = new Map<string, Row>(rows.map((row) => [row.id, row]));
   for (const { payload } of occurrences) {

@@ -1,7 +1,4 @@
-/**
- * The differences that the reconciler finds: each is reported once, kept until it is gone, and never repaired
- * automatically.
- */
+/** The reconciler's differences: each is reported once, kept until it is gone, and never repaired automatically. */
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
@@ -113,8 +110,7 @@ export function planMail(
   seen: News,
 ): MailPlan {
   const { mailed_at } = before;
-  // Later than the last e-mail even if a clock is behind: a difference found after the e-mail must not count as listed
-  // in it.
+  // Later than the last e-mail even if a clock is behind: a later difference must not count as listed.
   const found_at = iso(mailed_at === null ? now : Math.max(now, Date.parse(mailed_at) + 1));
   const isOther = new Set([...goneOf(seen), ...seen.reported].map(keyOf));
   const left = waiting.filter(({ kind, subject }) => !isOther.has(keyOf({ check: kind, subject })));
@@ -132,10 +128,7 @@ export function planMail(
   };
 }
 
-/**
- * Plans the rows of the reported differences, the deletion of those that are gone, and one audit event for each
- * difference.
- */
+/** Plans the rows of the reported differences, the deletion of gone ones, and an event for each. */
 export function planFindings(
   ctx: ProgramCtx,
   seen: News,

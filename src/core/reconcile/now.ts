@@ -46,11 +46,7 @@ export interface Reconciling {
 /** A call takes no further step after this many statements; a step is about a hundred. */
 const STATEMENTS = 500;
 
-/**
- * Checks a whole program, or every program, as far as one call goes. It repairs balances only if the operator requests
- * it.
- * @throws `not_found` for a program that does not exist.
- */
+/** Checks one or every program, as far as one call goes; repairs balances only on request. @throws `not_found` */
 export async function reconcileNow(ctx: Ctx, input: ReconcileInput, transfers: Transfers): Promise<Reconciling> {
   const reply: Reconciling = {
     checked: { commissions: 0, payments: 0, partners: 0, payouts: 0, transfers: 0 },

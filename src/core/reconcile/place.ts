@@ -13,15 +13,9 @@ export interface Place extends Record<Kind, string> {
   walk: Walk | null;
 }
 
-/**
- * The number of daily rounds after which every row of a program with some 290 payments was checked; the last of them
- * finds no more rows.
- */
+/** Daily rounds that check every row of a program with some 290 payments. */
 const TURNS = 29;
-/**
- * The least and the most rows that a round chooses in turn, so that it reads a few hundred rows: larger programs need
- * more rounds.
- */
+/** The least and the most rows that a round chooses in turn: a few hundred; larger programs need more rounds. */
 const LEAST: Record<Kind, number> = { commissions: 10, payments: 1, partners: 1, payouts: 1 };
 const MOST: Record<Kind, number> = { commissions: 20, payments: 10, partners: 10, payouts: 10 };
 /** Payouts of one step, chosen in turn or touched by events: each costs a request to the vendor for its transfer. */

@@ -61,8 +61,7 @@ async function compare(
   if (standing.is === "other_account") return null;
   const answer = await transfers.find(api_key, payout.id);
   if (answer.outcome === "unknown") return null;
-  // A transfer that is found is a fact for any key; a missing one is conclusive only for the key of the transfer's own
-  // account.
+  // A found transfer is a fact for any key; a missing one is conclusive only for the transfer's account.
   if (answer.outcome === "none" && standing.is === "unsure") return null;
   const { currency, reference } = payout;
   // A transfer that was reversed before the one that pays does not count.

@@ -24,8 +24,7 @@ export interface Identity {
 }
 
 /**
- * Finds every identity that an address can sign in as, in any database that answers: the programs whose team it is in,
- * then partners that are not deactivated; newest first.
+ * Every identity of an address, in any database that answers: its teams, then active or invited partners; newest first.
  */
 export async function identitiesOf(ctx: BaseCtx, email: string): Promise<Identity[]> {
   return (await askIdentities(ctx, email)).identities;

@@ -28,10 +28,7 @@ export interface ListedSession extends Pick<SessionRecord, "audience" | "created
 type Found = SessionRecord & { program_name: string; role: MemberRole | null };
 type Ending = Pick<SessionRecord, "token_hash" | "email" | "program_id" | "partner_id">;
 
-/**
- * Lists the newest 50 sessions of this session's account, newest first: a session does not reveal the programs of
- * another account.
- */
+/** Lists the newest 50 sessions of this account only: not the programs of another account. */
 export async function listSessions(base: BaseCtx, { record }: Session): Promise<ListedSession[]> {
   const { found } = await sessionsOf(base, record.email);
   return found
@@ -110,10 +107,7 @@ async function endAccount(base: BaseCtx, ofAccount: readonly Ending[], spared: s
   });
 }
 
-/**
- * The sessions that `readSession` would accept, newest first; and `opened`, the sessions of portal links, which are in
- * no list (EMBED-2).
- */
+/** Sessions that `readSession` accepts, newest first; `opened` by portal links are in no list (EMBED-2). */
 async function sessionsOf(base: BaseCtx, email: string) {
   const { said, failure } = await askAll(base, async ({ db, now }) => {
     const isOwner = sql`${sessions.audience} = 'owner' and ${programMembers.id} is not null`;

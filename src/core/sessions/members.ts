@@ -172,10 +172,7 @@ async function readTeam(caller: Caller, id: string) {
   return { ctx, before, program, members, lastPasskeys };
 }
 
-/**
- * Plans the changes if a member stops being an owner: the oldest other owner's address replaces the program's address
- * if it was theirs, so that the address is always an owner's (TEAM-5).
- */
+/** If a member stops being an owner, the oldest other owner's address replaces theirs as the program's (TEAM-5). */
 function leaveOwners(ctx: ProgramCtx, { before, program, members }: Team): Pick<CommitPlan, "occurrences" | "writes"> {
   if (before.role !== "owner") return { writes: [], occurrences: [] };
   const next = members.find(({ id, role }) => role === "owner" && id !== before.id);

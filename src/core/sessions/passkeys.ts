@@ -42,10 +42,7 @@ export function newHandle({ ctx }: Session): string {
   return tokenOn(ctx.shard, randomToken(HANDLE_BYTES));
 }
 
-/**
- * Lists the address's passkeys that open a team, from any database that answers, newest first; all of them if a
- * database does not answer.
- */
+/** Lists an address's passkeys that open a team, newest first; all of them if a database does not answer. */
 export async function listPasskeys(base: BaseCtx, { record }: Session): Promise<Passkey[]> {
   const { email } = record;
   const { said, failure } = await askAll(base, ({ db }) =>
@@ -98,8 +95,7 @@ export async function addPasskey(
   const { email } = session.record;
   // A passkey that no longer opens a team does not count, and its device may be added again.
   await endPasskeysWithoutTeam(bound, email);
-  // The passkey is added only if the session is still in force at that moment; a member's session ends with the
-  // membership.
+  // Added only if the session is in force at that moment; a member's session ends with the membership.
   const isSignedIn = sql`exists (select 1 from sessions where token_hash = ${session.record.token_hash})`;
   const id = newId("passkey", base.now);
   const add = bound.db.run(sql`insert into passkeys
@@ -176,10 +172,7 @@ function hasTeam({ created_at }: Passkey, teams: readonly Pick<Identity, "member
   return teams.some(({ member_since }) => member_since !== null && member_since <= created_at);
 }
 
-/**
- * Ends them, as events, in the commit that removes the member: `found` are those of `selectLastPasskeys`. If the
- * passkeys have changed since, the commit conflicts and reads again.
- */
+/** Ends the passkeys `found` by `selectLastPasskeys` in the commit of the removal, which conflicts if they changed. */
 export function endLastPasskeys(
   { db }: ProgramCtx,
   address: string,
@@ -197,8 +190,8 @@ export function endLastPasskeys(
 }
 
 /**
- * Ends them in any database, after the commit that removed a member: so of two concurrent removals the later one ends
- * them. If a database does not answer they remain, but open no team. @throws if no database answers
+ * Ends them elsewhere, after the removal: of two removals the later does. Without an answer they stay, useless. @throws
+ * if no database answers
  */
 export async function endPasskeysWithoutTeam(ctx: ProgramCtx, address: string): Promise<void> {
   const email = address.toLowerCase();
@@ -270,9 +263,7 @@ function use(
   };
 }
 
-/**
- * A device that counts its signatures never repeats a number: a repeated number means that two devices have the key.
- */
+/** A device that counts its signatures never repeats a number: a repeated one means a copied key. */
 function isCopied({ sign_count }: Passkey, now: number): boolean {
   return (sign_count > 0 || now > 0) && now <= sign_count;
 }

@@ -47,10 +47,7 @@ export interface Session {
   program: Program;
   partner: Partner | null;
   member: Member | null;
-  /**
-   * Set for the session of a portal link, in a frame or not: it is limited (EMBED-2). Null for a session by a link to
-   * the address.
-   */
+  /** The limits of a portal link's session (EMBED-2); null for a session by a link to the address. */
   limited: "framed" | "own page" | null;
 }
 
@@ -60,10 +57,7 @@ export interface SessionProof {
   proven_as: string | null;
   /** When the address was proven (ms): switching does not extend the session's life. */
   proven_at: number;
-  /**
-   * The writes that replace or use up the old session or proof, in the database `shard`; if they fail, no session
-   * opens.
-   */
+  /** Writes in `shard` that replace the old session or proof; if they fail, no session opens. */
   before: Write[];
   shard: number;
   /** The device that the person signs in with (`domain/device.ts`). */
@@ -110,9 +104,7 @@ export async function openSession(base: BaseCtx, identity: Identity, proof: Sess
   return { token, audience, expires_at };
 }
 
-/**
- * Turns an invited partner active; empty for any other. The caller settles the partner's waiting payments afterwards.
- */
+/** Turns an invited partner active, else empty. The caller settles the waiting payments afterwards. */
 export function firstSignIn(ctx: ProgramCtx, partner: Partner | null): { writes: Write[]; occurrences: Occurrence[] } {
   if (partner?.status !== "invited") return { writes: [], occurrences: [] };
   const activated: Partner = { ...partner, status: "active", updated_at: nextStamp(partner.updated_at, ctx.now) };
@@ -139,10 +131,7 @@ function signedIn(partner: Partner | null, { email, device }: SessionProof): Occ
   };
 }
 
-/**
- * Makes a context in which an address acts for a program, and as the partner, if there is one. @throws if the program
- * or the partner does not exist.
- */
+/** A context in which an address acts for a program, or as a partner. @throws if one does not exist */
 export async function actAs(
   base: BaseCtx,
   { program_id, partner_id, email }: Pick<SessionRecord, "program_id" | "partner_id" | "email">,
@@ -167,10 +156,7 @@ export function inForce(now: number): SQL {
     or coalesce(${sessions.last_seen_at}, ${sessions.created_at}) > ${iso(now - OWNER_IDLE)})`;
 }
 
-/**
- * The condition on `portal_links` rows: their API key is still in force. A link and its session end with the key
- * (ACCESS-12).
- */
+/** The condition on `portal_links`: their API key is in force. Link and session end with it (ACCESS-12). */
 export function hasKeyInForce(now: number): SQL {
   return isKeyInForce(sql`portal_links.program_id`, sql`portal_links.made_by`, now);
 }
@@ -223,7 +209,6 @@ export async function readSession(base: BaseCtx, token: string): Promise<Session
   return { ctx, record, program, partner, member: null, limited };
 }
 
-/** The session that a portal link opened, as other sessions are. */
 function recordOf(link: InferSelectModel<typeof portalLinks>, token_hash: string): SessionRecord {
   const { email, program_id, partner_id, created_at, expires_at, used_at, device } = link;
   return {
@@ -293,9 +278,7 @@ export async function endRecord(
   }
 }
 
-/**
- * Whether the person of this session proved the address within `FRESH_FOR`: the thief of a session cannot (PROOF-3).
- */
+/** Whether this session proved the address within `FRESH_FOR`: a thief's cannot (PROOF-3). */
 export function isFresh({ record, limited, ctx }: Pick<Session, "record" | "limited" | "ctx">): boolean {
   return limited === null && record.proven_as === null && Date.parse(record.created_at) > ctx.now - FRESH_FOR;
 }
@@ -308,10 +291,7 @@ function maySwitch(session: Session, identity: Identity): boolean {
   return Date.parse(created_at) + SESSION_LIFETIME.partner > session.ctx.now;
 }
 
-/**
- * Acts as another identity of the same address, under a new token; the old session ends. Null if its proof does not
- * suffice for that identity: then a new one is needed.
- */
+/** Acts as another identity of the address, under a new token. Null if its proof does not suffice for that. */
 export async function switchSession(
   base: BaseCtx,
   session: Session,

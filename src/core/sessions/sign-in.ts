@@ -17,10 +17,7 @@ import { actAs, FRESH_FOR, openSession, type OpenedSession } from "./sessions.ts
 type LinkPurpose = (typeof signInLinks.$inferSelect)["purpose"];
 /** `sign_in`: requested by its reader. `invitation`: in an e-mail that a program has sent (PART-13, TEAM-4). */
 const VALID_FOR: Record<LinkPurpose, number> = { sign_in: FRESH_FOR, invitation: 7 * DAY };
-/**
- * Links of an address within `LINK_WINDOW` that are requested without a session, by its reader or by strangers
- * (PAGE-2).
- */
+/** Links of an address within `LINK_WINDOW` requested without a session (PAGE-2). */
 const REQUESTED: SharedBudget = { most: 20, network: 5, site: 10 };
 /** Links of an address within `LINK_WINDOW` that one program e-mails to it (PART-13, TEAM-4). */
 const INVITED = 5;
@@ -33,7 +30,6 @@ export interface SignInLink {
   expires_at: string;
 }
 
-/** A request for a link that was counted. */
 export interface LinkRequest {
   email: string;
   /** The shard that stores the link so far. */
@@ -43,10 +39,7 @@ export interface LinkRequest {
   return_to: string | null;
 }
 
-/**
- * Whether a link opens an identity of its address: a link that outlives a fresh proof opens only the identity it was
- * made for (PROOF-1).
- */
+/** Whether a link opens an identity: one that outlives a fresh proof opens only the one it was made for (PROOF-1). */
 function opens(link: Pick<LinkRow, "purpose" | "program_id" | "partner_id">, identity: Identity): boolean {
   return isForOne(link)
     ? link.program_id !== null && isOfAccount({ ...link, program_id: link.program_id }, identity)
@@ -98,10 +91,7 @@ function tooManyLinks(message: string): AppError {
   return new AppError("rate_limited", message, { retryAfter: LINK_WINDOW / 1000 });
 }
 
-/**
- * A statement for the number of links that the caller's program has e-mailed to an address (SQL, in lower case) within
- * `LINK_WINDOW`. Links that strangers request do not count.
- */
+/** The number of links that the program e-mailed to an address (SQL, lower case) within `LINK_WINDOW`. */
 export function selectInvitations({ db, programId, now }: Reader, address: SQL) {
   return shaped(db, { links: whole }, sql`select (${invitations(programId, address, now)}) as links`);
 }
@@ -111,11 +101,7 @@ function invitations(program_id: string | SQL, address: SQL, now: number): SQL {
     and program_id = ${program_id} and created_at > ${iso(now - LINK_WINDOW)}`;
 }
 
-/**
- * Makes an `invitationLink`, unless the program has sent the address too many; `links` is the result of
- * `selectInvitations`.
- * @throws `rate_limited`
- */
+/** Makes an `invitationLink`; `links` is the result of `selectInvitations`. @throws `rate_limited` for too many */
 export async function invite(
   ctx: ProgramCtx,
   to: { email: string; partner_id: string | null },
@@ -148,8 +134,8 @@ export async function openRequest(
 }
 
 /**
- * Makes a one-time link for the member or partner with this address, which the operator passes on if there is no e-mail
- * (ACCESS-5). A member goes before a partner. @throws `not_found` if no program has this member or partner.
+ * Makes a link for the operator to pass on without e-mail (ACCESS-5). A member goes before a partner. @throws
+ * `not_found`
  */
 export async function createLinkByHand(base: BaseCtx, address: string): Promise<SignInLink> {
   const email = address.toLowerCase();
@@ -180,8 +166,7 @@ export async function invitationLink(
 }
 
 /**
- * Reads the address of a link and the accounts that it opens; `is_partial` if the address has others. Null for a link
- * that is unknown, expired or used. Read-only.
+ * Reads a link's address and accounts; `is_partial` if there are others. Null if unknown, expired or used. Read-only.
  */
 export async function readLink(
   base: BaseCtx,
@@ -231,8 +216,7 @@ export async function confirmLink(
       .update(signInLinks)
       .set({ used_at: iso(ctx.now) })
       .where(isUsable);
-  // The loser of a race against another use of the link finds it used; the loser against a change of the partner tries
-  // again.
+  // A loser against another use finds the link used; against a change of the partner it tries again.
   const confirmed = await untilWon<Confirmation>(async () => {
     const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(isUsable)]);
     if (!link) return { outcome: "link_refused" };
@@ -261,10 +245,7 @@ export async function confirmLink(
 const MOST_TOLD = 10;
 const TOLD_EVERY = HOUR;
 
-/**
- * Notifies the accounts of a link that was tried after it was used or had expired: once an hour for each address. A
- * token that never existed causes no notification, so guesses cannot fill an audit log.
- */
+/** Notifies the accounts of a used or expired link that was tried, hourly per address. Guesses do not notify. */
 async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: string): Promise<void> {
   const [[tried]] = await runBatch(db, [
     shaped(
@@ -326,26 +307,17 @@ export function endInvitationsOf({ db, now, program }: ProgramCtx, email: string
   };
 }
 
-/**
- * The same as `endLinks` in the other databases. It runs before the own link is used up: so of two links in different
- * databases that are used at the same moment at most one opens a session.
- */
+/** `endLinks` elsewhere, before the own link is used: of two links used at once at most one opens a session. */
 async function endLinksElsewhere(ctx: BaseCtx, email: string): Promise<void> {
   await askAll(ctx, async (on) => on.shard === ctx.shard || runBatch(on.db, [endLinks(on, email)]));
 }
 
-/**
- * The condition on `sign_in_links` rows for retention to delete them: a link that was tried also records when its
- * address was notified.
- */
+/** Links that retention deletes: a tried one also records when its address was notified. */
 export function linksPast(now: number): SQL {
   return sql`${signInsPast(now)} and (failed_at is null or failed_at <= ${iso(now - TOLD_EVERY)})`;
 }
 
-/**
- * The condition on those rows for requests for an address without an account in this database: they cannot open a
- * session, and strangers can make any number.
- */
+/** Requests for an address without an account here: strangers can make any number, and they open no session. */
 export function requestsOfNobody(now: number): SQL {
   return sql`${linksPast(now)} and purpose = 'sign_in' and used_at is null
     and not exists (select 1 from program_members t where lower(t.email) = sign_in_links.email)

@@ -211,10 +211,7 @@ function repeat(
 /** The condition for a delivery `s` that makes another one of its event unnecessary. */
 const SENT_OR_OPEN = sql`s.status in ('succeeded', 'pending', 'delivering')`;
 
-/**
- * The deliveries whose last attempt failed since then and that are not due yet, the next due first; one more than one
- * call handles.
- */
+/** Failed deliveries since then that are not due yet, the next first; one more than a call handles. */
 function waitingAgain(ctx: Reader, endpoint_id: string, since: number): SQL {
   return sql`select d.id as id from deliveries d
     where d.endpoint_id = ${endpoint_id} and d.program_id = ${ctx.programId}

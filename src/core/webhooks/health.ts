@@ -19,10 +19,7 @@ interface GivenUp extends Owner {
   endpoint: Endpoint;
 }
 
-/**
- * Disables the endpoints that have failed for too long, each with its audit event and the e-mail to its owner (HOOK-9). An
- * endpoint that succeeds in between stays active.
- */
+/** Disables endpoints that failed too long, with event and e-mail (HOOK-9). One that succeeds meanwhile stays. */
 export function disableFailingEndpoints(ctx: Ctx): Work<GivenUp> {
   return {
     cost: 10,
@@ -50,10 +47,7 @@ export function disableFailingEndpoints(ctx: Ctx): Work<GivenUp> {
   };
 }
 
-/**
- * Does not disable an endpoint that has changed since it was read: it succeeded, or its owner or another run changed
- * it.
- */
+/** Does not disable an endpoint that has changed since: it succeeded, or was changed. */
 async function disable(ctx: Ctx, program: Program, before: Endpoint): Promise<void> {
   const { failing_since, failure_count } = before;
   const health = { failing_since_ms: failing_since === null ? null : Date.parse(failing_since), failure_count };

@@ -36,8 +36,7 @@ export interface DeliveryRecord {
 }
 
 /**
- * The visible part of a delivery: without the scope `payouts`, payout details in the payload are masked (ACCESS-12),
- * and the receiver's answers are hidden, because they may repeat the details.
+ * A delivery as visible: without `payouts`, details are masked and answers hidden, which may repeat them (ACCESS-12).
  */
 export function viewDelivery(delivery: DeliveryRecord, ctx: Pick<Reader, "may">): DeliveryRecord {
   const data = delivery.payload?.["data"] as Partial<PartnerView> | undefined;

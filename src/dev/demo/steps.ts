@@ -3,10 +3,7 @@ export class Steps {
   #count = 0;
   #failed = 0;
 
-  /**
-   * Runs one step. `check` throws if the result differs from the expected one, and otherwise returns a short description
-   * of it. A failed step is printed and counted; later steps still run.
-   */
+  /** Runs one step: `check` throws or describes its result. A failure is counted; later steps still run. */
   async step(title: string, expected: string, check: () => Promise<string>): Promise<void> {
     const number = String(++this.#count).padStart(2);
     try {

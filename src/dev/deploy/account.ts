@@ -28,7 +28,6 @@ const SUBDOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 const subdomainPath = ({ account }: Deployment) => `/accounts/${account}/workers/subdomain`;
 
-/** Returns the account's name below workers.dev, or null. */
 async function findWorkersDevName(deployment: Deployment): Promise<string | null> {
   const found = await deployment.api.find<{ subdomain: string | null }>(subdomainPath(deployment));
   return found?.subdomain ?? null;

@@ -21,7 +21,6 @@ export interface ChosenAddress {
 export interface Address {
   /** Arguments for `wrangler deploy` that the configuration lacks. */
   args: string[];
-  /** `PUBLIC_URL`. */
   public_url: string;
   /** Every https origin that must answer. */
   origins: string[];

@@ -31,7 +31,6 @@ export interface DeployTools {
   isHealthy: (url: string, seconds: number) => Promise<boolean>;
 }
 
-/** The declarations of an environment in the configuration. */
 export interface Declared {
   /** The Worker's name. */
   name: string;

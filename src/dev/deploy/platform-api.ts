@@ -128,10 +128,7 @@ const DENIED = [10000, 7403];
 /** Codes of a token that lacks a permission or has expired. */
 const DENIED_OR_INVALID = [9109, 10001];
 
-/**
- * Describes the permission that a token lacks, by a refusal or wrangler's output about one. Returns null for any other
- * failure.
- */
+/** Names the permission that a token lacks, from a refusal or wrangler's output; null for another failure. */
 export function whatTokenLacks(failure: PlatformRefusal | string): string | null {
   const { codes, path } =
     failure instanceof PlatformRefusal

@@ -16,13 +16,10 @@ export interface WranglerRun {
   code: number;
   /** The output, except at the terminal; after a failure also the error with the API's codes. */
   output: string;
-  /** The version that a deploy uploaded and that runs, or null. */
   version: string | null;
 }
 
-/**
- * Runs a wrangler command with further variables in its environment. An abort of `stopped` ends it.
- */
+/** Runs wrangler with further environment variables. An abort of `stopped` ends it. */
 export async function runWrangler(
   args: string[],
   shown: Shown,

@@ -9,10 +9,7 @@ export async function secretsSet(deployment: Deployment): Promise<string[]> {
   return (list ?? []).map(({ name }) => name);
 }
 
-/**
- * Asks for the secrets that neither the deployed Worker nor a file has. Values in a file are checked too, because they
- * replace the stored ones. @throws NotReady
- */
+/** Requests secrets that neither the Worker nor a file has; a file's values are checked too. @throws NotReady */
 export async function missingSecrets(deployment: Deployment, set: readonly string[]): Promise<Secrets> {
   const { tools, selected } = deployment;
   const path = valuesOf(selected.rest, ["--secrets-file"])[0] ?? null;

@@ -14,9 +14,8 @@ import { PlatformApi } from "./platform-api.ts";
 import { runWrangler } from "./run-wrangler.ts";
 
 /**
- * Makes the tools of a deploy from this machine: its terminal, its wrangler and its credentials. An abort of `stopped`
- * ends the running work in the order in which it started, so that files with secrets are deleted and the last lines still
- * report the state.
+ * The tools of a deploy on this machine. An abort of `stopped` ends work in its order, so that secret files are deleted
+ * and the state is reported.
  */
 export function toolsOfThisMachine(stopped: AbortSignal): DeployTools {
   return {

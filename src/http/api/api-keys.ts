@@ -23,7 +23,6 @@ function viewMade({ key, api_key }: MadeApiKey) {
   return { ...viewApiKey(key), api_key };
 }
 
-/** `/api/v1/api-keys` (ACCESS-10). */
 export const apiKeys = [
   route("GET /api/v1/api-keys", {
     operation: "listApiKeys",

@@ -3,10 +3,7 @@ import { summaryQuery } from "../queries.ts";
 import { ok, route } from "../route.ts";
 import { summaryRange } from "../validate.ts";
 
-/**
- * `/api/v1/clicks/summary?from=&to=&partner_id=`: clicks per day, recorded and dropped by reason. The last thirty days
- * by default, 366 at most.
- */
+/** `/api/v1/clicks/summary?from=&to=&partner_id=`: clicks a day and dropped by reason; 30 days, 366 at most. */
 export const clicks = [
   route("GET /api/v1/clicks/summary", {
     operation: "getClickSummary",

@@ -40,7 +40,6 @@ export const partnerCodes = [
   }),
 ];
 
-/** `/api/v1/codes` (CODE-4, CODE-6, CODE-9). */
 export const codes = [
   route("GET /api/v1/codes/summary", {
     operation: "getCodeSummary",

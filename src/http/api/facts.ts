@@ -8,7 +8,6 @@ import { instant } from "../../providers/wire.ts";
 import { json, ok, route } from "../route.ts";
 import { cents, email, text } from "../validate.ts";
 
-/** An id from the owner. */
 export const ownId = z
   .string()
   .regex(

@@ -33,7 +33,6 @@ export const simulation = z
     else if (given[0] === false && apply_from === undefined) refuse("apply_from", "A rate needs this.");
   });
 
-/** `/api/v1/flows` (FLOW-6 to FLOW-10). */
 export const flows = [
   route("POST /api/v1/flows", {
     operation: "createFlow",

@@ -21,10 +21,7 @@ export const onboardingStart = z.strictObject({
     .optional(),
 });
 
-/**
- * Names the displayed account, so that a repeated request does not forget an account that the partner has connected
- * since.
- */
+/** Names the shown account, so that a repeated request does not forget one connected since. */
 export const accountForget = z.strictObject({ account_id: text(200) });
 
 function viewOnboarding({ partner, url, expires_at }: Onboarding) {

@@ -36,7 +36,6 @@ function masked(text: JsonText<PartnerView>): JsonText<PartnerView> {
   return JSON.stringify(withoutPayoutDetails(JSON.parse(text) as PartnerView));
 }
 
-/** `/api/v1/partners` (PART-9 to PART-12). */
 export const partners = [
   route("POST /api/v1/partners", {
     operation: "createPartner",

@@ -30,8 +30,7 @@ export const programs = [
   route("PATCH /api/v1/programs/me", {
     operation: "updateProgram",
     tag: "Program",
-    // Secrets among the settings need `keys` as well. Approval by time needs `payouts`, and so does every request with
-    // an `apply_from`.
+    // Secrets need `keys` as well. Approval by time and any `apply_from` need `payouts`.
     scope: ["write"],
     summary: "Update the program's settings",
     description:

@@ -22,10 +22,7 @@ function viewRotated({ endpoint, secret }: EndpointWithSecret) {
   return { ...viewEndpoint(endpoint), secret, previous_secret_valid_until: endpoint.secret_previous_until };
 }
 
-/**
- * Wraps the idempotency step: a repeated request has the stored reply as soon as the first has committed, and shows it
- * no earlier than the first does (HOOK-8).
- */
+/** Makes a repeated request wait: the stored reply is shown no earlier than the first one's (HOOK-8). */
 export const waitWhereRepeated: MiddlewareHandler<AppEnv> = async (c, next) => {
   const id = c.req.param("id") ?? "";
   await next();

@@ -176,8 +176,8 @@ function addMissing(
 }
 
 /**
- * The columns of each field. For a field in several columns the order is: the product's names, because the first code
- * may become the slug; then, for names that only the owner matched, the file's order; then the common names.
+ * A field's columns: the product's names, as the first code may become the slug; the owner's, in file order; common
+ * ones.
  */
 export function columnPlaces(
   kind: ImportKind,
@@ -210,10 +210,7 @@ export function columnPlaces(
 /** More names than a field has. */
 const MAX_NAMES = 1_000;
 
-/**
- * Whether the column supplies a partner's code only for lines without another: its name is a common one, and such
- * columns may mean different things.
- */
+/** Whether the column gives a code only to lines without one: its common name may mean different things. */
 export function isFurtherCode(names: ColumnNames, column: string): boolean {
   const key = columnKey(column);
   const has = (among: ColumnNames) => (namesOf("partners", among).code ?? []).some((name) => columnKey(name) === key);

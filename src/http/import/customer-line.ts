@@ -45,15 +45,15 @@ export function readCustomerLine(file: ImportFile, cells: LineCells): ReadLine<C
   return { ok: true, value: { ...value, codes: codes.value, partner_email }, notes };
 }
 
-/** Whether the id has the form of the named vendor's customer ids, or of any vendor's if the file names none. */
+/** Whether the id has the form of the named vendor's customer ids, or of any vendor's if the file does not name one. */
 export function hasExpectedForm({ provider }: Pick<ImportOrder, "provider">, id: string): boolean {
   const own = providerOfCustomer(id);
   return own !== null && (provider === null || own === provider);
 }
 
 /**
- * The provider's id if there is one, because an address may change; else the address. An id that does not have the
- * provider's form is a number of the owner's or of the previous product, which payments do not carry.
+ * The provider's id, as an address may change; else the address. An id of another form is the owner's own number, which
+ * payments lack.
  */
 function customerOf(order: ImportOrder, { cell, each, columnOf }: LineCells): ReadLine<CustomerIdentity> {
   const ids = each("customer_id").filter(({ text }) => text !== "");

@@ -21,7 +21,6 @@ import type { ImportFile, ImportOrder, LineCells, NamedCell, ReadLine } from "./
 import { readPartnerLine } from "./partner-line.ts";
 import type { ImportRow, ReadColumn, RowOutcome } from "./report.ts";
 
-/** Chooses a field for each column: null to skip it, undefined to match it automatically. */
 export type ChooseColumns = (columns: readonly string[]) => readonly (ImportField | null | undefined)[];
 
 export type ImportedFile =
@@ -237,7 +236,6 @@ function shown(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
 }
 
-/** Counts the lines by outcome. */
 export function countRows(rows: readonly ImportRow[]): Record<RowOutcome, number> {
   const counts = { added: 0, completed: 0, unchanged: 0, left_out: 0, refused: 0 };
   for (const { outcome } of rows) counts[outcome]++;

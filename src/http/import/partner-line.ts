@@ -135,10 +135,7 @@ function prefixOf(text: string): [VendorName | null, string] {
   return vendor ? [vendor.name, text.slice(colon + 1)] : [null, text];
 }
 
-/**
- * The payout address: the first column that has one in this line; others are left out. If that was a choice, a note
- * names the chosen column.
- */
+/** The payout address: the first column with one in this line. A note names the column if it was a choice. */
 function payoutAddress(columns: readonly { column: string; text: string }[], notes: LineNote[]): string | null {
   const given = columns.filter(({ column, text }) => {
     if (text === "") return false;

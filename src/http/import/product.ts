@@ -14,10 +14,7 @@ export interface ImportProduct {
   statuses?: Record<string, PartnerStatus>;
 }
 
-/**
- * The products whose files are recognized. src/docs/migrate.md lists the sources of names and parameters; columns
- * without documentation are matched by common names, or by the owner.
- */
+/** The products recognized. src/docs/migrate.md has the sources; other columns match by common names, or the owner. */
 export const IMPORT_PRODUCTS = {
   rewardful: {
     name: "Rewardful",
@@ -77,8 +74,8 @@ export function importProduct(id: ImportProductId): ImportProduct {
 export const LINK_PARAM_PATTERN = /^[A-Za-z0-9_-]{1,32}$/;
 
 /**
- * The `data-param` of the script tag that keeps the product's links, or those with the given query parameter, working
- * beside this service's links; null if the script reads them anyway (TRACK-2), or no value would help.
+ * The `data-param` that keeps a product's or the given parameter's links working; null if none is needed (TRACK-2) or
+ * helps.
  */
 export function dataParam(id: ImportProductId, given: string | null = null): string | null {
   const { params, linksEnd } = importProduct(id);

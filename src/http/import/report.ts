@@ -40,9 +40,7 @@ interface Imported {
   counts: Record<RowOutcome, number>;
 }
 
-/**
- * The result of an import, as the API shows it. It does not name customers, because a person's data must be erasable.
- */
+/** An import's result in the API, without customers' names: a person's data must be erasable. */
 export function viewImport({ kind, product, dry_run, data_param, columns, rows, counts }: Imported) {
   const problems = rows.filter(({ message }) => message !== null);
   const notes = rows.flatMap((row) => row.notes.map(({ column, message }) => ({ line: row.line, column, message })));

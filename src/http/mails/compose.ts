@@ -60,10 +60,8 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
 };
 
 /**
- * Writes the e-mails of a deployment, always in English (PAGE-14). Links begin with its `PUBLIC_URL`, and are left out
- * without one.
- * @throws `not_configured` without one for an e-mail that exists for its link (HTTP-25): then its commit is not
- * written.
+ * Writes e-mails, in English (PAGE-14), with links to `PUBLIC_URL`. @throws `not_configured` if one needs its link
+ * (HTTP-25): its commit is not written
  */
 export function composeFor(settings: PublicUrlSettings, sealer: BaseCtx["sealer"]): Mailer["compose"] {
   const base = readPublicUrl(settings);

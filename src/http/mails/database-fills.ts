@@ -7,10 +7,7 @@ import type { Mail } from "../../lib/mail.ts";
 import { framed } from "./frame.ts";
 import { mailOf } from "./mailer.ts";
 
-/**
- * Warns the operator of a database that fills up; null if the deployment cannot send e-mails, or has no operator's
- * address.
- */
+/** Warns the operator of a filling database; null without e-mail or an operator's address. */
 export function warnOperator(env: Bindings): Warn | null {
   const { OPERATOR_EMAIL: to } = env;
   const { senders } = mailOf(env);

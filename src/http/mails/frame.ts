@@ -14,10 +14,7 @@ const TABLE = `role="presentation" cellpadding="0" cellspacing="0" border="0"`;
 /** A name within a subject takes up to 80 characters; the rest of the subject follows it. */
 const MAX_SUBJECT = 160;
 
-/**
- * Renders a letter as text and as HTML, with tables and inline styles, which all common clients show. Clients that
- * support style sheets follow the reader's dark mode; others may invert the colors.
- */
+/** Renders a letter as text and HTML with inline styles, for all clients, and dark mode if supported. */
 export function framed(letter: PlainLetter, footer: Footer): Mail {
   const subject = oneLine(letter.subject, MAX_SUBJECT);
   return { to: letter.to, subject, text: textOf(letter, footer), html: documentOf(letter, subject, footer) };

@@ -15,10 +15,7 @@ type PayoutDetailsNotice = NoticeOf<"payout_details">;
 /** How many partners the owner's e-mail names. */
 const MOST_NAMED = 20;
 
-/**
- * The e-mails about changed payout details (OUT-9): one to the owner about all of a commit, then one to each address of
- * each partner. Details read as they do in the audit log.
- */
+/** The e-mails about changed payout details (OUT-9): one to the owner, one to each address of each partner. */
 export function payoutDetailsLetters(notice: PayoutDetailsNotice, origin: string | null): Letter[] {
   const toPartners = notice.changed.flatMap((change) =>
     change.addresses.map((address) => letterToPartner(address, change, notice, origin)),

@@ -15,7 +15,6 @@ export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, ori
   return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, text, [due])];
 }
 
-/** Notifies the partner that a payout was paid. */
 export function payoutPaidLetters(notice: NoticeOf<"payout_paid">, origin: string | null): Letter[] {
   const { reference } = notice.payout;
   const rows: LetterRow[] = reference === null ? [] : [["Reference", oneLine(reference)]];

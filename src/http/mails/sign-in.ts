@@ -24,10 +24,7 @@ export function askerOf(request: Pick<Request, "headers" | "cf">): Asker {
   };
 }
 
-/**
- * The e-mail with a sign-in link. It comes from the program if the address has one account only. `asker` lets its
- * reader recognize their own request.
- */
+/** The e-mail with a sign-in link, from the program if it is the only account. `asker` shows whose request it was. */
 export function signInMail(to: string, url: string, identities: readonly Identity[], { device, place }: Asker): Mail {
   const [only] = identities.length === 1 ? identities : [];
   const where = only ? oneLine(only.program_name) : "your affiliate programs";

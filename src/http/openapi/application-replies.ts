@@ -32,7 +32,6 @@ const result = () =>
     }),
   ]);
 
-/** The replies of the routes of applications. */
 export const applicationReplies = () => ({
   Application: application(),
   ApplicationList: listOf(application()),

@@ -18,7 +18,6 @@ import { OUTSIDE } from "./outside.ts";
 import { TAGS } from "./tags.ts";
 import type { Answer, Content, Headers, JsonSchema, OpenApiDocument, Operation, Parameter } from "./types.ts";
 
-/** Every route of the document. */
 export const DOCUMENTED: readonly Documented[] = [...ROUTES, ...OUTSIDE];
 
 const INTRODUCTION = `Every API operation acts on the program that owns the API key, which is sent as \`Authorization: Bearer <API_KEY>\`. Bodies are JSON; unknown fields and query parameters are refused. Amounts are integers in the smallest unit of their currency. Times are ISO 8601 in UTC.

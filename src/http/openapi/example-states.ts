@@ -16,9 +16,7 @@ const manual = {
 };
 const waiting = { status: "pending", attempt_count: 0, completed_at: null, attempts: [] };
 
-/**
- * Replaces fields of a reply's example, by operation or by operation and status, with the state after the operation.
- */
+/** Replaces fields of a reply's example with the state after the operation, by operation or operation and status. */
 const AFTER: Record<string, object> = {
   deletePartner: { status: "deactivated" },
   declineApplication: { ...declined, partner_id: null },

@@ -6,10 +6,7 @@ export function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/**
- * An object schema with exactly the fields of `View`: a field that only one side has does not compile. A field may be
- * described more closely than the view's type does.
- */
+/** An object schema with exactly the fields of `View`: others do not compile. One may be described more closely. */
 export function shows<View>() {
   return <S extends { [K in keyof View]-?: z.core.$ZodType<View[K]> }>(
     shape: S & { [K in Exclude<keyof S, keyof View>]: never },

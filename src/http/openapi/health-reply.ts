@@ -3,7 +3,6 @@ import type { viewFilling, viewLate } from "../health.ts";
 import { timestamp } from "../../resources/output.ts";
 import { shows } from "./fields.ts";
 
-/** The reply of `/healthz` (HTTP-18). */
 export const health = () =>
   z.strictObject({
     status: z.literal("ok"),

@@ -35,10 +35,7 @@ const click = z.strictObject({
     .describe("An id that stays the same on a retry, so that the click counts once."),
 });
 
-/**
- * The routes that `route` does not declare, as the document shows them: webhooks, verified by signatures; routes of
- * visitors' browsers, which must be cheap; and pages.
- */
+/** Routes that `route` does not declare: signed webhooks, cheap ones of visitors' browsers, and pages. */
 export const OUTSIDE: readonly Documented[] = [
   ...VENDORS.map(({ name, text, document, claims_programs }): Documented => ({
     method: "POST",

@@ -1,4 +1,3 @@
-/** Examples of request bodies. */
 import { CODE } from "../../resources/code.ts";
 import { ENDPOINT } from "../../resources/endpoint.ts";
 import { exampleOf, pick } from "../../resources/field.ts";

@@ -23,8 +23,8 @@ export function placesOf(document: OpenApiDocument): Place[] {
 }
 
 /**
- * A runnable request of this operation, made from the document's examples; null if only a provider or a browser sends
- * it. `server` is the origin. The bearer is the environment variable `API_KEY` or `ADMIN_TOKEN`.
+ * A runnable request from the document's examples; null if only a provider or browser sends it. The bearer is
+ * `$API_KEY` or `$ADMIN_TOKEN`.
  */
 export function samplesOf(place: Place, server: string): Samples | null {
   const [scheme] = Object.keys(place.operation.security[0] ?? {});

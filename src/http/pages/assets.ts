@@ -6,8 +6,7 @@ import names from "./asset-names.txt";
 const [styles = "", script = "", docsScript = ""] = names.split("\n").map((name) => `/assets/${name}`);
 
 /**
- * The addresses of the style sheet and the scripts, which `npm run build:site` makes static files of. The names change
- * with the contents, so that caches may keep them without limit.
+ * Addresses of the styles and scripts, static files of `npm run build:site`. Contents name them, for lasting caches.
  */
 export const STYLES_URL = styles;
 export const SCRIPT_URL = script;

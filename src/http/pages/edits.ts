@@ -25,7 +25,6 @@ export interface Edit<Row> {
   problems?: Problems | undefined;
 }
 
-/** The form of a row as it is opened. */
 export function openEdit<Row>(form: EditForm<Row>, row: Row): Edit<Row> {
   return { row, shown: form.columns(row) };
 }
@@ -41,10 +40,9 @@ export function sentEdit<Row>(
 }
 
 /**
- * Shows the form again after a refused change. If somebody else changed the same row meanwhile, both changes are
- * merged: fields that the sender left alone have their current values, the others the sender's input. A field that both
- * changed also shows the other value. If the form is sent again, the sender's input wins. Rethrows an error that the
- * person cannot correct.
+ * Shows a refused form again. Changes of others to the same row are merged: fields that the sender left alone are
+ * current, and a field that both changed also shows the other value; sent again, the sender's wins. Rethrows errors
+ * that the person cannot correct.
  */
 export async function refusedEdit<Row extends object>(
   c: Context<PageEnv>,

@@ -15,8 +15,8 @@ export interface Filter<T> {
 const [FIRST_DATE, LAST_DATE] = ["1970-01-02", "9999-12-29"];
 
 /**
- * The first instant of a typed date in a time zone, `later` days later, in the API's format (PAGE-23). An invalid date
- * is returned unchanged, so that the schema refuses it.
+ * A typed date's first instant in a zone, `later` days later (PAGE-23). An invalid date is unchanged: the schema
+ * refuses it.
  */
 export function startOfTyped(text: string, zone: string, later = 0): string {
   if (!isDate(text) || text < FIRST_DATE || text > LAST_DATE) return text;
@@ -48,10 +48,7 @@ export function leaveOutUnknown(c: Context<PageEnv>, known: Iterable<string>): v
   );
 }
 
-/**
- * Guards actions beyond a page, a file or a change of all matches, from running on a wider list than intended.
- * @throws `validation_failed` if a part of the filter was ignored.
- */
+/** Keeps actions beyond a page from running on a wider list. @throws `validation_failed` if a filter was ignored */
 export function refuseLeftOut(c: Context<PageEnv>): void {
   const names = c.var.left_out?.filter((name) => !OF_PAGES.has(name)) ?? [];
   if (names.length > 0) throw new AppError("validation_failed", leftOutText(names));
@@ -66,9 +63,8 @@ export function leftOutText(names: readonly string[]): string {
 const DAYS_LATER: Record<string, number> = { from: 0, to: 1 };
 
 /**
- * Ignores invalid parameters, so that every address of a list works, and `framed` names them. `known` are values that
- * replace those of the address. The dates `from` and `to` are days of the program's time zone, or UTC days for sums by
- * UTC day; the texts keep the dates.
+ * Ignores invalid parameters, which `framed` names; `known` replace the address's. `from` and `to` are days of the
+ * program's zone, or of UTC for its sums.
  */
 export function filterOf<T extends z.ZodObject>(
   c: Context<PageEnv>,

@@ -24,10 +24,7 @@ export function problemText({ message, fields }: Problems): string {
   return Object.values(fields).join(" ") || message;
 }
 
-/**
- * The trimmed text fields of a sent form. A value for a verb is undefined if the field was not sent, so that the verb
- * leaves the column unchanged: the form may have been opened before the field was added to it.
- */
+/** The trimmed texts of a sent form. A field that was not sent is undefined: verbs leave its column unchanged. */
 export class FormFields {
   readonly #data: FormData;
 
@@ -164,10 +161,7 @@ export function problemsOf(thrown: unknown): Problems {
   return { message: thrown.code === "validation_failed" && details.length > 0 ? CHECK_FIELDS : thrown.message, fields };
 }
 
-/**
- * Does the same as `problemsOf` for a form with a rate limit: sets the page's status, and a 429 contains the time of
- * the next attempt.
- */
+/** Does the same as `problemsOf` with the page's status; a 429 has the time of the next attempt. */
 export function refusalOf(c: Context<PageEnv>, thrown: unknown): Problems {
   const status = thrown instanceof AppError ? statusOf(thrown.code) : 422;
   if (!(thrown instanceof AppError) || thrown.code !== "rate_limited") return { ...problemsOf(thrown), status };

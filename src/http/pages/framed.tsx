@@ -24,10 +24,7 @@ export interface FramedOptions extends PageOptions {
   head?: Partial<PageHeadProps>;
 }
 
-/**
- * Renders a page of a session in its frame. Shows first the ignored parts of its address, then the note about the
- * previous action.
- */
+/** Renders a session's page in its frame, after ignored parts of its address and the last action's note. */
 export function framed(c: Context<PageEnv>, options: FramedOptions, body: Child): Promise<Response> {
   const { at, problems, done = {}, undo, notice, head, ...rest } = options;
   const { session, left_out } = c.var;

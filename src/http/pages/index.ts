@@ -19,9 +19,7 @@ const FORM_BODY_LIMIT = 512 * 1024;
 /** An imported file of 1 MiB plus the other fields of the form. */
 const IMPORT_FORM_BODY_LIMIT = 1_088 * 1024;
 
-/**
- * The pages for people (PAGE-1, PAGE-10): rendered on the server, complete without a script, with every POST guarded.
- */
+/** The pages for people (PAGE-1, PAGE-10): from the server, complete without a script, every POST guarded. */
 export const pages = new Hono<PageEnv>();
 
 pages.onError(renderPageError);

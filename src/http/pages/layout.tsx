@@ -123,9 +123,7 @@ function Find() {
   );
 }
 
-/**
- * Leaves out places that the member lacks the right for, and those that need a partner who was reached at the address.
- */
+/** Leaves out places without the member's right, and those that need a partner reached at the address. */
 function placesOf({ partner, member, limited }: Session): Place[][] {
   const isTheirs = partner
     ? ({ href }: Place) => limited === null || href !== "/portal/details"

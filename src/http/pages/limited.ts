@@ -3,10 +3,7 @@ import { AppError } from "../../lib/errors.ts";
 import { countCaller, isOverLimit, programKey, RETRY_AFTER_SECONDS } from "../rate-limit.ts";
 import type { PageEnv } from "../session.ts";
 
-/**
- * Counts an attempt of the caller's network at the pages before a session. `at` has a count of its own, so that it does
- * not use up the limit of the others. @throws `rate_limited`
- */
+/** Counts an attempt by network before a session; `at` has its own count. @throws `rate_limited` */
 export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join"): Promise<void> {
   if ((await countCaller(c.env, "RATE_LIMIT_SIGN_IN", c.req.raw.headers, at)) === null) return;
   throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
@@ -14,10 +11,7 @@ export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join"):
   });
 }
 
-/**
- * Counts list files by program, because a file reads as many rows as the list has. Behind `requireSession`.
- * @throws `rate_limited`
- */
+/** Counts list files by program: one reads every row. Behind `requireSession`. @throws `rate_limited` */
 export function limitFiles(): MiddlewareHandler<PageEnv> {
   return async function limitFiles(c, next) {
     const key = programKey(c.var.session.program.id, "files");

@@ -268,7 +268,6 @@ interface Owned {
   partner_id: string | null;
 }
 
-/** The column of the row's partner. */
 export function partnerColumn<Row extends Owned>(): ListColumn<Row> {
   const of = (row: Row, names: Names) => (row.partner_id === null ? undefined : names.get(row.partner_id));
   return {
@@ -317,7 +316,6 @@ export function dayColumn<Row extends Texts<Field>, Field extends string>(
   };
 }
 
-/** The column of a state. */
 export function statusColumn<Row extends { status: string }>(
   label = "Status",
   text: Partial<Record<Row["status"], string>> = {},
@@ -334,7 +332,6 @@ interface AmountColumn<Row> {
   isShown?: (row: Row) => boolean;
 }
 
-/** A column of an amount. */
 export function amountColumn<Row extends { currency: string }>(
   key: string,
   label: string,

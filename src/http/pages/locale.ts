@@ -40,10 +40,7 @@ export const numberText = (decimal: string): string => current().number(decimal)
 /** Formats a day (`2026-03-02`). */
 export const dayText = (day: string): string => current().day(day);
 
-/**
- * The name of a country (ISO 3166-1 alpha-2), in the language of `currentLocale`, or English; the code if it has no
- * name.
- */
+/** A country's name (ISO 3166-1 alpha-2) in the language of `currentLocale`; the code without one. */
 export const countryText = (code: string): string => current().country(code);
 
 export const currentLocale = (): string | null => current().locale;

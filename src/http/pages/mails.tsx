@@ -15,9 +15,7 @@ import { Empty, Table } from "./parts/table.tsx";
 import { sentFields } from "./act.ts";
 import { FLASH, doneAt } from "./flash.ts";
 
-/**
- * The e-mail settings of the signed-in account, below the page `parent`; for the owner also the undelivered e-mails.
- */
+/** The account's e-mail settings, below the page `parent`; for the owner also undelivered e-mails. */
 export function mails(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
   const at = `${parent}/mails`;
   return new Hono<PageEnv>()
@@ -56,7 +54,6 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
     });
 }
 
-/** The owner's `POST /:id/send-again`. */
 export const failedMails = new Hono<PageEnv>().post("/:id/send-again", async (c) => {
   await sendMailAgain(c.var.ctx, c.req.param("id"));
   return c.redirect(doneAt("/dashboard/settings/mails", "again"), 303);

@@ -13,11 +13,11 @@ import { PageZone } from "./locale.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
 import { pageOfForm, ReaderContext, type Reader } from "./rights.tsx";
 
-/** For a page that shows another address of this origin in a frame. */
+/** Set by a page that shows another address of this origin in a frame. */
 const FRAMES = "frame-src 'self'";
 export const LOADS = "connect-src 'self'";
 
-/** No inline script or style, nothing from elsewhere, forms to this origin only, in no frame (PAGE-10) but one (EMBED-3). */
+/** No inline script or style, all of this origin, not in a frame (PAGE-10) except one (EMBED-3). */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -35,9 +35,9 @@ export interface PageOptions {
   previews?: boolean;
   /** It shows pages of this origin in frames. */
   frames?: boolean;
-  /** Of the times that it shows, where it is not a program's (PAGE-23). */
+  /** The zone of its times, if it is not a program's (PAGE-23). */
   zone?: string;
-  /** The part of the policy that says who may frame it, where that does not follow from the session. */
+  /** The sites that may frame it, if that does not follow from the session. */
   framer?: string | null;
 }
 
@@ -120,7 +120,7 @@ export function CsrfField() {
   );
 }
 
-/** Joins class names, leaving out what is not set. */
+/** Joins the class names that are set. */
 export function classes(...names: (string | false | undefined)[]): string {
   return names.filter(Boolean).join(" ");
 }

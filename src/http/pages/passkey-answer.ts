@@ -58,9 +58,8 @@ function siteOf({ env }: Context<PageEnv>): Site | null {
 }
 
 /**
- * Makes a challenge for this page: its time and a mark bound to the page's forms. A page view therefore stores no
- * state, and another browser's answer does not fit. Only the deployment can make the mark: otherwise a person with
- * brief access to the browser and the device could sign challenges for later.
+ * Makes a challenge: its time and a mark for this page's forms. Nothing is stored, and another browser's answer does
+ * not fit. Only the deployment can make the mark: nobody else can have challenges signed for later.
  */
 async function challengeFor(c: Context<PageEnv>, { key }: Site, purpose: Purpose, at = c.var.now): Promise<Uint8Array> {
   const challenge = new Uint8Array(TIME_BYTES + 32);
@@ -100,10 +99,7 @@ export function parseAnswer<P extends Purpose>(purpose: P, text: string): Json<P
   }
 }
 
-/**
- * The options of `navigator.credentials.get`: any passkey of this site, with user verification on the device. Null if
- * passkeys are unavailable.
- */
+/** Options of `navigator.credentials.get`: any passkey of this site, verified on the device. Null without passkeys. */
 export async function requestOptions(c: Context<PageEnv>) {
   const site = siteOf(c);
   if (!site) return null;

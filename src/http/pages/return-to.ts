@@ -3,10 +3,7 @@ import type { Audience } from "../../core/sessions/identities.ts";
 
 const MAX_LENGTH = 1_000;
 
-/**
- * The pages of a session, without the characters that an address does not need or that could change its host: quotes,
- * spaces, backslashes.
- */
+/** A session's pages, without characters that no address needs or that could change its host. */
 const PATTERN = /^\/(?:dashboard|portal)(?:[/?][\w\-./?&=%+~:,;*!'()@]*)?$/;
 
 /** A query may contain the e-mail address of a search. */

@@ -94,10 +94,7 @@ function bindById(ref: string, { id }: ReportedCustomer, occurred_at: string): F
   return bound.map((fact) => ({ ...fact, any_provider: true }));
 }
 
-/**
- * Binds the payer with this address, separately from the id, because the id's binding outlives an erasure of the
- * address.
- */
+/** Binds the payer's address apart from the id, whose binding outlives the address's erasure. */
 function bindByAddress(ref: string, { email }: ReportedCustomer, occurred_at: string): Fact[] {
   if (email === null) return [];
   return [

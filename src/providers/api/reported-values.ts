@@ -1,10 +1,7 @@
 import { emailKey } from "../../domain/email.ts";
 import type { Fact, ReportedValue } from "../provider.ts";
 
-/**
- * The reported values in one event's facts, by field of the request. A missing field is null, a list is its JSON.
- * Addresses are compared ignoring case.
- */
+/** Reported values in an event's facts, by field: missing is null, a list JSON; addresses ignore case. */
 export function reportedValues(facts: readonly Fact[]): {
   values: ReadonlyMap<string, ReportedValue>;
   personal: readonly string[];

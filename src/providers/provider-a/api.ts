@@ -1,7 +1,7 @@
 /** Calls of provider A's API. */
 import { callApi, type Answer, type ApiReach, type ApiRequest } from "../api-call.ts";
 
-/** The version of the shapes written and read here, whatever the account's default version is. */
+/** The version of the shapes written and read here, independent of the account's default. */
 export const API_VERSION = "2026-10-28.endive";
 
 const USER_AGENT = "Service-Payouts/1.0";

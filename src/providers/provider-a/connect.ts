@@ -66,7 +66,7 @@ export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts 
 /** Currencies that the vendor writes with two decimals but moves only in whole units. */
 const WHOLE_ALONE = new Set(["ISK", "UGX"]);
 
-/** For currencies of three decimals the vendor requires the last one to be 0, "rounded to the nearest ten". */
+/** The vendor requires of currencies with three decimals the last one to be 0, "rounded to the nearest ten". */
 function transferableAmount({ amount_cents, currency }: Pick<TransferOrder, "amount_cents" | "currency">): Cents {
   if (WHOLE_ALONE.has(currency)) return nearestMultiple(amount_cents, 100);
   return currencyExponent(currency) === 3 ? nearestMultiple(amount_cents, 10) : amount_cents;

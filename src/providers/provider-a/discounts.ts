@@ -9,8 +9,7 @@ export interface DiscountsRead {
 }
 
 /**
- * Discounts, each once: of an expanded one its promotion code, then its coupon; of an id alone the id, which
- * `customer.discount.created` explains.
+ * Discounts, each once: an expanded one's code, then coupon; else the id, which `customer.discount.created` explains.
  */
 export function discountsOf(discounts: readonly (Discount | null | undefined)[], occurred_at: string): DiscountsRead {
   const there = discounts.filter((one) => one !== null && one !== undefined);

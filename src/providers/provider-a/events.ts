@@ -89,10 +89,7 @@ function isOfConnectedAccount(body: unknown): boolean {
 /** The location of an event's object. */
 const AT = ["data", "object"];
 
-/**
- * Reports the charge's refunded total `amount_refunded`, not the amount of one refund. It includes authorized money
- * that was never captured.
- */
+/** The charge's refunded total (`amount_refunded`), not one refund; includes money that was never captured. */
 const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
   factsOf({
     kind: "adjustment",
@@ -194,7 +191,7 @@ const disputeReader = reader(AT, dispute, (object, { event_type, occurred_at }) 
   if (takes !== undefined) {
     return factsOf(disputeFact(object, occurred_at, isReinstated ? REINSTATED : CLOSED, { effective: takes }));
   }
-  // In every present or future status, including inquiries: while the dispute is open the vendor only holds the money.
+  // Open in every present or future status, including inquiries: while the dispute is open the vendor only holds the money.
   if (event_type !== "charge.dispute.closed") return factsOf(disputeFact(object, occurred_at, OPEN, { open: true }));
   return refuse({
     path: "data.object.status",

@@ -22,10 +22,7 @@ export const KEPT_BY: KeptBy = new Map<RefPlace, Keeper>([
   ["customer_metadata", "customer"],
 ]);
 
-/**
- * A checkout session: the payment it made or began, and the reference to store (PAY-5, REF-3). A `setup` session has no
- * payment.
- */
+/** A checkout session: its payment and the reference to store (PAY-5, REF-3). A `setup` one has no payment. */
 export function sessionReading(session: CheckoutSession, { event_type, occurred_at }: Envelope): Reading {
   const refs = sessionRefs(session);
   const whose = { subscription_id: session.subscription?.id ?? null, customer_id: session.customer?.id ?? null };
@@ -50,8 +47,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
   if (tax > amount_total) {
     return refuse({ path: "data.object.total_details.amount_tax", message: "the tax is more than the total" });
   }
-  // "No payment required" at this time: the session was not charged, whatever its total. An invoice reports later
-  // charges.
+  // Not charged at this time, despite its total. An invoice reports later charges.
   const gross_cents = session.payment_status === "no_payment_required" ? NOTHING : amount_total;
   return factsOf(
     {
@@ -267,9 +263,7 @@ function amountSettled(invoice: Invoice): Cents {
   return larger(amount_paid, sumWithin([amount_paid, elsewhere], NOTHING, amount_due));
 }
 
-/**
- * Whether an invoice was made by hand and marked as paid outside the vendor: it may be the receipt of another payment.
- */
+/** Whether an invoice was paid outside the vendor, by hand: it may be another payment's receipt. */
 function isReceipt(invoice: Invoice): boolean {
   const { billing_reason, paid_out_of_band, amount_paid_off_stripe } = invoice;
   const isByHand = billing_reason === null ? invoiceSubscription(invoice) === null : billing_reason === "manual";
@@ -284,7 +278,7 @@ function netTotal(invoice: Invoice): Cents {
   return sumWithin([invoice.total, ...taxes.map((tax) => negate(tax.amount))]);
 }
 
-/** In the order of REF-1: the session's own, then those of its expanded objects. */
+/** Ordered by REF-1: the session's own, then those of its expanded objects. */
 function sessionRefs({
   client_reference_id,
   metadata,
@@ -301,9 +295,7 @@ function sessionRefs({
   );
 }
 
-/**
- * In the order of REF-1: every place of the subscription's metadata, each line's, the invoice's own, the customer's.
- */
+/** Ordered by REF-1: all of the subscription's metadata, each line's, the invoice's, the customer's. */
 function invoiceRefs(invoice: Invoice): CarriedRef[] {
   const details = invoice.parent?.subscription_details;
   return carriedRefs(
@@ -334,10 +326,7 @@ function invoiceSubscription(invoice: Invoice): string | null {
   return lines.find((subscription) => subscription !== null) ?? null;
 }
 
-/**
- * The facts in further lines of an invoice: the payment that its event reported, with the references and codes of these
- * lines.
- */
+/** The facts of further lines: the payment of its event, with these lines' references and codes. */
 export function furtherLines(paid: PaymentFact, lines: readonly InvoiceLine[]): Fact[] {
   const { subscription_id, customer_id, aliases, occurred_at, more_lines: _, ...rest } = paid;
   const whose = { subscription_id, customer_id };

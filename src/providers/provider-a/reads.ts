@@ -34,7 +34,7 @@ const MAX_EVENT_BYTES = 1024 * 1024;
 /** The period that the list covers. */
 const KEPT_MS = 30 * DAY;
 
-/** For all calls about one event: meanwhile the vendor waits for the answer to its webhook. */
+/** Limits all calls about one event: meanwhile the vendor waits for the answer to its webhook. */
 const EVENT_TIMEOUT_MS = 10_000;
 
 /** The vendor's limit of types in a call: the list is read once for each group of them. */
@@ -136,7 +136,7 @@ const snapshots = page.extend({
   ),
 });
 
-/** Finds the listed event of that type about the object nearest in time; null if there is none. */
+/** Finds the listed event of that type about the object nearest in time, or null. */
 async function listedEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer | null> {
   const { object: about, occurred_at } = thin;
   const at = Date.parse(occurred_at) / 1000;
@@ -166,8 +166,7 @@ async function readObject(reach: ApiReach, api_key: string, thin: ThinEvent): Pr
     return { object: "event", id: event_id, type, created, livemode: !test, data: { object: read } };
   };
   const answer = await call(reach, api_key, "GET", about?.path ?? "/", asking(thin));
-  // A customer has a discount only while it lasts. After that no fact can be read from it; the payments made with it
-  // contain it (CODE-8).
+  // A customer has a discount only while it lasts; later the payments made with it contain it (CODE-8).
   const isOver = about?.type === DISCOUNT && answer.status === 404;
   if (isOver) return { outcome: "read", body: around({ object: DISCOUNT }) };
   const read = answer.status === 200 ? object.safeParse(answer.json).data : undefined;

@@ -75,7 +75,7 @@ export const checkoutSession = z.object({
   customer: expandable,
   subscription: expandable,
   invoice: expandable,
-  /** For a one-off payment: an invoice is made afterwards. */
+  /** An invoice is made after a one-off payment. */
   invoice_creation: z.object({ enabled: z.boolean().nullish() }).nullish(),
   payment_intent: expandableId,
   discounts,
@@ -138,7 +138,7 @@ export type Invoice = z.output<typeof invoice>;
 
 export const invoicePayment = z.object({ invoice: expandableId, payment });
 
-/** Old shape: the invoice, or null if there is none. Since 2025-03-31 the field is absent, which has no meaning. */
+/** Old shape: the invoice, or null. Since 2025-03-31 the field is absent, which has no meaning. */
 const oldInvoice = z.undefined().or(expandableId);
 
 export const charge = z.object({

@@ -1,7 +1,4 @@
-/**
- * Provider A's thin events: those for API v1 objects, which have a snapshot event of the same name, and those for API
- * v2 objects.
- */
+/** Provider A's thin events: of API v1 objects, with a snapshot of the same name, and of API v2 objects. */
 import * as z from "zod";
 import type { ParseResult } from "../provider.ts";
 import type { ThinEvent } from "../reads.ts";
@@ -44,10 +41,7 @@ export function snapshotType(type: string): string {
   return type.startsWith(OF_V1) ? type.slice(OF_V1.length) : type;
 }
 
-/**
- * Parses a thin event without its data: one whose type is ignored is ignored for the reason of its snapshot event. Any
- * other is refused, because it has to be read in full first.
- */
+/** Parses a thin event without data: ignored like its snapshot, otherwise refused until it is read in full. */
 export function parseThin(
   envelope: z.ZodType<Envelope>,
   readers: ReadonlyMap<string, Reader>,

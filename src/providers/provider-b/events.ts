@@ -70,8 +70,7 @@ const envelope = z
     event_id,
     event_type,
     occurred_at,
-    // The simulator sends any content, including ids of real payments, to the live account's address; only its own
-    // event ids identify it.
+    // The simulator sends any content to the live address, even real ids; only its event ids identify it.
     test:
       event_id.startsWith("ntfsimevt_") ||
       (typeof notification_id === "string" && notification_id.startsWith("ntfsimntf_")) ||
@@ -103,18 +102,12 @@ const transactionTotals = z.object({
 });
 type TransactionSums = z.output<typeof transactionTotals>;
 
-/**
- * The amount charged, including tax: the part paid by the customer's balance was charged before, in another
- * transaction.
- */
+/** The amount charged, with tax: the customer's balance was charged before, in another transaction. */
 function amountCharged(sums: TransactionSums): Cents {
   return sums.grand_total ?? sumWithin([sums.total, negate(sums.credit ?? NOTHING)]);
 }
 
-/**
- * The tax in the amount charged; null if it is not stated. Transactions made before January 2026 repeat the whole tax
- * here.
- */
+/** The tax in the amount charged, or null. Transactions before January 2026 repeat the whole tax here. */
 function taxStated(sums: TransactionSums): Cents | null {
   const { tax, grand_total_tax } = sums;
   if (grand_total_tax === null || grand_total_tax === undefined) return null;
@@ -122,10 +115,7 @@ function taxStated(sums: TransactionSums): Cents | null {
   return grand_total_tax === tax && credit > 0 ? null : grand_total_tax;
 }
 
-/**
- * The money that moved, net and gross (PAY-1): 0 unless positive, for example for a downgrade. If its tax is not
- * stated, it is a proportional part of the whole tax.
- */
+/** The money that moved, net and gross (PAY-1), 0 unless positive. An unstated tax is a proportional part. */
 function moneyOf(sums: TransactionSums): { base_cents: Cents; gross_cents: Cents } {
   const gross_cents = sumWithin([amountCharged(sums)], NOTHING);
   const { total: whole, tax } = sums;
@@ -146,10 +136,7 @@ const transaction = z.object({
   details: z.object({ totals: transactionTotals }),
 });
 
-/**
- * A subscription copies the custom data of the transaction that began it, and its transactions copy those of the
- * subscription.
- */
+/** A subscription copies the custom data of its first transaction, and its transactions copy the subscription's. */
 export const KEPT_BY: KeptBy = new Map([["metadata", "subscription"]]);
 
 const transactionReader = reader(["data"], transaction, (data, { occurred_at }) => {
@@ -225,13 +212,12 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
     ...(direction === "deduct" ? { reversal: reversalOf(isDispute, data.status) } : {}),
     stage: STAGES.indexOf(data.status),
     effective: data.status === "approved",
-    // A requested chargeback whose money is not gone yet. An approved one is gone until it is reversed: the vendor
-    // never reports it as lost.
+    // A requested chargeback whose money is still there. An approved one is gone until reversed, never lost.
     ...(isDispute && data.status === "pending_approval" ? { open: true as const } : {}),
   });
 });
 
-/** The vendor reverses disputes; a reversed refund returned no money, and none is given back. */
+/** The vendor reverses disputes; a reversed refund moved no money, either way. */
 function reversalOf(isDispute: boolean, status: (typeof STAGES)[number]): NonNullable<AdjustmentFact["reversal"]> {
   if (!isDispute) return "never";
   return status === "reversed" ? "done" : "possible";

@@ -26,7 +26,6 @@ import { Choice } from "../parts/filter-fields.tsx";
 
 const AT = "/dashboard/claims";
 
-/** A claim in the list. */
 export type Listed = Pick<
   ClaimView,
   | ("id" | "partner_id" | "status" | "order_id" | "day" | "email_domain" | "payment_id" | "note")
@@ -64,10 +63,7 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
   ],
 };
 
-/**
- * `/dashboard/claims`: missing sales that partners report, and the decision about each beside the payments that may
- * match.
- */
+/** `/dashboard/claims`: missing sales that partners report, each decided beside the payments that may match. */
 export const claims = listPage(LIST, {
   at: AT,
   head: { lede: "Sales that partners miss among their commissions." },
@@ -170,7 +166,6 @@ async function claimPage(c: Context<PageEnv>, id: string, sent?: Sent) {
   );
 }
 
-/** A claim in its details. */
 export type Detailed = Pick<
   SaleClaim,
   | ("id" | "partner_id" | "status" | "order_id" | "day" | "email_domain" | "note")

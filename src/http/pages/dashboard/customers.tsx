@@ -33,7 +33,6 @@ export function CustomerCell({ customer }: { customer: Customer }) {
   );
 }
 
-/** A customer in the list. */
 export type Listed = Pick<
   Omit<Customer, "revenue"> & { revenue: Amounts },
   ("id" | "provider" | "customer_id" | "email" | "partner_id" | "first_seen" | "last_seen") | ("payments" | "revenue")

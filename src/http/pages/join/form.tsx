@@ -18,10 +18,7 @@ const FILLED_WITHIN_MS = 2 * SECOND;
 const OPEN_FOR_MS = DAY;
 const MAX_WEBSITE = 300;
 
-/**
- * The content that a form's stamp signs. A stamp is invalid in another visit, and after the program changes its
- * questions.
- */
+/** The content that a form's stamp signs: it is invalid in another visit, and after the questions change. */
 export interface StampedForm {
   /** The deployment's secret. */
   key: string;
@@ -30,10 +27,7 @@ export interface StampedForm {
   program: Program;
 }
 
-/**
- * A stamp for a form that is opened now (ms): signed, so that its sender cannot change the time, and valid for one
- * form.
- */
+/** A stamp of a form opened now (ms): signed, so that its time is true, and valid once. */
 export async function newStamp(form: StampedForm, now: number): Promise<string> {
   return stampFor(form, now, randomToken(NONCE_BYTES));
 }

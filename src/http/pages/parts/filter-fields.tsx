@@ -25,10 +25,7 @@ export function ProviderField() {
   return <Choice name="provider" label="Provider" among={PROVIDER_NAMES} text={providerText} />;
 }
 
-/**
- * The time range of a list. Instants, which links use if a day is not exact enough, are kept in text fields: a date
- * field would send them empty.
- */
+/** A list's time range. Exact instants of links are text fields: a date field would send them empty. */
 export function RangeFields() {
   const typeOf = (text: string | null | undefined) => (!text || isDate(text) ? "date" : "text");
   return (

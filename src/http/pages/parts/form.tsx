@@ -19,12 +19,10 @@ const StateContext = createContext<FormState>({});
 
 /** Provides the values and problems of the fields inside; a field's own value wins. */
 export function FieldsOf({ values, problems, children }: Children & FormState) {
-  // One child: with several, the provider creates a node of its own copy of the library, which loses the outer
-  // contexts.
+  // One child: with several, the library's own copy of a node loses the outer contexts.
   return <StateContext.Provider value={{ values, problems }}>{<>{children}</>}</StateContext.Provider>;
 }
 
-/** The problems of the surrounding form. */
 export function useProblems(): Problems | undefined {
   return useContext(StateContext).problems;
 }
@@ -52,9 +50,8 @@ interface FormProps extends Children {
 }
 
 /**
- * A form that posts, with its token, and the problems of the form first. Hidden from a member who may not send it
- * (TEAM-1); `action` is needed if such members can open its page. A form that needs a fresh proof is replaced by the
- * link to give it (PROOF-3).
+ * A form that posts, with its token and problems. Hidden without the right (TEAM-1): `action` if such members see its
+ * page. A missing fresh proof replaces it by a link (PROOF-3).
  */
 export function Form({ action, problems, values, multipart, readable, preview, shown, to, ...rest }: FormProps) {
   const sending = useSending(action);
@@ -92,11 +89,7 @@ export function Form({ action, problems, values, multipart, readable, preview, s
   );
 }
 
-/**
- * The summary of problems, which screen readers announce at once; each problem with a field links to it. Problems
- * without a field in `fields` (their HTML) are shown here, because a verb may refuse values that the form does not
- * have.
- */
+/** The summary of problems, for screen readers, linked to their fields. Those without one in `fields` show here. */
 function ProblemSummary({ problems, fields }: { problems: Problems; fields: string }) {
   const all = Object.entries(problems.fields);
   const [marked, others] = [all.filter((one) => isSaidIn(fields, one)), all.filter((one) => !isSaidIn(fields, one))];
@@ -128,10 +121,7 @@ function nameText(name: string): string {
   return name.replace(/_(?:cents|pct)$/, "").replaceAll("_", " ");
 }
 
-/**
- * Whether a problem is shown in the fields: at its field, at the field that contains it (`events` of `events.0`), or as
- * a text.
- */
+/** Whether a problem shows in the fields: at its own, one that contains it (`events.0`), or as a text. */
 function isSaidIn(fields: string, [name, message]: [string, string]): boolean {
   const ids = [name, name.split(".", 1).join()].map((part) => `id="${fieldId(part)}-problem"`);
   return [...ids, htmlOf(message)].some((text) => fields.includes(text));
@@ -318,7 +308,6 @@ export function Checkbox({ name, value, label, checked, hint, problems }: Checkb
   );
 }
 
-/** Hidden fields of a form. */
 export function Hidden({ values }: { values: Record<string, string> }) {
   return (
     <>

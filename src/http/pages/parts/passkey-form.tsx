@@ -12,10 +12,7 @@ interface PasskeyFormProps {
   values?: Record<string, string>;
 }
 
-/**
- * A button that requests a passkey from the browser and sends its answer; hidden if the browser does not support that
- * (`script.txt`).
- */
+/** A button that sends a passkey from the browser; hidden without support (`script.txt`). */
 export function PasskeyForm({ action, purpose, options, label, values = {}, ...rest }: PasskeyFormProps) {
   return (
     <form

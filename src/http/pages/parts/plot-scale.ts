@@ -32,10 +32,7 @@ export function barsOf(points: readonly PlotPoint[]): Bar[] {
   });
 }
 
-/**
- * The marks of a scale for all values and zero, the greatest first: 1, 2 or 5 times a power of ten apart, within the
- * largest possible amount.
- */
+/** A scale's marks around all values and zero, greatest first: 1, 2 or 5 times a power of ten apart. */
 export function marksOf(values: readonly Cents[]): Cents[] {
   const top = values.reduce(larger, NOTHING);
   const bottom = values.reduce(smaller, NOTHING);

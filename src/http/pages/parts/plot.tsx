@@ -29,8 +29,8 @@ const HEIGHT = 100;
 const GAP = 0.24;
 
 /**
- * A bar chart by day, or by week for many days, with a scale. Each bar shows its days and value on hover and on focus:
- * the bars are one field, and the arrow keys move between them. The same numbers are in a table behind it.
+ * A bar chart by day, or week, with a scale and a table behind it. Bars show days and value on hover and focus; arrow
+ * keys move between them.
  */
 export function DailyPlot(props: PlotProps) {
   const { title, total, before, points, tone } = props;
@@ -145,7 +145,6 @@ interface CountPlotProps extends Pick<PlotProps, "title" | "total" | "before" | 
   points: readonly { day: string; value: number }[];
 }
 
-/** A plot of counts. */
 export function CountPlot({ points, ...props }: CountPlotProps) {
   const counted = points.map(({ day, value }) => ({ day, value: cents(value) }));
   const format = (value: Cents) => numberText(String(value));

@@ -1,8 +1,6 @@
 import type { Children } from "../page.tsx";
 
-/**
- * The effect of a form: the reply to one with `data-preview`, which the script shows in the `PreviewPlace` of its page.
- */
+/** A form's effect: the reply to `data-preview`, which the script shows in the page's `PreviewPlace`. */
 export function Preview({ said, children }: Children & { said: string }) {
   return (
     <div id="preview" class="preview" data-said={said}>

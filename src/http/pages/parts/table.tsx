@@ -54,10 +54,7 @@ export function Table({ label, columns, rows }: TableProps) {
   );
 }
 
-/**
- * The place of a cell in its card: the box to tick, then the name of the row, the sum at the end of the first line,
- * buttons below; the others between, with their column names.
- */
+/** A cell's place in its card: the box, the row's name, the sum after it, buttons below; others between, named. */
 function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" | "at-sum" | "at-act" | undefined {
   if (columns[i]?.hidden) return i === 0 ? "at-pick" : "at-act";
   if (i === columns.findIndex(({ hidden }) => !hidden)) return "at-lead";
@@ -65,7 +62,6 @@ function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" |
   return i === columns.findLastIndex(({ hidden }) => !hidden) ? "at-sum" : undefined;
 }
 
-/** The parts of a list page that the pager needs. */
 export interface ListPage {
   data: readonly unknown[];
   total: number;

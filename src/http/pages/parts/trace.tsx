@@ -12,7 +12,6 @@ import { CANDIDATE_TEXTS, conditionText, conditionValueText, OUTCOME_TEXTS, REVI
 
 interface TraceProps {
   payment: Payment;
-  /** The commission rows of the payment. */
   rows: readonly Commission[];
   partner: { id: string; name: string } | null;
   /** The row of the page; absent on the payment's own page. */

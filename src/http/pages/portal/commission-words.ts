@@ -17,10 +17,7 @@ type Said = Pick<
 
 type Settings = Pick<OwnProgram, "sale_amounts" | "time_zone">;
 
-/**
- * Explains a commission to its partner in a sentence (PORTAL-6). If the amounts of sales are hidden, so is the rate:
- * rate and commission would reveal the sale.
- */
+/** Explains a commission to its partner (PORTAL-6). Hidden amounts hide the rate, which would reveal them. */
 export function whyText(row: Said, { sale_amounts }: Settings): string {
   const { kind, rate, note } = row;
   if (kind === "manual") return note ?? "Entered by hand";

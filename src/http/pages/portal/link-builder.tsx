@@ -33,10 +33,7 @@ const UTM_LABELS: Record<(typeof UTM_NAMES)[number], string> = {
 export interface BuiltLink {
   typed: Record<string, string>;
   link: string;
-  /**
-   * The link through this service, for places where the site's script does not run; null if it cannot lead to that
-   * page.
-   */
+  /** The link through this service, for places without the site's script; null if it cannot lead there. */
   short: string | null;
   domain: string;
   problems: Problems | undefined;

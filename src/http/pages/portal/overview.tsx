@@ -72,7 +72,6 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   );
 });
 
-/** A code as its partner sees it. */
 export type OwnCode = Pick<PartnerCode, "code">;
 
 function Codes({ codes }: { codes: readonly OwnCode[] }) {

@@ -26,8 +26,7 @@ const AT = "/portal/payouts";
 export const payoutDetail = new Hono<PageEnv>()
   .get("/:id", async (c) => {
     const { payout, lines } = await read(c);
-    // The recipient's name was fixed with the destination (OUT-5), and only sessions that may see the destination see
-    // it.
+    // The name was fixed with the destination (OUT-5); only sessions that may see the destination see it.
     const recipient = c.var.session.limited === null ? await openRecipient(c.var.ctx, payout) : null;
     const to = nameText(recipient?.name ?? null) || selfOf(c).email;
     return framed(

@@ -33,7 +33,6 @@ export function selfOf(c: Context<PageEnv>): Self {
   return partner;
 }
 
-/** Their program. */
 export function programOf(c: Context<PageEnv>): OwnProgram {
   return c.var.session.program;
 }

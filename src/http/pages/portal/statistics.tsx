@@ -15,10 +15,7 @@ import { programText } from "../parts/shown-name.ts";
 
 const AT = "/portal/statistics";
 
-/**
- * `/portal/statistics`: the results of the partner's links and codes in a span of days, beside the span before
- * (PORTAL-2).
- */
+/** `/portal/statistics`: results of the partner's links and codes in some days, beside those before (PORTAL-2). */
 export const statistics = new Hono<PageEnv>().get("/", async (c) => {
   const days = chosenDays(c);
   const program = programOf(c);

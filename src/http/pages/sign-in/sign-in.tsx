@@ -96,8 +96,7 @@ export const signIn = new Hono<PageEnv>()
     const base = publicUrl(c.env);
     const networks = await hashNetworks(c, `sign-in ${parsed.value.toLowerCase()}`);
     const request = await countRequest(c.var.base, parsed.value, onward.to, networks);
-    // Look up the address and send the e-mail after the reply, so that its time does not reveal whether the address is
-    // known.
+    // Sends the e-mail after the reply, so that its time does not reveal whether the address is known.
     c.executionCtx.waitUntil(sendLink(c, { base, to: parsed.value, as: onward.as }, request));
     const query = onward.to === null ? "" : `?${new URLSearchParams({ to: onward.to }).toString()}`;
     return c.redirect(`/sign-in/sent${query}`, 303);

@@ -13,7 +13,6 @@ import { type Sent } from "../../act.ts";
 
 const AT = "/dashboard/partners/applications";
 
-/** An application in the details. */
 export type Detailed = Pick<
   Application,
   | ("id" | "status" | "email" | "name" | "website" | "answers" | "terms_version" | "consented_at")

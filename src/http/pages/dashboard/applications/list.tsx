@@ -45,7 +45,6 @@ function ChosenActions() {
   );
 }
 
-/** An application in the list. */
 export type Listed = Pick<
   ApplicationView,
   "id" | "status" | "email" | "name" | "website" | "partner_id" | "note" | "created_at" | "decided_at"

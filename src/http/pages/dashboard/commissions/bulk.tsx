@@ -116,10 +116,7 @@ function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged 
 
 const count = z.coerce.number().int().min(0);
 
-/**
- * The content of the previous page: its time, the number of flagged and unflagged commissions, and the progress by
- * then.
- */
+/** The previous page: its time, its flagged and unflagged commissions, and the progress by then. */
 const confirmed = z.object({ seen_at: z.iso.datetime(), plain: count, flagged: count, done: count });
 
 /** `/dashboard/commissions/matching`: all commissions that match a filter, always with their number and sum first. */

@@ -17,7 +17,6 @@ export const COMMISSIONS = "/dashboard/commissions";
 
 export type CommissionListFilter = Filter<z.output<typeof commissionQuery>>;
 
-/** A commission in the list. */
 export type Listed = Pick<
   CommissionView,
   | ("id" | "partner_id" | "payout_id" | "kind" | "status" | "flagged" | "review_reason" | "provider")

@@ -104,7 +104,6 @@ function StatusActions({ story: { commission, payout } }: { story: CommissionDet
   );
 }
 
-/** A commission in the details. */
 export type Detailed = Pick<
   Commission,
   | ("id" | "kind" | "status" | "flagged" | "rejected_reason" | "provider" | "subscription_id")

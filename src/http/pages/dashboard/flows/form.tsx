@@ -59,7 +59,6 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
   };
 }
 
-/** The form that edits a flow (PAGE-30). */
 export function flowForm(currency: string): EditForm<Flow> {
   return {
     columns: (flow) => {

@@ -125,10 +125,7 @@ function doneOf({ apply_from }: Input, done: Saved): Saved {
   return apply_from === undefined ? done : "applied";
 }
 
-/**
- * The note after saving a flow in its current state: a disabled flow is not tried (FLOW-2), and a flow is only tried
- * for its own event.
- */
+/** The note after saving a flow: a disabled flow is not tried (FLOW-2), others only for their event. */
 function savedTexts({ active, event }: Flow): Record<Saved, string> {
   if (!active) {
     const off = "It is switched off and decides nothing.";
@@ -142,10 +139,7 @@ function savedTexts({ active, event }: Flow): Record<Saved, string> {
   };
 }
 
-/**
- * Saves the input, or shows a preview first: if the form has a day, if the preview button was pressed, or without a
- * `verb`.
- */
+/** Saves the input, or previews it: if it has a day, by the preview button, or without a `verb`. */
 async function save(
   c: Context<PageEnv>,
   flow: Flow | null,
@@ -287,7 +281,6 @@ function settingFormat(program: Program): MoneyFormat {
   return (amount_cents) => moneyText(settingOf(program, amount_cents));
 }
 
-/** A flow in the list. */
 export type Listed = Pick<
   Flow,
   "id" | "name" | "event" | "action_type" | "action_value" | "conditions" | "priority" | "active"

@@ -31,9 +31,7 @@ function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[
   );
 }
 
-/**
- * The time until which all of a provider's events are stored, and the problem that prevents reading its list of events.
- */
+/** The time until which a provider's events are complete, and any problem with its list of events. */
 export function CompleteUntil({ program, provider }: { program: Program; provider: Vendor }) {
   if (provider.reads === undefined) return null;
   const { complete_from, complete_until, recovered, ...status } = readingStatus(program, provider.name);

@@ -51,10 +51,7 @@ export const integration = new Hono<PageEnv>()
     });
   });
 
-/**
- * Runs the action of a button, and redirects to the address from `work`. Problems that the provider or the person can
- * fix are shown in the provider's card.
- */
+/** Runs a button's action and redirects to the address from `work`; fixable problems show in the provider's card. */
 async function act(c: Context<PageEnv>, provider: string, work: () => Promise<string>) {
   try {
     return c.redirect(await work(), 303);

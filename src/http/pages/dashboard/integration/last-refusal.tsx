@@ -7,9 +7,7 @@ import { Notice } from "../../parts/notice.tsx";
 import { REFUSAL_TEXTS } from "../../parts/words.ts";
 import { providerName } from "../../../../providers/registry.ts";
 
-/**
- * A provider's last refused delivery, with the reason and the remedy; not highlighted if verified events came after it.
- */
+/** A provider's last refused delivery with reason and remedy; not highlighted once verified events follow. */
 export function LastRefusal({ program, provider }: { program: Program; provider: VendorName }) {
   const { refused, last_refusal } = refusalsOf(program, provider);
   if (last_refusal === null) return null;

@@ -98,7 +98,6 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
   );
 }
 
-/** A code in the list. */
 export type Listed = Pick<PartnerCode, "id" | "code" | "provider" | "provider_code_id" | "created_at">;
 
 function CodeTable({ codes, at }: { codes: readonly Listed[]; at: string }) {

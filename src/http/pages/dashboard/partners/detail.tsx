@@ -134,7 +134,6 @@ function PartnerActions({ partner }: { partner: Partner }) {
 
 const IN_TITLE: ReadonlySet<PartnerText> = new Set(["first_name", "last_name"]);
 
-/** A partner in the details. */
 export type Detailed = Pick<
   Partner,
   | ("id" | "email" | "slug" | "commission_pct" | "metadata" | "created_at")

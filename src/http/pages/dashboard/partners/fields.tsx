@@ -20,7 +20,6 @@ export function partnerValues(stored: Partner | null, fields?: FormFields): Part
   return { ...(Object.fromEntries(texts) as Record<Typed, string>), apply_from: fields?.text("apply_from") ?? "" };
 }
 
-/** The form that edits a partner (PAGE-30). */
 export const PARTNER_FORM: EditForm<Partner> = {
   columns: (partner) => pick(partner, TYPED),
   texts: (partner) => partnerValues(partner),

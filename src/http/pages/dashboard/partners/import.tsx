@@ -40,10 +40,7 @@ interface Sent {
   problems: Problems | null;
 }
 
-/**
- * `/dashboard/partners/import`: imports a CSV of this or another product. First previews the fields of its columns and
- * the result of each line, then imports it (PAGE-7, IMP-2).
- */
+/** `/dashboard/partners/import`: previews a CSV's fields and each line's result, then imports it (PAGE-7, IMP-2). */
 export const partnerImport = new Hono<PageEnv>()
   .get("/", (c) => uploadPage(c, { order: readOrder(new FormFields(new FormData())), csv: "" }))
   .post("/", async (c) => {

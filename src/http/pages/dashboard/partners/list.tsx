@@ -59,7 +59,6 @@ function Undo({ id, was }: { id: string; was: string | undefined }) {
   return was === "active" ? <ActionButton action={action} label="Undo: make active again" /> : null;
 }
 
-/** A partner in the list. */
 export type Listed = Pick<
   PartnerView,
   | ("id" | "email" | "first_name" | "last_name" | "slug" | "status" | "commission_pct")

@@ -28,9 +28,7 @@ const AT = `${PAYMENTS}/codes`;
 /** Unchanged from the provider: blanks around a name are a part of it and of the comparison (CODE-2). */
 const asWritten = codeCreate.extend({ code: text(MAX_CODE) });
 
-/**
- * `/dashboard/payments/codes`: the results of promotion codes, and codes without a partner, each assigned by one click.
- */
+/** `/dashboard/payments/codes`: results of promotion codes, and codes without a partner, assigned by one click. */
 export const codes = new Hono<PageEnv>()
   .get("/", (c) => unknownPage(c))
   .get("/export.csv", async (c) =>

@@ -9,7 +9,6 @@ import { listPage } from "../../list-page.tsx";
 
 const PAYMENTS = "/dashboard/payments";
 
-/** A lead in the list. */
 export type Listed = Pick<
   Lead,
   | ("id" | "provider_transaction_id" | "outcome" | "partner_id" | "ref" | "customer_email" | "customer_id")

@@ -22,7 +22,6 @@ const AT = "/dashboard/payments";
 /** Outcomes that a recalculation does not change. */
 const FINAL: readonly Outcome[] = ["commission", ...COUNTED_ELSEWHERE];
 
-/** A payment in the list. */
 export type Listed = Pick<
   PaymentView,
   | ("id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at" | "event")

@@ -28,9 +28,7 @@ type Move = "mark_paid" | "pay";
 /** The size of a list page; for transfers, the most provider calls of one request. */
 export const MAX_CHOSEN: Record<Move, number> = { mark_paid: 100, pay: 50 };
 
-/**
- * `/dashboard/payouts/chosen`: changes several payouts at once, always with a confirmation of the payouts and the sum.
- */
+/** `/dashboard/payouts/chosen`: changes several payouts at once, after a confirmation of payouts and sum. */
 export const payoutChosen = new Hono<PageEnv>()
   .post("/", async (c) => {
     const chosen = chosenIn(await sentFields(c));
@@ -193,10 +191,7 @@ interface Result {
   isFound: boolean;
 }
 
-/**
- * Moves one payout after the other: every transfer is settled on its own. If one fails by an error other than a
- * refusal, the loop stops, and the results so far are still shown.
- */
+/** Moves payouts one by one: each transfer settles alone. An error other than a refusal ends it; results still show. */
 async function moveAll(c: Context<PageEnv>, { move, ids }: Selection, reference: string | null): Promise<Result[]> {
   const results: Result[] = [];
   for (const [at, id] of ids.entries()) {

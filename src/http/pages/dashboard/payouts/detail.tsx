@@ -66,7 +66,6 @@ export function PayoutDetail({ payout, commissions, recipientChange, partner, pr
   );
 }
 
-/** A payout in the details. */
 export type Detailed = Pick<
   Payout,
   | ("id" | "status" | "method" | "recipient" | "reference")

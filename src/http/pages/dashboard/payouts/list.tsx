@@ -121,7 +121,6 @@ function ExportMenu({ status }: { status: string | undefined }) {
   );
 }
 
-/** A payout in the list. */
 export type Listed = Pick<
   PayoutView,
   | ("id" | "partner_id" | "amount_cents" | "currency" | "status" | "method" | "recipient")

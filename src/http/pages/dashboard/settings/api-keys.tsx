@@ -80,7 +80,6 @@ export const apiKeys = new Hono<PageEnv>()
 /** The form of a new key as it is opened. */
 const NEW_KEY = { name: "", scopes: ["read"], expires_at: "" };
 
-/** A key in the list. */
 export type Listed = Pick<ApiKey, "id" | "name" | "scopes" | "last4" | "created_at" | "expires_at" | "last_used_at">;
 
 function KeyTable({ keys, now }: { keys: readonly Listed[]; now: number }) {

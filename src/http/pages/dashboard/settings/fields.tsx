@@ -33,9 +33,7 @@ const FIELDS = Object.keys({
   assets: true,
 } satisfies Record<ProgramField, true>) as ProgramField[];
 
-/**
- * The settings in their form, with the currency's decimals in the minimum payout: the input, or else the stored value.
- */
+/** The settings in their form, with the currency's decimals: the input, or else the stored value. */
 export type ProgramValues = Record<ProgramField | "apply_from", string>;
 
 export function programValues(stored: Program, fields?: FormFields): ProgramValues {
@@ -92,10 +90,7 @@ function linesOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-/**
- * The chosen truth value; undefined if the form lacks it. An invalid choice is returned unchanged, so that the schema
- * refuses it.
- */
+/** The chosen truth value; undefined if absent. Other texts are unchanged: the schema refuses them. */
 function truthOf(text: string): boolean | string | undefined {
   if (text === "") return undefined;
   return text === "true" || (text === "false" ? false : text);

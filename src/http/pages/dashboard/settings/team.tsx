@@ -152,7 +152,6 @@ async function teamPage(c: Context<PageEnv>, { fields, problems, refused }: Team
   );
 }
 
-/** A member in the list. */
 export type Listed = Pick<Member, "id" | "email" | "role" | "created_at">;
 
 function MemberTable({ members }: { members: readonly Listed[] }) {

@@ -185,7 +185,6 @@ function resultText({ status_code, error }: AttemptRecord): string {
   return status_code === null ? said : `${said}, ${status_code}`;
 }
 
-/** An endpoint in the details. */
 export type Detailed = Pick<Endpoint, "url" | "description" | "events" | "active" | "failing_since" | "failure_count">;
 
 function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string }) {

@@ -27,7 +27,6 @@ function tickedIn(fields: FormFields): string[] | undefined {
   return fields.has("events") ? fields.all("events").filter((type) => type !== "") : undefined;
 }
 
-/** The form that edits an endpoint (PAGE-30). */
 export const ENDPOINT_FORM: EditForm<Endpoint> = {
   columns: ({ url, description, events }) => ({ url, description, events }),
   texts: (endpoint) => ({ ...endpointValues(endpoint) }),

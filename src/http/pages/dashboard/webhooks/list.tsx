@@ -153,7 +153,6 @@ export const webhooks = new Hono<PageEnv>()
     return c.redirect(doneAt(AT, "deleted"), 303);
   });
 
-/** An endpoint in the list. */
 export type Listed = Pick<Endpoint, "id" | "url" | "description" | "events" | "active" | "disabled_at" | "created_at">;
 
 function EndpointTable({ endpoints }: { endpoints: readonly Listed[] }) {

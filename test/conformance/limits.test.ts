@@ -1,6 +1,6 @@
 /** Limits. The limits of deliveries are in test/unit/delivery.test.ts and test/unit/send.test.ts. */
 import { describe, expect, it } from "vitest";
-import { ENDPOINT, refusedPaths } from "../support/conformance.ts";
+import { refusedPaths } from "../support/conformance.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 
 interface Page {
@@ -26,16 +26,4 @@ describe("limits", () => {
       }
     },
   );
-
-  it("endpoint URL scheme: HTTPS only (HOOK-7)", async () => {
-    const program = await makeProgram();
-    expect((await program.api("POST", "/api/v1/webhooks", ENDPOINT)).status).toBe(201);
-    const plain = await program.api("POST", "/api/v1/webhooks", { ...ENDPOINT, url: "http://receiver.example.com/" });
-    expect(refusedPaths(plain)).toEqual(["url"]);
-  });
-
-  it("minimum payout default: 0 (PROG-1)", async () => {
-    const program = await makeProgram();
-    expect((await program.api("GET", "/api/v1/programs/me")).body).toMatchObject({ min_payout_cents: 0 });
-  });
 });

@@ -77,7 +77,7 @@ describe("records", () => {
     expect(keysOf((deliveries as unknown[])[0])).toEqual(fieldsOf("HOOK-14"));
   });
 
-  it("have ids of their prefixes and 26 characters, in every reply (HTTP-20)", async () => {
+  it("have ids of their prefixes and 26 characters, and times in UTC, in every reply (HTTP-20, HTTP-21)", async () => {
     const shown = JSON.stringify(servedDocument()).matchAll(/"pattern":"\^([a-z]+_)"/g);
     const found = new Set(Array.from(shown, ([, prefix]) => prefix));
     const kinds = Object.values(ID_PREFIXES).map((prefix) => `${prefix}_`);
@@ -88,6 +88,8 @@ describe("records", () => {
       for (const [key, inner] of Object.entries(value)) {
         // An actor's id may be of any kind.
         if (key === "actor") continue;
+        if (key.endsWith("_at") && typeof inner === "string")
+          expect([key, inner]).toEqual([key, new Date(inner).toISOString()]);
         if (
           typeof inner === "string" &&
           (key === "id" || /^(program|flow|partner|payment|payout|event)_id$/.test(key))

@@ -5,8 +5,6 @@ import { visit } from "../support/clicks.ts";
 import { call, makeProgram, TEST_SECRETS, type TestProgram } from "../support/program.ts";
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
 import { signed } from "../support/signed.ts";
-import { makeVisitor } from "../support/visitor.ts";
-import { callWith } from "../support/watched-database.ts";
 
 const KIB = 1024;
 let program: TestProgram;
@@ -122,20 +120,5 @@ describe("rate limits", () => {
     limiter.used.clear();
     expect(await click("192.0.2.1"), "a minute later").toEqual([202, null]);
     expect(limitOf("RATE_LIMIT_CLICK")).toBe(6_000);
-  });
-
-  it("let an address try 30 sign-ins a minute, and not one more (HTTP-11)", async () => {
-    const limiters = { RATE_LIMIT_SIGN_IN: playLimiter(limitOf("RATE_LIMIT_SIGN_IN")) };
-    const headers = { "cf-connecting-ip": "2001:db8::1" };
-    const visitor = makeVisitor((path, init) => callWith<string>(limiters, path, init));
-    await visitor.get("/sign-in", headers);
-    const tries: number[] = [];
-    for (let i = 0; i < 31; i++) {
-      const reply = await visitor.post("/sign-in/confirm", { token: "A".repeat(43) }, headers);
-      tries.push(reply.status);
-      if (i === 30) expect(reply.headers.get("Retry-After")).toBe("60");
-      await visitor.get("/sign-in", headers);
-    }
-    expect(tries).toEqual([...Array.from({ length: 30 }, () => 410), 429]);
   });
 });

@@ -211,17 +211,6 @@ describe("all that match a filter (COM-5)", () => {
       expect([body, reply.status, reply.body.error?.details?.[0]?.path]).toEqual([body, 422, path]);
     }
   });
-
-  it("is answered again under its key without another change", async () => {
-    const { program, jane } = await listening();
-    await makeCommissions(program, jane.id, [{ status: "pending" }]);
-    const body = { filter: { status: "pending" }, status: "approved" };
-    const first = await bulk(program, body, { "Idempotency-Key": "march" });
-    await makeCommissions(program, jane.id, [{ status: "pending" }]);
-    const again = await bulk(program, body, { "Idempotency-Key": "march" });
-    expect([again.headers.get("Idempotent-Replayed"), again.body]).toEqual(["true", first.body]);
-    expect(await statusesOf(program)).toEqual({ approved: 1, pending: 1 });
-  });
 });
 
 const MANY = 7_300;

@@ -152,14 +152,6 @@ describe("flows", () => {
     expect(pathsOf(await program.api("PATCH", `/api/v1/flows/${flow.id}`, over))).toEqual(["conditions"]);
   });
 
-  it("leaves a flow as it is for an empty PATCH, without an event (HTTP-15)", async () => {
-    const program = await makeProgram();
-    const flow = await makeFlow(program);
-    const patched = await program.api<FlowBody>("PATCH", `/api/v1/flows/${flow.id}`, {});
-    expect([patched.status, patched.body]).toEqual([200, flow]);
-    expect(await flowEvents(program)).toHaveLength(1);
-  });
-
   it("holds at most 100 flows, also where many are created at once (FLOW-1)", async () => {
     const program = await makeProgram();
     const replies: Reply<unknown>[] = [];

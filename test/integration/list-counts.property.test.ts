@@ -158,7 +158,7 @@ describe("the kept counts of lists", () => {
     expect(written).toBeGreaterThan(RUNS);
   });
 
-  it("equal count(*) after the main journey, and give the lists their totals", async () => {
+  it("equal count(*) after the main journey, and give the lists their totals, by state too (PART-12)", async () => {
     const { program } = await makeStocked();
     const [kept, counted] = await countsOf(program.id);
     expect(kept).toEqual(counted);

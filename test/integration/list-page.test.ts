@@ -8,7 +8,6 @@ import type { PartnerInput } from "../../src/core/partners/partners.ts";
 import { percent } from "../../src/domain/money.ts";
 import { commissionCreate, commissionPatch } from "../../src/http/api/commissions.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
-import { ROUTES } from "../../src/http/routes.ts";
 import { iso } from "../../src/lib/time.ts";
 import { PARTNER_TEXTS, type PartnerText } from "../../src/resources/partner.ts";
 import {
@@ -20,7 +19,7 @@ import {
   type Listed,
   type ListName,
 } from "../support/list-rows.ts";
-import { call, callApi, makeProgram, type TestProgram } from "../support/program.ts";
+import { call, makeProgram, type TestProgram } from "../support/program.ts";
 import { makeStocked, pageAddress } from "../support/stocked.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
@@ -66,33 +65,6 @@ describe("pages of a list", () => {
       }
       expect(walked).toEqual(all);
     }
-  });
-});
-
-const TAKEN = Object.fromEntries(
-  LIST_NAMES.map((name) => {
-    const route = ROUTES.find(({ method, path }) => method === "GET" && path === `/api/v1/${name}`);
-    return [name, Object.keys(route?.query?.shape ?? {})];
-  }),
-) as Record<(typeof LIST_NAMES)[number], string[]>;
-
-describe("a list by another key", () => {
-  it.each(LIST_NAMES)("shows nothing of a program: %s", async (name) => {
-    const { program, partner_id } = await makeListed();
-    const other = await makeProgram();
-    const cursor = (await readList(program, name, "?per_page=1")).body.next_cursor;
-    const unknown = `${program.api_key.slice(0, -4)}${program.api_key.endsWith("AAAA") ? "BBBB" : "AAAA"}`;
-    for (const query of ["", `?partner_id=${partner_id}`, "?from=2020-01-01", "?search=p", `?cursor=${cursor}`]) {
-      const refused = await callApi<Record<string, unknown>>(unknown, "GET", `/api/v1/${name}${query}`);
-      expect([query, refused.status, Object.keys(refused.body)]).toEqual([query, 401, ["error"]]);
-      expect(JSON.stringify(refused.body)).not.toContain(program.id);
-      // A list refuses filters that it does not have (HTTP-6).
-      const parameter = /\w+/.exec(query)?.[0];
-      if (parameter !== undefined && !TAKEN[name].includes(parameter)) continue;
-      const { status, body } = await readList(other, name, query);
-      expect([query, status, body.data, body.total]).toEqual([query, 200, [], 0]);
-    }
-    expect((await readList(program, name)).body.data).toHaveLength(ROWS);
   });
 });
 

@@ -9,6 +9,10 @@ import { makePartner, makeProgram, testContext } from "../support/program.ts";
 import { PARTNER } from "../support/samples.ts";
 import { callWith } from "../support/watched-database.ts";
 
+interface Refused {
+  error: { details: { path: string }[] };
+}
+
 interface PartnerBody {
   id: string;
   status: string;
@@ -18,32 +22,6 @@ interface PartnerBody {
 }
 
 describe("partners", () => {
-  it("creates as invited, lists newest first with an exact total, finds by any part of the name (PART-5)", async () => {
-    const program = await makeProgram();
-    const jane = await makePartner(program, { first_name: "Jané", last_name: "Doe" }, "invited");
-    const bob = await makePartner(program, {}, "active");
-    expect(jane.status).toBe("invited");
-    expect(bob.status).toBe("active");
-    const list = await program.api<{ data: PartnerBody[]; total: number; next_cursor: string | null }>(
-      "GET",
-      "/api/v1/partners?per_page=1",
-    );
-    expect(list.status).toBe(200);
-    expect(list.body.total).toBe(2);
-    expect(list.body.data[0]?.id).toBe(bob.id);
-    const rest = await program.api<{ data: PartnerBody[]; next_cursor: null }>(
-      "GET",
-      `/api/v1/partners?per_page=1&cursor=${list.body.next_cursor}`,
-    );
-    expect(rest.body.data[0]?.id).toBe(jane.id);
-    expect(rest.body.next_cursor).toBeNull();
-    const found = await program.api<{ data: PartnerBody[] }>(
-      "GET",
-      `/api/v1/partners?search=${encodeURIComponent("JANÉ d")}`,
-    );
-    expect(found.body.data.map((p) => p.id)).toEqual([jane.id]);
-  });
-
   it("searches without accents and case, any part of any length (PART-5)", async () => {
     const program = await makeProgram();
     const elise = await makePartner(program, { first_name: "Élise", last_name: "Müller-Ångström", slug: "em" });
@@ -195,44 +173,19 @@ describe("partners", () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "Jane", email: "jane@example.com" });
     const other = { email: "JANE@example.com", slug: "other" };
-    const taken = await program.api<{ error: { details: { path: string }[] } }>("POST", "/api/v1/partners", other);
+    const taken = await program.api<Refused>("POST", "/api/v1/partners", other);
     expect([taken.status, taken.body.error.details[0]?.path]).toEqual([409, "email"]);
+    const bob = await makePartner(program);
+    const changed = await program.api<Refused>("PATCH", `/api/v1/partners/${bob.id}`, { email: "Jane@Example.com" });
+    expect([changed.status, changed.body.error.details[0]?.path]).toEqual([409, "email"]);
     const renamed = await program.api("PATCH", `/api/v1/partners/${jane.id}`, { slug: "janet" });
     expect(renamed.status).toBe(200);
-    const reuse = await program.api<{ error: { details: { path: string }[] } }>("POST", "/api/v1/partners", {
+    const reuse = await program.api<Refused>("POST", "/api/v1/partners", {
       email: "new@example.com",
       slug: "JANE",
     });
     expect([reuse.status, reuse.body.error.details[0]?.path]).toEqual([409, "slug"]);
     expect((await program.api("PATCH", `/api/v1/partners/${jane.id}`, { slug: "jane" })).status).toBe(200);
-  });
-
-  it("answers an unknown key 401 before anything else that is wrong with the request", async () => {
-    const program = await makeProgram();
-    for (const [method, path, body] of [
-      ["GET", "/api/v1/partners?page=x", undefined],
-      ["POST", "/api/v1/partners", "{broken"],
-      ["POST", "/api/v1/partners", {}],
-      ["GET", "/api/v1/nowhere", undefined],
-    ] as const) {
-      const wrong = await program.api(method, path, body, { authorization: "Bearer sk_wrong" });
-      expect([path, wrong.status]).toEqual([path, 401]);
-      const right = await program.api(method, path, body);
-      expect(right.status).not.toBe(401);
-    }
-  });
-
-  it("replays the stored reply for the same Idempotency-Key", async () => {
-    const program = await makeProgram();
-    const body = { email: "once@example.com", slug: "once" };
-    const headers = { "Idempotency-Key": "k1" };
-    const first = await program.api<PartnerBody>("POST", "/api/v1/partners", body, headers);
-    const again = await program.api<PartnerBody>("POST", "/api/v1/partners", body, headers);
-    expect([first.status, again.status]).toEqual([201, 201]);
-    expect(again.headers.get("Idempotent-Replayed")).toBe("true");
-    expect(again.body).toEqual(first.body);
-    const other = await program.api("POST", "/api/v1/partners", { ...body, slug: "twice" }, headers);
-    expect(other.status).toBe(422);
   });
 
   it("loses no change and answers no 500 where one partner is changed twenty times at once", async () => {

@@ -1,20 +1,9 @@
 /** Every outcome (PAY-14) by a vendor-signed event, and the trace that explains it. */
 import { describe, expect, it } from "vitest";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
-import {
-  chargeRefunded,
-  disputeClosed,
-  disputeEvent,
-  invoicePaid,
-  sessionAsyncSucceeded,
-} from "../support/provider-a.ts";
-import { sessionCompleted, sessionSetup, subscriptionDeleted } from "../support/provider-a.ts";
-import {
-  adjustmentCreated,
-  adjustmentUpdated,
-  subscriptionCanceled,
-  transactionCompleted,
-} from "../support/provider-b.ts";
+import { chargeRefunded, invoicePaid, sessionAsyncSucceeded } from "../support/provider-a.ts";
+import { sessionCompleted, subscriptionDeleted } from "../support/provider-a.ts";
+import { subscriptionCanceled, transactionCompleted } from "../support/provider-b.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 
 interface PaymentBody {
@@ -95,57 +84,9 @@ describe("outcomes (PAY-14, IN-2)", () => {
     expect(ledger.payments).toMatchObject([{ outcome: "commission" }]);
     expect(ledger.commissions).toMatchObject([{ created_at: new Date(1_780_200_000_000).toISOString() }]);
   });
-
-  it("setup sessions make no payment but are remembered for their customer", async () => {
-    const program = await makeProgram();
-    const jane = await makePartner(program, { slug: "jane" });
-    const setup = await sendA(program, sessionSetup({ ref: "jane", customer: "cus_1" }));
-    expect(setup.body).toMatchObject({ received: true, outcome: "remembered" });
-    expect((await ledgerOf(program)).payments).toEqual([]);
-    await sendA(program, sessionCompleted({ ref: null, customer: "cus_1" }));
-    expect((await ledgerOf(program)).commissions).toMatchObject([{ partner_id: jane.id }]);
-    expect((await onlyPayment(program)).trace).toMatchObject({ ref: "jane", ref_source: "customer" });
-  });
-
-  it("a later purchase's reference is not remembered for an earlier one (REF-3)", async () => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
-    const first = sessionCompleted({ ref: null, customer: "cus_2", created: 1_780_000_000 });
-    const second = sessionCompleted({ ref: "jane", customer: "cus_2", created: 1_780_500_000 });
-    await sendA(program, first);
-    await sendA(program, second);
-    expect((await ledgerOf(program)).payments.map((row) => row.outcome).toSorted()).toEqual(["commission", "no_ref"]);
-  });
 });
 
-describe("partners that turn active", () => {
-  it("a payment that names an invited partner becomes a commission, dated by the payment, when the partner turns active (PART-4)", async () => {
-    const program = await makeProgram();
-    const ivy = await makePartner(program, { slug: "ivy" }, "invited");
-    const created = Math.floor(Date.now() / 1000) - 86_400;
-    await sendA(program, sessionCompleted({ ref: "ivy", created }));
-    expect((await ledgerOf(program)).commissions).toEqual([]);
-    await program.api("PATCH", `/api/v1/partners/${ivy.id}`, { status: "active" });
-    const ledger = await ledgerOf(program);
-    expect(ledger.commissions).toMatchObject([
-      { partner_id: ivy.id, created_at: new Date(created * 1000).toISOString() },
-    ]);
-    expect(ledger.eventCounts["commission.created"]).toBe(1);
-  });
-
-  it("reprocess finds the partner after a slug was corrected, and never makes a second commission (PAY-15)", async () => {
-    const program = await makeProgram();
-    await sendA(program, sessionCompleted({ ref: "jane" }));
-    const { id } = await onlyPayment(program);
-    const jane = await makePartner(program, { slug: "jane" });
-    for (let i = 0; i < 3; i++) {
-      const reply = await program.api<PaymentBody>("POST", `/api/v1/payments/${id}/reprocess`);
-      expect(reply.body.commissions.map((row) => row.partner_id)).toEqual([jane.id]);
-    }
-    expect((await ledgerOf(program)).eventCounts["commission.created"]).toBe(1);
-    expect((await ledgerOf(program)).eventCounts["commission.updated"]).toBeUndefined();
-  });
-});
+describe("partners that turn active", () => {});
 
 describe("money that goes back", () => {
   async function sold(fields: Parameters<typeof sessionCompleted>[0] = {}) {
@@ -180,18 +121,6 @@ describe("money that goes back", () => {
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 0, status: "pending" }]);
   });
 
-  it("a lost dispute counts, a won one does not, reinstated funds come back", async () => {
-    const { program, ids } = await sold();
-    const dispute = { id: "du_1", ...ids, amount: 12_000 };
-    await sendA(program, disputeClosed({ ...dispute, id: "du_won", status: "won", created: 1_790_000_000 }));
-    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 2_000 }]);
-    await sendA(program, disputeClosed({ ...dispute, created: 1_790_000_010 }));
-    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 0 }]);
-    const won = { ...dispute, status: "won", created: 1_790_000_020 };
-    await sendA(program, disputeEvent("charge.dispute.funds_reinstated", won));
-    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 2_000, flagged: false }]);
-  });
-
   it("a flat commission stays until the payment is fully refunded (PAY-7)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
@@ -202,47 +131,6 @@ describe("money that goes back", () => {
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 700 }]);
     await sendA(program, chargeRefunded({ payment_intent: "pi_f", charge: "ch_f", amount: 10_000, refunded: 10_000 }));
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 0 }]);
-  });
-
-  it("provider B: only approved adjustments count, net of tax; reversals add back; the newest version wins (PAY-8)", async () => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
-    await sendB(program, transactionCompleted({ id: "txn_1", ref: "jane", amount: 12_000, tax: 2_000 }));
-    const amount = async () => (await ledgerOf(program)).commissions[0]?.amount_cents;
-    const refund = { id: "adj_1", transaction: "txn_1", amount: 3_000, tax: 500 };
-    const at = (minute: number) => ({ occurred_at: `2026-11-01T10:0${minute}:00.000000Z` });
-    await sendB(program, adjustmentCreated({ ...refund, ...at(1) }));
-    expect(await amount()).toBe(2_000);
-    await sendB(program, adjustmentUpdated({ ...refund, ...at(3) }));
-    expect(await amount()).toBe(1_500);
-    await sendB(program, adjustmentUpdated({ ...refund, status: "rejected", ...at(2) }));
-    expect(await amount()).toBe(1_500);
-    await sendB(
-      program,
-      adjustmentCreated({
-        id: "adj_2",
-        transaction: "txn_1",
-        amount: 6_000,
-        tax: 1_000,
-        action: "chargeback",
-        status: "approved",
-        ...at(4),
-      }),
-    );
-    expect(await amount()).toBe(500);
-    await sendB(
-      program,
-      adjustmentCreated({
-        id: "adj_3",
-        transaction: "txn_1",
-        amount: 6_000,
-        tax: 1_000,
-        action: "chargeback_reverse",
-        status: "approved",
-        ...at(5),
-      }),
-    );
-    expect(await amount()).toBe(1_500);
   });
 
   it.each([

@@ -3,7 +3,8 @@ import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { receiveEvent } from "../../src/core/inbound/receive.ts";
-import { eventsOf, makeWorldProgram, world } from "../support/ledger-world.ts";
+import { makeWorldProgram, worldFlows } from "../support/ledger-world.ts";
+import { liveAll, moneyWorld } from "../support/money-world.ts";
 import { ago, change, flow, pay, seconds } from "../support/applied.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
@@ -147,11 +148,11 @@ describe("flow simulation (FLOW-6)", () => {
 
   it("agrees with what really happens when the same facts meet the flow", async () => {
     await fc.assert(
-      fc.asyncProperty(world, async ({ stories, flows }) => {
+      fc.asyncProperty(moneyWorld, worldFlows, async (world, flows) => {
         const [added, ...others] = flows;
         if (!added) return;
         const flow = { ...added, active: true };
-        const events = eventsOf(stories);
+        const { events } = liveAll(world);
         const [without, withFlow] = [await makeWorldProgram(others), await makeWorldProgram([...others, flow])];
         for (const program of [without, withFlow]) {
           for (const { provider, event } of events) await receiveEvent(programContext(program), provider, event, "{}");

@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import { receiveEvent } from "../../src/core/inbound/receive.ts";
 import { commissions } from "../../src/db/schema.ts";
 import { COMMISSION_STATUSES } from "../../src/domain/commission.ts";
-import { eventsOf, makeWorldProgram, world } from "../support/ledger-world.ts";
+import { liveAll, moneyWorld } from "../support/money-world.ts";
+import { programOf } from "../support/money-seen.ts";
 import { programContext, testContext } from "../support/program.ts";
 
 interface Stats {
@@ -30,11 +31,11 @@ describe("partner stats", () => {
   it("equal the sums over GET /commissions in any state (PART-7)", async () => {
     await fc.assert(
       fc.asyncProperty(
-        world,
+        moneyWorld,
         fc.array(fc.constantFrom(...COMMISSION_STATUSES), { minLength: 20, maxLength: 20 }),
-        async ({ stories, flows }, statuses) => {
-          const program = await makeWorldProgram(flows);
-          for (const { provider, event } of eventsOf(stories))
+        async (world, statuses) => {
+          const program = await programOf(world);
+          for (const { provider, event } of liveAll(world).events)
             await receiveEvent(programContext(program), provider, event, "{}");
           const { db } = testContext();
           const rows = await db

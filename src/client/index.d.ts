@@ -165,6 +165,9 @@ type Routes = {
       200
     >;
   };
+  "/api/v1/products": {
+    $get: Json<{}, ProductList, 200>;
+  };
   "/api/v1/flows": {
     $post: Json<{ json: FlowCreate }, Flow, 201>;
     $get: Json<{}, FlowList, 200>;
@@ -1269,6 +1272,15 @@ export type CodeSummary = {
     sales: number;
     revenue_cents: number;
     earned_cents: number;
+  }[];
+};
+
+export type ProductList = {
+  data: {
+    provider: "api" | "provider_a" | "provider_b";
+    id: string;
+    name: string | null;
+    last_seen_at: string;
   }[];
 };
 

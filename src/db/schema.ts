@@ -15,3 +15,4 @@ export * from "./schema-mail.ts";
 export * from "./schema-claims.ts";
 export * from "./schema-portal.ts";
 export * from "./schema-rules.ts";
+export * from "./schema-products.ts";

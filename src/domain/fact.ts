@@ -75,8 +75,22 @@ export interface PaymentFact extends FactBase {
   more_lines?: true;
   /** A test event of a program that accepts only live ones. */
   test?: true;
-  /** The lines of a sale that the owner's server reported, if it sent them. */
-  items?: { product_id: string; amount_cents: Cents }[];
+  /** Absent while they are unknown: the report omits them, or some of them (`more_lines`). */
+  lines?: PaymentLine[];
+  /** The net total that the lines make up, if `base_cents` is another amount, for example the paid part of an invoice. */
+  lines_cents?: Cents;
+}
+
+/** A line of a payment, as its fact states it. */
+export interface PaymentLine {
+  /** The vendor's id of the line, if a refund can name it. */
+  id?: string;
+  /** The vendor's ids of the product and its price. */
+  products: string[];
+  /** Their names in the same order, if the vendor states any. */
+  names?: (string | null)[];
+  /** Net of tax, after discounts, in smallest units of the payment's currency; negative for a proration credit. */
+  amount_cents: Cents;
 }
 
 /** A customer referred by a partner, by the owner's server; decided like a payment of 0, by a lead flow's amount. */
@@ -144,6 +158,8 @@ export interface AdjustmentFact extends FactBase {
   stage: number;
   /** Only effective versions count (approved, lost); a newer ineffective version withdraws an older effective one. */
   effective: boolean;
+  /** The lines that a refund returns, by id, each with its part of `amount_cents` net of tax; absent for a refund of the whole. */
+  lines?: { id: string; amount_cents: Cents }[];
   /** A dispute that is not decided yet: it is not deducted, and its payment's commissions cannot be paid. */
   open?: true;
 }

@@ -105,6 +105,24 @@ function roundHalfUp(a: number, b: number, c: number): number {
   return Number((2n * product + divisor) / (2n * divisor));
 }
 
+/**
+ * Amounts of either sign that make up `from`, above 0, as parts of `to`, 0 or more: if they add up to `from`, the parts
+ * add up to exactly `to`.
+ */
+export function rescale(amounts: readonly Cents[], from: Cents, to: Cents): Cents[] {
+  let whole = 0n;
+  let given = 0n;
+  return amounts.map((amount) => {
+    whole += BigInt(amount);
+    const size = whole < 0n ? -whole : whole;
+    const rounded = (2n * size * BigInt(to) + BigInt(from)) / (2n * BigInt(from));
+    const sum = whole < 0n ? -rounded : rounded;
+    const part = sum - given;
+    given = sum;
+    return sumWithin([toCents(Number(part))]);
+  });
+}
+
 /** The multiple of `step` nearest to an amount above 0, half up; at least one `step`, at most `MOST`. */
 export function nearestMultiple(amount_cents: Cents, step: number): Cents {
   const steps = roundHalfUp(amount_cents, 1, step);

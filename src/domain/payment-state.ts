@@ -7,9 +7,11 @@ import {
   type LeadFact,
   type LinkFact,
   type PaymentFact,
+  type PaymentLine,
   type PaymentSource,
 } from "./fact.ts";
 import type { FlowEvent } from "./flow.ts";
+import { linesOf } from "./lines.ts";
 import { compareAmounts, larger, mulDivHalfUp, negate, NOTHING, smaller, sumWithin, type Cents } from "./money.ts";
 
 /**
@@ -29,6 +31,8 @@ export interface PaymentState {
   currency: string;
   base_cents: Cents;
   gross_cents: Cents;
+  /** The parts of the base by product; null while they are unknown. They need not add up to it, for example if it has shipping. */
+  lines: PaymentLine[] | null;
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
@@ -60,13 +64,16 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   };
   const occurred_at = (paid.length > 0 ? paid : all).map((fact) => fact.occurred_at).toSorted()[0]!;
   const customer_id = first((fact) => fact.customer_id);
+  const amounts = moneyIn(money, stating, paid.map(receiptOf));
+  const byMoney = all.toSorted((a, b) => Number(b.paid) - Number(a.paid) || knowsMoneyFirst(a, b));
   return {
     event: "transaction_completed",
     paid: paid.length > 0,
     test: all.every((fact) => fact.test),
     occurred_at,
     currency: money.currency,
-    ...moneyIn(money, stating, paid.map(receiptOf)),
+    ...amounts,
+    lines: linesOf(byMoney, amounts.base_cents),
     customer_email: first((fact) => fact.customer_email) ?? addressAt(facts, customer_id, occurred_at),
     customer_id,
     subscription_id: first((fact) => fact.subscription_id),
@@ -156,7 +163,7 @@ function leadState(
 ): PaymentState {
   return {
     ...{ event: "lead_created", paid: true, test: false },
-    ...{ occurred_at, currency, base_cents: NOTHING, gross_cents: NOTHING },
+    ...{ occurred_at, currency, base_cents: NOTHING, gross_cents: NOTHING, lines: null },
     customer_email: customer_email ?? addressAt(facts, customer_id, occurred_at),
     ...{ customer_id, subscription_id: null },
   };

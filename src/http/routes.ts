@@ -17,6 +17,7 @@ import { partners } from "./api/partners.ts";
 import { payments } from "./api/payments.ts";
 import { payouts } from "./api/payouts.ts";
 import { portalLinks } from "./api/portal-links.ts";
+import { products } from "./api/products.ts";
 import { programs } from "./api/programs.ts";
 import { webhookActions } from "./api/webhook-actions.ts";
 import { webhooks } from "./api/webhooks.ts";
@@ -34,6 +35,7 @@ export const API: readonly Route[] = [
   ...partnerCodes,
   ...codes,
   ...imports,
+  ...products,
   ...flows,
   ...clicks,
   ...events,

@@ -96,7 +96,7 @@ export interface VendorReads extends KeyModes {
   readEvent?(api_key: string, thin: ThinEvent): Promise<EventAnswer>;
   /** Reads further ids of a payment, for vendors whose refunds use other ids than their events. */
   readLinks?(api_key: string, id: string): Promise<LinksAnswer>;
-  /** Reads the lines of an invoice that its event omitted, for vendors whose events contain only some. */
+  /** Reads the lines of a payment, for vendors whose events omit some of an invoice's, or all of a session's. */
   readLines?(api_key: string, paid: PaymentFact): Promise<LinesAnswer>;
   /** Reads the name of a code, for vendors whose payments carry codes by id. */
   readCode?(api_key: string, code: CodeAsked): Promise<CodeAnswer>;

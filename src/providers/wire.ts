@@ -158,6 +158,12 @@ export const instant = z
   .refine((text) => RFC_3339.test(text) && isSortable(Date.parse(text)), "This must be an RFC 3339 date and time.")
   .transform((text) => new Date(text).toISOString());
 
+/** The name of a product, if it is a text that cannot contain an address: the list of products outlives a customer. */
+export function productName(...parts: (string | null | undefined)[]): string | null {
+  const name = [...new Set(parts.filter(Boolean))].join(", ").trim();
+  return name === "" || name.includes("@") || name.length > LONGEST_TEXT || !isStorable(name) ? null : name;
+}
+
 export function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -55,6 +55,10 @@ const LISTED: Record<string, Listed> = {
     outside: ["provider_connections"],
     why: "when a type of event last came is no change of anything; the vendor's event is written when it is closed",
   },
+  "core/kernel/seen-products.ts": {
+    outside: ["products"],
+    why: "when a product was last in a payment is no change of anything; the vendor's event is written when it is closed",
+  },
   "core/inbound/reading.ts": {
     outside: ["provider_connections"],
     why: "how far a list is read; losing it repeats work, and what is found there is an event of the vendor's",

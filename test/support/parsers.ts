@@ -49,7 +49,9 @@ import { ownersServer } from "../../src/providers/api/index.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { isTestKey } from "../../src/providers/provider-a/api.ts";
 import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
+import { invoiceLines } from "../../src/providers/provider-a/lines.ts";
 import { providerB } from "../../src/providers/provider-b/index.ts";
+import { transactionLines } from "../../src/providers/provider-b/lines.ts";
 import type { Vendor } from "../../src/providers/provider.ts";
 import { invoicePaid, sessionCompleted } from "./provider-a.ts";
 import { transactionCompleted } from "./provider-b.ts";
@@ -291,6 +293,9 @@ const OF_VENDORS: Parser[] = [
     },
     { worst: { "a reference in every line": (n) => Array.from({ length: n / 8 }, (_, i) => `ref-${i}`).join(" ") } },
   ),
+  parser("providers/provider-a/lines.ts", "a line of an invoice", "1 × Pro (at $9.00 / month)", (description) =>
+    invoiceLines([{ amount: 900, description }]),
+  ),
   parser(
     "providers/provider-b/events.ts",
     "a transaction",
@@ -299,6 +304,13 @@ const OF_VENDORS: Parser[] = [
       providerB.parse(
         transactionCompleted({ data: { currency_code: text, details: { totals: { total: text, tax: text } } } }),
       ),
+    { frames: [["-", ""]] },
+  ),
+  parser(
+    "providers/provider-b/lines.ts",
+    "the lines of a transaction",
+    "100",
+    (text) => transactionLines([{ price_id: "pri_1", totals: { total: text, tax: text } }], []),
     { frames: [["-", ""]] },
   ),
   parser("providers/provider-a/api.ts", "an API key", "sk_test_1", isTestKey),

@@ -35,6 +35,7 @@ export const ROUTES: Record<string, Operation> = {
     await api("DELETE", `/api/v1/api-keys/${id}`)(subject);
   },
   "GET /api/v1/integrations/status": api("GET", "/api/v1/integrations/status"),
+  "GET /api/v1/products": api("GET", "/api/v1/products"),
   "GET /api/v1/integrations/script": api("GET", "/api/v1/integrations/script?url=https://localhost/"),
   "POST /api/v1/integrations/:provider/reconcile": api("POST", "/api/v1/integrations/provider_a/reconcile"),
   "POST /api/v1/integrations/:provider/destination": async (subject) => {

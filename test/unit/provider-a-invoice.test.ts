@@ -38,6 +38,7 @@ describe("provider A: a paid invoice", () => {
         refs: [{ ref: "jane", place: "subscription_metadata" }],
         customer_email: "buyer@example.com",
         customer_id: "cus_1",
+        lines: expect.any(Array),
         subscription_id: "sub_1",
       },
       {

@@ -57,6 +57,7 @@ describe("provider B: a completed transaction", () => {
             customer_email: null,
             customer_id: "ctm_1",
             subscription_id: "sub_1",
+            lines: expect.any(Array),
           },
           {
             ...{ kind: "attribution", occurred_at: AT_ISO, ref: "Jane", subscription_id: "sub_1" },
@@ -237,6 +238,7 @@ describe("provider B: adjustments", () => {
       stage: 1,
       reversal: "never",
       effective: true,
+      lines: [{ id: expect.any(String), amount_cents: cents(92) }],
     };
     expect(factsOf(adjustmentUpdated(same))).toEqual([fact]);
     expect(factsOf(adjustmentCreated({ ...same, status: "approved" }))).toEqual([fact]);

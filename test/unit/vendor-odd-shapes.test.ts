@@ -37,6 +37,11 @@ const NAMED_BY_ID = [
   "invoice.paid data.object.discount expanded",
 ];
 
+/** A line of another shape has an unknown product (LINE-1); all else is the same. */
+const LINES = /\blines\.data\b|\bline_items\b|^data\.items\b/;
+const withoutLines = (facts: readonly Fact[]) =>
+  facts.map((fact) => ("lines" in fact ? { ...fact, lines: undefined } : fact));
+
 const paymentIn = (facts: readonly Fact[]) => facts.find((fact): fact is PaymentFact => fact.kind === "payment");
 /**
  * Changes that make another valid event: a refund without a charge and an intent was never of a payment, a credit note
@@ -87,7 +92,9 @@ describe.each(VENDORS)("an event of $name with one value of another shape", (ven
   it("says the same with ids expanded or in short, and with numbers as texts, where it is not refused", () => {
     const differing = readings.flatMap(({ one, read }) => {
       if (!["expanded", "retyped"].includes(one.oddity) || !read.ok || OF_OWNER.test(one.at)) return [];
-      return JSON.stringify(read.event.facts) === JSON.stringify(one.whole) ? [] : [nameOf(one)];
+      const compared = LINES.test(one.at) ? withoutLines : (facts: readonly Fact[]) => facts;
+      const [now, before] = [read.event.facts, one.whole].map((facts) => JSON.stringify(compared(facts)));
+      return now === before ? [] : [nameOf(one)];
     });
     expect([...new Set(differing)].filter((name) => !NAMED_BY_ID.includes(name))).toEqual([]);
   });

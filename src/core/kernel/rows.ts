@@ -5,6 +5,7 @@ import type { Connections } from "./connections.ts";
 export type { Application } from "../../resources/application.ts";
 export type { SaleClaim } from "../../resources/claim.ts";
 export type { PartnerCode } from "../../resources/code.ts";
+export type { Product } from "../../resources/product.ts";
 export type { Commission } from "../../resources/commission.ts";
 export type { Endpoint } from "../../resources/endpoint.ts";
 export type { AuditEvent } from "../../resources/event.ts";

@@ -16,6 +16,7 @@ import { columnsWith, pick, type Fields, type ViewOf } from "../../resources/fie
 import { FLOW } from "../../resources/flow.ts";
 import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
+import { PRODUCT } from "../../resources/product.ts";
 import { PAYOUT } from "../../resources/payout.ts";
 import { PROGRAM } from "../../resources/program.ts";
 import { API_KEY, MEMBER } from "../../resources/team.ts";
@@ -31,6 +32,7 @@ import type {
   Member,
   Partner,
   PartnerCode,
+  Product,
   Payment,
   Payout,
   Program,
@@ -88,6 +90,7 @@ export function viewFlow(flow: Flow): Omit<Flow, "conditions"> & { conditions: C
 }
 
 export const viewCode = viewBy<PartnerCode, typeof CODE>(CODE);
+export const viewProduct = viewBy<Product, typeof PRODUCT>(PRODUCT);
 
 export const viewApplication = viewBy<Application, typeof APPLICATION>(APPLICATION);
 export type ApplicationView = ReturnType<typeof viewApplication>;

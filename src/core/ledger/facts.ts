@@ -20,6 +20,7 @@ import { OWNER_PROVIDER, PROVIDER_NAMES, vendorNamed } from "../../providers/reg
 import type { Write } from "../kernel/commit.ts";
 import { conflictIn } from "../kernel/conflict.ts";
 import type { BaseCtx, ProgramCtx, Statement } from "../kernel/context.ts";
+import { recordProducts } from "../kernel/seen-products.ts";
 import { noteSeen } from "../kernel/seen-types.ts";
 import {
   insertPayments,
@@ -120,6 +121,7 @@ export async function recordFacts(
   if (event.facts.length > 0) {
     statements.push(
       ...insertFacts(ctx, provider, event, isOurs, ofErased),
+      ...(event.ignored === null ? recordProducts(ctx, provider, event.facts, isOurs) : []),
       markErased(ctx, program_id, provider, ids, sql`${isOurs} and ${ofErased}`),
       ...made.statements,
     );

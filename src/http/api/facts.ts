@@ -76,7 +76,7 @@ export const saleReport = z
       .array(z.strictObject({ product_id: text(255), amount_cents: net }))
       .max(MAX_ITEMS)
       .optional()
-      .describe("The lines of the sale, stored with it."),
+      .describe("What was bought. The amounts need not add up to the sale's, for example if it has shipping."),
     occurred_at,
   })
   .transform(({ ref: slug = null, customer: who, items = null, occurred_at: at = null, ...body }): GivenReport => {

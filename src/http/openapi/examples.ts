@@ -15,6 +15,7 @@ import {
 } from "../../resources/output.ts";
 import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
+import { PRODUCT } from "../../resources/product.ts";
 import { PAYOUT } from "../../resources/payout.ts";
 import { PROGRAM } from "../../resources/program.ts";
 import { API_KEY, MEMBER } from "../../resources/team.ts";
@@ -198,6 +199,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   },
   Member: exampleOf(MEMBER),
   MemberList: { data: [exampleOf(MEMBER)] },
+  ProductList: { data: [exampleOf(PRODUCT)] },
   Flow: exampleOf(FLOW),
   FlowList: { data: [exampleOf(FLOW)] },
   ClickTaken: { known: true },

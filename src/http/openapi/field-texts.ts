@@ -9,6 +9,7 @@ import type { Fields } from "../../resources/field.ts";
 import { FLOW } from "../../resources/flow.ts";
 import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
+import { PRODUCT } from "../../resources/product.ts";
 import { PAYOUT } from "../../resources/payout.ts";
 import { PROGRAM } from "../../resources/program.ts";
 import { API_KEY, MEMBER } from "../../resources/team.ts";
@@ -302,7 +303,15 @@ const OWN_TEXTS: Record<string, string> = {
 };
 
 const RESOURCES: Record<string, Fields> = {
-  ...{ Program: PROGRAM, Member: MEMBER, Api: API_KEY, Partner: PARTNER, Application: APPLICATION, Code: CODE },
+  ...{
+    Program: PROGRAM,
+    Member: MEMBER,
+    Api: API_KEY,
+    Partner: PARTNER,
+    Application: APPLICATION,
+    Code: CODE,
+    Product: PRODUCT,
+  },
   ...{ Flow: FLOW, Commission: COMMISSION, Payment: PAYMENT, Claim: CLAIM, Payout: PAYOUT, Endpoint: ENDPOINT },
   Event: EVENT,
 };

@@ -14,6 +14,7 @@ import type {
   viewEndpoint,
   viewEvent,
   viewCode,
+  viewProduct,
   viewFlow,
   PartnerView,
   viewProgram,
@@ -32,6 +33,7 @@ import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
 import { ROW_OUTCOMES, type viewImport } from "../import/report.ts";
 import { CODE } from "../../resources/code.ts";
+import { PRODUCT } from "../../resources/product.ts";
 import { ENDPOINT } from "../../resources/endpoint.ts";
 import { EVENT } from "../../resources/event.ts";
 import { readShape } from "../../resources/field.ts";
@@ -93,6 +95,8 @@ const stats = once(() =>
 const flow = once(() => shows<ReturnType<typeof viewFlow>>()(readShape(FLOW)));
 
 const code = once(() => shows<ReturnType<typeof viewCode>>()(readShape(CODE)));
+
+const product = once(() => shows<ReturnType<typeof viewProduct>>()(readShape(PRODUCT)));
 
 const codeStats = once(() =>
   shows<CodeStats>()({
@@ -308,6 +312,7 @@ export const replies = once(() => ({
     expires_at: timestamp,
   }),
   ...{ Code: code(), CodeList: allOf(code()), CodeSummary: allOf(codeStats()) },
+  ProductList: allOf(product()),
   Flow: flow(),
   FlowList: allOf(flow()),
   ClickTaken: z.strictObject({

@@ -1,6 +1,14 @@
 import { emailKey } from "../../domain/email.ts";
-import type { CarriedRef, KeptBy } from "../../domain/fact.ts";
-import type { Fact, ProviderEvent, Report, ReportedCustomer, ReportedFacts, ReportKind } from "../provider.ts";
+import type { CarriedRef, KeptBy, PaymentLine } from "../../domain/fact.ts";
+import type {
+  Fact,
+  ProviderEvent,
+  Report,
+  ReportedCustomer,
+  ReportedFacts,
+  ReportedItem,
+  ReportKind,
+} from "../provider.ts";
 import { attributionsOf, carriedRefs } from "../wire.ts";
 
 /** Reports are not repeated, so no reference is stored by an object. */
@@ -32,7 +40,7 @@ const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string
         customer_email: customer.email,
         customer_id: customer.id,
         subscription_id: null,
-        ...(items === null ? {} : { items }),
+        ...(items === null ? {} : { lines: items.map(lineOf) }),
       },
       ...attributionsOf(
         refs,
@@ -58,6 +66,10 @@ const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string
     },
   ],
 };
+
+function lineOf({ product_id, amount_cents }: ReportedItem): PaymentLine {
+  return { products: [product_id], amount_cents };
+}
 
 /** The event of a report: its id consists of the kind and the owner's id, so the same report is the same event. */
 export function eventOf(report: Report, occurred_at: string, currency: string): ProviderEvent {

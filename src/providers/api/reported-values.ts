@@ -1,4 +1,5 @@
 import { emailKey } from "../../domain/email.ts";
+import type { PaymentLine } from "../../domain/fact.ts";
 import type { Fact, ReportedValue } from "../provider.ts";
 
 /** Reported values in an event's facts, by field: missing is null, a list JSON; addresses ignore case. */
@@ -19,7 +20,7 @@ export function reportedValues(facts: readonly Fact[]): {
         add("customer.email", keyOf(fact.customer_email));
         add("amount_cents", fact.base_cents);
         add("currency", fact.currency);
-        add("items", fact.items && JSON.stringify(fact.items));
+        add("items", fact.lines && JSON.stringify(fact.lines.map(itemOf)));
         break;
       case "lead":
       case "attribution":
@@ -43,6 +44,10 @@ export function reportedValues(facts: readonly Fact[]): {
     }
   }
   return { values, personal: ["ref", "customer.email"] };
+}
+
+function itemOf({ products: [product_id], amount_cents }: PaymentLine) {
+  return { product_id, amount_cents };
 }
 
 function keyOf(email: string | null): string | null {

@@ -1,5 +1,6 @@
 import { larger, mulDivHalfUp, negate, NOTHING, smaller, sumWithin, type Cents } from "../../domain/money.ts";
 import { discountsOf } from "./discounts.ts";
+import { invoiceLines } from "./lines.ts";
 import type { Charge, CheckoutSession, Invoice, InvoiceLine, PaymentIntent } from "./schema.ts";
 import type { CarriedRef, Fact, Keeper, KeptBy, LinkFact, PaymentFact, RefPlace } from "../../domain/fact.ts";
 import {
@@ -100,7 +101,7 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
       paid: true,
       currency: invoice.currency,
       ...invoiceMoney(invoice),
-      ...(invoice.lines?.has_more ? { more_lines: true as const } : {}),
+      ...(invoice.lines?.has_more ? { more_lines: true as const } : invoiceLines(invoice.lines?.data ?? [])),
       ...(isReceipt(invoice) ? { tie: "outside" as const } : {}),
       ...(isPart ? { written_off: true as const } : {}),
       ref: refs[0]?.ref ?? null,
@@ -240,7 +241,9 @@ function isWrittenOff({ status }: Invoice): boolean {
  * net total counts pro rata; if more was paid than credit notes left of its total, to settle an earlier debt, only the
  * rest of the total counts. A total that is not positive is not a sale.
  */
-function invoiceMoney(invoice: Invoice): Pick<PaymentFact, "base_cents" | "gross_cents" | "taken_cents"> {
+function invoiceMoney(
+  invoice: Invoice,
+): Pick<PaymentFact, "base_cents" | "gross_cents" | "taken_cents" | "lines_cents"> {
   const { total } = invoice;
   if (total <= 0) return { base_cents: NOTHING, gross_cents: NOTHING };
   const asked = sumWithin([total, negate(invoice.pre_payment_credit_notes_amount ?? NOTHING)]);
@@ -248,7 +251,8 @@ function invoiceMoney(invoice: Invoice): Pick<PaymentFact, "base_cents" | "gross
   const gross_cents = sumWithin([smaller(settled, asked)], NOTHING, total);
   // Negative taxes of prorated lines can push the net total past either limit.
   const net = sumWithin([netTotal(invoice)], NOTHING, total);
-  const money = { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };
+  const base_cents = mulDivHalfUp(net, gross_cents, total);
+  const money = { base_cents, gross_cents, ...(base_cents === net ? {} : { lines_cents: net }) };
   return settled === gross_cents ? money : { ...money, taken_cents: settled };
 }
 
@@ -326,8 +330,12 @@ function invoiceSubscription(invoice: Invoice): string | null {
   return lines.find((subscription) => subscription !== null) ?? null;
 }
 
-/** The facts of further lines: the payment of its event, with these lines' references and codes. */
-export function furtherLines(paid: PaymentFact, lines: readonly InvoiceLine[]): Fact[] {
+/** The facts of lines that an event omitted: its payment, with their references, codes and products (`known`). */
+export function furtherLines(
+  paid: PaymentFact,
+  lines: readonly Pick<InvoiceLine, "metadata" | "discounts">[],
+  known: Pick<PaymentFact, "lines">,
+): Fact[] {
   const { subscription_id, customer_id, aliases, occurred_at, more_lines: _, ...rest } = paid;
   const whose = { subscription_id, customer_id };
   const refs = carriedRefs(
@@ -337,8 +345,8 @@ export function furtherLines(paid: PaymentFact, lines: readonly InvoiceLine[]): 
     lines.flatMap(({ discounts }) => discounts ?? []),
     occurred_at,
   );
-  if (refs.length === 0 && !carried.codes) return [];
-  const said = { ...rest, ...whose, aliases, occurred_at, ref: refs[0]?.ref ?? null, refs, ...carried };
+  if (refs.length === 0 && !carried.codes && !known.lines) return [];
+  const said = { ...rest, ...known, ...whose, aliases, occurred_at, ref: refs[0]?.ref ?? null, refs, ...carried };
   return [
     said,
     ...attributionsOf(refs, { ...whose, payment: aliases }, occurred_at, KEPT_BY),

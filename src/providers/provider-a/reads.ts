@@ -21,6 +21,7 @@ import { aliasesOf, expandableId, id } from "../wire.ts";
 import { call, isTestKey } from "./api.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { READ_TYPES } from "./events.ts";
+import { invoiceLines, sessionLines } from "./lines.ts";
 import { furtherLines } from "./payment.ts";
 import { couponObject, discounted, invoiceLine, promotionCode } from "./schema.ts";
 import { snapshotType } from "./thin.ts";
@@ -216,27 +217,32 @@ async function readLinks(reach: ApiReach, api_key: string, asked: string): Promi
 
 const lines = z.object({
   object: z.literal("list"),
-  data: z.array(invoiceLine.extend({ id })),
+  data: z.array(z.looseObject({ ...invoiceLine.shape, id })),
   has_more: z.boolean(),
 });
 /** No person writes an invoice with more lines. */
 const MOST_LINE_PAGES = 10;
 
-/** All lines of an invoice. */
+/** Reads all lines of an invoice, or of a session without one. */
 async function readLines(reach: ApiReach, api_key: string, paid: PaymentFact): Promise<LinesAnswer> {
+  const { key } = paid;
+  const isSession = key.startsWith("cs_");
+  const at = isSession ? `/v1/checkout/sessions/${key}/line_items` : `/v1/invoices/${key}/lines`;
   const all: z.output<typeof lines>["data"] = [];
+  let isWhole = false;
   const query = new URLSearchParams({ limit: String(PAGE) });
-  for (let pages = 1; /^\w+$/.test(paid.key); pages++) {
-    const path = `/v1/invoices/${paid.key}/lines?${query.toString()}`;
-    const answer = await call(reach, api_key, "GET", path, { most_bytes: MAX_PAGE_BYTES });
+  for (let pages = 1; /^\w+$/.test(key); pages++) {
+    const answer = await call(reach, api_key, "GET", `${at}?${query.toString()}`, { most_bytes: MAX_PAGE_BYTES });
     const read = lines.safeParse(answer.json);
     if (answer.status !== 200 || !read.success) return failureOf(answer);
     all.push(...read.data.data);
     const last = read.data.data.at(-1);
-    if (!read.data.has_more || !last || pages === MOST_LINE_PAGES) break;
+    isWhole = !read.data.has_more;
+    if (isWhole || !last || pages === MOST_LINE_PAGES) break;
     query.set("starting_after", last.id);
   }
-  return { outcome: "read", facts: furtherLines(paid, all) };
+  const known = isWhole ? (isSession ? sessionLines : invoiceLines)(all) : {};
+  return { outcome: "read", facts: furtherLines(paid, isSession ? [] : all, known) };
 }
 
 /** Reads the name and coupon of a promotion code, or the name of a coupon. */

@@ -91,7 +91,14 @@ const payment = z.object({ payment_intent: expandableId, charge: expandableId })
 
 const subscriptionOf = z.object({ subscription: expandableId }).nullish();
 
+/** Fields of the amount and the product of a line (`lines.ts`): a shape without them loses no payment. */
+const priced = {
+  ...{ amount: bag, description: bag, discount_amounts: bag, pretax_credit_amounts: bag, taxes: bag, tax_amounts: bag },
+  ...{ pricing: bag, price: bag, plan: bag },
+};
+
 export const invoiceLine = z.object({
+  ...priced,
   metadata: bag,
   discounts,
   subscription: expandableId,

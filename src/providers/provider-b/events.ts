@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { mulDivHalfUp, negate, NOTHING, sumWithin, type Cents } from "../../domain/money.ts";
 import type { KeptBy } from "../../domain/fact.ts";
-import type { AdjustmentFact, CodeFact, WebhookFormat } from "../provider.ts";
+import type { AdjustmentFact, CodeFact, PaymentFact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
+import { adjustedLines, signedTotal, total, totals, transactionLines } from "./lines.ts";
 import {
   aliasesOf,
-  amount,
   attributionsOf,
   bag,
   carriedCodes,
@@ -24,7 +24,6 @@ import {
   parseWith,
   reader,
   refIn,
-  signedAmount,
   typesRead,
   type Reader,
 } from "../wire.ts";
@@ -77,17 +76,6 @@ const envelope = z
       (typeof environment === "string" && !LIVE.includes(environment.toLowerCase())),
   }));
 
-/** Totals are texts of whole numbers in the currency's lowest unit; numbers are accepted as well. */
-function wholeNumber(pattern: RegExp, error: string) {
-  return z.union([z.string().regex(pattern).transform(Number), z.number()], { error });
-}
-const total = wholeNumber(/^[0-9]+$/, "This must be a whole number of the lowest unit, 0 or more.").pipe(amount);
-/** The total of a downgrade is negative. */
-const signedTotal = wholeNumber(/^-?[0-9]+$/, "This must be a whole number of the lowest unit.").pipe(signedAmount);
-
-/** Totals of an adjustment: amount including tax, and tax, as in a transaction. */
-const totals = z.object({ total, tax: signedTotal });
-
 /**
  * Totals of a transaction. Older shapes have fewer; `credit` is the amount that the customer's balance paid. If items
  * of several tax rates are prorated, the tax may be more than the total, or negative (developer.paddle.com,
@@ -116,12 +104,13 @@ function taxStated(sums: TransactionSums): Cents | null {
 }
 
 /** The money that moved, net and gross (PAY-1), 0 unless positive. An unstated tax is a proportional part. */
-function moneyOf(sums: TransactionSums): { base_cents: Cents; gross_cents: Cents } {
+function moneyOf(sums: TransactionSums): Pick<PaymentFact, "base_cents" | "gross_cents" | "lines_cents"> {
   const gross_cents = sumWithin([amountCharged(sums)], NOTHING);
   const { total: whole, tax } = sums;
   const part = whole > 0 && tax > 0 ? mulDivHalfUp(tax, gross_cents, whole) : NOTHING;
   const base_cents = sumWithin([gross_cents, negate(taxStated(sums) ?? part)], NOTHING, gross_cents);
-  return { base_cents, gross_cents };
+  const net = sumWithin([whole, negate(tax)]);
+  return { base_cents, gross_cents, ...(net > 0 && net !== base_cents ? { lines_cents: net } : {}) };
 }
 
 const optionalId = id.nullish().transform((value) => value ?? null);
@@ -133,7 +122,8 @@ const transaction = z.object({
   subscription_id: optionalId,
   discount_id: optionalId,
   custom_data: bag,
-  details: z.object({ totals: transactionTotals }),
+  items: bag,
+  details: z.object({ totals: transactionTotals, line_items: bag }),
 });
 
 /** A subscription copies the custom data of its first transaction, and its transactions copy the subscription's. */
@@ -154,6 +144,7 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
       paid: true,
       currency: data.currency_code,
       ...moneyOf(data.details.totals),
+      ...transactionLines(data.details.line_items, data.items),
       ref: refs[0]?.ref ?? null,
       refs,
       ...carried,
@@ -193,6 +184,7 @@ const adjustment = z.object({
   action: z.enum(Object.keys(DIRECTIONS) as (keyof typeof DIRECTIONS)[]),
   status: z.enum(STAGES),
   totals,
+  items: bag,
 });
 
 /** PAY-8: created and updated are both read, only approved ones count, the newest `occurred_at` wins. */
@@ -210,6 +202,7 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
     net_of_tax: true,
     direction,
     ...(direction === "deduct" ? { reversal: reversalOf(isDispute, data.status) } : {}),
+    ...adjustedLines(data.items),
     stage: STAGES.indexOf(data.status),
     effective: data.status === "approved",
     // A requested chargeback whose money is still there. An approved one is gone until reversed, never lost.

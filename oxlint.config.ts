@@ -42,19 +42,21 @@ const FOLDERS = {
 } satisfies Record<string, Row>;
 
 /**
- * The rooms of core: which other rooms each may import. All import `kernel`, which imports none; six floors, each of
+ * The rooms of core: which other rooms each may import. All import `kernel`, which imports none; seven floors, each of
  * which imports lower ones only.
  */
 const ROOMS: Record<string, string[]> = {
   kernel: [],
+  jobs: [],
+  mails: [],
   clicks: [],
   events: [],
-  ledger: [],
+  ledger: ["mails"],
   programs: ["ledger"],
   webhooks: [],
   claims: ["ledger"],
   commissions: ["ledger"],
-  customers: ["ledger"],
+  customers: ["ledger", "mails"],
   inbound: ["ledger", "programs"],
   partners: ["ledger", "payouts"],
   payouts: ["ledger"],
@@ -62,8 +64,8 @@ const ROOMS: Record<string, string[]> = {
   reconcile: ["ledger", "payouts", "programs"],
   sessions: ["ledger", "partners"],
   applications: ["partners", "sessions"],
-  operations: ["ledger", "sessions"],
-  overview: ["clicks", "customers", "inbound", "ledger", "partners", "reconcile"],
+  operations: ["jobs", "ledger", "sessions"],
+  overview: ["clicks", "customers", "inbound", "ledger", "mails", "partners", "reconcile"],
 };
 
 /** Packages that belong to certain folders only. */

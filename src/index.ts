@@ -11,7 +11,7 @@ import { openSlots, partOf } from "./lib/slots.ts";
 import { CONNECTIONS, consumeDeadLetters, consumeDeliveries, type ConsumerDeps } from "./outbound/consumer.ts";
 import { consumeMailWakeUps, MAILS_AT_ONCE, sendDueMails } from "./outbound/mails.ts";
 import { consumeByShard } from "./outbound/shards.ts";
-import { queueWakeUps } from "./core/kernel/wake.ts";
+import { queueWakeUps } from "./core/jobs/wake.ts";
 
 export { ClickCounter } from "./clicks/counter.ts";
 

@@ -4,8 +4,8 @@ import { mailClosedDays } from "./core/clicks/budget.ts";
 import { rollUpClicks } from "./core/clicks/roll-up.ts";
 import { actingAs, type BaseCtx, type Ctx } from "./core/kernel/context.ts";
 import { approveDueCommissions } from "./core/commissions/auto-approve.ts";
-import { runJobs, type Job } from "./core/kernel/job.ts";
-import type { Rhythm } from "./core/kernel/job-runs.ts";
+import { runJobs, type Job } from "./core/jobs/run-jobs.ts";
+import type { Rhythm } from "./core/jobs/job-runs.ts";
 import { markApplied } from "./core/ledger/apply-from.ts";
 import { storeDigests } from "./core/ledger/digests.ts";
 import { foldSearchTexts } from "./core/partners/search.ts";
@@ -21,7 +21,7 @@ import { forgetOld, forgetUnproved } from "./core/operations/retention.ts";
 import { warnOfSize } from "./core/operations/size-warning.ts";
 import { readEventLists } from "./core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "./core/inbound/settle-jobs.ts";
-import { MAX_WAKE_UPS } from "./core/kernel/wake.ts";
+import { MAX_WAKE_UPS } from "./core/jobs/wake.ts";
 import { disableFailingEndpoints } from "./core/webhooks/health.ts";
 import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";
@@ -50,7 +50,7 @@ export interface JobContext extends RunContext {
   fetch: Fetch;
 }
 
-/** All periodic jobs (JOB-4). `core/kernel/job.ts` runs them. */
+/** All periodic jobs (JOB-4). `core/jobs/run-jobs.ts` runs them. */
 export const JOBS = [
   { name: "wake due deliveries", every: "minute", work: ({ outbound }) => wakeDue(outbound) },
   { name: "end claims at inactive endpoints", every: "minute", work: ({ outbound }) => endClaimsAtInactive(outbound) },

@@ -1,6 +1,6 @@
 import { archiveNotedDays, noteArchivableDays } from "../core/clicks/archive.ts";
 import type { BaseCtx } from "../core/kernel/context.ts";
-import type { Work } from "../core/kernel/job.ts";
+import type { Work } from "../core/kernel/work.ts";
 import type { Bindings } from "../env.ts";
 import { logLine } from "../lib/log.ts";
 

@@ -1,5 +1,5 @@
 import { listClickObjects, readCursors } from "../core/clicks/clicks.ts";
-import type { Owner, Work } from "../core/kernel/job.ts";
+import type { Owner, Work } from "../core/kernel/work.ts";
 import type { Ctx } from "../core/kernel/context.ts";
 import type { Bindings } from "../env.ts";
 import { withTimeout } from "../lib/deadline.ts";

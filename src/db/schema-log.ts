@@ -361,7 +361,7 @@ export const passkeys = sqliteTable(
   (t) => [uniqueIndex("passkeys_credential").on(t.credential_id), index("passkeys_email").on(t.email)],
 );
 
-/** The progress of each job (`core/kernel/job-runs.ts`): a round goes through owners in laps. WITHOUT ROWID. */
+/** The progress of each job (`core/jobs/job-runs.ts`): a round goes through owners in laps. WITHOUT ROWID. */
 export const jobRuns = sqliteTable("job_runs", {
   job: text().primaryKey(),
   /** The last owner served in this lap; empty before the first. */

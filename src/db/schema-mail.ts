@@ -72,7 +72,7 @@ export const mailPreferences = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.reader, t.kind] })],
 );
 
-/** A program's position in its periodic e-mails (`core/kernel/mail-rounds.ts`); made by a trigger. WITHOUT ROWID. */
+/** A program's position in its periodic e-mails (`core/mails/rounds.ts`); made by a trigger. WITHOUT ROWID. */
 export const mailRounds = sqliteTable(
   "mail_rounds",
   {

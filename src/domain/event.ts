@@ -307,6 +307,17 @@ export type ChangeEventType = {
   [T in NamedEventType]: Kinds[T] extends { isChange: true } ? T : never;
 }[NamedEventType];
 
+/**
+ * Events that change access to a program, or the recipients of its data. The commit of such an event, by any actor,
+ * e-mails every owner: a verb cannot leave it out (PROOF-4). `core/mails/plan.ts` has those that depend on a field.
+ */
+export type SecurityEventType =
+  | `member.${"added" | "changed" | "removed"}`
+  | `api_key.${"created" | "regenerated" | "deleted"}`
+  | `passkey.${"added" | "removed"}`
+  | `webhook_endpoint.${"created" | "updated"}`
+  | "program.updated";
+
 export function isChange(type: AuditEventType): type is ChangeEventType {
   return eventKind(type).isChange;
 }

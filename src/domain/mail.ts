@@ -90,7 +90,7 @@ export type OwnerNeed = (typeof OWNER_NEEDS)[number];
 
 export type PayoutMail = Extract<MailKind, "payout_generated" | "payout_paid" | "payout_failed">;
 /**
- * Kinds composed when sent, from the state at that time; the compiler requires their `core/kernel/mail-subjects.ts`.
+ * Kinds composed when sent, from the state at that time; the compiler requires their `core/mails/subjects.ts`.
  */
 export type KindAbout = PayoutMail | PeriodicMail | typeof TO_EACH_OWNER;
 

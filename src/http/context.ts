@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import type { BaseCtx } from "../core/kernel/context.ts";
 import { databaseFor, databasesOf } from "../core/kernel/database.ts";
-import { queueMailWakeUp, queueWakeUps } from "../core/kernel/wake.ts";
+import { queueMailWakeUp, queueWakeUps } from "../core/jobs/wake.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { ownHosts } from "../lib/public-url.ts";

@@ -14,7 +14,7 @@ import { iso, SECOND } from "../lib/time.ts";
 import { openSlots, type Slots } from "../lib/slots.ts";
 import { ATTEMPT_BUDGET_MS, sendAttempt, type SendDeps } from "./send.ts";
 import { openResolver, type Resolve } from "../core/kernel/target.ts";
-import { wakeUpAt, type Wake } from "../core/kernel/wake.ts";
+import { wakeUpAt, type Wake } from "../core/jobs/wake.ts";
 
 export interface ConsumerDeps extends Pick<BaseCtx, "db" | "sealer">, SendDeps {
   wake: Wake;

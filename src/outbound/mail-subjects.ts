@@ -1,6 +1,6 @@
 import type { BaseCtx } from "../core/kernel/context.ts";
-import { readSubject } from "../core/kernel/mail-subjects.ts";
-import type { ClaimedMail } from "../core/kernel/mails.ts";
+import { readSubject } from "../core/mails/subjects.ts";
+import type { ClaimedMail } from "../core/mails/mails.ts";
 import type { Notice } from "../core/kernel/notices.ts";
 import { readEarned } from "../core/ledger/digests.ts";
 import type { MailKind, PeriodicMail } from "../domain/mail.ts";

@@ -1,5 +1,5 @@
 import type { BaseCtx } from "../core/kernel/context.ts";
-import type { Work } from "../core/kernel/job.ts";
+import type { Work } from "../core/kernel/work.ts";
 import {
   claimMails,
   keepWritten,
@@ -8,8 +8,8 @@ import {
   recordMails,
   withholdMail,
   type ClaimedMail,
-} from "../core/kernel/mails.ts";
-import type { MailSender } from "../core/kernel/mail-senders.ts";
+} from "../core/mails/mails.ts";
+import type { MailSender } from "../core/mails/senders.ts";
 import { readMailWakeUp } from "../domain/delivery.ts";
 import type { MailResult } from "../domain/mail.ts";
 import { logLine } from "../lib/log.ts";

@@ -1,6 +1,6 @@
 import { endIdleClaims, listDue, listIdleClaims, MAX_IN_FLIGHT, type DueWakeUp } from "../core/kernel/deliveries.ts";
-import type { Owner, Work } from "../core/kernel/job.ts";
-import { MAX_WAKE_UPS, wakeUpAt } from "../core/kernel/wake.ts";
+import type { Owner, Work } from "../core/kernel/work.ts";
+import { MAX_WAKE_UPS, wakeUpAt } from "../core/jobs/wake.ts";
 import type { ConsumerDeps } from "./consumer.ts";
 
 /** Lanes that are woken at once. */

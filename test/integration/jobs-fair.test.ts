@@ -3,7 +3,7 @@
  * programs are served within a bounded number of runs, failures are skipped and reported, and a backlog is visible.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { lateJobs } from "../../src/core/kernel/job-runs.ts";
+import { lateJobs } from "../../src/core/jobs/job-runs.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { databases, FAILING, numberOf, programId, START, TRIALS, wipe } from "../support/job-trials.ts";

@@ -1,9 +1,10 @@
-/** How periodic jobs run (`core/kernel/job.ts`), with jobs that only record their calls. */
+/** How periodic jobs run (`core/jobs/run-jobs.ts`), with jobs that only record their calls. */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { OWNER, runJobs, type Job, type Owner, type Work } from "../../src/core/kernel/job.ts";
-import { lateJobs, readRuns, type Rhythm } from "../../src/core/kernel/job-runs.ts";
+import { runJobs, type Job } from "../../src/core/jobs/run-jobs.ts";
+import { OWNER, type Owner, type Work } from "../../src/core/kernel/work.ts";
+import { lateJobs, readRuns, type Rhythm } from "../../src/core/jobs/job-runs.ts";
 import { everyShard } from "../../src/core/kernel/shards.ts";
 import { shaped } from "../../src/db/rows.ts";
 import { JOBS } from "../../src/jobs.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
 import { openMailbox, type Mailbox } from "../support/mailbox.ts";
-import { readFailedMails } from "../../src/core/kernel/failed-mails.ts";
+import { readFailedMails } from "../../src/core/mails/failed-mails.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { runJob } from "../support/jobs.ts";

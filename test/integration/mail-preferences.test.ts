@@ -1,9 +1,9 @@
 /** Recipients of e-mails: preferences, one-click unsubscribe, deactivated partners, undelivered e-mails (MAIL-7 to MAIL-9). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
-import { insertMails } from "../../src/core/kernel/mails.ts";
-import { readSwitchedOff } from "../../src/core/kernel/mail-preferences.ts";
+import { mailSenders } from "../../src/core/mails/senders.ts";
+import { insertMails } from "../../src/core/mails/plan.ts";
+import { readSwitchedOff } from "../../src/core/mails/preferences.ts";
 import type { Endpoint, Program } from "../../src/core/kernel/rows.ts";
 import { runBatch } from "../../src/db/client.ts";
 import type { Bindings } from "../../src/env.ts";

@@ -1,9 +1,10 @@
 /** E-mails as rows: committed with their cause, sent once, retried, and stopped after the last attempt (MAIL-1 to MAIL-5). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { mailSenders, type MailSender, type MailSettings } from "../../src/core/kernel/mail-senders.ts";
-import { claimMails } from "../../src/core/kernel/mails.ts";
+import { mailSenders, type MailSender, type MailSettings } from "../../src/core/mails/senders.ts";
+import { claimMails } from "../../src/core/mails/mails.ts";
 import type { Sealer } from "../../src/core/kernel/context.ts";
+import { openMailer } from "../../src/core/mails/plan.ts";
 import { SecretSealer } from "../../src/lib/seal.ts";
 import { consumeMailWakeUps, sendDueMails } from "../../src/outbound/mails.ts";
 import { runJob } from "../support/jobs.ts";
@@ -392,7 +393,7 @@ describe("one that cannot be written when it is its turn (MAIL-10)", () => {
       .run();
     const service = openMailService("postmark");
     const compose = () => Promise.reject(new Error("cannot be written"));
-    const ctx = { ...testContext(now), mailer: { compose, wake: () => {} } };
+    const ctx = { ...testContext(now), mailer: openMailer(compose, () => {}) };
     const deps = { senders: sendersOf(service, "postmark"), keepsContent: false };
     await expect(sendDueMails(ctx, id, deps, () => now)).rejects.toThrow("cannot be written");
     const stored = await rows();

@@ -1,8 +1,8 @@
 /** E-mails to partners about their payouts: committed with the move, written when they are sent (MAIL-10). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
-import { claimMails } from "../../src/core/kernel/mails.ts";
+import { mailSenders } from "../../src/core/mails/senders.ts";
+import { claimMails } from "../../src/core/mails/mails.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { MAIL_KEY, MAIL_SERVICE, openMailService } from "../support/mail-service.ts";

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { mailClosedDays } from "../../src/core/clicks/budget.ts";
 import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
+import { openMailer } from "../../src/core/mails/plan.ts";
 import security from "../../src/docs/security.md?raw";
 import { HOUR, utcDay } from "../../src/lib/time.ts";
 import { stampOf } from "../support/applications.ts";
@@ -106,7 +107,15 @@ const PLAYS: Record<string, () => Promise<void>> = {
     await env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, ?, 'over_budget', 1)")
       .bind(program.id, utcDay(Date.now()))
       .run();
-    await serveAll(mailClosedDays({ ...testContext(), mailer: { compose: async () => [], wake: () => {} } }));
+    await serveAll(
+      mailClosedDays({
+        ...testContext(),
+        mailer: openMailer(
+          async () => [],
+          () => {},
+        ),
+      }),
+    );
   },
   "forms of `/join`": async () => void (await sendForm()),
   applications: async () => {

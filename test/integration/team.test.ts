@@ -5,7 +5,7 @@ import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import type { Actor } from "../../src/domain/actor.ts";
 import { MAX_MEMBERS, type MemberRole } from "../../src/domain/member.ts";
 import { newId } from "../../src/lib/id.ts";
-import type { MailSender, OutgoingMail } from "../../src/core/kernel/mail-senders.ts";
+import type { MailSender, OutgoingMail } from "../../src/core/mails/senders.ts";
 import type { MailResult } from "../../src/domain/mail.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { openMailbox } from "../support/mailbox.ts";

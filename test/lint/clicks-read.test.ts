@@ -21,7 +21,7 @@ const LISTED: Record<string, { why: string; noClicks?: true }> = {
     why: "days with archived clicks are left out, and months come from the archive",
   },
   "core/events/last-change.ts": { why: "who changed an object last", noClicks: true },
-  "core/kernel/security-mails.ts": { why: "the events that an e-mail is about, by their ids: no click" },
+  "core/mails/subjects.ts": { why: "the events that an e-mail is about, by their ids: no click" },
   "core/ledger/digests.ts": { why: "the commissions that were made in a stretch", noClicks: true },
   "core/reconcile/choose.ts": { why: "what touched a commission or payout, which no click does", noClicks: true },
 };

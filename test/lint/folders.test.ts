@@ -46,11 +46,12 @@ const MAY_USE: Record<string, string[]> = {
 /** The rooms of core from the ground up, by floors: each lists its allowed imports beside itself and the kernel. */
 const FLOORS: Record<string, string[]>[] = [
   { kernel: [] },
-  { clicks: [], events: [], ledger: [], webhooks: [] },
+  { clicks: [], events: [], jobs: [], mails: [], webhooks: [] },
+  { ledger: ["mails"] },
   {
     claims: ["ledger"],
     commissions: ["ledger"],
-    customers: ["ledger"],
+    customers: ["ledger", "mails"],
     payouts: ["ledger"],
     programs: ["ledger"],
   },
@@ -61,12 +62,12 @@ const FLOORS: Record<string, string[]>[] = [
   },
   {
     imports: ["ledger", "partners", "payouts"],
-    overview: ["clicks", "customers", "inbound", "ledger", "partners", "reconcile"],
+    overview: ["clicks", "customers", "inbound", "ledger", "mails", "partners", "reconcile"],
     sessions: ["ledger", "partners"],
   },
   {
     applications: ["partners", "sessions"],
-    operations: ["ledger", "sessions"],
+    operations: ["jobs", "ledger", "sessions"],
   },
 ];
 const ROOMS: Record<string, string[]> = Object.assign({}, ...FLOORS);

@@ -7,7 +7,7 @@ import { MAIL_KINDS } from "../../src/domain/mail.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** These handle every kind, but do not send any. */
-const KNOWING = ["notices.ts", "mail-subjects.ts", "owner-subjects.ts"].map((name) => `src/core/kernel/${name}`);
+const KNOWING = ["kernel/notices.ts", "mails/subjects.ts", "mails/owner-subjects.ts"].map((name) => `src/core/${name}`);
 
 /** The kinds that no file sends: `{ kind: "invitation", … }`, or by a maker of e-mails. */
 function unsent(kinds: readonly string[], texts: readonly string[]): string[] {

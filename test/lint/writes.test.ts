@@ -30,18 +30,18 @@ const LISTED: Record<string, Listed> = {
     outside: ["deliveries", "delivery_attempts", "webhook_endpoints"],
     why: "attempts are their own log: thousands a second, each due at a time of its own, and never an event",
   },
-  "core/kernel/mails.ts": {
+  "core/mails/mails.ts": {
     outside: ["mails"],
     why: "an e-mail is stored by commit; its attempts are due at times of their own, and never an event",
   },
-  "core/kernel/mail-preferences.ts": {
+  "core/mails/preferences.ts": {
     outside: [],
     commit: ["mail_preferences"],
     why: "which e-mails somebody gets",
   },
-  "core/kernel/owner-mails.ts": { outside: [], commit: ["mails"], why: "what needs the owner, as the other e-mails" },
-  "core/kernel/mail-rounds.ts": { outside: [], commit: ["mail_rounds"], why: "when periodic e-mails are due" },
-  "core/kernel/failed-mails.ts": { outside: [], commit: ["mails"], why: "an e-mail that is sent again" },
+  "core/mails/plan.ts": { outside: [], commit: ["mails"], why: "the part of commit that stores e-mails" },
+  "core/mails/rounds.ts": { outside: [], commit: ["mail_rounds"], why: "when periodic e-mails are due" },
+  "core/mails/failed-mails.ts": { outside: [], commit: ["mails"], why: "an e-mail that is sent again" },
   "core/kernel/idempotency.ts": {
     outside: ["commit_guards", "idempotency_keys"],
     why: "a claim comes before the work that it guards; the reply is stored beside the change, by commit",
@@ -72,7 +72,7 @@ const LISTED: Record<string, Listed> = {
     commit: ["programs", "provider_connections"],
     why: "the secret of a destination",
   },
-  "core/kernel/job-runs.ts": { outside: ["job_runs"], why: "where a job is; losing it repeats work" },
+  "core/jobs/job-runs.ts": { outside: ["job_runs"], why: "where a job is; losing it repeats work" },
   "core/clicks/clicks.ts": {
     outside: ["click_batches", "click_counts", "click_drops", "click_objects", "click_rollups", "events"],
     why: "a batch of clicks is one transaction of its own, with their events and counts",
@@ -282,7 +282,7 @@ describe("what writes to the database", () => {
       const tables = writtenIn(code);
       assert.deepEqual(tables, [table]);
       assert.match(problemOf({ file: "core/partners/new.ts", text: code, tables }) ?? "", /runs statements itself/);
-      assert.match(problemOf({ file: "core/kernel/job-runs.ts", text: code, tables }) ?? "", /listed are job_runs/);
+      assert.match(problemOf({ file: "core/jobs/job-runs.ts", text: code, tables }) ?? "", /listed are job_runs/);
     }
     const forCommit = "const write: Write = { statement: ctx.db.update(partners).set(row), expect: 1 };";
     assert.equal(problemOf({ file: "core/partners/new.ts", text: forCommit, tables: writtenIn(forCommit) }), null);

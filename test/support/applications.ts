@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { proveAddress, takeForm, type ApplicationInput, type FormOrigin } from "../../src/core/applications/apply.ts";
 import type { Notice } from "../../src/core/kernel/notices.ts";
 import { actingAs, forProgram } from "../../src/core/kernel/context.ts";
+import { openMailer } from "../../src/core/mails/plan.ts";
 import { actors } from "../../src/domain/actor.ts";
 import type { Networks } from "../../src/domain/address.ts";
 import { newStamp } from "../../src/http/pages/join/form.tsx";
@@ -25,7 +26,10 @@ export async function sendForm(
   origin: FormOrigin = originOf(now),
 ): Promise<string | null> {
   const notices: Notice[] = [];
-  const mailer = { compose: async (notice: Notice) => (notices.push(notice), []), wake: () => {} };
+  const mailer = openMailer(
+    async (notice: Notice) => (notices.push(notice), []),
+    () => {},
+  );
   const ctx = forProgram(actingAs({ ...testContext(now), mailer }, actors.visitor()), program.program);
   const email = `${uniqueId("ann-")}@applicants.example`;
   const form = { email, name: "Ann Applicant", website: null, answers: [], terms_version: null, ...input };

@@ -1,4 +1,5 @@
 /** Trials of the jobs that report the size of a database. */
+import { openMailer } from "../../src/core/mails/plan.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import type { JobName } from "../../src/jobs.ts";
 import { sizedDatabase } from "./metered-database.ts";
@@ -17,7 +18,13 @@ export const STORAGE_TRIALS = {
     runs: { 1: 4, 32: 4 },
     change: (context) => ({
       ...context,
-      ctx: { ...context.ctx, mailer: { compose: async () => [], wake: () => {} } },
+      ctx: {
+        ...context.ctx,
+        mailer: openMailer(
+          async () => [],
+          () => {},
+        ),
+      },
     }),
   },
   "warn of full databases": {

@@ -1,6 +1,6 @@
 /** The crons of the tests' one database, and single jobs of theirs. */
 import { env } from "cloudflare:workers";
-import type { Owner, Work } from "../../src/core/kernel/job.ts";
+import type { Owner, Work } from "../../src/core/kernel/work.ts";
 import { everyShard } from "../../src/core/kernel/shards.ts";
 import { JOBS, runCron, type RunContext } from "../../src/jobs.ts";
 import { testContext } from "./program.ts";

@@ -1,5 +1,5 @@
 /** The platform's e-mail binding, played: it stores the sent e-mails. */
-import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
+import { mailSenders } from "../../src/core/mails/senders.ts";
 import type { Mail } from "../../src/lib/mail.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { testContext } from "./program.ts";

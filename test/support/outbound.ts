@@ -7,7 +7,7 @@ import type { WakeUpMessage } from "../../src/domain/delivery.ts";
 import { newId } from "../../src/lib/id.ts";
 import { consumeDeliveries, type ConsumerDeps } from "../../src/outbound/consumer.ts";
 import { wakeDue } from "../../src/outbound/sweep.ts";
-import type { WakeUp } from "../../src/core/kernel/wake.ts";
+import type { WakeUp } from "../../src/core/jobs/wake.ts";
 import { RESOLVER_URL, type OutsideWorld } from "./dns.ts";
 import { serveAll } from "./jobs.ts";
 import { testContext, type TestProgram } from "./program.ts";

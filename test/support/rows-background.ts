@@ -16,7 +16,7 @@ import { disableFailingEndpoints } from "../../src/core/webhooks/health.ts";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
-import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
+import { mailSenders } from "../../src/core/mails/senders.ts";
 import { recountCodes } from "../../src/core/operations/recount-codes.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";

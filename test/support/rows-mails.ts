@@ -4,6 +4,7 @@ import { mailClosedDays } from "../../src/core/clicks/budget.ts";
 import { storeDigests } from "../../src/core/ledger/digests.ts";
 import { storeSummaries } from "../../src/core/overview/week.ts";
 import { warnOfSize } from "../../src/core/operations/size-warning.ts";
+import { openMailer } from "../../src/core/mails/plan.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { utcDay } from "../../src/lib/time.ts";
 import { run } from "./grown-program.ts";
@@ -15,7 +16,10 @@ const now = Date.now();
 /** Makes only this program's round due, over a day without events. */
 const DUE_ROUND = `update mail_rounds set next_at = iif(program_id = ?, '2001-01-03T00:00:00.000Z', '9'),
   since = '2001-01-01T00:00:00.000Z', until = '2001-01-02T00:00:00.000Z', position = null`;
-const MAILER = { compose: async () => [], wake: () => {} };
+const MAILER = openMailer(
+  async () => [],
+  () => {},
+);
 /** A late round resumes at once only after a day's morning. */
 const NOON = new Date(now).setUTCHours(12, 0, 0, 0);
 

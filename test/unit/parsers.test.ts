@@ -42,12 +42,7 @@ const SOURCES = import.meta.glob<string>("../../src/**/*.{ts,tsx}", { query: "?r
 /** Modules that read only texts of this service, its operator or the platform, by the kind of text. */
 const OURS: Record<string, string[]> = {
   "amounts and counts": ["domain/currency.ts", "http/pages/parts/figures.tsx"],
-  "variables of the deployment": [
-    "jobs.ts",
-    "lib/public-url.ts",
-    "providers/api-call.ts",
-    "core/kernel/mail-senders.ts",
-  ],
+  "variables of the deployment": ["jobs.ts", "lib/public-url.ts", "providers/api-call.ts", "core/mails/senders.ts"],
   "errors of the database and the runtime": ["core/kernel/conflict.ts", "http/errors.ts"],
   "its own routes and schemas": [
     ...["http/docs-search.tsx", "http/openapi/example-id.ts", "http/openapi/samples.ts"],

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { queueWakeUps, wakeUpAt } from "../../src/core/kernel/wake.ts";
+import { queueWakeUps, wakeUpAt } from "../../src/core/jobs/wake.ts";
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -13,7 +13,7 @@ import {
 } from "../kernel/click-archive.ts";
 import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
 import type { BaseCtx } from "../kernel/context.ts";
-import { OWNER, type Owner, type Work } from "../kernel/job.ts";
+import { OWNER, type Owner, type Work } from "../kernel/work.ts";
 import { isCounted } from "../kernel/uncounted-clicks.ts";
 
 const PROGRAMS_AT_ONCE = 50;

@@ -8,7 +8,7 @@ import { DAY } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import { programFields } from "../kernel/program-rows.ts";
 import type { Program } from "../kernel/rows.ts";
 import { countUncountedIn } from "../kernel/uncounted-clicks.ts";

@@ -7,7 +7,7 @@ import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
 import { addToSources, COUNTED_KINDS_JSON } from "../kernel/click-sources.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 
 /** Limits of a program's waiting clicks, by its last rate, and of their time, because every total reads them. */
 export const WAITING = 4_000;

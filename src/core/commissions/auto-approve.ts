@@ -8,7 +8,7 @@ import { iso } from "../../lib/time.ts";
 import { commit, eventIds } from "../kernel/commit.ts";
 import { BalanceTooLarge } from "../kernel/conflict.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";

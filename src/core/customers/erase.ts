@@ -16,7 +16,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { customersReplies, redactedReplies } from "../kernel/idempotency.ts";
 import { forgetKept } from "../kernel/kept.ts";
-import { forgetMailsToApplicant } from "../kernel/mails.ts";
+import { forgetMailsToApplicant } from "../mails/mails.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
 import { addressIn, codeSubjects } from "../ledger/facts.ts";

@@ -24,7 +24,7 @@ import {
   type Statement,
 } from "../kernel/context.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { isOutOfMode, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";

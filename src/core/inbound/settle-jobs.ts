@@ -5,7 +5,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
 import type { Ctx, ProgramCtx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import type { PaymentKey } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
 import { openProgram } from "../programs/programs.ts";

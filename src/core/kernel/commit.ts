@@ -2,7 +2,14 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
 import type { JsonText } from "../../db/page.ts";
 import type { Changes } from "../../domain/actor.ts";
-import type { AuditEventType, ChangeEventType, EventPayloads, PartlySent, SentAs } from "../../domain/event.ts";
+import type {
+  AuditEventType,
+  ChangeEventType,
+  EventPayloads,
+  PartlySent,
+  SecurityEventType,
+  SentAs,
+} from "../../domain/event.ts";
 import { AppError } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { remember } from "../../lib/remembered.ts";
@@ -11,12 +18,7 @@ import { CommitConflict, conflictIn, refuseIf, refuseUnlessChanged, tooLargeIn }
 import type { ProgramCtx, Statement } from "./context.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 import { addToCounts, countAt } from "./event-counts.ts";
-import { admitInvitations, refuseBeyondBudget } from "./invitation-budget.ts";
-import { insertMails, insertMailsAbout, type MailsAbout } from "./mails.ts";
-import type { Notice } from "./notices.ts";
-import { insertOwnerMail, type OwnerMail } from "./owner-mails.ts";
-import type { SecurityEventType } from "./security-events.ts";
-import { securityMails } from "./security-mails.ts";
+import type { CommitMails } from "./notices.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
 import type { OutboundData } from "./views.ts";
 
@@ -75,16 +77,10 @@ interface SelectedOutbound<T extends AuditEventType> {
   data: SQL<JsonText<OutboundData[SentAs<T>]>>;
 }
 
-export interface CommitPlan {
+export interface CommitPlan extends CommitMails {
   writes: Write[];
   occurrences: Occurrence[];
   selected?: SelectedOccurrences[];
-  /** Its e-mails, in addition to those about changed payout details. */
-  notices?: Notice[];
-  /** E-mails about it that are composed when they are sent: for more rows than a request reads. */
-  mailsAbout?: MailsAbout[];
-  /** Its e-mails about tasks for the owner. */
-  ownerMails?: OwnerMail[];
   /** The caller's result, for the stored reply of an idempotent request. */
   result?: unknown;
 }
@@ -104,25 +100,21 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
     id: occurrence.id ?? newId("event", ctx.now),
   }));
   const alongside = ctx.alongside && plan.result !== undefined ? await ctx.alongside(plan.result) : null;
-  const mails = await mailsOf(ctx, plan);
-  // These have no wake-up: the job that runs every minute sends them.
-  const ownerMails = ctx.mailer ? (plan.ownerMails ?? []).map((mail) => insertOwnerMail(ctx, mail)) : [];
-  const security = securityMails(ctx, occurrences);
-  const own = [...writesOf(ctx, plan), ...(alongside?.statements ?? []), ...mails, ...ownerMails];
-  const writes = [...security.before, ...own, ...security.after];
+  const mails = (await ctx.mailer?.plan(ctx, occurrences, plan)) ?? null;
+  const own = [...writesOf(ctx, plan), ...(alongside?.statements ?? [])];
+  const writes = [...(mails?.before ?? []), ...own, ...(mails?.after ?? [])];
   const sources = (plan.selected ?? []).map((selected) => selectedSource(ctx, selected));
   if (occurrences.length > 0) sources.push(givenSource(ctx, occurrences));
   if (writes.length === 0 && sources.length === 0) return [];
   const made = await transact(ctx, writes, sources).catch(async (error: unknown) => {
-    if (error instanceof CommitConflict && error.kind === "lost_race")
-      await refuseBeyondBudget(ctx, plan.notices ?? []);
+    if (error instanceof CommitConflict && error.kind === "lost_race") await mails?.explainRefusal();
     throw error;
   });
   ctx.assumed?.held();
   alongside?.committed();
   const wakeUps = made.length > 0 ? wakeUpsOf(made) : [];
   if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
-  if (mails.length > 0 || security.after.length > 0) ctx.mailer?.wake(ctx.program.id);
+  if (mails?.isDue) ctx.mailer?.wake(ctx.program.id);
   return occurrences.map(({ id }) => id);
 }
 
@@ -131,20 +123,6 @@ function writesOf({ db, assumed }: ProgramCtx, { writes }: CommitPlan): Statemen
     expect === undefined ? [statement] : [statement, db.run(refuseUnlessChanged(expect))],
   );
   return assumed ? [assumed.holds, ...statements] : statements;
-}
-
-/** The statements that store the e-mails about a commit. */
-async function mailsOf(
-  ctx: ProgramCtx,
-  { occurrences, notices = [], mailsAbout = [] }: CommitPlan,
-): Promise<Statement[]> {
-  if (!ctx.mailer) return [];
-  const changed = occurrences.flatMap(({ payoutDetails }) => payoutDetails ?? []);
-  const { program, actor } = ctx;
-  const details: Notice[] = changed.length > 0 ? [{ kind: "payout_details", program, actor, changed }] : [];
-  const mails = (await Promise.all([...details, ...notices].map(ctx.mailer.compose))).flat();
-  const written = mails.length > 0 ? [...(await insertMails(ctx, mails)), ...admitInvitations(ctx, mails)] : [];
-  return [...written, ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
 }
 
 /** The types of webhooks that recently had no subscription, by program, in this isolate's memory. */

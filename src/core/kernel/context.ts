@@ -14,7 +14,7 @@ import { SECOND } from "../../lib/time.ts";
 import type { Archive } from "./click-archive.ts";
 import { CommitConflict, refuseIf } from "./conflict.ts";
 import { keyLookup, type Holder, type KeyLookup, type PresentedKey } from "./key-lookup.ts";
-import type { Mailer } from "./notices.ts";
+import type { CommitMails, NewMail, Notice, Occurred } from "./notices.ts";
 import type { Program } from "./rows.ts";
 import { lacksScope } from "./scopes.ts";
 
@@ -93,6 +93,26 @@ export interface ProgramCtx extends Reader, Ctx {
   assumed?: { holds: Statement; held: () => void };
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
   alongside?: (result: unknown) => Promise<Alongside>;
+}
+
+/** The e-mails of a deployment (`core/mails`, `http/mails`). */
+export interface Mailer {
+  /** Writes the e-mails of a notice, one for each reader. */
+  compose: (notice: Notice) => Promise<NewMail[]>;
+  /** The part of a commit that stores the e-mails about it. */
+  plan: (ctx: ProgramCtx, occurrences: readonly Occurred[], mails: CommitMails) => Promise<MailPlan>;
+  /** Has the due e-mails of a program sent, beside the reply. A lost wake-up does no harm. */
+  wake: (program_id: string) => void;
+}
+
+/** Statements before and after the writes of a commit. */
+export interface MailPlan {
+  before: Statement[];
+  after: Statement[];
+  /** Whether it stores e-mails that are due at once. */
+  isDue: boolean;
+  /** Called if the commit lost a race. @throws `rate_limited` if the program's budget of invitations was the reason. */
+  explainRefusal: () => Promise<void>;
 }
 
 /** Committed together with a change, and notified once it is: a commit that lost its race writes no part of it. */

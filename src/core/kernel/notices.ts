@@ -1,13 +1,14 @@
-import type { Actor } from "../../domain/actor.ts";
+import type { SQL } from "drizzle-orm";
+import type { Actor, Changes } from "../../domain/actor.ts";
 import type { ClaimAnswer } from "../../domain/claim.ts";
-import type { MailKind, MailReader } from "../../domain/mail.ts";
+import type { AuditEventType, EventPayloads, SecurityEventType } from "../../domain/event.ts";
+import type { KindAbout, MailKind, MailReader, OwnerNeed } from "../../domain/mail.ts";
 import type { Cents } from "../../domain/money.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Difference } from "../../domain/reconciliation.ts";
 import type { Mail } from "../../lib/mail.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
-import type { SecurityEvent } from "./security-events.ts";
 import type { Application, Endpoint, Member, Partner, Payout, Program, SaleClaim } from "./rows.ts";
 
 /** The subject of a notice of each kind, beside its program. */
@@ -106,10 +107,44 @@ export interface NewMail {
   mail: Mail;
 }
 
-/** Composes notices into e-mails, and wakes their sending. */
-export interface Mailer {
-  /** The e-mails of a notice, one for each reader. */
-  compose: (notice: Notice) => Promise<NewMail[]>;
-  /** Has the due e-mails of a program sent, beside the reply. A lost wake-up does no harm. */
-  wake: (program_id: string) => void;
+/** The e-mails about a commit, in addition to those about changed payout details and security events. */
+export interface CommitMails {
+  notices?: Notice[];
+  /** E-mails that are composed when they are sent: for more rows than a request reads. */
+  mailsAbout?: MailsAbout[];
+  /** E-mails about tasks for the owner. */
+  ownerMails?: OwnerMail[];
 }
+
+/** E-mails composed when they are sent: `from` returns `partner_id`, `recipient` and `subject_id`. */
+export interface MailsAbout {
+  kind: KindAbout;
+  from: SQL;
+}
+
+/** A task for the owner, from the change that is committed beside it. */
+export interface OwnerMail {
+  kind: OwnerNeed;
+  /** Only if this is true once the change is written; always if it is absent. */
+  where?: SQL;
+}
+
+/** An event of a commit, with the content of its e-mail. */
+export interface Occurred {
+  id: string;
+  type: AuditEventType;
+  payload: object;
+  changes?: Changes;
+  payoutDetails?: PayoutDetailsChange | null;
+}
+
+/** A security event as in the audit log: its secrets are masked. */
+export type SecurityEvent = {
+  [T in SecurityEventType]: {
+    type: T;
+    payload: EventPayloads[T];
+    changes: Changes | null;
+    actor: Actor | null;
+    created_at: string;
+  };
+}[SecurityEventType];

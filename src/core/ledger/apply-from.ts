@@ -12,7 +12,7 @@ import { firstIdAt, ID_PREFIXES } from "../../lib/id.ts";
 import { DAY, iso, utcDay } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import type { Payment, Program } from "../kernel/rows.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { requireScope } from "../kernel/scopes.ts";

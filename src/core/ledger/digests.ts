@@ -10,10 +10,9 @@ import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/context.ts";
-import type { Work } from "../kernel/job.ts";
-import { MORNING, moveRound, roundsDue, selectRound, type DueRound, type MailRound } from "../kernel/mail-rounds.ts";
-import type { MailsAbout } from "../kernel/mails.ts";
-import type { Notice } from "../kernel/notices.ts";
+import type { Work } from "../kernel/work.ts";
+import { MORNING, moveRound, roundsDue, selectRound, type DueRound, type MailRound } from "../mails/rounds.ts";
+import type { MailsAbout, Notice } from "../kernel/notices.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 /** Commissions in one transaction. */

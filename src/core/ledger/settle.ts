@@ -23,7 +23,7 @@ import type { ProviderEvent } from "../../providers/provider.ts";
 import { commit, type CommitPlan, type Occurrence, type Write } from "../kernel/commit.ts";
 import { BalanceTooLarge, CommitConflict } from "../kernel/conflict.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import type { OwnerMail } from "../kernel/owner-mails.ts";
+import type { OwnerMail } from "../kernel/notices.ts";
 import { MAX_RACES, refuseWhere } from "../kernel/races.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { CODE_SOURCE, OF_UNKNOWN_CODES, unknownCodes } from "../kernel/seen-codes.ts";

@@ -1,6 +1,6 @@
 import type { BaseCtx } from "../kernel/context.ts";
 import { readPercentFull, WARNED_AT } from "../kernel/database-size.ts";
-import { lateJobs, type LateJob } from "../kernel/job-runs.ts";
+import { lateJobs, type LateJob } from "../jobs/job-runs.ts";
 import { everyShard } from "../kernel/shards.ts";
 
 export interface Health {

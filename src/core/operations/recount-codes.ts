@@ -4,7 +4,7 @@ import { shaped, text, textOf, type Columns } from "../../db/rows.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 
 /** The number of codes looked up at once, and of those whose payments one statement adds up. */
 const CODES_LISTED = 1_000;

@@ -3,7 +3,7 @@ import { literal } from "../../db/client.ts";
 import { shaped, text, type Columns } from "../../db/rows.ts";
 import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 
 /** The number of partners looked up at once, and of those whose commissions one statement adds up. */
 const PARTNERS_LISTED = 1_000;

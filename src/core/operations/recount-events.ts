@@ -7,7 +7,7 @@ import { DAY, iso, MINUTE, utcDay } from "../../lib/time.ts";
 import { COUNTED_KINDS_JSON, countedRows, MOST_SOURCES, WHOLE_PROGRAM } from "../kernel/click-sources.ts";
 import type { Ctx } from "../kernel/context.ts";
 import { isCounted } from "../kernel/uncounted-clicks.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 
 /** The number of events counted at once, unless a whole minute has more. */
 const EVENTS_AT_ONCE = 20_000;

@@ -5,7 +5,7 @@ import { orNull, shaped, text, textOf, whole, type Columns, type Row } from "../
 import type { listCounts } from "../../db/schema.ts";
 import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 
 type ListName = typeof listCounts.$inferSelect.list;
 

@@ -9,7 +9,7 @@ import { DAY, iso } from "../../lib/time.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { repliesPast } from "../kernel/idempotency.ts";
 import { keptPast } from "../kernel/kept.ts";
-import { OWNER, type Owner, type Work } from "../kernel/job.ts";
+import { OWNER, type Owner, type Work } from "../kernel/work.ts";
 import { linksPast, requestsOfNobody, signInsPast } from "../sessions/sign-in.ts";
 
 /** The retention of deliveries, providers' bodies, e-mails and declined applications. */

@@ -5,7 +5,7 @@ import { logLine } from "../../lib/log.ts";
 import { iso } from "../../lib/time.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { readPercentFull, WARNED_AT } from "../kernel/database-size.ts";
-import type { Work } from "../kernel/job.ts";
+import type { Work } from "../kernel/work.ts";
 
 /** Percentage points between two warnings about one database. */
 const STEP = 5;

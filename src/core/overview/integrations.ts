@@ -4,7 +4,7 @@ import { readingStatus, type ReadingStatus } from "../inbound/reading.ts";
 import { refusalsOf, type Refusals } from "../inbound/refusals.ts";
 import { connectionOf, isLastOfTest } from "../kernel/connections.ts";
 import { prove, type Caller } from "../kernel/context.ts";
-import { lastRefusedMail } from "../kernel/mails.ts";
+import { lastRefusedMail } from "../mails/mails.ts";
 import type { Program } from "../kernel/rows.ts";
 import { seenTypes, type SeenType } from "../kernel/seen-types.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";

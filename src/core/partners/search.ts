@@ -3,7 +3,7 @@ import { literal, type Database } from "../../db/client.ts";
 import { joined } from "../../db/parts.ts";
 import { shaped, text, type Columns } from "../../db/rows.ts";
 import { SEARCHED_COLUMNS, searchText, type Searched } from "../../domain/partner.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import { UNFOLDED } from "../kernel/partner-search.ts";
 
 /** The number of partners of one program that one statement folds, and of those looked up at once. */

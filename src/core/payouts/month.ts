@@ -5,7 +5,7 @@ import { previousMonth } from "../../domain/payout.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import type { Program } from "../kernel/rows.ts";
 import { daysBefore } from "../ledger/decisions.ts";
 import { chunksOf, dueOf, generateNext, isOfPeriod, type Chunk, type GenerationInput } from "./generate.ts";

@@ -5,7 +5,7 @@ import { payouts, programs } from "../../db/schema.ts";
 import { iso } from "../../lib/time.ts";
 import type { Transfers } from "../../providers/connect.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import { takeUpTransfer } from "./pay.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 

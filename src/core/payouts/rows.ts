@@ -8,7 +8,7 @@ import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from 
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import type { Payout } from "../kernel/rows.ts";
-import type { MailsAbout } from "../kernel/mails.ts";
+import type { MailsAbout } from "../kernel/notices.ts";
 import { viewPayout } from "../kernel/views.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
 

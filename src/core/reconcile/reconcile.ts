@@ -11,7 +11,7 @@ import type { Transfers } from "../../providers/connect.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import type { Program } from "../kernel/rows.ts";
 import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
 import { reviewSettled } from "../ledger/settle.ts";

@@ -6,7 +6,7 @@ import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
-import type { Owner, Work } from "../kernel/job.ts";
+import type { Owner, Work } from "../kernel/work.ts";
 import type { Endpoint, Program } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { endpointChanged } from "./endpoints.ts";

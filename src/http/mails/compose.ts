@@ -1,5 +1,5 @@
-import type { BaseCtx } from "../../core/kernel/context.ts";
-import type { Mailer, NewMail, Notice, NoticeOf } from "../../core/kernel/notices.ts";
+import type { BaseCtx, Mailer } from "../../core/kernel/context.ts";
+import type { NewMail, Notice, NoticeOf } from "../../core/kernel/notices.ts";
 import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Mail } from "../../lib/mail.ts";
 import { publicUrl, readPublicUrl, type PublicUrlSettings } from "../../lib/public-url.ts";

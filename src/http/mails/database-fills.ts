@@ -1,4 +1,4 @@
-import { sendNow } from "../../core/kernel/mail-senders.ts";
+import { sendNow } from "../../core/mails/senders.ts";
 import type { Warn } from "../../core/operations/size-warning.ts";
 import { bindingName } from "../../domain/shard.ts";
 import type { Bindings } from "../../env.ts";

@@ -1,6 +1,6 @@
-import type { BaseCtx } from "../../core/kernel/context.ts";
-import { mailSenders, type MailSender } from "../../core/kernel/mail-senders.ts";
-import type { Mailer } from "../../core/kernel/notices.ts";
+import type { BaseCtx, Mailer } from "../../core/kernel/context.ts";
+import { openMailer } from "../../core/mails/plan.ts";
+import { mailSenders, type MailSender } from "../../core/mails/senders.ts";
 import type { Bindings } from "../../env.ts";
 import { composeFor } from "./compose.ts";
 
@@ -14,7 +14,7 @@ export function mailOf(env: Bindings): { senders: MailSender[]; keepsContent: bo
 
 /** Null if there is no sender: then e-mails are not stored either. */
 export function mailerOf(env: Bindings, sealer: BaseCtx["sealer"], wake: Mailer["wake"]): Mailer | null {
-  return mailOf(env).senders.length > 0 ? { compose: composeFor(env, sealer), wake } : null;
+  return mailOf(env).senders.length > 0 ? openMailer(composeFor(env, sealer), wake) : null;
 }
 
 /** Whether the deployment sends e-mails to the outside. */

@@ -1,5 +1,4 @@
-import type { SecurityEvent } from "../../core/kernel/security-events.ts";
-import type { NoticeOf } from "../../core/kernel/notices.ts";
+import type { NoticeOf, SecurityEvent } from "../../core/kernel/notices.ts";
 import { MEMBER_ROLES, ROLE_TITLES } from "../../domain/member.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { providerName, SECRET_SETTINGS } from "../../providers/registry.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { BaseCtx } from "../../core/kernel/context.ts";
-import type { ChoosingReader } from "../../core/kernel/mail-preferences.ts";
+import type { ChoosingReader } from "../../core/mails/preferences.ts";
 import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Sealed } from "../../lib/seal.ts";
 

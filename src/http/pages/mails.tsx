@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { readFailedMails, sendMailAgain, type FailedMail } from "../../core/kernel/failed-mails.ts";
-import { readSwitchedOff, switchMails, type ChoosingReader } from "../../core/kernel/mail-preferences.ts";
+import { readFailedMails, sendMailAgain, type FailedMail } from "../../core/mails/failed-mails.ts";
+import { readSwitchedOff, switchMails, type ChoosingReader } from "../../core/mails/preferences.ts";
 import type { Shown } from "../../core/kernel/stale.ts";
 import { kindsFor, MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Session } from "../../core/sessions/sessions.ts";

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { actingAs, type ProgramCtx } from "../../core/kernel/context.ts";
-import { isReaderAt, readSwitchedOff, switchMails } from "../../core/kernel/mail-preferences.ts";
+import { isReaderAt, readSwitchedOff, switchMails } from "../../core/mails/preferences.ts";
 import { openProgram } from "../../core/programs/programs.ts";
 import { actors } from "../../domain/actor.ts";
 import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { localMail, localMails, type LocalMail } from "../../../core/kernel/local-mails.ts";
+import { localMail, localMails, type LocalMail } from "../../../core/mails/local-mails.ts";
 import { notFound } from "../../../lib/errors.ts";
 import { instantOf } from "../../../lib/id.ts";
 import { iso } from "../../../lib/time.ts";

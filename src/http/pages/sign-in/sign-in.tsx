@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import type { Child } from "hono/jsx";
-import { sendNow } from "../../../core/kernel/mail-senders.ts";
+import { sendNow } from "../../../core/mails/senders.ts";
 import { findIdentity, identitiesOf, identityKey, type Identity } from "../../../core/sessions/identities.ts";
 import { confirmPasskey } from "../../../core/sessions/passkeys.ts";
 import {

@@ -1,14 +1,13 @@
 import { and, eq, sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { partners, payouts, programs } from "../../db/schema.ts";
+import { events, partners, payouts, programs } from "../../db/schema.ts";
 import { isOwnerNeed, type KindAbout, type MailKind, type PayoutMail, type PeriodicMail } from "../../domain/mail.ts";
 import type { PayoutStatus } from "../../domain/payout.ts";
-import type { BaseCtx } from "./context.ts";
+import type { BaseCtx } from "../kernel/context.ts";
 import type { ClaimedMail } from "./mails.ts";
-import type { Notice } from "./notices.ts";
+import type { Notice, SecurityEvent } from "../kernel/notices.ts";
 import { readOwnerNeed } from "./owner-subjects.ts";
-import { selectPrograms } from "./program-rows.ts";
-import { readSecurityNotice } from "./security-mails.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 
 type Db = Pick<BaseCtx, "db" | "now">;
 
@@ -47,4 +46,27 @@ function aboutPayout(kind: PayoutMail, statuses: readonly PayoutStatus[]): Read 
     if (!program || !payout || !partner || !statuses.includes(payout.status)) return null;
     return { kind, program, payout, partner };
   };
+}
+
+/** About changes of access; each e-mail of a commit names its events and its recipient. */
+async function readSecurityNotice(
+  { db }: Db,
+  { program_id, recipient, subject_id }: ClaimedMail,
+): Promise<Notice | null> {
+  const [ids = ""] = (subject_id ?? "").split(" ");
+  const [[program], found] = await runBatch(db, [
+    selectPrograms(db).where(eq(programs.id, program_id)),
+    db
+      .select()
+      .from(events)
+      .where(
+        and(
+          eq(events.program_id, program_id),
+          sql`${events.id} in (select value from json_each(${JSON.stringify(ids.split(","))}))`,
+        ),
+      )
+      .orderBy(events.id),
+  ]);
+  if (!program || found.length === 0) return null;
+  return { kind: "security", program, recipient, events: found as unknown as SecurityEvent[] };
 }

@@ -2,9 +2,9 @@ import { sql } from "drizzle-orm";
 import { shaped, text, textOf } from "../../db/rows.ts";
 import { kindsFor, type MailKind, type MailReader } from "../../domain/mail.ts";
 import { iso } from "../../lib/time.ts";
-import { commit, type Write } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
-import { meantOf, type Shown } from "./stale.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { meantOf, type Shown } from "../kernel/stale.ts";
 
 /** A reader of a program's e-mails who may choose the kinds. */
 export type ChoosingReader = Exclude<MailReader, { audience: "applicant" }>;

@@ -9,19 +9,16 @@ import {
   TO_INVITED,
   TO_OWNER,
   TO_UNPROVED,
-  type KindAbout,
   type MailKind,
   type MailResult,
 } from "../../domain/mail.ts";
-import { newId } from "../../lib/id.ts";
 import type { Mail } from "../../lib/mail.ts";
 import type { Sealed } from "../../lib/seal.ts";
-import { partsOf } from "../../lib/slices.ts";
 import { HOUR, iso, MINUTE } from "../../lib/time.ts";
-import type { BaseCtx, ProgramCtx, Reader, Statement } from "./context.ts";
-import { OWNER, type Owner } from "./job.ts";
-import type { MailSender } from "./mail-senders.ts";
-import type { NewMail } from "./notices.ts";
+import type { BaseCtx, ProgramCtx, Reader, Statement } from "../kernel/context.ts";
+import { OWNER, type Owner } from "../kernel/work.ts";
+import type { MailSender } from "./senders.ts";
+import { placeOf } from "./plan.ts";
 
 /**
  * The life of an e-mail's row. `pending` with `next_attempt_at` → claimed: `sending` until `claimed_until` → recorded:
@@ -37,52 +34,6 @@ const LEASE_MS = MINUTE;
 const REPEATABLE_MS = 20 * HOUR;
 
 type Content = Omit<Mail, "to">;
-
-/** E-mails of one statement share one parameter: each has at most a hundredth of its limit in bytes. */
-const INSERTED_TOGETHER = 100;
-
-/** The statements that store e-mails, each sealed, with their change. */
-export async function insertMails(ctx: ProgramCtx, mails: readonly NewMail[]): Promise<Statement[]> {
-  const rows = await Promise.all(
-    mails.map(async ({ kind, reader, mail: { to, ...content } }) => {
-      const id = newId("mail", ctx.now);
-      return {
-        id,
-        kind,
-        to,
-        partner_id: reader.partner_id,
-        content: await ctx.sealer.seal(JSON.stringify(content), placeOf(id)),
-      };
-    }),
-  );
-  return Array.from(partsOf(rows, INSERTED_TOGETHER), (part) =>
-    ctx.db.run(sql`insert into mails
-      (id, program_id, kind, recipient, partner_id, content, status, attempt_count, next_attempt_at, created_at)
-    select m.value ->> 'id', ${ctx.program.id}, m.value ->> 'kind', m.value ->> 'to', m.value ->> 'partner_id', m.value ->> 'content', 'pending',
-      0, ${iso(ctx.now)}, ${iso(ctx.now)} from json_each(${JSON.stringify(part)}) m`),
-  );
-}
-
-/** E-mails composed when they are sent: `from` returns `partner_id`, `recipient` and `subject_id`. */
-export interface MailsAbout {
-  kind: KindAbout;
-  from: SQL;
-}
-
-/** The statement that stores them, one of its kind for each subject, however often it runs. */
-export function insertMailsAbout({ db, program, now }: ProgramCtx, { kind, from }: MailsAbout): Statement {
-  const id = sql`${newId("mail", now).slice(0, -RANDOM_CHARACTERS)} || lower(hex(randomblob(${literal(RANDOM_CHARACTERS / 2)})))`;
-  return db.run(sql`insert into mails
-      (id, program_id, kind, recipient, partner_id, subject_id, status, attempt_count, next_attempt_at, created_at)
-    select ${id}, ${program.id}, ${kind}, f.recipient, f.partner_id, f.subject_id, 'pending', 0, ${iso(now)}, ${iso(now)}
-    from (${from}) f where true on conflict do nothing`);
-}
-
-const RANDOM_CHARACTERS = 16;
-
-function placeOf(row: string) {
-  return { table: "mails", column: "content", row } as const;
-}
 
 /** An e-mail that only the holder of this claim may send. */
 export interface ClaimedMail {

@@ -4,9 +4,9 @@ import { flag, orNull, shaped, text, textOf, type Columns, type Row } from "../.
 import { TO_UNPROVED, type MailKind, type MailStatus } from "../../domain/mail.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
-import { commit } from "./commit.ts";
-import { CommitConflict } from "./conflict.ts";
-import type { ProgramCtx, Reader } from "./context.ts";
+import { commit } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
+import type { ProgramCtx, Reader } from "../kernel/context.ts";
 
 /** An e-mail that was not delivered, or whose result is unknown. */
 export interface FailedMail {

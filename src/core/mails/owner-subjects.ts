@@ -5,10 +5,10 @@ import { programs } from "../../db/schema.ts";
 import type { OwnerNeed } from "../../domain/mail.ts";
 import { HELD_BY } from "../../domain/payout.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
-import type { BaseCtx } from "./context.ts";
-import type { Notice } from "./notices.ts";
-import { selectPrograms } from "./program-rows.ts";
-import { seenCodes } from "./seen-codes.ts";
+import type { BaseCtx } from "../kernel/context.ts";
+import type { Notice } from "../kernel/notices.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
+import { seenCodes } from "../kernel/seen-codes.ts";
 
 const COUNT = { count: whole };
 

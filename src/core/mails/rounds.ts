@@ -4,11 +4,11 @@ import { atMost, literal } from "../../db/client.ts";
 import { mailRounds, programs } from "../../db/schema.ts";
 import type { PeriodicMail } from "../../domain/mail.ts";
 import { HOUR, iso } from "../../lib/time.ts";
-import type { Write } from "./commit.ts";
-import type { BaseCtx, ProgramCtx } from "./context.ts";
-import type { Owner } from "./job.ts";
-import { programFields } from "./program-rows.ts";
-import type { Program } from "./rows.ts";
+import type { Write } from "../kernel/commit.ts";
+import type { BaseCtx, ProgramCtx } from "../kernel/context.ts";
+import type { Owner } from "../kernel/work.ts";
+import { programFields } from "../kernel/program-rows.ts";
+import type { Program } from "../kernel/rows.ts";
 
 /** They are due this long after the start of the day. */
 export const MORNING = 7 * HOUR;

@@ -206,8 +206,8 @@ function amountIn(
   const stated = saying.some(({ source }) => source !== "intent") ? paymentState(own)!.gross_cents : NOTHING;
   const receipts = [...saying.filter(({ paid }) => paid).map(receiptOf), ...listReceipts(facts)];
   const whole = stated || withinMost(amountsTakenIn(currency, receipts));
-  if (whole === NOTHING) return state.gross_cents;
-  return mulDivHalfUp(state.gross_cents, smaller(amount_cents, whole), whole);
+  if (amount_cents >= whole) return state.gross_cents;
+  return mulDivHalfUp(state.gross_cents, amount_cents, whole);
 }
 
 /** The amount refunded, including tax: for each currency its value in the payment's currency. */

@@ -291,6 +291,26 @@ describe("more than one step does (COM-5)", () => {
     expect(await statusesOf(program)).toEqual({ approved: 1, pending: 2, rejected: 1 });
   });
 
+  it("leaves one that changes after it is chosen, if the person saw an earlier state (COM-5)", async () => {
+    const { program, jane } = await listening();
+    const rows = await makeCommissions(program, jane.id, [{ status: "pending" }, { status: "pending" }]);
+    const seen = { at: new Date().toISOString(), count: 2 };
+    let isChosen = false;
+    const before = async (statements: string[]) => {
+      if (isChosen && statements.some((sql) => sql.startsWith("select") && sql.includes('from "commissions"'))) {
+        isChosen = false;
+        await env.DB.prepare("update commissions set amount_cents = amount_cents + 1, updated_at = ? where id = ?")
+          .bind(new Date(Date.parse(seen.at) + 1_000).toISOString(), rows[0]!.id)
+          .run();
+      }
+      if (statements.some((sql) => /^\s*select id from "commissions"/.test(sql))) isChosen = true;
+    };
+    const match = { status: "pending" } as const;
+    const report = await updateMatching(on(program, { before }), match, { status: "approved" }, { clock, seen });
+    expect(report.changed).toBe(1);
+    expect((await commissionById(rows[0]!.id)).status).toBe("pending");
+  });
+
   it("begins no step once the time for one call is over", async () => {
     const { program, jane } = await listening();
     await makeMany(program, jane.id);

@@ -72,6 +72,17 @@ describe("from payment to commission", () => {
     expect(sent).toMatchObject([{ id: first!.id, status: "rejected", amount: 0 }]);
   });
 
+  it("a commission that only learns the customer's address changes without an event", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const ids = { subscription: `sub_${program.id}`, invoice: `in_${program.id}` };
+    await sendA(program, invoicePaid({ id: ids.invoice, ref: "jane", subscription: ids.subscription, email: null }));
+    await sendA(program, sessionCompleted({ ref: "jane", ...ids, email: "late@customers.example" }));
+    const { commissions, eventCounts } = await ledgerOf(program);
+    expect(commissions).toMatchObject([{ customer_email: "late@customers.example" }]);
+    expect(eventCounts["commission.updated"]).toBeUndefined();
+  });
+
   it("a commission has the payment's currency and is dated by the provider's time of the event (PAY-3)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });

@@ -85,7 +85,10 @@ describe("a test payment (PAY-13)", () => {
       (program) => sendTest(program, name),
     ]),
     ["provider A, an invoice", (program) => sendA(program, invoicePaid({ ref: "jane", livemode: false }))],
-    ["provider B's simulator", (program) => sendB(program, simulated(transactionCompleted({ ref: "jane" })))],
+    [
+      "provider B's simulator, by the event's id",
+      (program) => sendB(program, { ...simulated(transactionCompleted({ ref: "jane" })), notification_id: "ntf_1" }),
+    ],
     [
       "provider B's simulator, by the notification",
       (program) => sendB(program, { ...transactionCompleted({ ref: "jane" }), notification_id: "ntfsimntf_1" }),

@@ -49,6 +49,8 @@ export const MUTANTS: readonly Mutant[] = [
     ["named.get(one) === named.get(other)", "true", "integration/codes-of-one-sale"],
     ["last.get(keeper) === slugKey(ref)", "false", "integration/repeated-references"],
     ["isLate && !granted.includes(led.partner.id)", "isLate", "integration/claims-unsettled"],
+    ["seen.size < seen.add(slugKey(ref)).size", "true", "unit/reference"],
+    ["isImported(fact) ? paidAt : paidAt + ATTRIBUTION_SLACK_MS", "paidAt + ATTRIBUTION_SLACK_MS", "unit/reference"],
   ),
   ...mutants(
     "domain/payment-state.ts",
@@ -59,8 +61,16 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     ["Number(a.written_off ?? false) - Number(b.written_off ?? false)", "0", "integration/partial-payments"],
     ["mulDivHalfUp(fromGross, state.base_cents, state.gross_cents)", "fromGross", "integration/ledger"],
+    ["all.every((fact) => fact.test)", "all.some((fact) => fact.test)", "unit/payment-state"],
+    ["larger(left, standing(charge))", "left", "unit/payment-state"],
+    ["larger(stated, done)", "stated", "unit/payment-state"],
+    ["amount_cents >= whole", "false", "unit/payment-state"],
   ),
-  ...mutants("domain/twin.ts", ["byTime(earliest(own), earliest(other)) > 0", "true", "integration/payment-twins"]),
+  ...mutants(
+    "domain/twin.ts",
+    ["byTime(earliest(own), earliest(other)) > 0", "true", "integration/payment-twins"],
+    ["apart <= within_ms", "true", "unit/twin"],
+  ),
   ...mutants(
     "domain/rules.ts",
     ["Date.parse(rule.valid_until) > until", "false", "integration/ledger-rules"],
@@ -88,6 +98,7 @@ export const MUTANTS: readonly Mutant[] = [
       "state.decisions",
       "integration/ledger-decisions",
     ],
+    ["published(before) !== published(after)", "true", "integration/ledger"],
     ['decision.state.event === "lead_created" ? "lead" : "sale"', '"sale"', "integration/lead-flows"],
   ),
   ...mutants(
@@ -110,6 +121,7 @@ export const MUTANTS: readonly Mutant[] = [
     "core/commissions/bulk.ts",
     ["before.flagged && !change.include_flagged", "false", "integration/commissions-bulk"],
     ["matched - eligible", "0", "integration/commissions-matching"],
+    ["before.updated_at > (unchanged_since ?? before.updated_at)", "false", "integration/commissions-matching"],
   ),
   ...mutants("core/partners/partners.ts", ["(input[field] ?? null) !== null", "false", "integration/scopes"]),
   ...mutants(
@@ -133,6 +145,7 @@ export const MUTANTS: readonly Mutant[] = [
       "integration/payment-twins",
     ],
   ),
+  ...mutants("providers/provider-b/events.ts", ['event_id.startsWith("ntfsimevt_")', "false", "integration/test-mode"]),
   ...mutants(
     "http/idempotency.ts",
     ["REPEATABLE.has(c.res.status)", "true", "integration/idempotency"],
